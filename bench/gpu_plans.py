@@ -5,14 +5,12 @@ a machine does meanwhile meets both.
     bench/gpu_plans.py WARPMARK OUT [--limit 400] [--pairs 4] [--lanes N] [PROGRAM:KNOB=VALUE ...]
 
 A pair is the flawed program with the plan and the cured one, in fresh processes, in an order that changes from pair to pair. The
-share is the cured step by the planned one: of the same flawed step's gain, it is the part that the plan reaches. The next processes
-import torch meanwhile and wait for their turn. The table comes last; OUT/plans.csv has every run.
+share is the cured step by the planned one: the speed-up by the plan over that by hand. All
+import torch beforehand and wait, so that nothing is loaded while one is timed. The table comes last; OUT/plans.csv has every run.
 """
 
 import argparse
-import collections
 import csv
-import itertools
 import json
 import os
 import pathlib
@@ -26,7 +24,6 @@ import time
 CORPUS = pathlib.Path(__file__).resolve().parent.parent / "corpus"
 SECONDS = 1.5  # that a run is timed, after its warm-up
 MOST_S = 75  # of one run
-AHEAD = 4  # processes that wait for their turn; the import of torch takes 11 s and more, a run 3 to 5
 
 FOUND = """
 reranker_fused_kernels_off:attention.backend=all dense_autoencoder_highest:precision.autocast=bf16
@@ -76,6 +73,15 @@ class Run:
             env=dict(os.environ, CUDA_VISIBLE_DEVICES=str(lane)),
         )
 
+    def await_ready(self):
+        """Until torch is imported, or the process has ended."""
+        watch = threading.Timer(MOST_S, self.process.kill)
+        watch.start()
+        for line in self.process.stdout:
+            if line.strip() == "ready":
+                break
+        watch.cancel()
+
     def step_ms(self):
         """Median of the run's blocks of steps; None where it failed."""
         watch = threading.Timer(MOST_S, self.process.kill)
@@ -83,7 +89,7 @@ class Run:
         try:
             said = self.process.communicate("go\n")[0].strip().splitlines()
             return statistics.median(json.loads(said[-1])["blocks_ms"])
-        except (BrokenPipeError, ValueError, IndexError, KeyError):
+        except (BrokenPipeError, ValueError, IndexError, KeyError, TypeError):
             return None
         finally:
             watch.cancel()
@@ -96,38 +102,34 @@ class Run:
 
 
 def runs_of(task, lane, asked, cpus):
-    """The runs of one program, started as they are asked for: [its row without the time, the process]."""
+    """The runs of one program, started together: [its row without the time, the process]."""
     program, _, setting = task.partition(":")
     knob, _, value = setting.partition("=")
-    plan = asked.out / (program + ".yaml")
+    plan = asked.out / ("%s.%s.yaml" % (program, knob))
     plan.write_text('schema: warpmark.optimize-plan/1\nprogram: ""\nsettings:\n  %s: "%s"\n' % (knob, value))
+    runs = []
     for pair in range(asked.pairs):
         for planned in (True, False) if pair % 2 == 0 else (False, True):
             row = [program, setting, lane, pair + 1, "plan" if planned else "by hand"]
-            yield row, Run(program, plan if planned else None, lane, asked, cpus)
-
-
-def runs_in_turn(todo, lane, asked, cpus, end):
-    while time.monotonic() < end - 30:
-        try:
-            task = todo.get_nowait()
-        except queue.Empty:
-            return
-        yield from runs_of(task, lane, asked, cpus)
+            runs.append((row, Run(program, plan if planned else None, lane, asked, cpus)))
+    return runs
 
 
 def run_lane(todo, lane, asked, cpus, end):
-    """Yields rows. AHEAD processes import torch while one runs, those of the next program, too."""
-    coming, waiting = runs_in_turn(todo, lane, asked, cpus, end), collections.deque()
-    while time.monotonic() < end:
-        waiting.extend(itertools.islice(coming, AHEAD + 1 - len(waiting)))
-        if not waiting:
+    """Yields rows. The runs of a program import torch beside each other; once all have, one after another goes on."""
+    while time.monotonic() < end - 30:
+        try:
+            runs = runs_of(todo.get_nowait(), lane, asked, cpus)
+        except queue.Empty:
             return
-        row, run = waiting.popleft()
-        yield [*row, run.step_ms()]
-    for row, run in waiting:
-        run.give_up()
-        yield [*row, None]
+        for _, run in runs:
+            run.await_ready()
+        for row, run in runs:
+            if time.monotonic() < end:
+                yield [*row, run.step_ms()]
+            else:
+                run.give_up()
+                yield [*row, None]
 
 
 def shares(rows):
@@ -165,13 +167,14 @@ def main():
     parser.add_argument("--limit", type=float, default=400)
     parser.add_argument("--pairs", type=int, default=4)
     parser.add_argument("--lanes", type=int, help="default: as many as GPUs")
+    parser.add_argument("--first", type=int, default=0, help="GPU of the first lane")
     asked = parser.parse_intermixed_args()
     asked.out.mkdir(parents=True, exist_ok=True)
     end = time.monotonic() + asked.limit
     lanes = asked.lanes
     if lanes is None:
         listed = subprocess.run(["nvidia-smi", "--list-gpus"], capture_output=True, text=True, check=True).stdout
-        lanes = len(listed.splitlines())
+        lanes = len(listed.splitlines()) - asked.first
     todo, rows, lock = queue.Queue(), [], threading.Lock()
     for task in asked.tasks:
         todo.put(task)
@@ -183,7 +186,7 @@ def main():
 
     def lane(number):
         own = ",".join(map(str, cpus[number * share : (number + 1) * share] or cpus))
-        for row in run_lane(todo, number, asked, own, end):
+        for row in run_lane(todo, asked.first + number, asked, own, end):
             with lock:
                 rows.append(row)
                 table.writerow(row)

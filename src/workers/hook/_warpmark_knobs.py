@@ -64,6 +64,7 @@ class Knobs:
         self.collector()
         self.anomaly_detection()
         self.data_parallel()
+        self.accumulation.begin()
         self.model.begin()
         if "probe.nothing" in self.wanted:  # changes nothing, and says that it holds: the tool's own trial of itself
             self.did("probe.nothing")
@@ -150,6 +151,21 @@ class Knobs:
                 return __init__
 
             self.hook.replace(cls, "__init__", make)
+        self.hook.replace(torch.optim.Optimizer, "load_state_dict", self.keeping_flags)
+
+    def keeping_flags(self, old):
+        """A checkpoint brings the flags of the optimizer that it was saved from."""
+
+        def load_state_dict(optimizer, state_dict):
+            return old(optimizer, self.hook.guarded("checkpoint", self.with_flags, state_dict, optimizer, state_dict))
+
+        return load_state_dict
+
+    def with_flags(self, optimizer, state_dict):
+        groups = [dict(group) for group in state_dict["param_groups"]]
+        for group, ours in zip(groups, optimizer.param_groups):
+            group.update({flag: ours[flag] for flag in ("fused", "foreach") if flag in ours})
+        return dict(state_dict, param_groups=groups)
 
     def may_fuse(self, wanted, params, kwargs):
         tensors = []
@@ -209,13 +225,23 @@ class Knobs:
 
         self.hook.replace(self.torch.cuda, "empty_cache", make)
 
+    TAKEN_OFF = "WARPMARK_TAKEN_OFF"
+
+    def take_off(self, variable):
+        """Whether it was set: here, or in a launcher that has taken it off and started this process."""
+        taken = set(filter(None, os.environ.get(self.TAKEN_OFF, "").split(",")))
+        if os.environ.pop(variable, None) is None and variable not in taken:
+            return False
+        os.environ[self.TAKEN_OFF] = ",".join(sorted(taken | {variable}))
+        return True
+
     UNCACHED = "PYTORCH_NO_CUDA_MEMORY_CACHING"
 
     def caching(self):
         """The allocator reads the variable at its first tensor: time enough after the import."""
         if "memory.caching" not in self.wanted:
             return
-        if os.environ.pop(self.UNCACHED, None) is None:
+        if not self.take_off(self.UNCACHED):
             return self.cannot("memory.caching", "the variable is not set")
         self.did("memory.caching")
         cuda = self.torch.cuda  # without the cache nothing is ever reserved
@@ -226,8 +252,8 @@ class Knobs:
     def allocator(self):
         """Programs set it above the import of torch. Of settings of one name, the last counts."""
         wanted, theirs = self.wanted.get("env." + self.ALLOCATOR), os.environ.get(self.ALLOCATOR)
-        if wanted is not None and theirs != wanted:
-            os.environ[self.ALLOCATOR] = ",".join(part for part in (theirs, wanted) if part)
+        if wanted is not None and not (theirs or "").endswith(wanted):
+            os.environ[self.ALLOCATOR] = ",".join(part for part in ((theirs or "").strip(" ,"), wanted) if part)
 
     def allocator_problem(self, wanted):
         if not os.environ.get(self.ALLOCATOR, "").endswith(wanted):
@@ -262,11 +288,13 @@ class Knobs:
     def launch_blocking(self):
         """CUDA reads the variable when it begins, which is after the import, and before the hook looks at the GPUs."""
         name = "debug.launch_blocking"
-        if os.environ.get(self.BLOCKING, "0") == "0":
-            return self.cannot(name, "the variable is not set")
+        is_set = os.environ.get(self.BLOCKING, "0") != "0"
         if name not in self.wanted:
-            return self.debugging.append(name)
-        del os.environ[self.BLOCKING]
+            return self.debugging.append(name) if is_set else None
+        if not is_set:
+            os.environ.pop(self.BLOCKING, None)
+        if not self.take_off(self.BLOCKING):
+            return self.cannot(name, "the variable is not set")
         self.did(name)
         self.checks[name] = lambda: "the program sets it again" if self.BLOCKING in os.environ else None
 
@@ -357,29 +385,22 @@ class Knobs:
             report.add("debugging", knobs=self.debugging)
 
     def tell(self, report):
+        for state in self.states():
+            report.add("knob", **state)
+
+    def states(self):
+        """Of each knob that was wanted, whether it is in force, in how many places, and what is to be said of it."""
         for name, value in self.wanted.items():
-            if name.startswith("env."):
-                problem = self.variable_problem(name[4:], value)
-                report.add(
-                    "knob", id=name, value=value, in_force=not problem, places=int(not problem), said=problem or ""
-                )
-                continue
-            if name == "process.affinity":
-                problem = machine.affinity_problem(value)
-                report.add(
-                    "knob", id=name, value=value, in_force=not problem, places=int(not problem), said=problem or ""
-                )
-                continue
-            places = self.places.get(name, 0)
-            check = self.checks.get(name)
-            problem = check() if check is not None else None
-            if places == 0:
-                problem = self.refused.get(name) or "nothing in the program that it could change"
-            report.add(
-                "knob",
-                id=name,
-                value=value,
-                in_force=problem is None,
-                places=places,
-                said=problem or self.notes.get(name, ""),
-            )
+            said = ""
+            if name.startswith("env.") or name == "process.affinity":
+                own = name == "process.affinity"
+                problem = machine.affinity_problem(value) if own else self.variable_problem(name[4:], value)
+                places = int(not problem)
+            else:
+                places = self.places.get(name, 0)
+                check = self.checks.get(name)
+                problem = check() if check is not None else None
+                if places == 0:
+                    problem = self.refused.get(name) or "nothing in the program that it could change"
+                said = self.notes.get(name, "")
+            yield dict(id=name, value=value, in_force=not problem, places=places, said=problem or said)

@@ -14,8 +14,7 @@ class ModelKnobs:
     def __init__(self, knobs):
         self.knobs = knobs
         self.torch = knobs.torch
-        self.prepared = set()
-        self.modules = weakref.WeakSet()
+        self.modules = weakref.WeakSet()  # that are prepared
         self.attention_lost = None  # why not all ways of attention were on in some forward
         self.watches_attention = False
         self.unfused = False  # some attention was left no fused way, if only for a while
@@ -38,10 +37,9 @@ class ModelKnobs:
     # Once for a module
 
     def prepare(self, module, args):
-        if id(module) in self.prepared:
+        if module in self.modules:
             return
         guarded = self.knobs.hook.guarded
-        self.prepared.add(id(module))
         self.modules.add(module)
         if not self.watches_attention:
             self.watches_attention = True

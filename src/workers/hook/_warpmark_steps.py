@@ -23,7 +23,6 @@ clock = time.perf_counter
 
 
 EAGER = 8  # steps of an optimizer with no replay between them, after which graphs are not the steps any more
-KEPT = 8  # last steps that are known of a run that nobody times: knobs go by them
 
 
 class Recorder:
@@ -48,6 +47,7 @@ class Recorder:
         self.at_finish = []
         self.iterators = weakref.WeakSet()  # of loaders, with their workers
         self.at_window = None
+        self.at_restart = None
         self.screening = None  # of a process that switches knobs and times blocks of steps
         self.reset()
         self.in_forward = False
@@ -57,6 +57,7 @@ class Recorder:
         self.cuda = None
         self.bound = False
         self.forwards_seen = 0
+        self.backwards_seen = 0
         self.emptied = 0
 
     def reset(self):
@@ -81,6 +82,8 @@ class Recorder:
         """What was taken for steps came before the program's own, as forwards before a training: nothing of it counts."""
         self.reset()
         try:
+            if self.at_restart is not None:
+                self.at_restart()
             if self.screening is not None:
                 self.screening.restart()
             self.tell_world()
@@ -174,9 +177,12 @@ class Recorder:
 
     def waited(self, seconds, batch):
         self.wait += seconds
-        if self.finished:
+        if self.finished or not self.measures:
             return
-        self.samples += samples_of(self.torch, batch, 0)
+        try:
+            self.samples += samples_of(self.torch, batch, 0)
+        except Exception as problem:
+            self.report.fault("batch", problem)
 
     def enter_backward(self, loss):
         self.backward_depth += 1
@@ -194,6 +200,7 @@ class Recorder:
         if self.backward_depth == 0:
             self.backward += seconds if self.finished else self.with_its_wait(seconds)
             self.backwards += 1
+            self.backwards_seen += 1
 
     def elsewhere(self):
         """Of this step so far, what is no time of the optimizer."""
@@ -213,8 +220,10 @@ class Recorder:
         if self.marker is None or self.marker[0] != "optimizer":
             if self.marker is not None:
                 self.restart()
-            self.marker = ("optimizer", optimizer)
-        if self.marker[1] is optimizer:
+            self.marker = ("optimizer", weakref.ref(optimizer))
+        elif self.marker[1]() is None:  # that of an earlier fold or phase
+            self.marker = ("optimizer", weakref.ref(optimizer))
+        if self.marker[1]() is optimizer:
             try:
                 self.end_of_step(seconds)
             except Exception as problem:
@@ -229,13 +238,13 @@ class Recorder:
             return self.graphs.note("forward")
         try:
             self.forward += self.with_its_wait(seconds)
-            if self.samples == 0:
+            if self.samples == 0 and self.measures:
                 self.samples = samples_of(self.torch, args, 0)
             if self.has_optimizer or self.graphs_alone:
                 return
-            if self.marker is None:
-                self.marker = ("forward", module)
-            if self.marker[1] is module:
+            if self.marker is None or (self.marker[0] == "forward" and self.marker[1]() is None):
+                self.marker = ("forward", weakref.ref(module))
+            if self.marker[0] == "forward" and self.marker[1]() is module:
                 if self.measures and len(self.outputs) < 6:
                     sample = output_sample(self.torch, out)
                     if sample is not None:
@@ -295,8 +304,7 @@ class Recorder:
             self.synchronize()
             if self.on_cuda():
                 self.torch.cuda.reset_peak_memory_stats()
-            if self.at_window is not None:
-                self.at_window()
+            self.begin_window()
             self.window_begin = clock()
             self.window_began = time.clock_gettime(time.CLOCK_MONOTONIC_RAW)  # of the tool's own monotonic_ns()
         elif self.window_begin is not None:
@@ -313,9 +321,14 @@ class Recorder:
             self.flush_rows()
 
     def counted_step(self):
-        del self.rows[:-KEPT]
-        if self.steps_seen == self.warmup and self.at_window is not None:
-            self.at_window()
+        self.rows.clear()
+        if self.steps_seen == self.warmup:
+            self.begin_window()
+
+    def begin_window(self):
+        act, self.at_window = self.at_window, None
+        if act is not None:
+            act()
 
     def screened_step(self, samples):
         self.steps_seen += 1

@@ -59,7 +59,8 @@ class Hook:
             if "numpy" in sys.modules:
                 sys.modules["numpy"].random.seed(seed)
         self.guarded("environment", self.knobs.environment, None)  # before CUDA begins, which reads it
-        self.tell_torch()
+        if self.recorder.measures:  # it asks the GPUs what they are, and forked children could not use them then
+            self.tell_torch()
         for place in (
             self.patch_loader,
             self.patch_optimizer,
@@ -75,6 +76,9 @@ class Hook:
                 self.report.fault(place.__name__, problem)
         self.report.add("patched", names=self.names)
         atexit.register(self.recorder.finish, "exit")
+        if not self.recorder.measures:
+            atexit.register(self.guarded, "plan", self.tell_what_failed, None)
+        self.recorder.at_restart = self.watch_again
         self.recorder.at_finish.append(self.knobs.tell)
         self.recorder.at_finish.append(self.knobs.tell_debugging)
         self.recorder.at_finish.append(self.knobs.model.tell_attention)
@@ -84,6 +88,17 @@ class Hook:
                 self.recorder.at_finish.append(watched.tell)
         if hasattr(os, "register_at_fork"):
             os.register_at_fork(after_in_child=self.recorder.forked)
+
+    def tell_what_failed(self):
+        """In a run that nobody times, whose report nobody reads: settings of the plan that did nothing, once, at the end."""
+        if self.recorder.forwards_seen == 0 and self.recorder.steps_seen == 0:
+            return
+        rank = os.environ.get("RANK") or os.environ.get("SLURM_PROCID") or os.environ.get("OMPI_COMM_WORLD_RANK")
+        if rank not in (None, "0"):
+            return
+        for knob in self.knobs.states():
+            if not knob["in_force"]:
+                print("warpmark: %s=%s of the plan: %s" % (knob["id"], knob["value"], knob["said"]), file=sys.stderr)
 
     def begin_screening(self):
         wanted = self.plan.get("screening")
@@ -229,6 +244,7 @@ class Hook:
         def make_init(old):
             def __init__(optimizer, *args, **kwargs):
                 old(optimizer, *args, **kwargs)
+                hook.guarded("watch", hook.watch_again, None)
                 hook.guarded("optimizer", hook.optimizers.add, None, optimizer)
                 hook.guarded("optimizer", hook.tell_optimizer, None, optimizer)
                 for cls in type(optimizer).__mro__:
@@ -314,7 +330,7 @@ class Hook:
 
         self.watching_call = __call__
         self.names.append("Module.__call__ until the first outermost call")
-        self.watch_forward()
+        self.watch_again()
 
     def patch_graphs(self):
         if hasattr(self.torch.cuda, "CUDAGraph"):  # since torch 1.10
@@ -329,15 +345,22 @@ class Hook:
     def put_back(self):
         self.torch.nn.Module.__call__ = self.module_call
 
+    def watch_again(self):
+        """From the beginning, and where a program begins once more: with another optimizer, as of a further fold."""
+        self.watched_from = (self.recorder.steps_seen, self.recorder.forwards_seen)
+        self.watch_forward()
+
     def watch_forward(self):
-        """Further modules may be called from outside for the first time: a discriminator, a teacher. Not for long."""
-        if self.recorder.steps_seen < 2 and self.recorder.forwards_seen < 64:
+        """Further modules may be called from outside for the first time: a discriminator, a teacher. Not for long: two
+        steps, where they are known (before a graph is captured, there may be steps that do not count in a trial)."""
+        steps_before, forwards_before = self.watched_from
+        early = self.recorder.steps_seen - steps_before < 2 or not self.recorder.measures
+        if early and self.recorder.forwards_seen - forwards_before < 64:
             self.torch.nn.Module.__call__ = self.watching_call
 
     def arm(self, module, args):
         """Wraps one module that the program calls itself; knobs that change modules act now."""
-        inner = getattr(module, "module", None) if type(module).__name__ == "DistributedDataParallel" else module
-        self.knobs.prepare_module(inner if inner is not None else module, module, args)
+        self.prepare(module, args)
         self.tell_module(module, args)
         recorder, around, clock = self.recorder, self.knobs.around, steps.clock
 
@@ -361,8 +384,10 @@ class Hook:
                 else (lambda m, *a, **k: m._call_impl(*a, **k))
             )
 
+            this = weakref.ref(module)  # a module that held itself would be freed late, or never
+
             def call_this(*args, **kwargs):
-                return run(module, args, kwargs, inside)
+                return run(this(), args, kwargs, inside)
 
             module._compiled_call_impl = call_this  # not copied and not pickled, by Module.__getstate__
             return
@@ -373,9 +398,16 @@ class Hook:
         old = cls.__call__
 
         def __call__(called, *args, **kwargs):
+            if called not in self.armed and not recorder.in_forward:
+                self.armed.add(called)
+                self.guarded("first forward", self.prepare, None, called, args)
             return run(called, args, kwargs, old)
 
         cls.__call__ = __call__
+
+    def prepare(self, module, args):
+        inner = getattr(module, "module", None) if type(module).__name__ == "DistributedDataParallel" else module
+        self.knobs.prepare_module(inner if inner is not None else module, module, args)
 
     def tell_module(self, module, args):
         torch = self.torch
