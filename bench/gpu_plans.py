@@ -21,6 +21,8 @@ import sys
 import threading
 import time
 
+import gpu_lanes
+
 CORPUS = pathlib.Path(__file__).resolve().parent.parent / "corpus"
 SECONDS = 1.5  # that a run is timed, after its warm-up
 MOST_S = 75  # of one run
@@ -166,40 +168,23 @@ def main():
     parser.add_argument("tasks", nargs="*", default=FOUND, metavar="PROGRAM:KNOB=VALUE")
     parser.add_argument("--limit", type=float, default=400)
     parser.add_argument("--pairs", type=int, default=4)
-    parser.add_argument("--lanes", type=int, help="default: as many as GPUs")
-    parser.add_argument("--first", type=int, default=0, help="GPU of the first lane")
+    gpu_lanes.add_options(parser)
     asked = parser.parse_intermixed_args()
     asked.out.mkdir(parents=True, exist_ok=True)
     end = time.monotonic() + asked.limit
-    lanes = asked.lanes
-    if lanes is None:
-        listed = subprocess.run(["nvidia-smi", "--list-gpus"], capture_output=True, text=True, check=True).stdout
-        lanes = len(listed.splitlines()) - asked.first
-    todo, rows, lock = queue.Queue(), [], threading.Lock()
-    for task in asked.tasks:
-        todo.put(task)
-    cpus = sorted(os.sched_getaffinity(0))
-    share = max(1, len(cpus) // lanes)
-    file = (asked.out / "plans.csv").open("w", newline="")
-    table = csv.writer(file)
-    table.writerow(["program", "plan", "gpu", "pair", "variant", "ms_a_step"])
+    rows, lock = [], threading.Lock()
+    with (asked.out / "plans.csv").open("w", newline="") as file:
+        table = csv.writer(file)
+        table.writerow(["program", "plan", "gpu", "pair", "variant", "ms_a_step"])
 
-    def lane(number):
-        own = ",".join(map(str, cpus[number * share : (number + 1) * share] or cpus))
-        for row in run_lane(todo, asked.first + number, asked, own, end):
-            with lock:
-                rows.append(row)
-                table.writerow(row)
-                file.flush()
+        def lane(todo, gpu, cpus):
+            for row in run_lane(todo, gpu, asked, cpus, end):
+                with lock:
+                    rows.append(row)
+                    table.writerow(row)
+                    file.flush()
 
-    threads = [threading.Thread(target=lane, args=(number,)) for number in range(lanes)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    file.close()
-    while not todo.empty():
-        print("%s: no time left" % todo.get())
+        gpu_lanes.run(asked, asked.tasks, lane)
     print_table(rows)
 
 

@@ -20,6 +20,8 @@ import sys
 import threading
 import time
 
+import gpu_lanes
+
 CORPUS = pathlib.Path(__file__).resolve().parent.parent / "corpus"
 OPTIONS = "--start-ahead 14 --window 1s --rounds 6 --no-screening --effect 5% --alpha 0.1 --no-store".split()
 HAND_S = 45  # of a trial by hand of both variants, with their starts
@@ -131,46 +133,29 @@ def main():
     parser.add_argument("--limit", type=float, default=540)
     parser.add_argument("--budget", type=float, default=175)
     parser.add_argument("--several-budget", type=float, default=420)
-    parser.add_argument("--lanes", type=int, help="default: as many as GPUs")
-    parser.add_argument("--first", type=int, default=0, help="GPU of the first lane")
+    gpu_lanes.add_options(parser)
     asked = parser.parse_intermixed_args()
     asked.out.mkdir(parents=True, exist_ok=True)
     end = time.monotonic() + asked.limit
-    lanes = asked.lanes
-    if lanes is None:
-        listed = subprocess.run(["nvidia-smi", "--list-gpus"], capture_output=True, text=True, check=True).stdout
-        lanes = len(listed.splitlines())
-    todo, rows, lock = queue.Queue(), [], threading.Lock()
-    for program in asked.programs:
-        todo.put(program)
-    cpus = sorted(os.sched_getaffinity(0))
-    share = max(1, len(cpus) // lanes)
+    rows, lock = [], threading.Lock()
 
-    def lane(number):
-        own = ",".join(map(str, cpus[number * share : (number + 1) * share] or cpus))
+    def lane(todo, gpu, cpus):
         while end - time.monotonic() > HAND_S + 90:
             try:
                 program = todo.get_nowait()
             except queue.Empty:
                 return
             if program.startswith("several:"):
-                search_several(program[len("several:") :], asked.first + number, asked, own, end)
+                search_several(program[len("several:") :], gpu, asked, cpus, end)
                 continue
-            row = search(program, asked.first + number, asked, own, end)
+            row = search(program, gpu, asked, cpus, end)
             with lock:
                 rows.append(row)
                 with (asked.out / "searches.jsonl").open("a") as file:
                     file.write(json.dumps(row) + "\n")
                 print("%s: exit %d after %.0f s" % (program, row["exit"], row["seconds"]), flush=True)
 
-    threads = [threading.Thread(target=lane, args=(number,)) for number in range(lanes)]
-    for thread in threads:
-        thread.start()
-        time.sleep(1)
-    for thread in threads:
-        thread.join()
-    while not todo.empty():
-        print("%s: no time left" % todo.get())
+    gpu_lanes.run(asked, asked.programs, lane)
     print_table(rows)
 
 

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """What the hook of `warpmark optimize` costs a step without a knob, beside what two runs without it differ by.
 
-    bench/hook_overhead.py [--pairs 20] [--device cpu|cuda] [SIZE ...]
+    bench/hook_overhead.py [--pairs 20] [--device cpu|cuda] [--applied] [SIZE ...]
 
 Each round runs the same training three times in fresh processes, in random order: twice as it is (A and A') and once under the
-hook as a search runs it, with its notes of every step. A step's time is the program's own, of the second half of its steps.
+hook as a search runs it, with its notes of every step, or as `optimize --apply` does, which measures nothing. A step's time is the program's own, of the second half of its steps.
 Printed: the median step, the ratio with the hook over without and that of the two without, each with its 95 % interval over
 rounds (order statistics of the median). Needs a python3 with torch; the hook is the one in src/workers/hook.
 """
@@ -45,17 +45,18 @@ print("step", (time.perf_counter() - begin) / (steps - steps // 2))
 """
 
 
-def step_s(words, hooked, folder):
+def step_s(words, hooked, applied, folder):
     environment = dict(os.environ)
     environment.pop("WARPMARK_HOOK", None)
     if hooked:
         plan = pathlib.Path(folder) / "plan.json"
-        plan.write_text(json.dumps({"version": 1, "knobs": {}, "warmup_steps": 5, "window_steps": 0, "stop": False, "seed": 1}))
+        wanted = {"version": 1, "knobs": {}, "warmup_steps": 5, "window_steps": 0, "stop": False, "seed": 1}
+        plan.write_text(json.dumps({**wanted, "measure": not applied}))
         environment.update(WARPMARK_HOOK=str(plan), WARPMARK_HOOK_REPORT=folder, PYTHONPATH=str(HOOK))
     run = subprocess.run(words, env=environment, capture_output=True, text=True)
     if run.returncode != 0:
         sys.exit("the program failed:\n" + run.stderr[-2000:])
-    if hooked and not any('"steps"' in f.read_text() for f in pathlib.Path(folder).glob("*.jsonl")):
+    if hooked and not applied and not any('"steps"' in f.read_text() for f in pathlib.Path(folder).glob("*.jsonl")):
         sys.exit("the hook saw no step")
     return float(run.stdout.split("step ")[-1].split()[0])
 
@@ -77,6 +78,7 @@ def main():
     parser.add_argument("sizes", nargs="*", default=list(SIZES))
     parser.add_argument("--pairs", type=int, default=20)
     parser.add_argument("--device", default="cpu")
+    parser.add_argument("--applied", action="store_true", help="as `optimize --apply` runs it")
     parser.add_argument("--python", default=sys.executable)
     parser.add_argument("--seed", type=int, default=1)
     asked = parser.parse_args()
@@ -89,7 +91,7 @@ def main():
             took = {}
             for arm in order.sample(["a", "again", "hook"], 3):
                 with tempfile.TemporaryDirectory() as folder:
-                    took[arm] = step_s(words, arm == "hook", folder)
+                    took[arm] = step_s(words, arm == "hook", asked.applied, folder)
             rounds.append(took)
         plain = statistics.median(r["a"] for r in rounds)
         told = ["%.3f (%.3f to %.3f)" % interval([r[arm] / r["a"] for r in rounds]) for arm in ("hook", "again")]

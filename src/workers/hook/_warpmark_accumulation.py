@@ -17,7 +17,7 @@ class Accumulation:
 
     def __init__(self, knobs):
         self.knobs = knobs
-        self.wrapper = None
+        self.wrapper = lambda: None  # a weak reference to the model that exchanges
         self.several = False
         self.forwards = 0
         self.seen = 0  # backwards until the last step
@@ -49,7 +49,7 @@ class Accumulation:
         torch = self.knobs.torch
         if type(called).__name__ != "DistributedDataParallel" or not torch.is_grad_enabled() or not called.training:
             return
-        known = None if self.wrapper is None else self.wrapper()
+        known = self.wrapper()
         if known is not None and known is not called and not self.several:
             self.several = True
             self.knobs.places.pop(KNOB, None)
@@ -76,7 +76,7 @@ class Accumulation:
 
     def exchange(self):
         """By hand. A gradient that is missing here may be there on another rank: all of them are sent."""
-        wrapper = None if self.wrapper is None else self.wrapper()
+        wrapper = self.wrapper()
         if not self.open or wrapper is None:
             return
         self.open = False

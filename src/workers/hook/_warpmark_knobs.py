@@ -391,16 +391,19 @@ class Knobs:
     def states(self):
         """Of each knob that was wanted, whether it is in force, in how many places, and what is to be said of it."""
         for name, value in self.wanted.items():
-            said = ""
-            if name.startswith("env.") or name == "process.affinity":
-                own = name == "process.affinity"
-                problem = machine.affinity_problem(value) if own else self.variable_problem(name[4:], value)
-                places = int(not problem)
-            else:
-                places = self.places.get(name, 0)
-                check = self.checks.get(name)
-                problem = check() if check is not None else None
-                if places == 0:
-                    problem = self.refused.get(name) or "nothing in the program that it could change"
-                said = self.notes.get(name, "")
-            yield dict(id=name, value=value, in_force=not problem, places=places, said=problem or said)
+            problem = self.problem_of(name, value)
+            of_the_process = name == "process.affinity" or name.startswith("env.")
+            places = int(not problem) if of_the_process else self.places.get(name, 0)
+            said = problem or self.notes.get(name, "")
+            yield dict(id=name, value=value, in_force=not problem, places=places, said=said)
+
+    def problem_of(self, name, value):
+        if name == "process.affinity":
+            return machine.affinity_problem(value)
+        if name.startswith("env."):
+            return self.variable_problem(name[4:], value)
+        check = self.checks.get(name)
+        problem = check() if check is not None else None
+        if self.places.get(name, 0) > 0:
+            return problem
+        return self.refused.get(name) or "nothing in the program that it could change"

@@ -38,6 +38,12 @@ class Report:
         except Exception:
             self.silent = True
 
+    @staticmethod
+    def rank():
+        """As the launcher says, which may do so after this module was loaded; 0 where there is none."""
+        rank = os.environ.get("RANK") or os.environ.get("SLURM_PROCID") or os.environ.get("OMPI_COMM_WORLD_RANK") or "0"
+        return int(rank) if rank.isdigit() else 0
+
     def _open(self):
         number = 0
         while True:  # a process number can come back within one run
@@ -48,10 +54,9 @@ class Report:
             except FileExistsError:
                 number += 1
         self.file = os.fdopen(descriptor, "w", encoding="ascii")
-        rank = os.environ.get("RANK") or os.environ.get("SLURM_PROCID") or os.environ.get("OMPI_COMM_WORLD_RANK") or "0"
         self.file.write(
             '{"k":"hello","v":%d,"pid":%d,"rank":%d,"python":"%d.%d.%d"}\n'
-            % ((VERSION, os.getpid(), int(rank) if rank.isdigit() else 0) + tuple(sys.version_info[:3]))
+            % ((VERSION, os.getpid(), self.rank()) + tuple(sys.version_info[:3]))
         )
 
     def add(self, kind, **fields):

@@ -217,13 +217,9 @@ class Recorder:
         self.eager += 1
         if self.graphs_alone or (self.on_graphs() and self.eager < EAGER):
             return
-        if self.marker is None or self.marker[0] != "optimizer":
-            if self.marker is not None:
-                self.restart()
-            self.marker = ("optimizer", weakref.ref(optimizer))
-        elif self.marker[1]() is None:  # that of an earlier fold or phase
-            self.marker = ("optimizer", weakref.ref(optimizer))
-        if self.marker[1]() is optimizer:
+        if self.marker is not None and self.marker[0] != "optimizer":
+            self.restart()
+        if self.ends_step("optimizer", optimizer):
             try:
                 self.end_of_step(seconds)
             except Exception as problem:
@@ -242,9 +238,7 @@ class Recorder:
                 self.samples = samples_of(self.torch, args, 0)
             if self.has_optimizer or self.graphs_alone:
                 return
-            if self.marker is None or (self.marker[0] == "forward" and self.marker[1]() is None):
-                self.marker = ("forward", weakref.ref(module))
-            if self.marker[0] == "forward" and self.marker[1]() is module:
+            if self.ends_step("forward", module):
                 if self.measures and len(self.outputs) < 6:
                     sample = output_sample(self.torch, out)
                     if sample is not None:
@@ -254,6 +248,12 @@ class Recorder:
         except Exception as problem:
             self.report.fault("forward", problem)
             self.finished = True
+
+    def ends_step(self, kind, one):
+        """The first of its kind does, and the next where that is gone, as of an earlier fold or phase."""
+        if self.marker is None or (self.marker[0] == kind and self.marker[1]() is None):
+            self.marker = (kind, weakref.ref(one))
+        return self.marker[0] == kind and self.marker[1]() is one
 
     def on_graphs(self):
         return self.marker is not None and self.marker[0] == "graph"
@@ -280,18 +280,16 @@ class Recorder:
 
     def end_of_step(self, optimizer_s):
         now = clock()
+        if not self.measures:
+            return self.counted_step()
         if self.screening is not None and self.steps_seen >= self.warmup:
             return self.screened_step(self.samples)
         self.rows.append(
             (now - self.begin_s, self.wait, self.forward, self.backward, optimizer_s, self.samples, self.backwards)
         )
-        self.steps_seen += 1
         if self.window_begin is not None:
             self.window_samples += self.samples
-        self.wait = self.forward = self.backward = 0.0
-        self.samples = self.backwards = 0
-        if not self.measures:
-            return self.counted_step()
+        self.begin_step()
         if not self.bound:
             self.bind()
         self.await_turn()
@@ -320,8 +318,13 @@ class Recorder:
         if now - self.last_flush > 0.5:
             self.flush_rows()
 
+    def begin_step(self):
+        self.steps_seen += 1
+        self.wait = self.forward = self.backward = 0.0
+        self.samples = self.backwards = 0
+
     def counted_step(self):
-        self.rows.clear()
+        self.begin_step()
         if self.steps_seen == self.warmup:
             self.begin_window()
 
@@ -331,9 +334,7 @@ class Recorder:
             act()
 
     def screened_step(self, samples):
-        self.steps_seen += 1
-        self.wait = self.forward = self.backward = 0.0
-        self.samples = self.backwards = 0
+        self.begin_step()
         over = True
         try:
             over = self.screening.step(samples)
