@@ -461,7 +461,7 @@ def probe(names, minutes):
     print("\n".join(lines))
 
 
-SEARCH = "--start-ahead 14 --window 1s --rounds 6 --no-screening --effect 5% --alpha 0.1 --no-store".split()
+SEARCH = "--start-ahead 14 --window 1s --rounds 6 --effect 5% --alpha 0.1 --no-store".split()
 
 
 def search(warpmark, name, budget, out, more=(), ending=""):

@@ -23,7 +23,7 @@ import time
 import gpu_lanes
 
 CORPUS = pathlib.Path(__file__).resolve().parent.parent / "corpus"
-OPTIONS = "--start-ahead 14 --window 1s --rounds 6 --no-screening --effect 5% --alpha 0.1 --no-store".split()
+OPTIONS = "--start-ahead 14 --window 1s --rounds 6 --effect 5% --alpha 0.1 --no-store".split()
 HAND_S = 45  # of a trial by hand of both variants, with their starts
 
 # Flaws that knobs can mend, by the knob that answers them; and healthy programs, in which nothing is to be found.

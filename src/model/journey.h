@@ -1,5 +1,5 @@
-// Journey: how a program became faster, step by step: what was tried, what was kept and why the rest was not, each with
-// what was foretold and what was measured. JSON: "warpmark.journey/1" (docs/schema/journey.schema.json).
+// Journey: the log and result of a search for what makes a program faster: settings tried, kept and left out, each with
+// predicted and measured speedup. JSON: "warpmark.journey/1" (docs/schema/journey.schema.json).
 #pragma once
 
 #include <cstdint>
@@ -9,10 +9,10 @@
 #include <vector>
 
 #include "base/json_fwd.h"
+#include "model/journey_parts.h"
 #include "model/machine.h"
 #include "model/metric.h"
 #include "model/run.h"
-#include "model/technique_prior.h"
 
 namespace warpmark {
 
@@ -36,7 +36,7 @@ struct SpeedUp {
   double confidence = 0.95;
 };
 
-/// What was foretold of a knob, and by what.
+/// The predicted speedup of a setting, and the method.
 struct Prediction {
   double low = 1;
   double high = 1;
@@ -76,10 +76,10 @@ struct JourneyStep {
   bool asked = false;   ///< the user named the knob
   std::optional<Prediction> predicted;
   std::optional<TechniquePrior> prior;
-  std::optional<SpeedUp> screened;    ///< of blocks of steps within one process, which may only discard
-  std::optional<SpeedUp> measured;    ///< against the best without it: of a kept one the fresh confirmation
-  std::optional<SpeedUp> found;       ///< of the rounds that chose it
-  std::optional<SpeedUp> cumulative;  ///< of all kept so far: the product of what was found on the way
+  std::optional<SpeedUp> in_process;  ///< by blocks of steps in one process: selects, and does not prove
+  std::optional<SpeedUp> measured;    ///< against the best without it, by fresh processes
+  std::optional<SpeedUp> found;       ///< by the fresh processes that selected it
+  std::optional<SpeedUp> cumulative;  ///< of this and all before it together
   AnswerCheck answers;
   std::optional<double> memory_bytes;        ///< most memory with it, of the GPU where there is one, and ...
   std::optional<double> memory_saved_bytes;  ///< ... how much less than before it
@@ -126,12 +126,15 @@ struct Journey {
   std::vector<JourneyFinding> findings;                   ///< of the original, worst first
   std::vector<std::pair<std::string, std::string>> plan;  ///< the kept settings
   std::optional<SpeedUp> measured_speedup;                ///< of the final plan against the original, in fresh runs
-  std::vector<double> times_original_s;                   ///< raw samples of that
+  std::optional<SpeedUp> likely_speedup;                  ///< of a plan that is not proven: in one process
+  std::vector<double> times_original_s;                   ///< raw samples of the proof
   std::vector<double> times_optimized_s;
   std::optional<double> interaction;  ///< measured over the product of the single confirmations
   double spent_s = 0;
   std::int64_t runs = 0;
   std::optional<double> price_per_hour;
+  std::optional<double> train_steps;  ///< of the whole training
+  JourneyGoal goal;
   std::string stopped_because;
   std::string mistrusted;  ///< why the last test is not believed; empty: it is
   bool complete = false;
@@ -140,8 +143,8 @@ struct Journey {
   Build build;
 };
 
-/// A summary for programs beside the steps: optimizations_applied, measured_speedup, memory_saved, new_config. Written
-/// only.
+/// With a summary for programs next to the steps: optimizations_applied, measured_speedup, memory_saved, new_config.
+/// Written only.
 [[nodiscard]] Json to_json(const Journey& journey);
 
 }  // namespace warpmark

@@ -8,15 +8,16 @@
 #include <vector>
 
 #include "base/quantity.h"
+#include "stats/summary.h"
 
 namespace warpmark::optimize {
 namespace {
 
 using workers::ProgramReport;
 
-constexpr std::size_t kFirstSteps = 3;
-constexpr double kNoiseFactor = 3;  // of what a few repeated baselines happened to differ by
-constexpr double kLeast = 1e-30;    // a scale of 0 would make every difference infinite
+constexpr double kNoiseFactor = 3;    // of what a few repeated baselines happened to differ by
+constexpr double kMostChance = 0.05;  // that a difference of means may be put down to
+constexpr double kLeast = 1e-30;      // a scale of 0 would make every difference infinite
 
 struct Limits {
   double first = 0;  ///< of each of the first steps; infinite: not judged
@@ -63,10 +64,11 @@ double scale_of(const std::vector<double>& values, std::size_t n) {
   return std::max(sum / static_cast<double>(n), kLeast);
 }
 
-/// Of one of the first steps, the largest.
-double first_difference(const std::vector<double>& a, const std::vector<double>& b, std::size_t n) {
+/// The largest of the first losses. Before the very first nothing was updated; the next two show whether a setting that
+/// was not compared at the same state trains on the same samples.
+double first_difference(const std::vector<double>& a, const std::vector<double>& b, std::size_t steps) {
   double most = 0;
-  for (std::size_t i = 0; i < std::min(n, kFirstSteps); ++i) {
+  for (std::size_t i = 0; i < std::min({steps, a.size(), b.size()}); ++i) {
     most = std::max(most, std::fabs(a[i] - b[i]) / std::max(std::fabs(a[i]), kLeast));
   }
   return most;
@@ -111,27 +113,29 @@ AnswerVerdict judge_losses(std::span<const ProgramReport> baselines, const Progr
   n = std::min(n, std::min(finite, first_not_finite(b)));
   if (n == 0) return refused("losses", "no step has a loss that can be compared");
   const auto& a = baselines.front().losses;
+  const std::size_t first_steps = options.state_checked ? 1 : 3;
   double first_noise = 0, trend_noise = 0;
   for (std::size_t i = 0; i < baselines.size(); ++i) {
     for (std::size_t j = i + 1; j < baselines.size(); ++j) {
-      first_noise = std::max(first_noise, first_difference(baselines[i].losses, baselines[j].losses, n));
+      first_noise = std::max(first_noise, first_difference(baselines[i].losses, baselines[j].losses, first_steps));
       trend_noise = std::max(trend_noise, trend_difference(baselines[i].losses, baselines[j].losses, n));
     }
   }
   const Limits limits = limits_of(numerics, options.margin);
-  const double first = first_difference(a, b, n), first_allowed = limits.first + kNoiseFactor * first_noise;
+  const double first = first_difference(a, b, first_steps), first_allowed = limits.first + kNoiseFactor * first_noise;
   if (first > first_allowed) {
-    return {
-        .same = false,
-        .check = {.kind = "losses",
-                  .difference = first,
-                  .allowed = first_allowed,
-                  .text = fmt::format("losses of the first {} steps differ by {}, allowed are {}",
-                                      std::min(n, kFirstSteps), format_percent(first), format_percent(first_allowed))}};
+    return {.same = false,
+            .check = {.kind = "losses",
+                      .difference = first,
+                      .allowed = first_allowed,
+                      .text = fmt::format("the first losses differ by {} (allowed: {})", format_percent(first),
+                                          format_percent(first_allowed))}};
   }
   double allowed = limits.trend + kNoiseFactor * trend_noise;
-  const bool another_draw = numerics.has(Numerics::random_streams) || numerics.has(Numerics::semantic);
-  if (another_draw) allowed += std::min(0.05, 2 * standard_error(a, b, n));
+  if (!numerics.only_exact()) {
+    const double chance = kNoiseFactor * standard_error(a, b, n);
+    allowed += options.state_checked ? chance : std::min(kMostChance, chance);
+  }
   double difference = trend_difference(a, b, n);
   // A lower loss is as suspicious as a higher one, but of a training that was meant to become another.
   if (numerics.has(Numerics::semantic) && mean_of_last_third(b, n) < mean_of_last_third(a, n)) difference = 0;
@@ -139,10 +143,10 @@ AnswerVerdict judge_losses(std::span<const ProgramReport> baselines, const Progr
           .check = {.kind = "losses",
                     .difference = difference,
                     .allowed = allowed,
-                    .text = fmt::format("mean loss of the last third of {} steps differs by {}, allowed are {} "
-                                        "(repeated baselines differ by {})",
-                                        n, format_percent(difference), format_percent(allowed),
-                                        format_percent(trend_noise))}};
+                    .text = fmt::format(
+                        "the mean loss of the last third of {} steps differs by {} (allowed: {}; repeated "
+                        "runs of the original differ by {})",
+                        n, format_percent(difference), format_percent(allowed), format_percent(trend_noise))}};
 }
 
 /// Relative error of all values of an output together.
@@ -193,12 +197,54 @@ AnswerVerdict judge_outputs(std::span<const ProgramReport> baselines, const Prog
                                         format_percent(allowed))}};
 }
 
+struct StateLimits {
+  Difference difference;
+  double cosine = 1;  ///< of the gradients, at least
+};
+
+StateLimits state_limits(const NumericsSet& numerics) {
+  if (numerics.has(Numerics::precision)) return {{5e-2, 0.3}, 0.95};
+  if (numerics.has(Numerics::rounding_of_16_bits)) return {{1e-2, 0.1}, 0.99};
+  if (numerics.has(Numerics::rounding)) return {{1e-3, 1e-2}, 0.999};
+  return {{1e-6, 1e-5}, 0.99999};
+}
+
+/// The median, as the last batch of an epoch may be smaller.
 double samples_per_step(const ProgramReport& report) {
-  if (!report.window || report.window->samples == 0) return 0;
-  return static_cast<double>(report.window->samples) / static_cast<double>(report.window->steps);
+  std::vector<double> samples;
+  for (const auto& step : report.steps) samples.push_back(static_cast<double>(step.samples));
+  return samples.empty() ? 0 : stats::median(samples);
 }
 
 }  // namespace
+
+AnswerVerdict judge_state(const StateCheck& check, const NumericsSet& numerics) {
+  constexpr const char* kKind = "state";
+  if (!check.finite_before) {
+    return {.same = true, .check = {.kind = kKind, .text = "the original's own outputs are not all finite"}};
+  }
+  if (!check.finite) return refused(kKind, "outputs or gradients are not finite any more");
+  const auto limits = state_limits(numerics);
+  // Where random numbers may be drawn in another order, another draw of the original is as far away.
+  const bool draws = numerics.has(Numerics::random_streams);
+  const auto allowed = [&](double limit, double noise, double spread) {
+    return std::max(limit + kNoiseFactor * noise, draws ? 1.5 * spread : 0.0);
+  };
+  const double outputs = allowed(limits.difference.outputs, check.noise.outputs, check.spread.outputs);
+  const double gradients = allowed(limits.difference.gradients, check.noise.gradients, check.spread.gradients);
+  const bool direction = check.cosine >= limits.cosine || check.difference.gradients <= gradients;
+  const bool same = check.difference.outputs <= outputs && (!check.trains || direction);
+  std::string text = fmt::format("at the same state outputs differ by {} (allowed: {})",
+                                 format_percent(check.difference.outputs), format_percent(outputs));
+  if (check.trains) {
+    text +=
+        fmt::format(", gradients by {} (allowed: {}, or a cosine of {:.3g}; it is {:.4f})",
+                    format_percent(check.difference.gradients), format_percent(gradients), limits.cosine, check.cosine);
+  }
+  return {
+      .same = same,
+      .check = {.kind = kKind, .difference = check.difference.outputs, .allowed = outputs, .text = std::move(text)}};
+}
 
 AnswerVerdict judge_answers(std::span<const ProgramReport> baselines, const ProgramReport& candidate,
                             NumericsSet numerics, const AnswerOptions& options) {
@@ -209,7 +255,7 @@ AnswerVerdict judge_answers(std::span<const ProgramReport> baselines, const Prog
     if (std::fabs(before - after) > 1e-9 * std::max(before, after)) {
       return refused("samples", fmt::format("a step has {:.4g} samples instead of {:.4g}", after, before));
     }
-    if (candidate.steps.size() < a.steps.size()) {
+    if (candidate.ended == "exit" && candidate.steps.size() < a.steps.size()) {
       return refused("samples", fmt::format("it took {} steps instead of {}", candidate.steps.size(), a.steps.size()));
     }
   }

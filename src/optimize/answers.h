@@ -1,11 +1,13 @@
-// Does a program under a knob still answer the same? The losses of a run with the same seed are compared with those of
-// repeated runs of the baseline, step by step at the beginning and by their mean over the last third; outputs of a
-// program that only infers are compared value by value. What repeated baselines differ by is allowed, and a margin that
-// the kind of the knob decides. Pure.
+// Does a program under settings still give the same answers? Two checks. Pure.
+//
+// At the same state: in one process, with the same weights, batch and random numbers, outputs and gradients with and
+// without the settings. Nothing diverges, so limits are those of one step.
+// Along the training: losses of fresh runs with the same seed. The first loss comes before any update and is compared
+// by itself; later ones diverge chaotically, so their mean over the last third is compared, within a margin and what
+// steps differ by. Outputs of a program that only infers are compared value by value.
 //
 // Limits: 1e-3 for another order of additions and 2e-2 for fewer bits are what PyTorch's own benchmarks allow of
-// training (torch/_dynamo/utils.py, torchbenchmark), and 1e-2 of outputs of 16 bits. A rounding error grows with the
-// steps; so only the first are judged one by one, and the trend by its mean.
+// training, and a cosine of gradients is their fallback (torch/_dynamo/utils.py `same`, torchbenchmark).
 #pragma once
 
 #include <span>
@@ -18,7 +20,8 @@
 namespace warpmark::optimize {
 
 struct AnswerOptions {
-  double margin = 0.02;  ///< by which the mean of the last third may differ, as a ratio
+  double margin = 0.02;        ///< by which the mean of the last third may differ, as a ratio
+  bool state_checked = false;  ///< the answers passed at the same state: what steps differ by is then no suspicion
 };
 
 struct AnswerVerdict {
@@ -26,7 +29,24 @@ struct AnswerVerdict {
   AnswerCheck check;
 };
 
-/// `baselines` are at least one run without the knob and of as many steps.
+struct Difference {
+  double outputs = 0;    ///< relative error of all values together (L2)
+  double gradients = 0;  ///< the same of all gradients
+};
+
+/// One forward and backward pass with and without settings, at the same state.
+struct StateCheck {
+  bool trains = false;
+  bool finite_before = true;  ///< all values of the original are numbers
+  bool finite = true;         ///< all values with the settings
+  Difference difference;
+  double cosine = 1;  ///< of the gradients
+  Difference noise;   ///< of the original, repeated
+  Difference spread;  ///< of the original, with other random numbers; 0 where it draws none
+};
+[[nodiscard]] AnswerVerdict judge_state(const StateCheck& check, const NumericsSet& numerics);
+
+/// `baselines` are at least one run without the settings.
 [[nodiscard]] AnswerVerdict judge_answers(std::span<const workers::ProgramReport> baselines,
                                           const workers::ProgramReport& candidate, NumericsSet numerics,
                                           const AnswerOptions& options);

@@ -8,6 +8,19 @@ bool ProgramFacts::on_gpu() const {
   return std::any_of(report.modules.begin(), report.modules.end(), [](const auto& m) { return m.device == "cuda"; });
 }
 
+bool ProgramFacts::trains() const {
+  const auto backward = [](const workers::StepTimes& step) { return step.backwards > 0; };
+  return !report.optimizers.empty() || std::any_of(report.steps.begin(), report.steps.end(), backward);
+}
+
+void ProgramFacts::wait_for_data(double share) {
+  const double before = 1 - phases.data, after = 1 - std::clamp(share, 0.0, 1.0);
+  if (before > 0) {
+    for (double* part : {&phases.forward, &phases.backward, &phases.optimizer, &phases.rest}) *part *= after / before;
+  }
+  phases.data = 1 - after;
+}
+
 PhaseShares phases_of(const workers::ProgramReport& report) {
   const auto& steps = report.steps;
   std::size_t first = 1;

@@ -33,9 +33,13 @@ struct ProgramFacts {
   double seconds_per_step = 0;
   bool analyzed = false;         ///< a recording of it was, and had work of a GPU
   std::vector<FoundGain> found;  ///< in that recording
+  bool draws = false;            ///< its forward draws random numbers, as dropout does
+
+  /// The settings have moved the bottleneck: this share of a step waits for data now.
+  void wait_for_data(double share);
 
   [[nodiscard]] bool on_gpu() const;
-  [[nodiscard]] bool trains() const { return !report.optimizers.empty(); }
+  [[nodiscard]] bool trains() const;  ///< it makes an optimizer of torch.optim or calls backward
 };
 
 /// The steps of the window, or all but the first where there was none.

@@ -9,6 +9,8 @@
 namespace warpmark::optimize {
 
 Numerics numerics_of(const Knob& knob, const ProgramFacts& facts) {
+  // A compiler draws the random numbers of a forward in its own order.
+  if (facts.draws && std::string_view(knob.id) == "compile") return Numerics::random_streams;
   const bool narrow = std::ranges::any_of(facts.report.modules, [](const auto& module) {
     return module.autocast || module.dtype == "torch.bfloat16" || module.dtype == "torch.float16";
   });

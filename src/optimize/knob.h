@@ -87,9 +87,10 @@ struct Knob {
   /// Parts of names by which kernels of a recording show it, any of them, separated by blanks; "fused=fusedadam" is
   /// that of one value. Empty: no kernel tells.
   const char* kernels = "";
-  /// The hook can put it on and take it off between two steps (src/workers/hook/_warpmark_switches.py): it is screened
-  /// within one process before it gets processes of its own.
+  /// The hook can switch it between two steps (src/workers/hook/_warpmark_switches.py): it is tested in the living
+  /// process of the program before it gets processes of its own.
   bool switchable = false;
+  bool bundled = false;  ///< an expert would apply it at once where it is offered: part of the first bundle
   /// From what is known of the program under the settings so far.
   Offer (*offer)(const ProgramFacts& facts, const Settings& settings);
   /// The line that a person would write, and where; `where` may stay empty.

@@ -36,6 +36,11 @@ std::string_view answers_of(const Knob& knob, const Candidate& candidate) {
   return *candidate.answers != '\0' ? candidate.answers : knob.answers;
 }
 
+/// The probe has looked, and there is no place that it would change.
+bool acts_nowhere(const ProgramFacts& facts, std::string_view id) {
+  return std::ranges::any_of(facts.report.acts, [&](const auto& one) { return one.knob == id && one.places == 0; });
+}
+
 Proposal own_proposal(const UserKnob& knob, const std::string& value) {
   return {.setting = {knob.name, value},
           .title = knob.target,
@@ -68,11 +73,14 @@ std::vector<Proposal> proposals(const ProgramFacts& facts, const Settings& setti
                      .numerics = numerics_of(*knob, facts),
                      .predicted = std::move(predicted),
                      .risk = risk_of(*knob, answers, facts),
-                     .asked = true});
+                     .asked = true,
+                     .switchable = knob->switchable,
+                     .bundled = knob->bundled});
   }
   if (options.asked_only) return found;
   for (const Knob* knob : knobs()) {
     if (named(options.skip, knob->id) || (!options.only.empty() && !named(options.only, knob->id))) continue;
+    if (acts_nowhere(facts, knob->id)) continue;
     for (auto& candidate : knob->offer(facts, settings).candidates) {
       const auto answers = answers_of(*knob, candidate);
       found.push_back({.setting = {knob->id, std::move(candidate.value)},
@@ -80,7 +88,8 @@ std::vector<Proposal> proposals(const ProgramFacts& facts, const Settings& setti
                        .numerics = numerics_of(*knob, facts),
                        .predicted = sharpened(answers, std::move(candidate.predicted), facts),
                        .risk = risk_of(*knob, answers, facts),
-                       .switchable = knob->switchable});
+                       .switchable = knob->switchable,
+                       .bundled = knob->bundled});
     }
   }
   return found;

@@ -1,30 +1,32 @@
-// The search: which knob next, what is kept, what is proven in the end. Pure: what a trial costs and says comes in
-// through Trials, so that the whole search is tested with programs of the imagination.
+// The search: which settings are tried together, which next, what is kept, and what is proven. Pure: what a trial costs
+// and finds comes in through Trials, so that the whole search is tested with simulated programs.
 //
-//   screening    knobs that can be switched within a process are tried in blocks of steps of one process: it may only
-//                discard, on top of the best so far; after each kept step anew
-//   forward      the candidate with the most foretold gain over risk, on top of the best so far: one run that may only
-//                discard, then a sequential A/B test in fresh processes, in random order; kept where it is certainly
-//                faster and its answers are the same. What the kept run shows decides the next candidates.
-//   leave one out  the final set without each knob: one that gains nothing any more is dropped, and what a knob is said
-//   to
-//                gain is measured here, afresh, and not in the rounds that chose it (winner's curse)
-//   final        the original against the final set in fresh rounds: the measured speed-up is this, and no product
+//   bundle   what an expert would apply at once, as a whole against the original, in one living process. Where it
+//            fails, is slower or changes the answers it is taken apart. Group testing: Dorfman 1943; sequential
+//            bifurcation: Bettonvil and Kleijnen 1997.
+//   prove    the original against the bundle in fresh processes, two pairs or as many as the effect needs
+//   improve  further settings and values on top of it, in the living process: compiling, other numbers of workers
+//   prune    each setting is taken out once, in the living process; what gains nothing goes (ablation: Fawcett and
+//            Hoos 2016), and the rest is proven again
+//   singles  what cannot be switched in a living process (variables, arguments, patches), by pairs of fresh processes
 //
-// Where a budget runs short, what was found is proven rather than more tried.
-//
-// A knob that does nothing is claimed only if it wins two independent tests: the A/B that chose it and the final.
+// After every stage there is a proven plan or none; a budget that ends early ends the search with what is proven.
+// What is reported as proven was selected by one measurement and confirmed by another.
 #pragma once
 
 #include <functional>
+#include <limits>
 #include <optional>
+#include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/result.h"
 #include "model/comparison.h"
 #include "model/journey.h"
 #include "optimize/knob.h"
+#include "optimize/stages/in_process.h"
 
 namespace warpmark::optimize {
 
@@ -35,74 +37,72 @@ struct Proposal {
   Numerics numerics = Numerics::rounding;
   Prediction predicted;
   double risk = 1;
-  bool asked = false;       ///< the user named it: tried whatever is foretold
+  bool asked = false;       ///< the user named it: tried whatever is predicted
   bool switchable = false;  ///< Knob::switchable
+  bool bundled = false;     ///< part of the first bundle
   /// Its values grow until memory ends: after one that did not fit, or two that gained nothing, the rest are left out.
   bool until_memory_ends = false;
 };
 
-/// What a screening run or an A/B test of `to` against `from` said.
+/// Pairs of fresh processes with `to` against `from`.
 struct TrialResult {
-  std::string failure;                      ///< why `to` did not run to its end or was not in force; empty: it did
-  bool stopped = false;                     ///< interrupted or out of budget: nothing can be said
-  bool promising = true;                    ///< of a screening: false discards
-  double times_as_long = 1;                 ///< of a screening: to / from
-  Verdict verdict = Verdict::inconclusive;  ///< of an A/B test, on the time
+  std::string failure;  ///< why `to` did not run to its end or was not in force; empty: it did
+  bool out_of_memory = false;
+  bool stopped = false;                     ///< interrupted or out of budget: nothing is known
+  bool futile = false;                      ///< ended early, as a gain was unlikely
+  double times_as_long = 1;                 ///< to / from
+  Verdict verdict = Verdict::inconclusive;  ///< on the time
   std::optional<SpeedUp> speedup;           ///< from / to
   std::string reason;
   bool answers_same = true;
+  bool answers_known = true;  ///< of an evaluation: it could be decided
   AnswerCheck answers;
   std::optional<double> memory_bytes;
   std::optional<double> gpu_utilization;
   std::optional<double> joules_per_step;
-  ProgramFacts facts;                                        ///< of `to`
-  std::vector<std::pair<std::string, std::string>> kernels;  ///< of a recording: knob, in which kernels it showed
+  ProgramFacts facts;  ///< of `to`
   std::vector<double> times_from_s;
   std::vector<double> times_to_s;
   double cost_s = 0;
   std::int64_t runs = 0;
 };
 
-/// What blocks of steps within one process said of a setting.
-struct Screened {
-  Setting setting;
-  bool discard = false;
-  std::optional<SpeedUp> gain;  ///< none where it could not be told
-  std::int64_t rounds = 0;
-  std::string text;  ///< the gain, or why there is none
-};
-
-struct ScreeningResult {
-  std::vector<Screened> settings;
-  std::string note;      ///< for the log: what it took, or why there was none; may be empty
+/// What a living process said of variants of a base.
+struct WithinResult {
+  std::string why_not;   ///< why there is no such process; empty: there is
   bool stopped = false;  ///< interrupted or out of budget
   std::string reason;
+  std::vector<VariantResult> variants;
+  bool draws = false;  ///< the program's forward draws random numbers
+  double cost_s = 0;
+};
+
+/// What a recording of a few steps found.
+struct Recorded {
+  std::vector<FoundGain> found;
+  bool analyzed = false;                                     ///< it had work of a GPU
+  std::string text;                                          ///< for the log; may be empty
+  std::vector<std::pair<std::string, std::string>> kernels;  ///< setting, in which kernels it showed
 };
 
 class Trials {
  public:
   virtual ~Trials() = default;
-  /// One run of `to`; may only discard.
-  virtual Result<TrialResult> screen(const Settings& from, const Settings& to, const NumericsSet& numerics) = 0;
-  /// All settings, each alone on top of `from`, within one process; may only discard. Where that cannot be, nothing.
-  virtual Result<ScreeningResult> screen_within(const Settings& /*from*/, const std::vector<Setting>& /*settings*/) {
-    return ScreeningResult{};
-  }
-  /// `decide` keeps on until the test is decided; else it may end as soon as a gain is unlikely.
-  virtual Result<TrialResult> compare(const Settings& from, const Settings& to, const NumericsSet& numerics,
-                                      bool decide) = 0;
-  /// Whether the program is as good under the settings by what the user judges it by, over whole runs. Where nobody
-  /// asked for that, it is.
+  /// Variants against `from` in one living process. `decide` spends more rounds where a difference of `effect` is open.
+  virtual Result<WithinResult> within(const Settings& from, std::span<const Variant> variants, bool decide) = 0;
+  /// Pairs of fresh processes until they decide, or, unless `decide`, until a gain is unlikely. `state_checked`: the
+  /// answers passed at the same state.
+  virtual Result<TrialResult> compare(const Settings& from, const Variant& to, bool state_checked, bool decide) = 0;
+  /// Whether the program is as good under the settings by the user's own measure, over whole runs. Where nobody asked
+  /// for that, it is.
   virtual Result<TrialResult> evaluate(const Settings& /*settings*/) { return TrialResult{}; }
-  /// What is known of the program under the settings, after a run of them that said `seen`: the bottleneck has moved.
-  /// By further runs where that needs a recording.
-  virtual Result<TrialResult> look(const Settings& /*settings*/, const ProgramFacts& seen) {
-    TrialResult result;
-    result.facts = seen;
-    return result;
-  }
-  /// Whether the budget is enough for so many A/B tests.
-  [[nodiscard]] virtual bool affords(std::size_t /*tests*/) const { return true; }
+  /// Records a few steps of the living process under the settings; nothing where there is none.
+  virtual Result<Recorded> record(const Settings& /*settings*/) { return Recorded{}; }
+  /// Of the budget; infinite without one.
+  [[nodiscard]] virtual double left_s() const { return std::numeric_limits<double>::infinity(); }
+  [[nodiscard]] virtual double spent_s() const { return 0; }
+  /// What the fewest pairs of a test take, as far as known.
+  [[nodiscard]] virtual double test_s() const { return 0; }
 };
 
 struct SearchOptions {
@@ -110,11 +110,10 @@ struct SearchOptions {
   /// What may be tried on top of the settings, in view of the facts; asked again after each kept step.
   std::function<std::vector<Proposal>(const ProgramFacts&, const Settings&)> propose;
   std::function<void(const std::string&)> log;  ///< each decision as it falls; may be empty
-  int most_trials = 40;
+  int max_trials = 40;
 };
 
-/// `journey` comes with its baseline, and goes with steps, decisions, plan and speed-up. Errors are those of the
-/// trials.
+/// `journey` comes with its baseline, and goes with steps, decisions, plan and speedup. Errors are those of the trials.
 [[nodiscard]] Status search(Trials& trials, const ProgramFacts& baseline, const SearchOptions& options,
                             Journey& journey);
 

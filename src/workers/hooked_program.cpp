@@ -9,6 +9,7 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "generated/python_hook.h"
+#include "workers/command_environment.h"
 
 namespace warpmark::workers {
 namespace {
@@ -54,17 +55,6 @@ NamedValues stack_variables(const fs::path& folder, const fs::path& stacks, cons
   return {{"PYTHONPATH", path_with(folder, python_path)}, {"WARPMARK_STACKS", stacks.string()}};
 }
 
-namespace {
-
-Json screening_json(const ScreeningPlan& plan) {
-  Json switches = Json::array();
-  for (const auto& [id, value] : plan.switches) switches.push_back({{"id", id}, {"value", value}});
-  return {{"switches", switches},    {"rounds", plan.rounds},  {"block", plan.block_steps},
-          {"wash", plan.wash_steps}, {"seconds", plan.most_s}, {"seed", plan.seed}};
-}
-
-}  // namespace
-
 std::string plan_text(const HookPlan& plan) {
   Json knobs = Json::object();
   for (const auto& [id, value] : plan.knobs) knobs[id] = value;
@@ -75,7 +65,7 @@ std::string plan_text(const HookPlan& plan) {
   if (plan.profile_steps > 0) {
     json["profile"] = {{"steps", plan.profile_steps}, {"stacks", plan.profile_stacks}, {"folder", plan.profile_folder}};
   }
-  if (!plan.screening.switches.empty()) json["screening"] = screening_json(plan.screening);
+  if (!plan.lab.empty()) json["lab"] = plan.lab;
   if (!plan.gate.empty()) json["gate"] = plan.gate;
   if (plan.graphs_alone) json["graphs_alone"] = true;
   if (plan.tuned) json["tuned"] = true;
@@ -133,11 +123,12 @@ Result<HookedRun> run_hooked(const HookedCommand& command, const fs::path& hook,
     variables.push_back(std::move(variable));
   }
   HookedRun run;
-  auto output = run_process(command.words, {.deadline_s = command.deadline_s,
-                                            .directory = command.directory,
-                                            .environment = variables,
-                                            .own_group = true,
-                                            .interrupted = command.interrupted});
+  const auto words = keep_variables(command.words, hook.string(), variables);
+  auto output = run_process(words, {.deadline_s = command.deadline_s,
+                                    .directory = command.directory,
+                                    .environment = variables,
+                                    .own_group = true,
+                                    .interrupted = command.interrupted});
   if (output.ok()) {
     run.output = std::move(*output);
   } else if (is_deadline(output.error())) {

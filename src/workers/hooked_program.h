@@ -20,17 +20,6 @@ namespace warpmark::workers {
 
 using NamedValues = std::vector<std::pair<std::string, std::string>>;
 
-/// Knobs that are switched on and off in turns within the process, for blocks of steps after the warm-up; then the
-/// window is over, and says nothing.
-struct ScreeningPlan {
-  NamedValues switches;          ///< none: nothing is screened
-  std::int64_t rounds = 0;       ///< each with two blocks without a knob and one with each
-  std::int64_t block_steps = 0;  ///< that are timed
-  std::int64_t wash_steps = 1;   ///< before them, that are not
-  double most_s = 0;       ///< no round begins after so long; 0 is without limit, as for programs of several ranks
-  std::uint64_t seed = 1;  ///< of the order
-};
-
 /// What the hook is asked to do.
 struct HookPlan {
   NamedValues knobs;
@@ -43,8 +32,8 @@ struct HookPlan {
   std::int64_t profile_steps = 0;  ///< recorded with PyTorch's profiler after the warm-up; then the window is over
   bool profile_stacks = false;     ///< with the program's lines; slows it down
   std::string profile_folder{};    ///< existing; takes a trace of each process
-  ScreeningPlan screening{};
-  std::string gate{};         ///< an existing folder in which it waits for its turn; empty: it does not
+  std::string lab{};               ///< an existing folder: after the window it takes commands there (lab_process.h)
+  std::string gate{};              ///< an existing folder in which it waits for its turn; empty: it does not
   bool graphs_alone = false;  ///< replays of the program's own CUDA graphs are its steps, and nothing before them is
   bool tuned = false;         ///< an equal run was alone before: what it compiles was chosen then
   std::optional<std::int64_t> seed{};  ///< random generators begin with it, unless the program sets its own

@@ -72,6 +72,11 @@ struct KnobState {
   std::string said;  ///< why not, or what is worth telling
 };
 
+struct KnobPlaces {
+  std::string knob;
+  std::int64_t places = 0;
+};
+
 /// A line of the program that reads a tensor's value within its steps; seen by runs that synchronize phases.
 struct ReadFacts {
   std::string where;

@@ -123,24 +123,11 @@ void read_knob(JsonFields& fields, ProgramReport& report) {
   report.knobs.push_back(std::move(knob));
 }
 
-void read_block(JsonFields& fields, ProgramReport& report) {
-  ScreenedBlock block;
-  fields.required("arm", block.arm);
-  fields.required("round", block.round);
-  fields.required("steps", block.steps);
-  fields.required("seconds", block.seconds);
-  fields.maybe("samples", block.samples);
-  if (block.arm < 0 || block.steps < 1 || !(block.seconds > 0)) return fields.fail("seconds", "is no time of steps");
-  report.blocks.push_back(block);
-}
-
-void read_switch(JsonFields& fields, ProgramReport& report) {
-  SwitchState state;
-  fields.required("arm", state.arm);
-  fields.required("id", state.id);
-  fields.maybe("value", state.value);
-  fields.maybe("said", state.said);
-  report.switches.push_back(std::move(state));
+void read_acts(JsonFields& fields, ProgramReport& report) {
+  KnobPlaces acts;
+  fields.required("knob", acts.knob);
+  fields.required("places", acts.places);
+  report.acts.push_back(std::move(acts));
 }
 
 void read_read(JsonFields& fields, ProgramReport& report) {
@@ -188,9 +175,6 @@ void read_hello(JsonFields& fields, ProgramReport& report) {
 void read_restart(JsonFields&, ProgramReport& report) {
   report.steps.clear();
   report.outputs.clear();
-  report.blocks.clear();
-  report.switches.clear();
-  report.switched_last = -1;
 }
 
 void read_loss(JsonFields& fields, ProgramReport& report) {
@@ -229,10 +213,8 @@ constexpr LineKind kLineKinds[] = {
     {"outputs", read_outputs},
     {"attention", [](JsonFields& fields, ProgramReport& report) { fields.maybe("off", report.attention_off); }},
     {"knob", read_knob},
+    {"acts", read_acts},
     {"read", read_read},
-    {"block", read_block},
-    {"switch", read_switch},
-    {"switching", [](JsonFields& fields, ProgramReport& report) { fields.required("arm", report.switched_last); }},
     {"fault", read_fault},
     {"window", read_window},
     {"memory", read_memory},

@@ -10,7 +10,6 @@
 
 #include "base/result.h"
 #include "workers/program_parts.h"
-#include "workers/screening_report.h"
 
 namespace warpmark::workers {
 
@@ -45,9 +44,7 @@ struct ProgramReport {
   bool half_outputs = false;                 ///< some of them have 16 bits
   std::vector<std::string> attention_off;    ///< ways of fused attention that the program has switched off
   std::vector<KnobState> knobs;
-  std::vector<ScreenedBlock> blocks;
-  std::vector<SwitchState> switches;
-  std::int64_t switched_last = -1;  ///< the arm on which the process ended; -1: it ended otherwise
+  std::vector<KnobPlaces> acts;  ///< how many places a setting would change, where that is known
   std::optional<Window> window;
   std::int64_t allocated_bytes = 0;  ///< most of the GPU's memory in the window
   std::int64_t reserved_bytes = 0;

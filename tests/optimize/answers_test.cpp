@@ -83,7 +83,7 @@ TEST(Answers, a_loss_that_is_no_number_is_refused_and_its_step_named) {
 
 TEST(Answers, other_samples_a_step_are_refused_unless_they_were_meant) {
   auto dropped = training(1);
-  dropped.window->samples = 350;
+  for (auto& step : dropped.steps) step.samples = 7;
   EXPECT_FALSE(judged(dropped, Numerics::rounding).same);
   EXPECT_TRUE(judged(dropped, Numerics::semantic).same);
 }
@@ -91,6 +91,8 @@ TEST(Answers, other_samples_a_step_are_refused_unless_they_were_meant) {
 TEST(Answers, fewer_steps_are_refused) {
   auto cut = training(1);
   cut.steps.resize(40);
+  EXPECT_TRUE(judged(cut, Numerics::exact).same) << "a shorter window";
+  cut.ended = "exit";
   EXPECT_FALSE(judged(cut, Numerics::exact).same);
 }
 
@@ -130,6 +132,33 @@ TEST(Answers, outputs_are_compared_where_there_is_no_loss) {
   EXPECT_FALSE(judge_answers(baselines, with_outputs(0.01), Numerics::rounding, {}).same);
   EXPECT_TRUE(judge_answers(baselines, with_outputs(0.01), Numerics::precision, {}).same);
   EXPECT_FALSE(judge_answers(baselines, with_outputs(1), Numerics::precision, {}).same);
+}
+
+TEST(StateCheck, limits_follow_the_kind_of_the_settings) {
+  StateCheck check{.trains = true, .difference = {0.01, 0.05}, .cosine = 0.998};
+  EXPECT_TRUE(judge_state(check, Numerics::precision).same);
+  EXPECT_FALSE(judge_state(check, Numerics::rounding).same);
+  EXPECT_FALSE(judge_state(check, Numerics::exact).same);
+  check.difference = {0.2, 0.05};
+  EXPECT_FALSE(judge_state(check, Numerics::precision).same) << "outputs that far off are no rounding";
+  check.difference = {0.01, 0.9};
+  check.cosine = 0.5;
+  EXPECT_FALSE(judge_state(check, Numerics::precision).same) << "gradients of another direction";
+}
+
+TEST(StateCheck, another_draw_is_allowed_where_random_numbers_come_in_another_order) {
+  StateCheck check{.trains = true, .difference = {0.3, 0.8}, .cosine = 0.6, .spread = {0.3, 0.8}};
+  EXPECT_FALSE(judge_state(check, Numerics::rounding).same);
+  EXPECT_TRUE(judge_state(check, Numerics::random_streams).same);
+  check.difference.outputs = 1;
+  EXPECT_FALSE(judge_state(check, Numerics::random_streams).same) << "further than another draw of the program";
+}
+
+TEST(StateCheck, values_that_are_not_finite_are_refused_unless_they_were_before) {
+  StateCheck check{.finite = false};
+  EXPECT_FALSE(judge_state(check, Numerics::precision).same);
+  check.finite_before = false;
+  EXPECT_TRUE(judge_state(check, Numerics::precision).same);
 }
 
 }  // namespace

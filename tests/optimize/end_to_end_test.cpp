@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 
 #include "apps/cli_fixture.h"
@@ -111,14 +112,11 @@ TEST_F(Optimize, runs_that_start_at_once_prove_the_same) {
   const auto journey = json("journey.json");
   EXPECT_TRUE(journey["plan"].contains("loader.workers")) << output.err;
   EXPECT_GT(journey["measured_speedup"]["ratio"].get<double>(), 1.1);
-  EXPECT_THAT(output.err, testing::AnyOf(HasSubstr("runs of a test start at once"), HasSubstr("one after another")));
-  const auto together = output.err.find("start at once"), baseline = output.err.find("baseline: ");
-  EXPECT_TRUE(together == std::string::npos || together < baseline) << "baselines start at once, too\n" << output.err;
   const auto copied = optimize({"--start-ahead", "2", "--copy"}, program);
   EXPECT_EQ(copied.exit_code, 2) << copied.err;
 }
 
-TEST_F(Optimize, screens_within_one_process_what_can_be_switched) {
+TEST_F(Optimize, tests_within_one_process_what_can_be_switched) {
   WM_NEEDS_TORCH();
   write("sleeps.py",
         "import time, torch\nfrom torch import nn\ntorch.manual_seed(0)\n"
@@ -136,10 +134,10 @@ TEST_F(Optimize, screens_within_one_process_what_can_be_switched) {
         "    optimizer.zero_grad()\n"
         "    model(x).square().mean().backward()\n"
         "    optimizer.step()\n");
-  const auto output = run_process(
-      {kExecutable, "optimize", "--only", "process.threads", "--alpha", "0.5", "--rounds", "6", "--effect", "20%",
-       "--window", "1s", "--no-store", "--json", path("journey.json"), "--", python_with_torch(), path("sleeps.py")},
-      {.deadline_s = 400, .directory = folder_.string(), .environment = {{"OMP_NUM_THREADS", "1"}}});
+  const auto output =
+      run_process({kExecutable, "optimize", "--only", "process.threads", "--effect", "20%", "--no-store", "--json",
+                   path("journey.json"), "--", python_with_torch(), path("sleeps.py")},
+                  {.deadline_s = 400, .directory = folder_.string(), .environment = {{"OMP_NUM_THREADS", "1"}}});
   ASSERT_TRUE(output.ok());
   EXPECT_EQ(output->exit_code, 0) << output->err;
   const auto journey = json("journey.json");
@@ -148,12 +146,86 @@ TEST_F(Optimize, screens_within_one_process_what_can_be_switched) {
   const auto& step = journey["steps"][0];
   EXPECT_EQ(step["outcome"], "slower") << output->err;
   EXPECT_EQ(step["cost"]["runs"], 0) << "no process of its own";
-  EXPECT_LT(step["screened"]["high"].get<double>(), 1.2);
-  EXPECT_THAT(output->err, HasSubstr("screened process.threads="));
-  EXPECT_THAT(output->err, HasSubstr("discarded"));
+  EXPECT_EQ(journey["cost"]["runs"], 1) << "one process did all";
+  EXPECT_LT(step["in_process"]["high"].get<double>(), 1.2);
 }
 
-TEST_F(Optimize, refuses_wrong_cures_of_a_training) {
+/// A slow loader, and a debugging aid that was left on.
+constexpr const char* kTwoFlaws = R"(
+import sys, time, torch
+from torch import nn
+from torch.utils.data import DataLoader, Dataset
+class Slow(Dataset):
+    def __len__(self): return 100000
+    def __getitem__(self, i):
+        time.sleep(0.01)
+        return torch.full((16,), i % 7 / 7.0), i % 3
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.first, self.last = nn.Linear(16, 32), nn.Linear(32, 3)
+    def forward(self, x):
+        # Of anomaly detection the time is slept, so that it is the same on any machine.
+        time.sleep(0.04 if torch.is_anomaly_enabled() else 0.005)
+        return self.last(torch.relu(self.first(x)))
+torch.manual_seed(0)
+torch.autograd.set_detect_anomaly(True)
+net = Net()
+optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+for x, y in DataLoader(Slow(), batch_size=8):
+    optimizer.zero_grad()
+    nn.functional.cross_entropy(net(x), y).backward()
+    optimizer.step()
+)";
+
+TEST_F(Optimize, finds_two_flaws_at_once_and_proves_their_fix_within_the_default_budget) {
+  WM_NEEDS_TORCH();
+  write("flaws.py", kTwoFlaws);
+  const auto output = run_process({kExecutable, "optimize", "--no-store", "--effect", "5%", "--json",
+                                   path("journey.json"), "--", python_with_torch(), path("flaws.py")},
+                                  {.deadline_s = 500, .directory = folder_.string()});
+  ASSERT_TRUE(output.ok());
+  EXPECT_EQ(output->exit_code, 0) << output->err;
+  const auto journey = json("journey.json");
+  EXPECT_EQ(testing_support::schema_errors(journey, "journey.schema.json"), "");
+  EXPECT_TRUE(journey["plan"].contains("loader.workers")) << output->err;
+  EXPECT_EQ(journey["plan"]["debug.anomaly_detection"], "off") << output->err;
+  EXPECT_GT(journey["measured_speedup"]["ratio"].get<double>(), 2) << output->err;  // by hand 120 ms become 20 to 30
+  EXPECT_THAT(output->err, HasSubstr("after "));
+}
+
+TEST_F(Optimize, a_command_that_sets_the_python_path_keeps_the_hook) {
+  WM_NEEDS_TORCH();
+  auto program = training({"--samples", "64", "--delay-ms", "10"});
+  program.insert(program.begin(), {"env", "-i", "PYTHONPATH=/nowhere", "PATH=/usr/bin:/bin"});
+  const auto output = optimize({"--list-knobs"}, program);
+  EXPECT_EQ(output.exit_code, 0) << output.err;
+  EXPECT_THAT(output.out, HasSubstr("loader.workers"));
+}
+
+TEST_F(Optimize, says_within_seconds_why_the_hook_is_not_loaded) {
+  write("sleeps.py", "import time\ntime.sleep(30)\n");
+  const auto begin = std::chrono::steady_clock::now();
+  const auto output =
+      run_process({kExecutable, "optimize", "--budget", "15s", "--no-store", "--", "python3", "-I", path("sleeps.py")},
+                  {.deadline_s = 100, .directory = folder_.string()});
+  ASSERT_TRUE(output.ok());
+  EXPECT_THAT(output->err + output->out, HasSubstr("python -I ignores PYTHONPATH"));
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(60));
+}
+
+TEST_F(Optimize, a_program_that_failed_is_started_again_by_the_same_command) {
+  write("needs.sh", "[ -e installed ] || { echo no module named x >&2; exit 1; }\nsleep $2\n");
+  const std::vector<std::string> program{"sh", "needs.sh", "--sleep", "0.5"};
+  const auto failed = optimize({"--knob", "sleep=--sleep {0.05}"}, program);
+  EXPECT_EQ(failed.exit_code, 2) << failed.err;
+  EXPECT_THAT(failed.err, HasSubstr("no module named x"));
+  write("installed", "");
+  const auto works = optimize({"--knob", "sleep=--sleep {0.05}"}, program);
+  EXPECT_EQ(works.exit_code, 0) << works.err;
+}
+
+TEST_F(Optimize, refuses_wrong_fixes_of_a_training) {
   WM_NEEDS_TORCH();
   for (const char* wrong : {"drop=--drop-one {1}", "reuse=--reuse {1}", "half=--half {1} precision"}) {
     const auto output = optimize({"--asked-only", "--knob", wrong, "--json", path("journey.json")},
@@ -186,11 +258,11 @@ TEST_F(Optimize, writes_where_it_is_asked_and_spends_no_more_than_it_may) {
   EXPECT_EQ(copied.exit_code, 0) << copied.err;
   EXPECT_FALSE(std::filesystem::exists(path("model.ckpt")));
   EXPECT_THAT(copied.err, ::testing::Not(HasSubstr("--copy runs it in copies")));
-  EXPECT_THAT(copied.out, HasSubstr("at 7.2 an hour"));
+  EXPECT_THAT(copied.out, HasSubstr("7.2 per hour"));
   // 0.002 at 7.2 an hour are one second: the baseline alone takes longer.
   const auto cut = optimize({"--knob", "sleep=--sleep {0.05}", "--price", "7.2", "--budget-money", "0.002"}, program);
   EXPECT_EQ(cut.exit_code, 3) << cut.out;
-  EXPECT_THAT(cut.err + cut.out, HasSubstr("the budget of"));
+  EXPECT_THAT(cut.out, HasSubstr("nothing is proven within the budget"));
   EXPECT_THAT(cut.err, HasSubstr("--copy runs it in copies"));
   EXPECT_TRUE(std::filesystem::exists(path("model.ckpt"))) << "it runs here unless asked";
   EXPECT_EQ(optimize({"--budget-money", "1"}, program).exit_code, 2) << "without a price";
@@ -231,22 +303,15 @@ TEST_F(Optimize, goes_on_where_it_was_killed) {
   EXPECT_EQ(json("journey.json")["plan"]["sleep"], "0.05");
 }
 
-TEST_F(Optimize, baselines_count_for_the_budget) {
+TEST_F(Optimize, a_budget_that_is_too_short_is_not_exceeded) {
   const auto output = optimize({"--budget", "2.5s", "--knob", "sleep=--sleep {0.05}", "--json", path("journey.json")},
                                sleeper());  // a run takes longer than a second
   EXPECT_EQ(output.exit_code, 3) << output.out << output.err;
-  EXPECT_THAT(output.out, HasSubstr("the budget of 2.500 s is used up before the baseline was measured"));
+  EXPECT_THAT(output.out, HasSubstr("run the same command to continue"));
   EXPECT_LT(output.wall_s, 10);
   const auto journey = json("journey.json");
   EXPECT_EQ(testing_support::schema_errors(journey, "journey.schema.json"), "");
   EXPECT_FALSE(journey["complete"]);
-}
-
-TEST_F(Optimize, says_what_is_left_of_a_budget_in_runs) {
-  const auto output =
-      optimize({"--budget", "20s", "--knob", "sleep=--sleep {0.05}", "--json", path("journey.json")}, sleeper());
-  EXPECT_THAT(output.err, HasSubstr("the rest of the budget is enough for about"));
-  EXPECT_THAT(output.err, HasSubstr("to try a knob takes up to 7: to prove one, give --budget"));
 }
 
 TEST_F(Optimize, tries_a_patch_in_a_copy_and_leaves_the_program_alone) {

@@ -148,9 +148,13 @@ TEST_F(InterruptedSearch, runs_that_wait_for_their_turn_and_their_workers_end_to
                                        "4",          "--window", "500ms",         "--effect", "20%",
                                        "--try",      "tf32=1",   "--start-ahead", "4",        "--asked-only",
                                        "--no-store", "--",       python,          "train.py"};
-  // The first look is three processes; the next of the original stand at their gates, before their workers are started.
-  for (const int signal : {SIGKILL, SIGINT}) {
-    const int status = interrupted_by(signal, words, 3 + 3);
+  auto separate = words;
+  separate.insert(separate.begin() + 2, "--separate");
+  // The probe is three processes. It stays; or, of fresh processes, the next stand at their start barrier, before their
+  // workers are started.
+  for (const auto& [signal, in_process] :
+       {std::pair(SIGKILL, false), {SIGINT, false}, {SIGKILL, true}, {SIGINT, true}}) {
+    const int status = in_process ? interrupted_by(signal, words, 3) : interrupted_by(signal, separate, 3 + 3);
     EXPECT_TRUE(signal == SIGKILL ? WIFSIGNALED(status) : WIFEXITED(status) && WEXITSTATUS(status) == 130) << status;
     expect_nothing_left();
     std::filesystem::remove(path("pids"));

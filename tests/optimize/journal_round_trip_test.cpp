@@ -92,11 +92,8 @@ TEST_F(RoundTrip, the_report_keeps_every_number) {
   EXPECT_EQ(report.knobs.at(0).places, 9);
   EXPECT_EQ(report.reads.at(0).count, 17);
   EXPECT_EQ(report.reads.at(0).seconds, 0.0625);
-  EXPECT_EQ(report.switched_last, 2);
-  EXPECT_EQ(report.blocks.at(0).round, 3);
-  EXPECT_EQ(report.blocks.at(0).seconds, 0.0987654321);
-  EXPECT_EQ(report.blocks.at(0).samples, 160);
-  EXPECT_EQ(report.switches.at(0).said, "the program does so");
+  EXPECT_EQ(report.acts.at(0).knob, "attention.sdpa");
+  EXPECT_EQ(report.acts.at(0).places, 12);
 }
 
 TEST_F(RoundTrip, a_run_from_the_journal_is_the_run) {

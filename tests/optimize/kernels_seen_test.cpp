@@ -5,8 +5,6 @@
 
 #include <vector>
 
-#include "optimize/apply/program_trials.h"
-
 namespace warpmark::optimize {
 namespace {
 
@@ -45,15 +43,6 @@ TEST(KernelsSeen, is_silent_of_what_no_kernel_tells) {
   EXPECT_FALSE(kernels_seen({"attention.backend", "math"}, kBf16));
   EXPECT_FALSE(kernels_seen({"no.such.knob", "1"}, kBf16));
   EXPECT_FALSE(kernels_seen({"compile", "default"}, {}));
-}
-
-TEST(OneLook, discards_where_the_gain_that_matters_is_out_of_reach) {
-  EXPECT_TRUE(may_gain(0.5, 0.001, 0.01));
-  EXPECT_TRUE(may_gain(1.015, 0.001, 0.01)) << "one run tells no less than 3 %";
-  EXPECT_FALSE(may_gain(1.025, 0.001, 0.01));
-  EXPECT_FALSE(may_gain(1.0, 0.001, 0.05)) << "5 % are wanted, and there is nothing";
-  EXPECT_TRUE(may_gain(0.975, 0.001, 0.05));
-  EXPECT_TRUE(may_gain(1.2, 0.1, 0.05)) << "three times the noise of 10 %";
 }
 
 }  // namespace

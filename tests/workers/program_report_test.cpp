@@ -35,19 +35,15 @@ TEST(ProgramReport, reads_what_a_program_said) {
   EXPECT_EQ(report->ended, "window");
 }
 
-TEST(ProgramReport, forgets_what_was_screened_before_the_steps_began_again) {
+TEST(ProgramReport, forgets_the_steps_before_they_began_again) {
   const auto report = parse_report(
       "{\"k\":\"torch\",\"version\":\"2.6.0\",\"world\":1}\n"
-      "{\"k\":\"switching\",\"arm\":2}\n"
-      "{\"k\":\"block\",\"arm\":2,\"round\":0,\"steps\":3,\"seconds\":0.5}\n"
-      "{\"k\":\"switch\",\"arm\":2,\"id\":\"tf32\"}\n"
+      "{\"k\":\"steps\",\"rows\":[[1,0,0.1,0.1,0,8,1]]}\n"
       "{\"k\":\"world\",\"world\":4}\n"
       "{\"k\":\"restart\"}\n",
       "7-0.jsonl");
   ASSERT_TRUE(report.ok()) << report.error().what;
-  EXPECT_TRUE(report->blocks.empty());
-  EXPECT_TRUE(report->switches.empty());
-  EXPECT_EQ(report->switched_last, -1);
+  EXPECT_TRUE(report->steps.empty());
   EXPECT_EQ(report->world, 4);
 }
 

@@ -32,7 +32,7 @@ Status store_journey(const Context& context, const ParsedOptions& options, const
   Session session = new_session(context);
   for (const auto& step : journey.steps) {
     // What blocks of steps said counts only where no process of its own was tried.
-    const auto& measured = step.measured ? step.measured : step.runs > 0 ? step.found : step.screened;
+    const auto& measured = step.measured ? step.measured : step.runs > 0 ? step.found : step.in_process;
     if (!step.predicted || !measured) continue;
     Run run{.workload = kWorkload, .device = "host", .outcome = Outcome::passed};
     run.index = static_cast<std::int64_t>(session.runs.size());

@@ -133,6 +133,7 @@ Result<int> list_knobs(Context& context, const ParsedOptions& options, OptimizeR
   const auto journal_path = request.places.scratch.string() + ".list.jsonl";
   WM_ASSIGN(auto journal, optimize::TrialJournal::open(journal_path, request.identity, true));
   optimize::ProgramRuns runs(request.program, request.places, journal, &context.interrupted);
+  request.options.in_process = false;  // a look, and nothing is tested
   auto look = optimize::look_at(runs, request.options);
   std::error_code ignored;
   std::filesystem::remove(journal_path, ignored);

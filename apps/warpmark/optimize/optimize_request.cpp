@@ -12,7 +12,6 @@
 #include "base/units.h"
 #include "device/machine.h"
 #include "generated/python_hook.h"
-#include "optimize/apply/program_trials.h"
 #include "validate/commands/command_experiment.h"
 #include "warpmark/arms/project_command.h"
 #include "warpmark/eval/eval_gate.h"
@@ -24,6 +23,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr double kBudget_s = 300;
+constexpr std::int64_t kStartAhead = 4;
 constexpr std::int64_t kLargestScript = 16 << 20, kLargestYamlKnobs = 256 << 10;
 
 Result<double> time_option(const ParsedOptions& options, const char* name, double otherwise) {
@@ -43,14 +44,17 @@ Status read_numbers(const ParsedOptions& options, optimize::OptimizeOptions& wan
   WM_ASSIGN(wanted.window_steps, count_of(options, "--steps", 0, 0, 1'000'000));
   WM_ASSIGN(const auto amortize, count_of(options, "--train-steps", 0, 0, INT64_MAX / 2));
   wanted.amortize_steps = static_cast<double>(amortize);
-  wanted.screens_within = !options.has("--no-screening");
+  wanted.in_process = !options.has("--separate");
   WM_ASSIGN(wanted.window_s, time_option(options, "--window", 0));
   WM_ASSIGN(wanted.deadline_s, time_option(options, "--timeout", 1800));
-  WM_ASSIGN(wanted.start_ahead, count_of(options, "--start-ahead", 1, 1, 64));
-  if (wanted.start_ahead > 1 && options.has("--train-steps")) {
-    return usage_error("--start-ahead does not go with --train-steps", "a start beside others takes longer than alone");
+  // A start next to others takes longer than alone, and --train-steps counts it.
+  const bool counts_start = options.has("--train-steps");
+  WM_ASSIGN(wanted.start_ahead, count_of(options, "--start-ahead", counts_start ? 1 : kStartAhead, 1, 64));
+  if (wanted.start_ahead > 1 && counts_start) {
+    return usage_error("--start-ahead does not go with --train-steps",
+                       "a start next to others takes longer than alone");
   }
-  WM_ASSIGN(wanted.budget_s, time_option(options, "--budget", 0));
+  WM_ASSIGN(wanted.budget_s, time_option(options, "--budget", kBudget_s));
   if (options.has("--budget-money")) {
     if (!options.has("--price"))
       return usage_error("--budget-money needs --price", "what an hour of the machine costs");
@@ -60,10 +64,28 @@ Status read_numbers(const ParsedOptions& options, optimize::OptimizeOptions& wan
     const double seconds = money / price * 3600;
     wanted.budget_s = wanted.budget_s > 0 ? std::min(wanted.budget_s, seconds) : seconds;
   }
-  if (const auto fewest = optimize::fewest_rounds(wanted.alpha); wanted.rounds < fewest) {
-    return usage_error(fmt::format("{} rounds can prove nothing at --alpha {:g}", wanted.rounds, wanted.alpha),
-                       fmt::format("--rounds {} or more", fewest));
+  return {};
+}
+
+/// "3x" and "3" are a speedup.
+Status read_goal(const ParsedOptions& options, JourneyGoal& goal) {
+  const auto read = [&](const char* name, std::optional<double>& value) -> Status {
+    if (!options.has(name)) return {};
+    std::string text = options.get(name);
+    if (text.ends_with('x')) text.pop_back();
+    WM_ASSIGN(const double number, parse_number(text));
+    if (!(number > 0)) return usage_error(std::string(name) + " must be above 0");
+    value = number;
+    return {};
+  };
+  WM_TRY(read("--goal", goal.speedup));
+  WM_TRY(read("--goal-days", goal.days));
+  WM_TRY(read("--goal-cost", goal.cost));
+  if ((goal.days || goal.cost) && !options.has("--train-steps")) {
+    return usage_error("--goal-days and --goal-cost need --train-steps", "how many steps the whole training has");
   }
+  if (goal.cost && !options.has("--price"))
+    return usage_error("--goal-cost needs --price", "of an hour of the machine");
   return {};
 }
 
@@ -221,7 +243,7 @@ std::string identity_of_request(const OptimizeRequest& request) {
   const auto& quality = wanted.quality;
   text += fmt::format(" eval {} {} {} {} {} {} {}", quality.metric, quality.margin, quality.lower, quality.answers,
                       quality.rounds, quality.checks.size(), command_line(quality.command));
-  return text + (wanted.proposals.asked_only ? " asked only" : "") + (wanted.screens_within ? "" : " no screening") +
+  return text + (wanted.proposals.asked_only ? " asked only" : "") + (wanted.in_process ? "" : " separate") +
          (request.places.original.empty() ? "" : " copy");
 }
 
@@ -255,6 +277,7 @@ Result<OptimizeRequest> optimize_request_of(Context& context, const ParsedOption
   OptimizeRequest request;
   WM_TRY(read_numbers(options, request.options));
   WM_TRY(read_knobs(options, request.options));
+  WM_TRY(read_goal(options, request.goal));
   WM_ASSIGN(request.format, format_of(options));
   const auto given = command_after_dashes(context.words);
   if (given.empty()) {
@@ -266,6 +289,7 @@ Result<OptimizeRequest> optimize_request_of(Context& context, const ParsedOption
   const auto state = request.places.hook.parent_path();
   WM_TRY(read_quality(context, options, state, request.options.quality));
   const bool copied = options.has("--copy") || needs_copy(request.program.user_knobs);
+  if (copied && !options.has("--start-ahead")) request.options.start_ahead = 1;
   if (copied && request.options.start_ahead > 1) {
     return usage_error("--start-ahead does not go with copies of the folder", "a copy is of one run at a time");
   }

@@ -1,4 +1,6 @@
 // Journey as JSON, "warpmark.journey/1". Written only.
+#include <fmt/format.h>
+
 #include "base/json.h"
 #include "model/journey.h"
 #include "model/json/json.h"
@@ -40,7 +42,7 @@ Json step_json(const JourneyStep& step) {
   put_text(json, "kernels", step.kernels);
   if (step.predicted) json["predicted"] = prediction_json(*step.predicted);
   if (step.prior) json["prior"] = prior_json(*step.prior);
-  if (step.screened) json["screened"] = speedup_json(*step.screened);
+  if (step.in_process) json["in_process"] = speedup_json(*step.in_process);
   if (step.measured) json["measured"] = speedup_json(*step.measured);
   if (step.found) json["found"] = speedup_json(*step.found);
   if (step.cumulative) json["cumulative"] = speedup_json(*step.cumulative);
@@ -96,6 +98,12 @@ Json finding_json(const JourneyFinding& finding) {
   return json;
 }
 
+Json training_json(const TrainingCost& training) {
+  Json json{{"days", finite_number(training.days)}};
+  put_optional(json, "cost", training.cost);
+  return json;
+}
+
 }  // namespace
 
 const char* name_of(TrialOutcome outcome) {
@@ -107,6 +115,39 @@ const char* name_of(TrialOutcome outcome) {
     case TrialOutcome::undecided: return "undecided";
   }
   return "unknown";
+}
+
+std::optional<TrainingCost> training_cost(const Journey& journey, const JourneyState& state) {
+  if (!journey.train_steps || !(state.seconds_per_step > 0) || journey.unit == "run") return std::nullopt;
+  const double seconds = state.start_s + *journey.train_steps * state.seconds_per_step;
+  TrainingCost cost{.days = seconds / 86400, .cost = std::nullopt};
+  if (journey.price_per_hour) cost.cost = *journey.price_per_hour * seconds / 3600;
+  return cost;
+}
+
+std::optional<GoalVerdict> judge_goal(const Journey& journey) {
+  const auto& goal = journey.goal;
+  if (!goal.given()) return std::nullopt;
+  const auto& state = journey.optimized ? *journey.optimized : journey.baseline;
+  const auto training = training_cost(journey, state);
+  GoalVerdict verdict{.met = true};
+  const auto add = [&](bool met, const std::string& text) {
+    verdict.met = verdict.met && met;
+    verdict.text += (verdict.text.empty() ? "" : "; ") + text;
+  };
+  if (goal.speedup) {
+    const double reached = journey.measured_speedup ? journey.measured_speedup->ratio : 1;
+    add(reached >= *goal.speedup, fmt::format("{:.3g}x of {:.3g}x", reached, *goal.speedup));
+  }
+  if (goal.days && training) {
+    add(training->days <= *goal.days, fmt::format("{:.3g} days (limit: {:.3g})", training->days, *goal.days));
+  }
+  if (goal.cost && training && training->cost) {
+    add(*training->cost <= *goal.cost, fmt::format("costs {:.4g} (limit: {:.4g})", *training->cost, *goal.cost));
+  }
+  const bool priced = !goal.cost || (training && training->cost);
+  if ((goal.days && !training) || !priced) add(false, "the time of the training is not known");
+  return verdict;
 }
 
 Json to_json(const Journey& journey) {
@@ -128,10 +169,19 @@ Json to_json(const Journey& journey) {
   }
   for (const auto& [knob, value] : journey.plan) json["optimizations_applied"].push_back(knob + "=" + value);
   if (journey.measured_speedup) json["measured_speedup"] = speedup_json(*journey.measured_speedup);
+  if (journey.likely_speedup) json["likely_speedup"] = speedup_json(*journey.likely_speedup);
   put_optional(json, "interaction", journey.interaction);
   if (journey.baseline.memory_bytes && journey.optimized && journey.optimized->memory_bytes) {
     json["memory_saved"] = finite_number(*journey.baseline.memory_bytes - *journey.optimized->memory_bytes);
   }
+  if (const auto before = training_cost(journey, journey.baseline)) {
+    json["training"] = {{"steps", *journey.train_steps}, {"original", training_json(*before)}};
+    if (journey.optimized) {
+      const auto after = training_cost(journey, *journey.optimized);
+      if (after) json["training"]["optimized"] = training_json(*after);
+    }
+  }
+  if (const auto goal = judge_goal(journey)) json["goal"] = {{"met", goal->met}, {"text", goal->text}};
   json["plan"] = plan_json(journey);
   json["new_config"] = plan_json(journey);
   json["samples"] = {{"original_s", journey.times_original_s}, {"optimized_s", journey.times_optimized_s}};

@@ -1,4 +1,4 @@
-// The whole way: a first look at the program, repeated baselines, the search, the journey.
+// From a program to its journey: the probe, the search, the report.
 #pragma once
 
 #include <functional>
@@ -22,23 +22,24 @@ struct OptimizeOptions {
   double budget_s = 0;  ///< for the runs; 0 is without limit
   double loss_margin = 0.02;
   double deadline_s = 1800;       ///< of one run
-  double window_s = 0;            ///< measured steps of a run last about so long; 0: as the test needs, 1 to 10 s ...
+  double window_s = 0;            ///< measured steps of a fresh process last about so long; 0: 2 s ...
   std::int64_t window_steps = 0;  ///< ... or are so many
   double amortize_steps = 0;
-  bool screens_within = true;    ///< TrialOptions::screens_within
-  std::int64_t start_ahead = 1;  ///< runs of a test that start at once, where program and memory allow it
+  bool in_process = true;        ///< settings that can be switched are tested in one living process
+  std::int64_t start_ahead = 4;  ///< runs of a test that start at once, where program and memory allow it
   QualityOptions quality;
   std::function<void(const std::string&)> log;
 };
 
-/// A first look alone, for --list-knobs.
+/// What the probe found.
 struct FirstLook {
   ProgramFacts facts;
-  RunOptions run;         ///< for what follows: how many steps, what times are of
+  ProgramRun first;  ///< what ran
+  RunOptions run;    ///< for what follows: what times are of, how long a run may take
+  double memory_bytes = 0;
   double host_bytes = 0;  ///< largest resident set of its processes
   std::optional<double> gpu_utilization, joules_per_step;
   std::int64_t most_steps = 0;  ///< that a window can have: the program ends then; 0: not known
-  std::string window;           ///< how long runs are, and what that tells; empty: whole runs
   std::string note;             ///< why only the time of the whole run can be measured; else empty
 };
 

@@ -32,6 +32,7 @@ constexpr std::int64_t kSlowestPeriod = 1;  // second; shorter runs tell nothing
 
 constexpr const char* kGuardVariable = "WARPMARK_SEARCH";  // of no two searches the same
 constexpr double kGpuLook_s = 0.5;
+constexpr const char* kOutOfMemory = "ran out of memory";
 
 double seconds_now() { return static_cast<double>(monotonic_ns()) * 1e-9; }
 
@@ -93,13 +94,6 @@ std::optional<double> known(const Json& json, const char* name) {
   return found->get<double>();
 }
 
-/// For the journal; empty where nothing is screened. The lengths follow from times, which are never twice the same.
-std::string screening_text(const workers::ScreeningPlan& plan) {
-  std::string text;
-  for (const auto& [id, value] : plan.switches) text += " " + id + "=" + value;
-  return text.empty() ? text : " screening" + text;
-}
-
 }  // namespace
 
 const char* name_of(TimeOf of) {
@@ -115,7 +109,7 @@ std::string failure_of(int exit_code, const std::string& err) {
   if (exit_code == 0) return {};
   const auto has = [&](const char* text) { return err.find(text) != std::string::npos; };
   if (has("OutOfMemoryError") || has("out of memory") || has("DefaultCPUAllocator: can't allocate memory")) {
-    return "ran out of memory";
+    return kOutOfMemory;
   }
   if (exit_code > 128) {
     const char* name = ::strsignal(exit_code - 128);
@@ -141,9 +135,9 @@ double ProgramRuns::left_s() const {
   return budget_s_ > 0 ? budget_s_ - (seconds_now() - began_s_) : std::numeric_limits<double>::infinity();
 }
 
-bool ProgramRuns::affords(std::int64_t runs) const {
-  return left_s() >= (share_s_ > 0 ? share_s_ : longest_s_) * static_cast<double>(runs);
-}
+double ProgramRuns::elapsed_s() const { return seconds_now() - began_s_; }
+
+bool ProgramRuns::affords(std::int64_t runs) const { return left_s() >= run_s() * static_cast<double>(runs); }
 
 std::string ProgramRuns::why_stopped() const {
   if (interrupted()) return "interrupted";
@@ -157,7 +151,8 @@ Result<workers::HookedCommand> ProgramRuns::command_for(const Settings& settings
   auto plan = options.plan;
   plan.knobs = std::move(command.plan.knobs);
   command.plan = std::move(plan);
-  command.plan.tuned = ran_.contains(text_of(settings));
+  command.plan.tuned =
+      has_lab_ || ran_.contains(text_of(settings));  // what is proven was compiled in the living process
   command.deadline_s = options.deadline_s;
   command.interrupted = interrupted_;
   command.environment.emplace_back(kGuardVariable, guard_);
@@ -211,7 +206,7 @@ std::string ProgramRuns::question_of(const Settings& settings, const RunOptions&
                      options.plan.warmup_steps, options.plan.window_steps, options.plan.window_s, options.plan.stop,
                      options.plan.seed ? std::to_string(*options.plan.seed) : "none", options.plan.sync_phases,
                      options.plan.profile_steps, options.plan.profile_stacks) +
-         (options.afterwards ? " evaluated" : "") + screening_text(options.plan.screening);
+         (options.afterwards ? " evaluated" : "");
 }
 
 Result<Json> ProgramRuns::answer_to(const Settings& settings, const RunOptions& options) {
@@ -238,23 +233,26 @@ Result<Json> ProgramRuns::answer_to(const Settings& settings, const RunOptions& 
       return environment_error(why_stopped());
     }
   }
-  WM_TRY(journal_.append(question, *answer));
-  if (answer->value("exit_code", 0) == 0 && !answer->value("timed_out", false)) ran_.insert(text_of(settings));
+  const bool fine = answer->value("exit_code", 0) == 0 && !answer->value("timed_out", false);
+  // An original that fails is not remembered: the user mends what was missing and gives the same command again.
+  if (fine || !settings.empty()) WM_TRY(journal_.append(question, *answer));
+  if (fine) ran_.insert(text_of(settings));
   return std::move(*answer);
 }
 
 Result<ProgramRun> ProgramRuns::run(const Settings& settings, const RunOptions& options) {
   WM_ASSIGN(const Json json, answer_to(settings, options));
+  return read_answer(json, settings, options);
+}
+
+Result<ProgramRun> ProgramRuns::read_answer(const Json& json, const Settings& settings, const RunOptions& options) {
   ProgramRun result;
   WM_ASSIGN(result.run, run_from_json(json.at("run")));
   result.wall_s = json.value("wall_s", 0.0);
   result.cost_s = json.value("cost_s", result.wall_s);
   spent_s_ += result.cost_s;
-  const bool screening = !options.plan.screening.switches.empty();
-  // A screening takes as long as it is given: it tells nothing about what a run costs. One that waited for others
-  // neither.
-  if (!json.value("timed_out", false) && !screening && !json.contains("cost_s"))
-    longest_s_ = std::max(longest_s_, result.wall_s);
+  // One that waited for others does not show what a run costs.
+  if (!json.value("timed_out", false) && !json.contains("cost_s")) longest_s_ = std::max(longest_s_, result.wall_s);
   ++count_;
   WM_ASSIGN(const auto reports, workers::parse_reports(json.value("report", "")));
   const auto main = workers::main_processes(reports);
@@ -282,7 +280,8 @@ Result<ProgramRun> ProgramRuns::run(const Settings& settings, const RunOptions& 
     return result;
   }
   result.failure = failure_of(json.value("exit_code", 0), json.value("err", ""));
-  if (!result.failure.empty() || screening) return result;
+  result.out_of_memory = result.failure == kOutOfMemory;
+  if (!result.failure.empty()) return result;
   result.failure = why_not_counted(settings, main);
   const auto time_s = time_of(main, options, result.wall_s);
   if (!time_s.ok()) {

@@ -18,47 +18,15 @@
 #include "measure/gpu_watch.h"
 #include "model/journey.h"
 #include "model/run.h"
-#include "optimize/apply/afterwards.h"
 #include "optimize/apply/program.h"
+#include "optimize/apply/program_run.h"
 #include "optimize/apply/trial_journal.h"
 #include "optimize/facts.h"
 #include "validate/commands/environment_watch.h"
 #include "workers/guardian.h"
+#include "workers/lab_process.h"
 
 namespace warpmark::optimize {
-
-/// What times are of.
-enum class TimeOf { sample, step, run };
-[[nodiscard]] const char* name_of(TimeOf of);
-
-struct ProgramRun {
-  std::string failure;                   ///< why it does not count; empty: it does
-  double time_s = 0;                     ///< of a sample, a step or the run
-  Run run;                               ///< with the environment; its only metric is the time
-  workers::ProgramReport report;         ///< of the main process
-  std::vector<JourneyFinding> findings;  ///< of a run that was recorded
-  std::vector<FoundGain> found;
-  bool gpu_work = false;             ///< the recording had work of a GPU
-  std::vector<std::string> kernels;  ///< in it: the different names
-  std::optional<double> memory_bytes;
-  double host_bytes = 0;                  ///< largest resident set of its processes
-  std::optional<double> gpu_utilization;  ///< while steps were measured ...
-  std::optional<double> joules_per_step;  ///< ... of all GPUs used
-  bool heard = false;                     ///< a process loaded the hook
-  double wall_s = 0;
-  double cost_s = 0;            ///< the wall time, but of runs that started together its share of theirs
-  std::string said;             ///< standard output: the program's, then the commands' afterwards (its end)
-  std::vector<int> exit_codes;  ///< of these commands
-  std::string file;             ///< text of the file
-};
-
-struct RunOptions {
-  workers::HookPlan plan;  ///< its knobs are those of the settings
-  double deadline_s = 600;
-  TimeOf time_of = TimeOf::sample;
-  std::optional<Afterwards> afterwards;
-  double amortize_steps = 0;  ///< above 0: the start counts as spread over so many steps
-};
 
 class ProgramRuns {
  public:
@@ -75,6 +43,17 @@ class ProgramRuns {
   /// otherwise the machine refuses. A run that the budget cuts short is forgotten.
   [[nodiscard]] Result<ProgramRun> run(const Settings& settings, const RunOptions& options);
 
+  /// Starts a process that stays, and is asked to test settings: the run until the end of its window. It is journaled,
+  /// so that after an interruption no process need be there before something new is asked.
+  [[nodiscard]] Result<ProgramRun> probe(const RunOptions& options);
+  /// Whether the program of the probe stays at its steps.
+  [[nodiscard]] bool has_lab() const { return has_lab_; }
+  /// The ranks' answers (workers::LabProcess::ask), and where the process ended instead {"crashed", "arm", "failure"};
+  /// the next command starts another process. Traces that a recording leaves are analyzed: {"analysis": ...}.
+  [[nodiscard]] Result<Json> ask(const Json& command, double deadline_s);
+  /// Why no process of the program has loaded the hook; empty: not known.
+  [[nodiscard]] const std::string& why_unheard() const { return why_unheard_; }
+
   /// From now on so many of the runs that are expected start at once, and take their steps when they are asked for.
   void start_together(int most) { together_ = most; }
   /// Runs that will be asked for next, each once, in about this order. What was expected before is not any more: if it
@@ -86,10 +65,11 @@ class ProgramRuns {
   /// Whether the budget is enough for so many runs as long as the longest that came to its end, or as those that
   /// started together took each.
   [[nodiscard]] bool affords(std::int64_t runs) const;
-  /// Of the runs that came to their end, but screenings.
-  [[nodiscard]] double longest_s() const { return longest_s_; }
+  /// What a run takes, as far as known: its share where runs start together.
+  [[nodiscard]] double run_s() const { return share_s_ > 0 ? share_s_ : longest_s_; }
   /// Of the budget; infinite without one.
   [[nodiscard]] double left_s() const;
+  [[nodiscard]] double elapsed_s() const;  ///< since this object was made
   /// Seconds that all runs took, those of earlier starts too; and how many there were.
   [[nodiscard]] double spent_s() const { return spent_s_; }
   [[nodiscard]] std::int64_t count() const { return count_; }
@@ -108,6 +88,9 @@ class ProgramRuns {
   /// From the journal, else of a run made now, which the journal then has.
   Result<Json> answer_to(const Settings& settings, const RunOptions& options);
   Result<Json> execute(const Settings& settings, const RunOptions& options);
+  [[nodiscard]] Result<ProgramRun> read_answer(const Json& json, const Settings& settings, const RunOptions& options);
+  Result<Json> start_lab(const RunOptions& options);
+  Result<Json> ask_process(const Json& command, double deadline_s);
   /// The answer of a run that was expected: it started with those after it. None where it was not, or cannot.
   Result<std::optional<Json>> execute_expected(const std::string& question);
   /// Starts the next that are expected, this one among them; none where they do not wait for each other.
@@ -132,8 +115,12 @@ class ProgramRuns {
   std::set<std::string> ran_;  ///< settings with which it came to its end in this search, as text
   struct Batch;
   std::shared_ptr<Batch> batch_;  ///< runs that have started and wait; never shared, runs_together.cpp knows the type
-  double share_s_ = 0;            ///< of a run that started with others: its turn, and its share of the start
-  std::string started_;           ///< when the run that is measured began
+  std::unique_ptr<workers::LabProcess> lab_;
+  RunOptions lab_options_;  ///< with which it started, or another one would
+  bool has_lab_ = false;
+  std::string why_unheard_;
+  double share_s_ = 0;   ///< of a run that started with others: its turn, and its share of the start
+  std::string started_;  ///< when the run that is measured began
   double budget_s_;
   double began_s_;            ///< monotonic clock
   double longest_s_ = 0;      ///< of the runs that came to their end

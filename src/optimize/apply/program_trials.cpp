@@ -5,59 +5,39 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/json.h"
 #include "base/quantity.h"
-#include "measure/experiment.h"
 #include "optimize/apply/kernels_seen.h"
 #include "optimize/apply/recorded_run.h"
-#include "optimize/screening.h"
-#include "stats/random.h"
+#include "optimize/stages/pair_test.h"
 #include "stats/summary.h"
-#include "validate/compare/compare_run.h"
+#include "validate/compare/environment_guard.h"
 
 namespace warpmark::optimize {
 namespace {
 
-constexpr std::int64_t kRoundsBeforeGivingUp = 3;
-constexpr double kScreenNoise = 3;     // standard deviations by which one run may be off
-constexpr std::size_t kMany = 6;       // runs whose spread is believed; of three it is often far too small, so it ...
-constexpr double kOfFew = 1.5;         // ... counts as so many times as much
-constexpr double kScreenFloor = 0.03;  // and at least so much: one run tells no less
-constexpr int kMostScreenings = 3;     // of the same best: each after the first leaves out a knob that failed
-constexpr const char* kGivenUp = "no gain in sight";
+constexpr std::int64_t kFewestPairs = 2;
+constexpr std::int64_t kPairsUntilFutile = 3;
+constexpr double kWindow_s = 2;
+constexpr double kBlockAlpha = 0.05;
+constexpr std::int64_t kBlockRounds = 2, kMostBlockRounds = 8;
+constexpr double kWide = 1.3;              // an interval that says too little to go on
+constexpr double kCompile_s = 300;         // that compiling may take in the living process
+constexpr double kShareOfDeciding = 0.15;  // of the budget left, for further rounds in the living process
 
-/// Logarithms of B / A, round by round.
-std::vector<double> log_ratios(const std::vector<double>& a, const std::vector<double>& b) {
-  std::vector<double> logs;
-  for (std::size_t i = 0; i < std::min(a.size(), b.size()); ++i) logs.push_back(std::log(b[i] / a[i]));
-  return logs;
-}
+bool compiles(const Settings& settings) { return !value_of(settings, "compile").empty(); }
 
-/// Whether even two standard errors in its favour leave less than half of the smallest effect.
-bool hopeless(const std::vector<double>& logs, double effect) {
-  const auto n = static_cast<double>(logs.size());
-  double mean = 0, squares = 0;
-  for (const double value : logs) mean += value / n;
-  for (const double value : logs) squares += (value - mean) * (value - mean);
-  const double error = std::sqrt(squares / (n - 1) / n);
-  return mean - 2 * error > -std::log1p(effect) / 2;
-}
-
-std::optional<SpeedUp> speedup_of(const MetricVerdict& metric) {
-  if (!metric.ratio || !(*metric.ratio > 0)) return std::nullopt;
-  SpeedUp speedup{.ratio = 1 / *metric.ratio, .low = 1 / *metric.ratio, .high = 1 / *metric.ratio};
-  if (metric.interval && metric.interval->low > 0) {
-    speedup.low = 1 / metric.interval->high;
-    speedup.high = 1 / metric.interval->low;
-    speedup.confidence = metric.interval->confidence;
-  }
-  return speedup;
+std::int64_t workers_of(const ProgramFacts& facts, const Settings& settings) {
+  const auto given = value_of(settings, "loader.workers");
+  if (!given.empty()) return std::strtoll(given.c_str(), nullptr, 10);
+  return facts.report.loaders.empty() ? 0 : facts.report.loaders.front().workers;
 }
 
 }  // namespace
 
 int most_together(const ProgramRun& baseline, int wanted, double available_bytes, int cpus) {
   constexpr double kPart = 0.8;
-  constexpr double kContext = 1 << 30;  // that a process takes of a GPU beside PyTorch's own pool: 0.5 to 0.8 GB seen
+  constexpr double kContext = 1 << 30;  // that a process takes of a GPU next to PyTorch's own pool: 0.5 to 0.8 GB seen
   if (baseline.report.world > 1 || !baseline.report.window) return 1;
   double most = std::min<double>(wanted, cpus);
   if (baseline.host_bytes > 0) most = std::min(most, kPart * available_bytes / baseline.host_bytes);
@@ -68,169 +48,194 @@ int most_together(const ProgramRun& baseline, int wanted, double available_bytes
   return std::max(1, static_cast<int>(most) / 2 * 2);
 }
 
-bool may_gain(double times_as_long, double spread, double effect) {
-  return std::log(times_as_long) <= std::max(kScreenNoise * spread, kScreenFloor) - std::log1p(effect);
-}
-
-std::int64_t fewest_rounds(double alpha) { return static_cast<std::int64_t>(std::ceil(2 - std::log2(alpha))); }
-
-RunOptions screening_run(RunOptions run, workers::ScreeningPlan plan, double step_s) {
-  run.deadline_s += 2 * planned_s(plan, step_s);
-  run.plan.screening = std::move(plan);
-  run.plan.warmup_steps = std::max<std::int64_t>(run.plan.warmup_steps, 3);
-  run.plan.window_steps = 0;
-  run.plan.window_s = 0;
-  run.plan.stop = true;
-  return run;
-}
-
-double log_spread(std::span<const double> times) {
-  if (times.size() < 2) return 0;
-  std::vector<double> logs;
-  double mean = 0;
-  for (const double time : times) {
-    logs.push_back(std::log(time));
-    mean += logs.back() / static_cast<double>(times.size());
-  }
-  double squares = 0;
-  for (const double value : logs) squares += (value - mean) * (value - mean);
-  return std::sqrt(squares / static_cast<double>(times.size() - 1));
-}
-
-/// One arm as an Experiment: a fresh process for each run. A program that fails is an error, which ends the test.
-class ProgramTrials::Arm final : public measure::Experiment {
- public:
-  /// `known_sound`: it ran to its end before, so that one failure is the machine's, and it is run once more.
-  Arm(ProgramRuns& runs, Settings settings, const RunOptions& options, bool known_sound)
-      : runs_(runs), settings_(std::move(settings)), options_(options), runs_again_(known_sound) {}
-
-  Result<Run> run(const measure::Config& /*config*/) override {
-    WM_ASSIGN(last, runs_.run(settings_, options_));
-    if (!last.failure.empty() && runs_again_) {
-      runs_again_ = false;
-      WM_ASSIGN(last, runs_.run(settings_, options_));
-    }
-    if (!last.failure.empty()) {
-      failure = last.failure;
-      return data_error(last.failure);
-    }
-    times.push_back(last.time_s);
-    return last.run;
-  }
-
-  ProgramRun last;
-  std::string failure;
-  std::vector<double> times;
-
- private:
-  ProgramRuns& runs_;
-  Settings settings_;
-  const RunOptions& options_;
-  bool runs_again_;
+/// Two sets of settings in fresh processes, and what is known after each pair.
+struct ProgramTrials::Pairs {
+  Settings from;
+  Variant to;
+  bool state_checked = false;
+  RunOptions how_from, how_to;
+  std::vector<Environment> before, after;
+  ProgramRun last;  ///< of `to`
+  TrialResult result;
 };
 
-ProgramTrials::ProgramTrials(ProgramRuns& runs, TrialOptions options, std::vector<ProgramRun> baselines)
-    : runs_(runs), options_(std::move(options)), gate_(runs, options_.run, options_.quality) {
-  std::vector<double> times;
-  for (auto& baseline : baselines) {
-    times.push_back(baseline.time_s);
-    remember({}, baseline.time_s);
-    baselines_.push_back(std::move(baseline.report));
-  }
-  spread_ = log_spread(times);
-  if (!baselines_.empty() && baselines_.front().window) {
-    const auto& window = *baselines_.front().window;
-    step_s_ = window.seconds / static_cast<double>(window.steps);
-  }
+ProgramTrials::ProgramTrials(ProgramRuns& runs, TrialOptions options, const ProgramRun& probe, ProgramFacts facts)
+    : runs_(runs), options_(std::move(options)), gate_(runs, options_.run, options_.quality), facts_(std::move(facts)) {
+  originals_.push_back(probe.report);
 }
 
-std::span<const double> ProgramTrials::known_times(const Settings& settings) const {
-  const auto known = std::ranges::find(times_, text_of(settings), [](const auto& one) { return one.first; });
-  return known == times_.end() ? std::span<const double>{} : known->second;
-}
-
-double ProgramTrials::spread_among(std::span<const double> times) const {
-  return std::max(spread_, log_spread(times)) * (times.size() < kMany ? kOfFew : 1);
-}
-
-void ProgramTrials::remember(const Settings& settings, double time_s) {
+double ProgramTrials::step_s(const Settings& settings) const {
   const auto name = text_of(settings);
-  for (auto& [known, times] : times_) {
-    if (known == name) return times.push_back(time_s);
-  }
-  times_.emplace_back(name, std::vector<double>{time_s});
+  const auto known = std::ranges::find(step_s_, name, [](const auto& one) { return one.first; });
+  return known != step_s_.end() ? known->second : facts_.seconds_per_step;
 }
 
-Result<TrialResult> ProgramTrials::look(const Settings& settings, const ProgramFacts& seen) {
-  TrialResult result;
-  result.facts = seen;
-  if (!options_.recording_tells) return result;
-  constexpr std::int64_t kShort = 20;
-  const double before_s = runs_.spent_s();
-  auto phases = options_.run;
-  phases.plan.sync_phases = true;
-  phases.plan.window_steps = std::min(phases.plan.window_steps, kShort);
-  const auto recorded = recorded_run(options_.run, false);
-  runs_.expect({{settings, phases}, {settings, recorded}});
-  for (const bool recording : {false, true}) {
-    const auto run = runs_.run(settings, recording ? recorded : phases);
-    ++result.runs;
-    if (!run.ok()) {
-      result.reason = runs_.why_stopped();
-      if (result.reason.empty()) return run.error();
-      result.stopped = true;
-      return result;
+double ProgramTrials::test_s() const { return runs_.run_s() * 2 * static_cast<double>(kFewestPairs); }
+
+/// As long as the user asked for; else two seconds, at least two bursts of the loader's workers and never fewer steps
+/// than show that the program steps evenly.
+RunOptions ProgramTrials::run_of(const Settings& settings) const {
+  RunOptions how = options_.run;
+  if (how.time_of == TimeOf::run) return how;
+  auto& plan = how.plan;
+  const auto workers = workers_of(facts_, settings);
+  const double step = std::max(step_s(settings), 1e-5);
+  const double window_s = options_.window_s > 0 ? options_.window_s : kWindow_s;
+  plan.warmup_steps = 3 + std::min<std::int64_t>(workers, 16);
+  plan.window_steps = options_.window_steps;
+  if (plan.window_steps == 0) {
+    plan.window_steps = std::clamp<std::int64_t>(static_cast<std::int64_t>(std::ceil(window_s / step)),
+                                                 std::max<std::int64_t>(4, 2 * workers), 100'000);
+  }
+  if (options_.max_steps > 0) {
+    plan.warmup_steps = std::clamp<std::int64_t>(options_.max_steps / 4, 1, plan.warmup_steps);
+    plan.window_steps = std::clamp<std::int64_t>(options_.max_steps - plan.warmup_steps, 1, plan.window_steps);
+  }
+  plan.window_s = 0;
+  plan.stop = true;
+  plan.sync_phases = false;
+  return how;
+}
+
+Result<std::vector<double>> ProgramTrials::base_times(const ProgramRun& probe) {
+  if (options_.run.time_of == TimeOf::run) return std::vector<double>{probe.wall_s};
+  if (!runs_.has_lab()) return std::vector<double>{facts_.seconds_per_step};
+  const Variant same{{}, Numerics::exact};
+  const auto command = blocks_command(facts_, {}, {&same, 1}, {false}, facts_.seconds_per_step, 1, true);
+  WM_ASSIGN(const auto answers, runs_.ask(command, 60 + 10 * expected_s(command, facts_.seconds_per_step)));
+  VariantResult result;
+  add_blocks(answers, {&result, 1});
+  std::vector<double> times = result.base_s;
+  times.insert(times.end(), result.times_s.begin(), result.times_s.end());
+  if (times.empty()) times.push_back(facts_.seconds_per_step);
+  facts_.seconds_per_step = stats::median(times);
+  return times;
+}
+
+bool ProgramTrials::is_stopped(WithinResult& result) const {
+  result.reason = runs_.why_stopped();
+  result.stopped = !result.reason.empty();
+  return result.stopped;
+}
+
+/// One command of blocks. A variant during which the process ends is out, and the others are asked again.
+Status ProgramTrials::ask_blocks(const Settings& from, std::span<const Variant> variants, std::vector<bool>& skip,
+                                 WithinResult& result) {
+  const double base_s = step_s(from);
+  while (std::ranges::find(skip, false) != skip.end()) {
+    const auto command = blocks_command(facts_, from, variants, skip, base_s, kBlockRounds, blocks_++ % 2 == 0);
+    bool any_compiles = compiles(from);
+    for (const auto& variant : variants) any_compiles = any_compiles || compiles(variant.settings);
+    const double deadline_s = 60 + 10 * expected_s(command, base_s) + (any_compiles ? kCompile_s : 0);
+    const auto answers = runs_.ask(command, deadline_s);
+    if (!answers.ok()) {
+      if (is_stopped(result)) return {};
+      return answers.error();
     }
-    if (!recording && run->failure.empty()) result.facts = facts_of(run->report);
-    if (!recording) continue;
-    result.reason = add_found(*run, result.facts);
-    for (const auto& setting : settings) {
-      if (auto text = kernels_seen(setting, run->kernels)) result.kernels.emplace_back(setting.knob, std::move(*text));
+    if (!answers->is_object()) {
+      add_blocks(*answers, result.variants);
+      for (std::size_t i = 0; i < skip.size(); ++i) skip[i] = skip[i] || !result.variants[i].failure.empty();
+      return {};
+    }
+    const auto arm = answers->value("arm", std::int64_t{-1}) - 1;
+    const auto failure = answers->value("failure", std::string("the program ended"));
+    for (std::size_t i = 0; i < skip.size(); ++i) {
+      const bool culprit = arm < 0 || static_cast<std::size_t>(arm) == i;
+      if (!culprit || skip[i]) continue;
+      skip[i] = true;
+      result.variants[i].failure = failure;
     }
   }
-  result.cost_s = runs_.spent_s() - before_s;
+  return {};
+}
+
+Status ProgramTrials::ask_check(std::span<const Variant> variants, std::vector<bool>& skip, WithinResult& result) {
+  std::vector<Variant> asked;
+  std::vector<std::size_t> index;
+  for (std::size_t i = 0; i < variants.size(); ++i) {
+    if (skip[i] || variants[i].numerics.only_exact()) continue;
+    asked.push_back(variants[i]);
+    index.push_back(i);
+  }
+  if (asked.empty()) return {};
+  const auto answers = runs_.ask(check_command(asked), 120 + 100 * facts_.seconds_per_step + kCompile_s);
+  if (!answers.ok()) {
+    if (is_stopped(result)) return {};
+    return answers.error();
+  }
+  if (answers->is_object()) return {};  // the check ended the process: fresh runs compare losses
+  for (const auto& answer : *answers)
+    result.draws = result.draws || (answer.is_object() && answer.value("draws", false));
+  for (auto& variant : asked) {  // a compiler draws random numbers in an order of its own
+    if (result.draws && compiles(variant.settings)) variant.numerics.add(Numerics::random_streams);
+  }
+  std::vector<VariantResult> checked(asked.size());
+  add_checks(*answers, asked, checked);
+  for (std::size_t k = 0; k < index.size(); ++k) {
+    auto& known = result.variants[index[k]];
+    known.answers = checked[k].answers;
+    known.answers_same = checked[k].answers_same;
+    if (known.failure.empty()) known.failure = checked[k].failure;
+  }
+  return {};
+}
+
+Result<WithinResult> ProgramTrials::within(const Settings& from, std::span<const Variant> variants, bool decide) {
+  WithinResult result;
+  result.variants.resize(variants.size());
+  if (!runs_.has_lab() || !options_.in_process) {
+    result.why_not = "settings are tested in fresh processes: the program makes too few steps, or was told so";
+    return result;
+  }
+  if (is_stopped(result)) return result;
+  const double before_s = runs_.elapsed_s();
+  std::vector<bool> skip(variants.size(), false);
+  const double most_s = kShareOfDeciding * runs_.left_s();
+  for (std::int64_t rounds = 0; rounds < kMostBlockRounds; rounds += kBlockRounds) {
+    WM_TRY(ask_blocks(from, variants, skip, result));
+    if (result.stopped) return result;
+    bool open = false;
+    for (std::size_t i = 0; i < variants.size(); ++i) {
+      auto& one = result.variants[i];
+      if (one.times_s.empty()) continue;
+      const auto judged = judge_pairs(one.base_s, one.times_s, options_.effect, kBlockAlpha, kBlockPrior);
+      one.gain = judged.speedup;
+      if (rounds == 0 && !one.times_s.empty()) {
+        std::erase_if(step_s_, [&](const auto& known) { return known.first == text_of(variants[i].settings); });
+        step_s_.emplace_back(text_of(variants[i].settings), stats::median(one.times_s));
+      }
+      const bool wide = judged.speedup.high > kWide * judged.speedup.low;
+      open = open || (!skip[i] && judged.verdict == Verdict::inconclusive && (decide || wide));
+    }
+    if (rounds == 0) WM_TRY(ask_check(variants, skip, result));
+    if (result.stopped) return result;
+    if (!open || runs_.elapsed_s() - before_s > most_s) break;
+  }
+  result.cost_s = runs_.elapsed_s() - before_s;
   return result;
 }
 
-Result<ScreeningResult> ProgramTrials::screen_within(const Settings& from, const std::vector<Setting>& settings) {
-  ScreeningResult result;
-  if (!options_.screens_within || options_.run.time_of == TimeOf::run) return result;
-  auto left = settings;
-  const double before_s = runs_.spent_s();
-  // A knob on which the program fails is for a process of its own; the others are screened without it.
-  for (int starts = 0; starts < kMostScreenings && !left.empty(); ++starts) {
-    const double test_s = runs_.longest_s() * static_cast<double>(2 * fewest_rounds(options_.alpha));
-    const auto plan = plan_screening(left,
-                                     {.step_s = step_s_,
-                                      .most_s = test_s,
-                                      .left_s = runs_.left_s() - runs_.longest_s(),
-                                      .wanted_s = runs_.left_s() / 4,
-                                      .most_steps = options_.most_steps,
-                                      .several_ranks = !baselines_.empty() && baselines_.front().world > 1},
-                                     options_.seed + tests_ + 1);
-    if (!plan) {
-      result.note = fmt::format("the budget or the steps of a run are too few to screen {} knob{} within one process",
-                                left.size(), left.size() == 1 ? "" : "s");
-      return result;
-    }
-    const auto run = runs_.run(from, screening_run(options_.run, *plan, step_s_));
-    if (!run.ok()) {
-      result.reason = runs_.why_stopped();
-      if (result.reason.empty()) return run.error();
-      result.stopped = true;
-      return result;
-    }
-    result.settings = judge_screening(*plan, run->report, options_.effect, !run->failure.empty());
-    result.note = fmt::format("{} knob{} switched in turns within one process: {} rounds of blocks of {} steps in {}",
-                              left.size(), left.size() == 1 ? "" : "s", plan->rounds, plan->block_steps,
-                              format_seconds(runs_.spent_s() - before_s));
-    const auto culprit = run->report.switched_last - 2;
-    if (run->failure.empty() || culprit < 0 || culprit >= static_cast<std::int64_t>(left.size())) break;
-    result.note = fmt::format("within one process the program {} while {} was on", run->failure,
-                              text_of({left[static_cast<std::size_t>(culprit)]}));
-    left.erase(left.begin() + culprit);
+Result<Recorded> ProgramTrials::record(const Settings& settings) {
+  Recorded recorded;
+  if (!runs_.has_lab() || !facts_.on_gpu()) return recorded;
+  constexpr std::int64_t kSteps = 8;
+  Json knobs = Json::object();
+  for (const auto& setting : settings) knobs[setting.knob] = setting.value;
+  const Json command{{"do", "record"}, {"steps", kSteps}, {"stacks", true}, {"knobs", std::move(knobs)}};
+  const auto answer = runs_.ask(command, 120 + 100 * facts_.seconds_per_step);
+  if (!answer.ok()) return runs_.why_stopped().empty() ? Result<Recorded>(answer.error()) : recorded;
+  if (!answer->is_object() || !answer->contains("analysis")) return recorded;
+  ProgramRun run;
+  put_findings((*answer)["analysis"], run);
+  ProgramFacts seen;
+  recorded.text = add_found(run, seen);
+  recorded.analyzed = seen.analyzed;
+  recorded.found = std::move(seen.found);
+  if (settings.empty()) findings_ = run.findings;
+  for (const auto& setting : settings) {
+    if (auto text = kernels_seen(setting, run.kernels)) recorded.kernels.emplace_back(setting.knob, std::move(*text));
   }
-  return result;
+  return recorded;
 }
 
 Result<TrialResult> ProgramTrials::evaluate(const Settings& settings) {
@@ -248,138 +253,110 @@ Result<TrialResult> ProgramTrials::evaluate(const Settings& settings) {
     return result;
   }
   result.answers_same = judged->outcome != AccuracyOutcome::rejected;
-  result.promising = judged->outcome != AccuracyOutcome::inconclusive;
+  result.answers_known = judged->outcome != AccuracyOutcome::inconclusive;
   result.answers = {.kind = "evaluation", .difference = 0, .allowed = 0, .text = judged->text};
   return result;
 }
 
-bool ProgramTrials::affords(std::size_t tests) const {
-  return runs_.affords(static_cast<std::int64_t>(tests) * 2 * fewest_rounds(options_.alpha));
-}
-
-void ProgramTrials::judge(const ProgramRun& run, const NumericsSet& numerics, TrialResult& result) const {
+void ProgramTrials::judge(const ProgramRun& run, const Variant& to, bool state_checked, TrialResult& result) const {
   result.memory_bytes = run.memory_bytes;
   result.gpu_utilization = run.gpu_utilization;
   result.joules_per_step = run.joules_per_step;
   result.facts = facts_of(run.report);
   if (options_.run.time_of == TimeOf::run) {
-    result.answers = {.kind = "none", .text = "nothing but the time of the run is known"};
+    result.answers = {.kind = "none", .text = "only the time of the run is known"};
     return;
   }
-  const auto verdict = judge_answers(baselines_, run.report, numerics, options_.answers);
+  const auto verdict = judge_answers(originals_, run.report, to.numerics,
+                                     {.margin = options_.loss_margin, .state_checked = state_checked});
   result.answers = verdict.check;
   result.answers_same = verdict.same;
 }
 
-Result<TrialResult> ProgramTrials::screen(const Settings& from, const Settings& to, const NumericsSet& numerics) {
-  TrialResult result;
-  result.reason = runs_.why_stopped();
-  result.stopped = !result.reason.empty();
-  if (result.stopped) return result;
-  const double before_s = runs_.spent_s();
-  // What compiles for minutes, and chooses by time, is looked at alone before others are started for its test.
-  if (value_of(to, "compile").empty()) expect_rounds(from, to, options_.run, true);
-  auto run = runs_.run(to, options_.run);
-  result.runs = 1;
-  if (!run.ok()) {
-    result.reason = runs_.why_stopped();
-    if (result.reason.empty()) return run.error();
-    result.stopped = true;
-    return result;
+Result<ProgramRun> ProgramTrials::run_original(const Settings& from, const RunOptions& how) {
+  WM_ASSIGN(auto run, runs_.run(from, how));
+  if (!run.failure.empty()) {
+    WM_ASSIGN(run, runs_.run(from, how));
   }
-  result.failure = run->failure;
-  if (!result.failure.empty()) {
-    runs_.expect({});
-    result.cost_s = runs_.spent_s() - before_s;
-    return result;
+  if (!run.failure.empty()) return data_error("the program without the setting fails now: " + run.failure);
+  if (from.empty() && run.report.window) {
+    constexpr std::size_t kMost = 4;  // repeated runs show what the program differs by
+    originals_.insert(originals_.begin(), run.report);
+    if (originals_.size() > kMost) originals_.pop_back();
   }
-  judge(*run, numerics, result);
-  remember(to, run->time_s);
-  if (const auto known = known_times(from); !known.empty()) {
-    const double slower = run->time_s / stats::median(known);
-    result.promising = may_gain(slower, spread_among(known), options_.effect);
-    result.times_as_long = slower;
-    result.reason = fmt::format("one run took {:.3g} times as long", slower);
-    if (!result.promising && slower <= std::exp(kScreenFloor)) {
-      result.reason += fmt::format(": no gain of {:.3g} % in sight", options_.effect * 100);
+  return run;
+}
+
+/// With the settings first, then without, and the other way round in the next pair: a drift of the machine cancels, and
+/// settings that fail cost one run.
+Status ProgramTrials::run_pair(Pairs& pairs, std::int64_t round) {
+  auto& result = pairs.result;
+  for (const bool with : {round % 2 == 0, round % 2 != 0}) {
+    if (with) {
+      WM_ASSIGN(pairs.last, runs_.run(pairs.to.settings, pairs.how_to));
+      result.failure = pairs.last.failure;
+      result.out_of_memory = pairs.last.out_of_memory;
+      if (!result.failure.empty()) return {};
+      judge(pairs.last, pairs.to, pairs.state_checked, result);
+      if (!result.answers_same) return {};
+      result.times_to_s.push_back(pairs.last.time_s);
+      pairs.after.push_back(pairs.last.run.environment);
+    } else {
+      WM_ASSIGN(const auto run, run_original(pairs.from, pairs.how_from));
+      result.times_from_s.push_back(run.time_s);
+      pairs.before.push_back(run.run.environment);
     }
-    result.times_to_s = {run->time_s};
   }
-  if (!result.promising || !result.answers_same) runs_.expect({});
-  result.cost_s = runs_.spent_s() - before_s;
-  return result;
+  return {};
 }
 
-void ProgramTrials::expect_rounds(const Settings& from, const Settings& to, const RunOptions& how, bool first_alone) {
-  stats::Random random(options_.seed + 104729 * tests_);
-  std::vector<std::pair<Settings, RunOptions>> runs;
-  if (first_alone) runs.emplace_back(to, how);
-  for (std::int64_t round = 0; round < options_.rounds; ++round) {
-    const bool first = random() % 2 == 0;
-    runs.emplace_back(first ? from : to, how);
-    runs.emplace_back(first ? to : from, how);
-  }
-  runs_.expect(std::move(runs));
-  expected_ = first_alone ? std::optional(std::pair(from, to)) : std::nullopt;
-}
-
-Result<TrialResult> ProgramTrials::compare(const Settings& from, const Settings& to, const NumericsSet& numerics,
-                                           bool decide) {
-  TrialResult result;
+Result<TrialResult> ProgramTrials::compare(const Settings& from, const Variant& to, bool state_checked, bool decide) {
+  Pairs pairs{
+      .from = from, .to = to, .state_checked = state_checked, .how_from = run_of(from), .how_to = run_of(to.settings)};
+  auto& result = pairs.result;
   result.reason = runs_.why_stopped();
   result.stopped = !result.reason.empty();
   if (result.stopped) return result;
   const double before_s = runs_.spent_s();
   const auto before_runs = runs_.count();
-  const bool last = decide && from.empty();
-  const RunOptions& how = last ? options_.last_run : options_.run;
-  Arm a(runs_, from, how, true), b(runs_, to, how, false);
-  validate::AbOptions test{.effect = options_.effect, .alpha = options_.alpha, .warmup_runs = 0};
-  test.schedule.rounds = options_.rounds;
-  test.schedule.seed = options_.seed + 7919 * ++tests_;
-  test.further_tests = false;
-  test.interrupted = nullptr;  // a run that was interrupted is an error of the experiment, which ends the test
-  bool given_up = false;
-  validate::AbEvents events;
-  events.sample_done = [&](const validate::AbSample& sample) -> Status {
-    if (!runs_.why_stopped().empty()) return environment_error(runs_.why_stopped());
-    if (decide || !sample.slot.ends_round || sample.slot.round + 1 < kRoundsBeforeGivingUp) return {};
-    given_up = hopeless(log_ratios(a.times, b.times), options_.effect);
-    return given_up ? Status(data_error(kGivenUp)) : Status();
-  };
-  // What a look at it alone started goes on.
-  if (decide || expected_ != std::pair(from, to)) expect_rounds(from, to, how, false);
-  expected_.reset();
-  auto outcome = validate::run_ab({&a, {}, "without"}, {&b, {}, "with"}, test, {}, events);
+  std::vector<std::pair<Settings, RunOptions>> expected;
+  for (std::int64_t round = 0; round < options_.rounds; ++round) {
+    expected.emplace_back(round % 2 == 0 ? to.settings : from, round % 2 == 0 ? pairs.how_to : pairs.how_from);
+    expected.emplace_back(round % 2 == 0 ? from : to.settings, round % 2 == 0 ? pairs.how_from : pairs.how_to);
+  }
+  runs_.expect(std::move(expected));
+  for (std::int64_t round = 0; round < options_.rounds; ++round) {
+    if (round >= kFewestPairs && !runs_.affords(2)) {
+      result.reason = "the budget ends: " + result.reason;
+      break;
+    }
+    const auto ran = run_pair(pairs, round);
+    if (!ran.ok()) {
+      runs_.expect({});
+      result.reason = runs_.why_stopped();
+      if (result.reason.empty()) return ran.error();
+      result.stopped = true;
+      return result;
+    }
+    if (!result.failure.empty() || !result.answers_same) break;
+    const auto judged = judge_pairs(result.times_from_s, result.times_to_s, options_.effect, options_.alpha, kRunPrior);
+    result.verdict = judged.verdict;
+    result.speedup = judged.speedup;
+    result.times_as_long = 1 / judged.speedup.ratio;
+    result.reason = fmt::format("{:.3g}x [{:.3g}, {:.3g}] after {} pairs", judged.speedup.ratio, judged.speedup.low,
+                                judged.speedup.high, result.times_to_s.size());
+    if (judged.verdict != Verdict::inconclusive) break;
+    result.futile = judged.futile && (!decide || round + 1 >= kPairsUntilFutile);
+    if (result.futile) break;
+  }
   runs_.expect({});
   result.runs = runs_.count() - before_runs;
   result.cost_s = runs_.spent_s() - before_s;
-  result.times_from_s = a.times;
-  result.times_to_s = b.times;
-  for (const double time : a.times) remember(from, time);
-  for (const double time : b.times) remember(to, time);
-  result.failure = b.failure;
-  if (!result.failure.empty()) return result;
-  if (!a.failure.empty()) return data_error("the program without the knob fails now: " + a.failure);
-  if (!outcome.ok() && !given_up) {
-    result.reason = runs_.why_stopped();
-    if (result.reason.empty()) return outcome.error();
-    result.stopped = true;
-    return result;
+  const auto disturbances = validate::compare_environments(pairs.before, pairs.after);
+  if (!disturbances.empty() && result.failure.empty() && result.answers_same) {
+    result.verdict = Verdict::mistrusted;
+    result.reason = disturbances.front().cause;
   }
-  judge(b.last, numerics, result);
-  if (given_up) {
-    result.promising = false;
-    double mean = 0;
-    const auto logs = log_ratios(a.times, b.times);
-    for (const double value : logs) mean += value / static_cast<double>(logs.size());
-    result.reason = fmt::format("no gain in sight after {} rounds: {:.3g}x", logs.size(), std::exp(-mean));
-    return result;
-  }
-  const auto& metric = outcome->comparison.metrics.front();
-  result.verdict = metric.verdict;
-  result.speedup = speedup_of(metric);
-  result.reason = metric.reason.empty() ? outcome->comparison.stopped_because : metric.reason;
   return result;
 }
 

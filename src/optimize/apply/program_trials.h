@@ -1,4 +1,4 @@
-// Trials of the search on the real program: screening runs, and A/B tests by validate::run_ab.
+// Trials of the search on the real program: in its living process, and by pairs of fresh processes.
 #pragma once
 
 #include <optional>
@@ -15,69 +15,63 @@
 namespace warpmark::optimize {
 
 struct TrialOptions {
-  RunOptions run;
-  bool recording_tells = false;  ///< of the original it did: recorded again after each kept step
-  RunOptions last_run;           ///< of the last test: longer, so that what comes late is seen
-  AnswerOptions answers;
+  RunOptions run;  ///< but for the length of its window
   QualityOptions quality;
-  bool screens_within = true;   ///< knobs that can be switched are screened within one process
-  std::int64_t most_steps = 0;  ///< that a run makes after its warm-up; 0: not known
+  double loss_margin = 0.02;
+  bool in_process = true;         ///< settings that can be switched are tested in one process
+  std::int64_t max_steps = 0;     ///< that a run makes after its warm-up; 0: not known
+  std::int64_t window_steps = 0;  ///< of a fresh process, where the user asked for them; else ...
+  double window_s = 0;            ///< ... about so long; 0: 2 s, and the bursts of loader workers
   double effect = 0.01;
   double alpha = 0.05;
-  std::int64_t rounds = 12;  ///< at most, of an A/B test
-  std::uint64_t seed = 1;
+  std::int64_t rounds = 12;  ///< most pairs of a test
 };
 
 class ProgramTrials final : public Trials {
  public:
-  /// `baselines` are the repeated runs of the original: the yardstick of answers, and the noise of times.
-  ProgramTrials(ProgramRuns& runs, TrialOptions options, std::vector<ProgramRun> baselines);
+  /// `probe` is the first run of the original.
+  ProgramTrials(ProgramRuns& runs, TrialOptions options, const ProgramRun& probe, ProgramFacts facts);
 
-  Result<TrialResult> screen(const Settings& from, const Settings& to, const NumericsSet& numerics) override;
-  Result<ScreeningResult> screen_within(const Settings& from, const std::vector<Setting>& settings) override;
-  Result<TrialResult> compare(const Settings& from, const Settings& to, const NumericsSet& numerics,
-                              bool decide) override;
-  /// On a GPU: a run that waits for it after each phase, and a recorded one.
-  Result<TrialResult> look(const Settings& settings, const ProgramFacts& seen) override;
+  /// Times of a step of the original in its living process; one time of a whole run where there is none.
+  [[nodiscard]] Result<std::vector<double>> base_times(const ProgramRun& probe);
+
+  Result<WithinResult> within(const Settings& from, std::span<const Variant> variants, bool decide) override;
+  Result<TrialResult> compare(const Settings& from, const Variant& to, bool state_checked, bool decide) override;
   Result<TrialResult> evaluate(const Settings& settings) override;
-  [[nodiscard]] bool affords(std::size_t tests) const override;
+  Result<Recorded> record(const Settings& settings) override;
+  [[nodiscard]] double left_s() const override { return runs_.left_s(); }
+  [[nodiscard]] double spent_s() const override { return runs_.elapsed_s(); }
+  [[nodiscard]] double test_s() const override;
+
+  /// Findings of the recorded original.
+  [[nodiscard]] const std::vector<JourneyFinding>& findings() const { return findings_; }
 
  private:
-  class Arm;
-  /// `first_alone`: one run with the knob goes before the rounds.
-  void expect_rounds(const Settings& from, const Settings& to, const RunOptions& how, bool first_alone);
-  void judge(const ProgramRun& run, const NumericsSet& numerics, TrialResult& result) const;
-  /// Of the runs so far; empty where there were none.
-  [[nodiscard]] std::span<const double> known_times(const Settings& settings) const;
-  /// By which one run differs from another, as far as so many tell.
-  [[nodiscard]] double spread_among(std::span<const double> times) const;
-  void remember(const Settings& settings, double time_s);
+  struct Pairs;
+  [[nodiscard]] RunOptions run_of(const Settings& settings) const;
+  Status run_pair(Pairs& pairs, std::int64_t round);
+  /// The same once more where one that ran before fails: the machine may have disturbed it.
+  Result<ProgramRun> run_original(const Settings& from, const RunOptions& how);
+  void judge(const ProgramRun& run, const Variant& to, bool state_checked, TrialResult& result) const;
+  Status ask_blocks(const Settings& from, std::span<const Variant> variants, std::vector<bool>& skip,
+                    WithinResult& result);
+  Status ask_check(std::span<const Variant> variants, std::vector<bool>& skip, WithinResult& result);
+  /// Whether the process was interrupted or the budget is over; then the result says so.
+  bool is_stopped(WithinResult& result) const;
+  [[nodiscard]] double step_s(const Settings& settings) const;
 
   ProgramRuns& runs_;
   TrialOptions options_;
   QualityGate gate_;
-  std::vector<workers::ProgramReport> baselines_;
-  double step_s_ = 0;  ///< of the original
-  double spread_ = 0;  ///< standard deviation of the logarithm of repeated times
-  std::vector<std::pair<std::string, std::vector<double>>> times_;
-  std::uint64_t tests_ = 0;
-  std::optional<std::pair<Settings, Settings>> expected_;  ///< rounds that were expected with the first look at them
+  ProgramFacts facts_;                                  ///< of the original
+  std::vector<workers::ProgramReport> originals_;       ///< runs of the original, the longest first
+  std::vector<std::pair<std::string, double>> step_s_;  ///< of settings that were timed in the living process
+  std::vector<JourneyFinding> findings_;
+  std::int64_t blocks_ = 0;  ///< commands so far; their order alternates
 };
 
 /// How many runs like this one may start at once: no more than wanted, than cores, and than fit into four
 /// fifths of the GPU's memory and of `available_bytes` of the host's; even. 1 for programs of several ranks.
 [[nodiscard]] int most_together(const ProgramRun& baseline, int wanted, double available_bytes, int cpus);
-/// Whether a gain of `effect` is possible after one run that took so many times as long as what is known, where
-/// repeated runs differ by `spread` (standard deviation of the logarithm): within three of it, and 3 % at least.
-[[nodiscard]] bool may_gain(double times_as_long, double spread, double effect);
-
-/// Rounds of the sequential test below which nothing can be proven.
-[[nodiscard]] std::int64_t fewest_rounds(double alpha);
-
-/// A run in which knobs are switched in turns, as `run` but for that, and with time for it; `step_s`: of one step.
-[[nodiscard]] RunOptions screening_run(RunOptions run, workers::ScreeningPlan plan, double step_s);
-
-/// Standard deviation of the logarithms.
-[[nodiscard]] double log_spread(std::span<const double> times);
 
 }  // namespace warpmark::optimize

@@ -30,6 +30,8 @@ extern const Knob anomaly_detection_knob{
     .values = "off",
     .risk = 1,
     .variable = "",
+    .switchable = true,
+    .bundled = true,
     .offer = offer_anomaly_detection,
     .source = anomaly_detection_source,
 };

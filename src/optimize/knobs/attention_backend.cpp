@@ -33,6 +33,8 @@ extern const Knob attention_backend_knob{
     .risk = 1,
     .variable = "",
     .kernels = "all=sdpa all=flash all=fmha flash=flash efficient=fmha cudnn=cudnn_generated",
+    .switchable = true,
+    .bundled = true,
     .offer = offer_attention_backend,
     .source = attention_backend_source,
 };

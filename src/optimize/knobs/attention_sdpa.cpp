@@ -34,6 +34,8 @@ extern const Knob attention_sdpa_knob{
     .risk = 1.1,
     .variable = "",
     .kernels = "sdpa flash fmha",
+    .switchable = true,
+    .bundled = true,
     .offer = offer_attention_sdpa,
     .source = attention_sdpa_source,
 };

@@ -37,6 +37,7 @@ extern const Knob channels_last_knob{
     .variable = "",
     .kernels = "nhwc channels_last",
     .switchable = true,
+    .bundled = true,
     .offer = offer_channels_last,
     .source = channels_last_source,
 };

@@ -20,7 +20,7 @@ Offer offer_compile(const ProgramFacts& facts, [[maybe_unused]] const Settings& 
   for (const char* mode : {"default", "reduce-overhead", "max-autotune-no-cudagraphs"}) {
     if (now == mode || (!now.empty() && std::string_view(mode) == "default")) continue;
     const bool graph = std::string_view(mode) == "reduce-overhead";
-    auto predicted = gain_of_share(model_share(facts), 1.05, graph ? 3 : 2, "the model");
+    auto predicted = gain_of_share(model_share(facts), 1.05, 3, "the model");
     if (!now.empty()) predicted.low = 1, predicted.high = 1.2;
     offer.candidates.push_back({mode, std::move(predicted), graph ? kAnswers : kAnswersWithoutGraph});
   }
@@ -48,6 +48,7 @@ extern const Knob compile_knob{
     .risk = 2,  // and its runs are the longest, so that others come first
     .variable = "",
     .kernels = "triton_",
+    .switchable = true,
     .offer = offer_compile,
     .source = compile_source,
 };

@@ -30,6 +30,8 @@ extern const Knob cudnn_benchmark_knob{
     .values = "on",
     .risk = 1.1,
     .variable = "",
+    .switchable = true,
+    .bundled = true,
     .offer = offer_cudnn_benchmark,
     .source = cudnn_benchmark_source,
 };

@@ -28,6 +28,7 @@ extern const Knob launch_blocking_knob{
     .values = "off",
     .risk = 1,
     .variable = "",
+    .bundled = true,
     .offer = offer_launch_blocking,
     .source = launch_blocking_source,
 };

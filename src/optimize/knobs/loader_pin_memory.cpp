@@ -32,6 +32,8 @@ extern const Knob loader_pin_memory_knob{
     .values = "on",
     .risk = 1,
     .variable = "",
+    .switchable = true,
+    .bundled = true,
     .offer = offer_loader_pin_memory,
     .source = loader_pin_memory_source,
 };

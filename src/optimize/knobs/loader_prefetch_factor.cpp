@@ -31,6 +31,7 @@ extern const Knob loader_prefetch_factor_knob{
     .values = kWholeNumber,
     .risk = 1,
     .variable = "",
+    .switchable = true,
     .offer = offer_loader_prefetch_factor,
     .source = loader_prefetch_factor_source,
 };

@@ -59,6 +59,8 @@ extern const Knob loader_workers_knob{
     .values = kWholeNumber,
     .risk = 1.1,
     .variable = "",
+    .switchable = true,
+    .bundled = true,
     .offer = offer_loader_workers,
     .source = loader_workers_source,
 };

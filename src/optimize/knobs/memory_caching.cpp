@@ -30,6 +30,7 @@ extern const Knob memory_caching_knob{
     .values = "on",
     .risk = 1,
     .variable = "",
+    .bundled = true,
     .offer = offer_memory_caching,
     .source = memory_caching_source,
 };

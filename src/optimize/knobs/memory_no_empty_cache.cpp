@@ -31,6 +31,7 @@ extern const Knob memory_no_empty_cache_knob{
     .risk = 1,
     .variable = "",
     .switchable = true,
+    .bundled = true,
     .offer = offer_memory_no_empty_cache,
     .source = memory_no_empty_cache_source,
 };

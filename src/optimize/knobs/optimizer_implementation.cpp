@@ -61,6 +61,7 @@ extern const Knob optimizer_implementation_knob{
     .variable = "",
     .kernels = "fused=fusedadam fused=fused_adam fused=fusedsgd fused=fusedadagrad foreach=multi_tensor_apply",
     .switchable = true,
+    .bundled = true,
     .offer = offer_optimizer_implementation,
     .source = optimizer_implementation_source,
 };

@@ -31,6 +31,7 @@ extern const Knob optimizer_set_to_none_knob{
     .risk = 1,
     .variable = "",
     .switchable = true,
+    .bundled = true,
     .offer = offer_optimizer_set_to_none,
     .source = optimizer_set_to_none_source,
 };

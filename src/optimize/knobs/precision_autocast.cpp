@@ -39,6 +39,7 @@ extern const Knob precision_autocast_knob{
     .variable = "",
     .kernels = "bf16=bfloat16 bf16=bf16",
     .switchable = true,
+    .bundled = true,
     .offer = offer_precision_autocast,
     .source = precision_autocast_source,
 };

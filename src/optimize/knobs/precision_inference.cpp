@@ -44,6 +44,7 @@ extern const Knob precision_inference_knob{
     .variable = "",
     .kernels = "bf16=bfloat16 bf16=bf16 fp16=half",
     .switchable = true,
+    .bundled = true,
     .offer = offer_precision_inference,
     .source = precision_inference_source,
 };

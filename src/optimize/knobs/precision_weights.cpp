@@ -49,7 +49,6 @@ extern const Knob precision_weights_knob{
     .risk = 1.15,
     .variable = "",
     .kernels = "bf16=bfloat16 bf16=bf16 fp16=half",
-    .switchable = false,
     .offer = offer_precision_weights,
     .source = precision_weights_source,
 };

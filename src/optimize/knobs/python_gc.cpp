@@ -29,6 +29,7 @@ extern const Knob python_gc_knob{
     .values = "on",
     .risk = 1,
     .variable = "",
+    .switchable = true,
     .offer = offer_python_gc,
     .source = python_gc_source,
 };

@@ -33,6 +33,7 @@ extern const Knob tf32_knob{
     .risk = 1.1,
     .variable = "TORCH_ALLOW_TF32_CUBLAS_OVERRIDE",
     .switchable = true,
+    .bundled = true,
     .offer = offer_tf32,
     .source = tf32_source,
 };

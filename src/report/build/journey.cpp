@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <map>
 
 #include "report/draw/format.h"
@@ -14,7 +15,7 @@ namespace {
 
 std::string factor_text(const std::optional<SpeedUp>& speedup) {
   if (!speedup) return "";
-  return fmt::format("{:.3g}x ({:.3g} to {:.3g})", speedup->ratio, speedup->low, speedup->high);
+  return fmt::format("{:.3g}x [{:.3g}, {:.3g}]", speedup->ratio, speedup->low, speedup->high);
 }
 
 Tone outcome_tone(TrialOutcome outcome) {
@@ -28,39 +29,65 @@ Tone outcome_tone(TrialOutcome outcome) {
   return Tone::plain;
 }
 
-Table steps_of(const Journey& journey) {
-  Table table{{{"knob"},
-               {"outcome"},
-               {"foretold", Align::right, 2},
-               {"measured", Align::right},
-               {"together", Align::right, 1},
-               {"elsewhere", Align::right, 5},
-               {"memory", Align::right, 4},
-               {"cost", Align::right, 3}},
+bool in_plan(const Journey& journey, const JourneyStep& step) {
+  return std::ranges::any_of(
+      journey.plan, [&](const auto& setting) { return setting.first == step.knob && setting.second == step.value; });
+}
+
+/// Of fresh processes where they measured it, else of blocks of steps in one process.
+const std::optional<SpeedUp>& own_speedup(const JourneyStep& step) {
+  return step.measured ? step.measured : step.found ? step.found : step.in_process;
+}
+
+/// The settings of the plan, in the order of their cumulative times.
+Table plan_table(const Journey& journey) {
+  Table table{{{"setting"},
+               {"speedup", Align::right},
+               {"cumulative", Align::right},
+               {"time", Align::right, 1},
+               {"memory", Align::right, 2},
+               {"kernels", Align::left, 3}},
               {}};
-  table.tells_left_out = true;
+  std::vector<const JourneyStep*> steps;
   for (const auto& step : journey.steps) {
-    std::vector<Cell> row{{step.knob + "=" + step.value}, {name_of(step.outcome), outcome_tone(step.outcome)}};
-    row.push_back({step.predicted ? fmt::format("{:.2f} to {:.2f}", step.predicted->low, step.predicted->high) : "",
-                   Tone::quiet});
-    const bool tested = step.runs > 0;  // else what blocks of steps said is all there is
-    row.push_back({factor_text(step.measured ? step.measured : tested ? step.found : step.screened)});
-    row.push_back({step.cumulative ? fmt::format("{:.3g}x", step.cumulative->ratio) : ""});
-    row.push_back({step.prior ? fmt::format("{:.2g}x", step.prior->median) : "", Tone::quiet});
-    row.push_back({step.memory_bytes ? format_bytes(*step.memory_bytes) : "", Tone::quiet});
-    row.push_back({format_duration(step.cost_s), Tone::quiet});
-    table.rows.push_back(std::move(row));
+    if (in_plan(journey, step)) steps.push_back(&step);
+  }
+  std::ranges::stable_sort(steps, {}, [](const JourneyStep* step) {
+    return step->cumulative ? step->cumulative->ratio : std::numeric_limits<double>::infinity();
+  });
+  for (const auto* step : steps) {
+    const bool known = step->cumulative && step->cumulative->ratio > 0 && journey.baseline.seconds_per_step > 0;
+    table.rows.push_back(
+        {{step->knob + "=" + step->value},
+         {factor_text(own_speedup(*step))},
+         {step->cumulative ? fmt::format("{:.3g}x", step->cumulative->ratio) : ""},
+         {known ? format_seconds(journey.baseline.seconds_per_step / step->cumulative->ratio) : "", Tone::quiet},
+         {step->memory_bytes ? format_bytes(*step->memory_bytes) : "", Tone::quiet},
+         {step->kernels, Tone::quiet}});
   }
   return table;
 }
 
-Table reasons_of(const Journey& journey) {
-  Table table{{{"knob"}, {"why"}, {"answers", Align::left, 1}}, {}};
+Table left_out_table(const Journey& journey) {
+  Table table{{{"setting"}, {"outcome"}, {"speedup", Align::right, 1}, {"why"}}, {}};
   for (const auto& step : journey.steps) {
-    const std::string why = step.reason + (step.kernels.empty() ? "" : "; recorded " + step.kernels);
-    table.rows.push_back({{step.knob}, {why}, {step.answers.text, Tone::quiet}});
+    if (in_plan(journey, step)) continue;
+    table.rows.push_back({{step.knob + "=" + step.value},
+                          {name_of(step.outcome), outcome_tone(step.outcome)},
+                          {factor_text(own_speedup(step))},
+                          {step.reason, Tone::quiet}});
   }
   return table;
+}
+
+/// One sentence for all settings that were compared together; else one row for each.
+void add_answers(const Journey& journey, Section& section) {
+  std::vector<std::string> texts;
+  for (const auto& step : journey.steps) {
+    if (!in_plan(journey, step) || step.answers.text.empty()) continue;
+    if (std::ranges::find(texts, step.answers.text) == texts.end()) texts.push_back(step.answers.text);
+  }
+  for (const auto& text : texts) section.blocks.push_back(Paragraph{"Answers: " + text + ".", Tone::quiet});
 }
 
 /// What the techniques that were tried gained in other programs: one row a bottleneck.
@@ -80,7 +107,7 @@ Section priors_section(const Journey& journey) {
     if ((", " + names + ",").find(", " + step.knob + ",") != std::string::npos) continue;
     names += (names.empty() ? "" : ", ") + step.knob;
   }
-  Section section{.heading = "What they gained elsewhere"};
+  Section section{.heading = "What they gained elsewhere", .blocks = {}, .detail = true};
   if (rows.empty()) return section;
   std::string source;
   for (const auto& [bottleneck, row] : rows) {
@@ -97,9 +124,9 @@ Section priors_section(const Journey& journey) {
          {std::to_string(prior.programs), Tone::quiet}});
   }
   section.blocks.push_back(table);
-  section.blocks.push_back(
-      Paragraph{"Gains of mending that bottleneck by hand in programs made to have it, so upper ends (" + source + ").",
-                Tone::quiet});
+  section.blocks.push_back(Paragraph{
+      "Gains of fixing that bottleneck manually in programs made to have it, so upper bounds (" + source + ").",
+      Tone::quiet});
   return section;
 }
 
@@ -110,11 +137,17 @@ Table state_table(const Journey& journey) {
   };
   const auto& a = journey.baseline;
   const auto* b = journey.optimized ? &*journey.optimized : nullptr;
+  const auto training = [&](auto&& text) {
+    return [&journey, text](const JourneyState& s) {
+      const auto cost = training_cost(journey, s);
+      return cost ? text(*cost) : std::string();
+    };
+  };
   const auto of = [](const JourneyState* state, auto&& text) {
     return state != nullptr ? text(*state) : std::string();
   };
   const auto step = [](const JourneyState& s) { return format_seconds(s.seconds_per_step); };
-  row(journey.unit == "run" ? "time of the run" : "time of a step", step(a), of(b, step));
+  row(journey.unit == "run" ? "time of the run" : "time per step", step(a), of(b, step));
   if (a.samples_per_s) {
     const auto rate = [](const JourneyState& s) {
       return s.samples_per_s ? format_significant(*s.samples_per_s, 4) + " /s" : std::string();
@@ -123,7 +156,7 @@ Table state_table(const Journey& journey) {
   }
   if (a.memory_bytes) {
     const auto memory = [](const JourneyState& s) { return s.memory_bytes ? format_bytes(*s.memory_bytes) : ""; };
-    row("most memory", memory(a), of(b, memory));
+    row("peak memory", memory(a), of(b, memory));
   }
   if (a.gpu_utilization) {
     const auto busy = [](const JourneyState& s) { return s.gpu_utilization ? format_percent(*s.gpu_utilization) : ""; };
@@ -133,7 +166,14 @@ Table state_table(const Journey& journey) {
     const auto energy = [](const JourneyState& s) {
       return s.joules_per_step ? format_significant(*s.joules_per_step, 3) + " J" : std::string();
     };
-    row("energy of a step", energy(a), of(b, energy));
+    row("energy per step", energy(a), of(b, energy));
+  }
+  if (journey.train_steps && training_cost(journey, a)) {
+    const auto days = training([](const TrainingCost& cost) { return fmt::format("{:.3g} days", cost.days); });
+    row("whole training", days(a), of(b, days));
+    const auto money =
+        training([](const TrainingCost& cost) { return cost.cost ? fmt::format("{:.4g}", *cost.cost) : ""; });
+    if (journey.price_per_hour) row("its cost", money(a), of(b, money));
   }
   if (journey.unit != "run") {
     const auto start = [](const JourneyState& s) { return format_seconds(s.start_s); };
@@ -149,20 +189,21 @@ Table state_table(const Journey& journey) {
 }
 
 Section findings_section(const Journey& journey) {
-  Table table{{{"found in recorded steps"}, {"without it", Align::right}, {"where", Align::left, 1}}, {}};
+  Table table{{{"found in recorded steps"}, {"estimated speedup if fixed", Align::right}, {"where", Align::left, 1}},
+              {}};
   for (const auto& finding : journey.findings) {
     table.rows.push_back(
-        {{finding.title}, {fmt::format("{:.2f} to {:.2f}x", finding.low, finding.high)}, {finding.where, Tone::quiet}});
+        {{finding.title}, {fmt::format("{:.2f}x-{:.2f}x", finding.low, finding.high)}, {finding.where, Tone::quiet}});
   }
   return {.heading = "Bottlenecks of the original", .blocks = {table}};
 }
 
 Section advice_section(const Journey& journey) {
-  Section section{.heading = "Lines for the program"};
+  Section section{.heading = "Changes to make in the program"};
   for (const auto& advice : journey.advice) {
     std::string text = (advice.where.empty() ? "" : advice.where + ": ") + advice.text;
     if (advice.predicted) {
-      text += fmt::format(" Foretold, not proven: {:.2f} to {:.2f} times as fast.", advice.predicted->low,
+      text += fmt::format(" Estimated speedup {:.2f}x-{:.2f}x (not proven).", advice.predicted->low,
                           advice.predicted->high);
     }
     section.blocks.push_back(Paragraph{std::move(text)});
@@ -172,16 +213,15 @@ Section advice_section(const Journey& journey) {
 }
 
 std::string cost_text(const Journey& journey) {
-  std::string text = fmt::format("{} run{} of the program took {}", journey.runs, journey.runs == 1 ? "" : "s",
+  std::string text = fmt::format("Cost: {} run{} of the program in {}", journey.runs, journey.runs == 1 ? "" : "s",
                                  format_duration(journey.spent_s));
   if (journey.price_per_hour) {
-    text += fmt::format(", at {:.4g} an hour {:.3g}", *journey.price_per_hour,
+    text += fmt::format(", {:.4g} per hour: {:.3g}", *journey.price_per_hour,
                         *journey.price_per_hour * journey.spent_s / 3600);
   }
   if (journey.optimized && journey.measured_speedup && journey.measured_speedup->ratio > 1) {
     const double share = 1 - 1 / journey.measured_speedup->ratio;
-    text += fmt::format("; that is won back after {} of what the original would have run",
-                        format_duration(journey.spent_s / share));
+    text += fmt::format("; it pays back after {} of the original's time", format_duration(journey.spent_s / share));
   }
   return text + ".";
 }
@@ -193,11 +233,16 @@ Waterfall waterfall_of(const Journey& journey) {
   double time_s =
       journey.times_original_s.empty() ? journey.baseline.seconds_per_step : stats::median(journey.times_original_s);
   waterfall.bars.push_back({"original", 0, time_s, format_seconds(time_s), Tone::plain});
+  const double original_s = time_s;
+  std::vector<const JourneyStep*> kept;
   for (const auto& step : journey.steps) {
-    if (step.outcome != TrialOutcome::kept || !step.found) continue;
-    const double next_s = time_s / step.found->ratio;
-    waterfall.bars.push_back({step.knob + "=" + step.value, time_s, next_s,
-                              fmt::format("{:.3g}x, now {}", step.found->ratio, format_seconds(next_s)), Tone::good});
+    if (step.outcome == TrialOutcome::kept && step.cumulative) kept.push_back(&step);
+  }
+  std::ranges::stable_sort(kept, {}, [](const JourneyStep* step) { return step->cumulative->ratio; });
+  for (const auto* step : kept) {
+    const double next_s = original_s / step->cumulative->ratio;
+    waterfall.bars.push_back({step->knob + "=" + step->value, time_s, next_s,
+                              fmt::format("{:.3g}x, now {}", time_s / next_s, format_seconds(next_s)), Tone::good});
     time_s = next_s;
   }
   if (!journey.times_optimized_s.empty()) {
@@ -207,25 +252,47 @@ Waterfall waterfall_of(const Journey& journey) {
   return waterfall;
 }
 
+/// "Speedup 2.51x, memory saved 1.2 GiB".
+std::string summary_of(const Journey& journey) {
+  std::string text;
+  if (journey.measured_speedup) text = fmt::format("Speedup {:.3g}x", journey.measured_speedup->ratio);
+  const auto* b = journey.optimized ? &*journey.optimized : nullptr;
+  if (!text.empty() && b != nullptr && b->memory_bytes && journey.baseline.memory_bytes) {
+    const double saved = *journey.baseline.memory_bytes - *b->memory_bytes;
+    text += fmt::format(", memory {} {}", saved >= 0 ? "saved" : "added", format_bytes(std::fabs(saved)));
+  }
+  return text;
+}
+
+Section result_section(const Journey& journey) {
+  Section section{.heading = "Result"};
+  if (const auto text = summary_of(journey); !text.empty()) section.blocks.push_back(Paragraph{text});
+  if (const auto goal = judge_goal(journey)) {
+    section.blocks.push_back(Paragraph{fmt::format("Goal {}: {}.", goal->met ? "met" : "not met", goal->text),
+                                       goal->met ? Tone::good : Tone::warning});
+  }
+  if (journey.baseline.seconds_per_step > 0) section.blocks.push_back(state_table(journey));
+  if (!journey.plan.empty()) section.blocks.push_back(plan_table(journey));
+  if (journey.interaction && journey.plan.size() > 1) {
+    section.blocks.push_back(Paragraph{
+        fmt::format("Together they gain {:.2f} times the product of their single speedups.", *journey.interaction),
+        Tone::quiet});
+  }
+  add_answers(journey, section);
+  section.blocks.push_back(Paragraph{cost_text(journey), Tone::quiet});
+  return section;
+}
+
 Report build_report(const Journey& journey) {
   Report report{.title = "Optimization of " + journey.program, .subtitle = journey.verdict, .sections = {}};
-  Section outcome{.heading = "Outcome"};
-  if (journey.baseline.seconds_per_step > 0) outcome.blocks.push_back(state_table(journey));
-  if (journey.interaction) {
-    outcome.blocks.push_back(
-        Paragraph{fmt::format("Together they are {:.2f} times what the product of the single gains would be.",
-                              *journey.interaction),
-                  Tone::quiet});
-  }
-  outcome.blocks.push_back(Paragraph{cost_text(journey), Tone::quiet});
-  report.sections.push_back(std::move(outcome));
+  report.sections.push_back(result_section(journey));
   const auto waterfall = waterfall_of(journey);
-  if (waterfall.bars.size() > 1) report.sections.push_back({.heading = "The way", .blocks = {waterfall}});
-  if (!journey.steps.empty()) {
-    report.sections.push_back({.heading = "What was tried", .blocks = {steps_of(journey), reasons_of(journey)}});
-    if (auto elsewhere = priors_section(journey); !elsewhere.blocks.empty()) {
-      report.sections.push_back(std::move(elsewhere));
-    }
+  if (waterfall.bars.size() > 2) report.sections.push_back({.heading = "Step by step", .blocks = {waterfall}});
+  if (auto left_out = left_out_table(journey); !left_out.rows.empty()) {
+    report.sections.push_back({.heading = "Tried and left out", .blocks = {left_out}});
+  }
+  if (auto elsewhere = priors_section(journey); !elsewhere.blocks.empty()) {
+    report.sections.push_back(std::move(elsewhere));
   }
   if (!journey.findings.empty()) report.sections.push_back(findings_section(journey));
   if (!journey.advice.empty()) report.sections.push_back(advice_section(journey));

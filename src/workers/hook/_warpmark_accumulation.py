@@ -17,6 +17,7 @@ class Accumulation:
 
     def __init__(self, knobs):
         self.knobs = knobs
+        self.active = False
         self.wrapper = lambda: None  # a weak reference to the model that exchanges
         self.several = False
         self.forwards = 0
@@ -25,7 +26,8 @@ class Accumulation:
         self.open = False  # gradients were added that no rank has sent
 
     def begin(self):
-        if KNOB not in self.knobs.wanted:
+        self.active = KNOB in self.knobs.wanted
+        if not self.active and self.knobs.hook.recorder.lab is None:
             return
         torch = self.knobs.torch
         for name in ("clip_grad_norm_", "clip_grad_value_"):
@@ -40,6 +42,16 @@ class Accumulation:
             return old(*args, **kwargs)
 
         return first_exchange
+
+    def switch(self, active):
+        """Between two steps."""
+        self.active = active
+        self.forwards, self.counts = 0, []
+        self.seen = self.knobs.hook.recorder.backwards_seen
+        wrapper = self.wrapper()
+        if not active and wrapper is not None:
+            self.exchange()
+            wrapper.require_backward_grad_sync = True
 
     def expected(self):
         equal = len(self.counts) == self.LEARNED and len(set(self.counts)) == 1

@@ -36,6 +36,9 @@ class Knobs:
         self.notes = {}  # id -> what is worth telling although it held
         self.checks = {}  # id -> function that tells whether it is in force, or why not
         self.leaves_cache = "memory.no_empty_cache" in self.wanted
+        self.leaves_anomalies = "debug.anomaly_detection" in self.wanted
+        self.drops_gradients = "optimizer.set_to_none" in self.wanted
+        self.kept_gradients = 0  # calls of zero_grad that fill them with zeros
         self.debugging = []  # debugging aids that are on: knobs that would put them off
         self.model = model_knobs.ModelKnobs(self)
         self.accumulation = accumulation.Accumulation(self)
@@ -190,22 +193,26 @@ class Knobs:
         return good
 
     def zero_grad(self):
-        if "optimizer.set_to_none" not in self.wanted:
+        """Calls that keep the gradients are counted in a lab; the setting makes them drop the gradients."""
+        if not self.drops_gradients and self.hook.recorder.lab is None:
             return
-        torch, knobs = self.torch, self
-        old = torch.optim.Optimizer.zero_grad
-        if inspect.signature(old).parameters["set_to_none"].default:
-            return self.cannot("optimizer.set_to_none", "this torch does it by itself")
+        knobs, name = self, "optimizer.set_to_none"
+        default = inspect.signature(self.torch.optim.Optimizer.zero_grad).parameters["set_to_none"].default
+        if default:
+            self.cannot(name, "this torch does it by itself")
 
         def make(old):
-            def zero_grad(owner, set_to_none=True):
-                knobs.did("optimizer.set_to_none")
-                return old(owner, True)
+            def zero_grad(owner, set_to_none=default):
+                if not set_to_none:
+                    knobs.kept_gradients += 1
+                    if knobs.drops_gradients:
+                        knobs.did(name)
+                return old(owner, set_to_none or knobs.drops_gradients)
 
             return zero_grad
 
-        self.hook.replace(torch.optim.Optimizer, "zero_grad", make)
-        self.hook.replace(torch.nn.Module, "zero_grad", make)
+        self.hook.replace(self.torch.optim.Optimizer, "zero_grad", make)
+        self.hook.replace(self.torch.nn.Module, "zero_grad", make)
 
     # Allocator and collector
 
@@ -271,7 +278,7 @@ class Knobs:
             def set_anomaly_enabled(enabled, check_nan=True):
                 if enabled and within_compiler():
                     return old(enabled, check_nan)
-                if enabled and name in knobs.wanted:
+                if enabled and knobs.leaves_anomalies:
                     knobs.did(name)
                     enabled = False
                 elif enabled and name not in knobs.debugging:
@@ -348,8 +355,8 @@ class Knobs:
         self.did("ddp.bf16_gradients")
 
     def before_optimizer(self):
-        """A step that ends before its last backward was exchanged: by hand, so that no rank goes astray."""
-        if "ddp.no_sync" in self.wanted:
+        """A step may end before its last backward was exchanged, on all ranks."""
+        if self.accumulation.active:
             self.hook.guarded("no_sync", self.accumulation.before_optimizer, None)
 
     # Modules

@@ -7,6 +7,7 @@ it); parameters keep their identity, so an optimizer made before goes on.
 import functools
 import weakref
 
+import _warpmark_compile as compiling
 import _warpmark_weights as weights
 
 
@@ -17,6 +18,7 @@ class ModelKnobs:
         self.modules = weakref.WeakSet()  # that are prepared
         self.attention_lost = None  # why not all ways of attention were on in some forward
         self.watches_attention = False
+        self.compiler = compiling.Compiler(self)
         self.unfused = False  # some attention was left no fused way, if only for a while
 
     def begin(self):
@@ -25,6 +27,9 @@ class ModelKnobs:
         self.autocast = wanted.get("precision.autocast") or None
         self.inference = wanted.get("precision.inference") or None
         self.channels_last = "channels_last" in wanted
+        if "compile" in wanted:
+            self.compiler.switch(wanted["compile"])
+            knobs.checks["compile"] = self.compile_problem
         self.weights = weights.NarrowWeights(knobs, wanted[weights.KNOB]) if weights.KNOB in wanted else None
         if "attention.sdpa" in wanted:
             self.sdpa()
@@ -51,8 +56,8 @@ class ModelKnobs:
             guarded("channels_last", self.to_channels_last, None, module)
         if "checkpoint.blocks" in wanted:
             guarded("checkpoint", self.checkpoint_blocks, None, module)
-        if "compile" in wanted:
-            guarded("compile", self.compile, None, module, wanted["compile"])
+        if self.compiler.mode is not None or self.knobs.hook.recorder.lab is not None:
+            guarded("compile", self.compiler.install, None, module)
 
     def to_channels_last(self, module):
         torch = self.torch
@@ -68,29 +73,10 @@ class ModelKnobs:
 
         self.knobs.checks["channels_last"] = check
 
-    def compile(self, module, mode):
-        if not hasattr(module, "compile"):
-            return self.knobs.cannot("compile", "torch %s cannot compile a module in place" % self.torch.__version__)
-        if type(module).__name__ == "OptimizedModule" or getattr(module, "_compiled_call_impl", None) is not None:
-            return self.knobs.cannot("compile", "the program compiles it itself")
-
-        # Not module.compile(): that compiles nothing, silently, where the module is of torch's own files (nn.Sequential).
-        def call(*args, **kwargs):
-            return module._call_impl(*args, **kwargs)
-
-        arguments = {} if mode == "default" else {"mode": mode}
-        module._compiled_call_impl = self.torch.compile(call, **arguments)
-        self.knobs.did("compile")
-
-        def check():
-            counters = self.torch._dynamo.utils.counters
-            graphs = counters["stats"].get("unique_graphs", 0)
-            breaks = sum(counters["graph_break"].values())
-            recompiles = sum(counters["recompiles"].values()) if "recompiles" in counters else 0
-            self.knobs.notes["compile"] = "%d graphs, %d graph breaks, %d recompilations" % (graphs, breaks, recompiles)
-            return None if graphs > 0 else "nothing was compiled"
-
-        self.knobs.checks["compile"] = check
+    def compile_problem(self):
+        counts = self.compiler.counts()
+        self.knobs.notes["compile"] = compiling.note(counts)
+        return None if counts[0] > 0 else "nothing was compiled"
 
     def checkpoint_blocks(self, module):
         torch = self.torch
@@ -223,7 +209,7 @@ class ModelKnobs:
     # Each call from outside
 
     def around(self, called, args, kwargs, inside):
-        if "ddp.no_sync" in self.knobs.wanted:
+        if self.knobs.accumulation.active:
             self.knobs.hook.guarded("no_sync", self.knobs.accumulation.before_forward, None, called)
         if self.channels_last:
             args, kwargs = self.last(args), {k: self.last(v) for k, v in kwargs.items()}
@@ -249,8 +235,11 @@ class ModelKnobs:
         with self.torch.autocast(device, dtype=dtype):
             out = inside(called, *args, **kwargs)
         self.knobs.did(knob)
-        # What left the module in the narrow type, in the one that the program's loss expects.
-        return weights.cast(self.torch, out, dtype, self.torch.float32)
+        # What leaves the module in a narrow type, in the one that the program's loss expects; cuDNN's LSTM computes in
+        # f16 whatever autocast was asked for.
+        for narrow in {dtype, self.torch.float16}:
+            out = weights.cast(self.torch, out, narrow, self.torch.float32)
+        return out
 
     def program_casts(self, device):
         enabled = self.torch.is_autocast_enabled

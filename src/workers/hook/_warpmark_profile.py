@@ -5,6 +5,9 @@ that are recorded, as the first is slow.
 """
 
 import os
+import sys
+
+import _warpmark_versions as versions
 
 
 def of(torch, plan, report):
@@ -13,15 +16,22 @@ def of(torch, plan, report):
     return Profile(torch, wanted, report) if wanted else None
 
 
+def stacks_work(torch):
+    """PyTorch 1.13 with Python 3.11 and 2.6 with Python 3.13 crash where the profiler follows Python's calls."""
+    version = versions.numbers(str(torch.__version__))
+    return version >= (2, 1) and (version >= (2, 7) or sys.version_info < (3, 13))
+
+
 class Profile:
     def __init__(self, torch, wanted, report):
         self.torch = torch
         self.steps = int(wanted["steps"])
-        self.stacks = bool(wanted.get("stacks"))
+        self.stacks = bool(wanted.get("stacks")) and stacks_work(torch)
         self.folder = wanted["folder"]
         self.report = report
         self.profiler = None
         self.over = False
+        self.files = []
 
     def step(self, after_warmup):
         """Once a step; true where the recording is whole."""
@@ -51,7 +61,7 @@ class Profile:
             schedule=profiler.schedule(wait=0, warmup=1, active=self.steps),
             record_shapes=True,
             with_stack=self.stacks,
-            on_trace_ready=self.write,  # once the steps are recorded; a profiler that is stopped later has forgotten them
+            on_trace_ready=self.write,  # when the steps are recorded: a later stop() has lost them
         )
         self.profiler.start()
 
@@ -66,3 +76,4 @@ class Profile:
         path = os.path.join(self.folder, "rank%s-%d.json" % (os.environ.get("RANK", "0"), os.getpid()))
         if not os.path.exists(path):
             profiler.export_chrome_trace(path)
+            self.files.append(path)

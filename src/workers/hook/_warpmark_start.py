@@ -160,12 +160,16 @@ def begin(folder):
         ctypes.CDLL(None).prctl(1, int(signal.SIGKILL))  # PR_SET_PDEATHSIG; forked children do not inherit it
 
     def after_torch(torch):
+        load_plan()
         sys.path.insert(0, folder)
         try:
             import _warpmark_torch
+
+            if plan.get("lab"):
+                import _warpmark_acts  # noqa: F401  what a lab needs, while it can be found
+                import _warpmark_lab  # noqa: F401
         finally:
             sys.path.remove(folder)
-        load_plan()
         try:
             die_with_parent()
         except Exception as problem:

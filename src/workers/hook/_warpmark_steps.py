@@ -1,13 +1,13 @@
 """Notes of steps: when each ended, how long it waited for data, and its forward, backward and optimizer; its loss.
 
-A step ends where the first optimizer that steps has stepped; in a program without an optimizer, where the first module
-that is called from outside returns. Losses are the roots of backward: kept as tensors and read where the window ends,
-so that no step waits for the GPU. A window of steps is timed between two synchronizations; after it the process ends
-where the plan says so, by os._exit, since a program may catch SystemExit.
+A step ends where the first optimizer that steps has stepped. In a training without an optimizer of PyTorch it ends
+where the forward after a backward begins. In a program without backward it ends where the first module that is called
+from outside returns. Losses are the roots of backward: kept as tensors and read where the window ends,
+so that no step waits for the GPU. A window of steps is timed between two synchronizations. After it, as the plan says,
+the process becomes a lab, or ends by os._exit (a program may catch SystemExit), or goes on.
 """
 
 import importlib
-import math
 import os
 import signal
 import sys
@@ -18,6 +18,7 @@ import _warpmark_gate as gate
 import _warpmark_graphs as graphs
 import _warpmark_libraries as libraries
 import _warpmark_profile as profile
+import _warpmark_tensors as tensors
 
 clock = time.perf_counter
 
@@ -48,11 +49,13 @@ class Recorder:
         self.iterators = weakref.WeakSet()  # of loaders, with their workers
         self.at_window = None
         self.at_restart = None
-        self.screening = None  # of a process that switches knobs and times blocks of steps
+        self.lab = None
+        self.at_step = None  # called after each step
         self.reset()
         self.in_forward = False
         self.measures = plan.get("measure", True)  # else steps are counted, for the knobs that go by them
-        self.finished = False
+        self.finished = False  # the report is
+        self.noting = True  # steps are noted: until the report is finished, and in a lab
         self.has_optimizer = False
         self.cuda = None
         self.bound = False
@@ -71,21 +74,27 @@ class Recorder:
         self.outputs = []
         self.half_outputs = False
         self.wait = self.forward = self.backward = 0.0
-        self.samples = 0
+        self.samples = self.fed = 0  # of the arguments of the first forward; of the batches of loaders
         self.backwards = 0
         self.backward_depth = 0
         self.last_flush = clock()
         self.window_begin = None
         self.window_samples = 0
+        self.evaluation_begin = None  # of the step so far
+        self.had_evaluation = False  # the step before
+        self.evaluated_s = None  # of the last step: seconds that are no part of the training
+        self.left_out = 0  # steps of the window with an evaluation ...
+        self.left_out_s = 0.0  # ... and their seconds
 
     def restart(self):
-        """What was taken for steps came before the program's own, as forwards before a training: nothing of it counts."""
+        """The steps so far do not count: they were forwards before a training, or steps before a graph's replays."""
+        if self.finished:
+            self.marker = None
+            return self.lab.restart()
         self.reset()
         try:
             if self.at_restart is not None:
                 self.at_restart()
-            if self.screening is not None:
-                self.screening.restart()
             self.tell_world()
         except Exception as problem:
             self.report.fault("restart", problem)
@@ -97,6 +106,8 @@ class Recorder:
         self.has_optimizer = False
         self.cuda = None
         self.bound = False
+        if self.finished:  # the report and the lab are the parent's
+            self.noting = False
 
     def on_cuda(self):
         if not self.cuda:
@@ -177,10 +188,10 @@ class Recorder:
 
     def waited(self, seconds, batch):
         self.wait += seconds
-        if self.finished or not self.measures:
+        if not self.noting or not self.measures:
             return
         try:
-            self.samples += samples_of(self.torch, batch, 0)
+            self.fed += tensors.samples_of(self.torch, batch, 0)
         except Exception as problem:
             self.report.fault("batch", problem)
 
@@ -189,7 +200,7 @@ class Recorder:
         if self.backward_depth > 1 or self.finished or self.graphs.capturing():
             return
         try:
-            most = 100000 if self.screening is None and self.measures else 0
+            most = 100000 if self.measures else 0
             if isinstance(loss, self.torch.Tensor) and loss.numel() == 1 and len(self.losses) < most:
                 self.losses.append(loss.detach().clone())
         except Exception as problem:
@@ -210,7 +221,7 @@ class Recorder:
         self.has_optimizer = True
 
     def stepped(self, seconds, optimizer):
-        if self.finished or self.in_loader():
+        if not self.noting or self.in_loader():
             return
         if self.graphs.capturing():
             return self.graphs.note("optimizer")
@@ -224,30 +235,68 @@ class Recorder:
                 self.end_of_step(seconds)
             except Exception as problem:
                 self.report.fault("step", problem)
-                self.finished = True
+                self.finished, self.noting = True, False
+
+    def begins_forward(self):
+        """Of a module that is called from outside, before it runs."""
+        if self.backwards == 0 or self.has_optimizer or not self.noting or self.graphs_alone or self.on_graphs():
+            return
+        if self.in_loader() or self.graphs.capturing():
+            return
+        try:
+            if self.marker is None or self.marker[0] != "backward":
+                kept = self.losses, self.backward, self.backwards
+                if self.marker is not None:
+                    self.restart()
+                self.losses, self.backward, self.backwards = kept
+                self.marker = ("backward", None)
+            self.end_of_step(0.0)
+        except Exception as problem:
+            self.report.fault("backward", problem)
+            self.finished, self.noting = True, False
+
+    def may_evaluate(self):
+        """Before a forward from outside. The first one without gradients in a step of a training begins an evaluation,
+        unless the step before had one, too, as with a teacher or a target network."""
+        if self.evaluation_begin is not None or self.torch.is_grad_enabled() or not self.measures:
+            return
+        trains = self.has_optimizer or self.backwards_seen > 0
+        if not trains or not self.noting or self.graphs.capturing() or self.in_loader():
+            return
+        self.synchronize()
+        self.evaluation_begin = clock()
+
+    def end_evaluation(self):
+        """At the end of a step: the seconds from the evaluation on, which belong to no step; None without one."""
+        begin, self.evaluation_begin = self.evaluation_begin, None
+        usual, self.had_evaluation = self.had_evaluation, begin is not None
+        if begin is None or usual:
+            return None
+        self.synchronize()
+        return clock() - begin
 
     def forwarded(self, seconds, module, args, out):
         self.forwards_seen += 1
-        if self.finished or self.in_loader():
+        if not self.noting or self.in_loader():
             return
         if self.graphs.capturing():
             return self.graphs.note("forward")
         try:
             self.forward += self.with_its_wait(seconds)
-            if self.samples == 0 and self.measures:
-                self.samples = samples_of(self.torch, args, 0)
-            if self.has_optimizer or self.graphs_alone:
+            if self.samples == 0 and self.fed == 0 and self.measures:
+                self.samples = tensors.samples_of(self.torch, args, 0)
+            if self.has_optimizer or self.graphs_alone or (self.marker is not None and self.marker[0] == "backward"):
                 return
             if self.ends_step("forward", module):
-                if self.measures and len(self.outputs) < 6:
-                    sample = output_sample(self.torch, out)
+                if self.measures and not self.finished and len(self.outputs) < 6:
+                    sample = tensors.output_sample(self.torch, out)
                     if sample is not None:
                         self.half_outputs |= sample[1]
                         self.outputs.append(sample[0])
                 self.end_of_step(0.0)
         except Exception as problem:
             self.report.fault("forward", problem)
-            self.finished = True
+            self.finished, self.noting = True, False
 
     def ends_step(self, kind, one):
         """The first of its kind does, and the next where that is gone, as of an earlier fold or phase."""
@@ -261,7 +310,7 @@ class Recorder:
     def replayed(self, seconds, holds):
         """Of a graph that the program made. One that holds the forward alone is a part of a training's step."""
         part = holds is None or (holds == "forward" and self.has_optimizer)
-        if part or self.finished or self.in_forward or self.backward_depth > 0 or self.in_loader():
+        if part or not self.noting or self.in_forward or self.backward_depth > 0 or self.in_loader():
             return
         try:
             seconds = self.with_its_wait(seconds)
@@ -274,30 +323,35 @@ class Recorder:
             self.end_of_step(0.0)
         except Exception as problem:
             self.report.fault("replay", problem)
-            self.finished = True
+            self.finished, self.noting = True, False
 
     # The window
 
     def end_of_step(self, optimizer_s):
-        now = clock()
+        now, samples = clock(), self.fed or self.samples
         if not self.measures:
             return self.counted_step()
-        if self.screening is not None and self.steps_seen >= self.warmup:
-            return self.screened_step(self.samples)
+        if self.at_step is not None:
+            self.at_step()
+        self.evaluated_s = self.end_evaluation()
+        if self.finished:
+            row = (self.wait, self.forward, self.backward, optimizer_s, samples)
+            self.begin_step()
+            return self.lab.step(row)
         self.rows.append(
-            (now - self.begin_s, self.wait, self.forward, self.backward, optimizer_s, self.samples, self.backwards)
+            (now - self.begin_s, self.wait, self.forward, self.backward, optimizer_s, samples, self.backwards)
         )
-        if self.window_begin is not None:
-            self.window_samples += self.samples
+        if self.window_begin is not None and self.evaluated_s is not None:
+            self.left_out_s += self.evaluated_s
+            self.left_out += 1
+        elif self.window_begin is not None:
+            self.window_samples += samples
         self.begin_step()
         if not self.bound:
             self.bind()
         self.await_turn()
         if self.profile is not None and self.profile.step(self.steps_seen - self.warmup):
-            self.finish("window")
-            if self.stop:
-                self.leave()
-            return
+            return self.window_over()
         if self.steps_seen == self.warmup:
             self.synchronize()
             if self.on_cuda():
@@ -306,22 +360,19 @@ class Recorder:
             self.window_begin = clock()
             self.window_began = time.clock_gettime(time.CLOCK_MONOTONIC_RAW)  # of the tool's own monotonic_ns()
         elif self.window_begin is not None:
-            inside = self.steps_seen - self.warmup
+            inside = self.steps_seen - self.warmup - self.left_out
             enough = (self.window and inside >= self.window) or (
-                self.window_s and now - self.window_begin >= self.window_s
+                self.window_s and inside > 0 and now - self.window_begin >= self.window_s
             )
             if enough:
-                self.finish("window")
-                if self.stop:
-                    self.leave()
-                return
+                return self.window_over()
         if now - self.last_flush > 0.5:
             self.flush_rows()
 
     def begin_step(self):
         self.steps_seen += 1
         self.wait = self.forward = self.backward = 0.0
-        self.samples = self.backwards = 0
+        self.samples = self.fed = self.backwards = 0
 
     def counted_step(self):
         self.begin_step()
@@ -333,17 +384,13 @@ class Recorder:
         if act is not None:
             act()
 
-    def screened_step(self, samples):
-        self.begin_step()
-        over = True
-        try:
-            over = self.screening.step(samples)
-        except Exception as problem:
-            self.report.fault("screening", problem)
-        if over:
-            self.finish("window")
-            if self.stop:
-                self.leave()
+    def window_over(self):
+        self.finish("window")
+        if self.lab is not None:
+            self.noting, self.sync_phases = True, False
+            self.lab.begin()
+        elif self.stop:
+            self.leave()
 
     def bind(self):
         """A child made by multiprocessing leaves without atexit."""
@@ -372,9 +419,16 @@ class Recorder:
             self.written = len(self.rows)
 
     def finish(self, why):
+        if why == "exit" and self.lab is not None:
+            self.noting = False
+            try:
+                self.lab.end()
+            except Exception as problem:
+                self.report.fault("lab", problem)
         if self.finished or not self.measures:
             return
         self.finished = True
+        self.noting = False
         try:
             self.tell(why)
         except Exception as problem:
@@ -387,15 +441,16 @@ class Recorder:
             end = clock() if why == "window" else self.begin_s + self.rows[-1][0]
         self.flush_rows()
         if self.losses:
-            self.report.add("loss", values=numbers(self.torch, self.losses))
+            self.report.add("loss", values=tensors.numbers(self.torch, self.losses))
         if self.outputs:
-            values = [[number(v) for v in o.tolist()] for o in self.outputs]
+            values = [[tensors.number(v) for v in o.tolist()] for o in self.outputs]
             self.report.add("outputs", values=values, half=self.half_outputs)
-        if self.window_begin is not None and self.steps_seen > self.warmup and self.screening is None:
+        inside = self.steps_seen - self.warmup - self.left_out
+        if self.window_begin is not None and inside > 0:
             self.report.add(
                 "window",
-                steps=self.steps_seen - self.warmup,
-                seconds=end - self.window_begin,
+                steps=inside,
+                seconds=end - self.window_begin - self.left_out_s,
                 samples=self.window_samples,
                 before=self.window_begin - self.begin_s,
                 began=self.window_began,
@@ -416,7 +471,8 @@ class Recorder:
                 self.profile.finish()
         benchmarks = bool(self.on_cuda() and self.torch.backends.cudnn.benchmark)
         marker = self.marker[0] if self.marker else "none"
-        self.report.add("end", why=why, marker=marker, steps=self.steps_seen, benchmarks=benchmarks)
+        counts = dict(steps=self.steps_seen, backwards=self.backwards_seen)
+        self.report.add("end", why=why, marker=marker, benchmarks=benchmarks, **counts)
 
     def leave(self):
         try:
@@ -432,7 +488,7 @@ class Recorder:
 
 
 def end_workers(iterators):
-    """As an ordinary exit does. A loader's workers look for their parent every 5 s, and hold its output open so long."""
+    """As an ordinary exit does. A worker looks for its parent every 5 s, and holds its output open until then."""
     workers = [w for i in iterators for w in getattr(i, "_workers", ()) if w._parent_pid == os.getpid()]
     if not workers:
         return
@@ -451,69 +507,3 @@ def world_size(torch):
         return distributed.get_world_size()
     said = os.environ.get("WORLD_SIZE", "")
     return int(said) if said.isdigit() else 1
-
-
-def parts_of(batch):
-    """Of a list, tuple or mapping; none of anything else."""
-    if isinstance(batch, dict) or hasattr(batch, "values"):
-        try:
-            return list(batch.values())
-        except Exception:
-            return []
-    return batch if isinstance(batch, (list, tuple)) else []
-
-
-def samples_of(torch, batch, depth):
-    """Length of the first dimension of the first tensor in a batch."""
-    if isinstance(batch, torch.Tensor):
-        return int(batch.shape[0]) if batch.dim() > 0 else 1
-    if depth > 3:
-        return 0
-    for part in parts_of(batch):
-        count = samples_of(torch, part, depth + 1)
-        if count:
-            return count
-    return 0
-
-
-def first_tensor(torch, out, depth=0):
-    if isinstance(out, torch.Tensor):
-        return out if out.is_floating_point() and out.numel() > 0 else None
-    if depth > 3:
-        return None
-    if isinstance(out, dict):
-        out = list(out.values())
-    elif hasattr(out, "to_tuple"):
-        out = out.to_tuple()
-    if isinstance(out, (list, tuple)):
-        for part in out:
-            found = first_tensor(torch, part, depth + 1)
-            if found is not None:
-                return found
-    return None
-
-
-def output_sample(torch, out):
-    """At most 256 values of an output, spread over it, a copy that stays on the device; whether they have 16 bits."""
-    tensor = first_tensor(torch, out)
-    if tensor is None:
-        return None
-    flat = tensor.detach().reshape(-1)
-    stride = max(1, flat.numel() // 256)
-    return flat[::stride][:256].float().clone(), tensor.dtype in (torch.bfloat16, torch.float16)
-
-
-def number(value):
-    return value if math.isfinite(value) else None
-
-
-def numbers(torch, tensors):
-    by_device = {}
-    values = [None] * len(tensors)
-    for i, tensor in enumerate(tensors):
-        by_device.setdefault(tensor.device, []).append(i)
-    for indices in by_device.values():
-        read = torch.stack([tensors[i].reshape(()).double() for i in indices]).cpu().tolist()
-        for i, value in zip(indices, read):
-            values[i] = number(value)
-    return values

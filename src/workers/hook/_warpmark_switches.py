@@ -1,14 +1,15 @@
-"""Knobs that can be put on and taken off between two steps of one process.
+"""Settings that can be put on and taken off between two steps of one process.
 
-Each switch has on, off and problem: why being on changed nothing, or None. What cannot be switched so is not here:
-variables that libraries read once, workers of a loader, compiling; cudnn.benchmark, as the plans that PyTorch keeps
-for a convolution are found again whatever the flag says then (Conv_v8.cpp: the key of its cache has no benchmark); and
-python.gc_freeze, as the collection before each freezing also helps the blocks after it.
+Each has `on`, `off` and `problem`: why it changed nothing in the steps while it was on, or None. `on` raises Cannot
+where the setting changes nothing in this process.
 """
 
-import inspect
+import gc
 
+import _warpmark_compile as compiling
 import _warpmark_knobs as hook_knobs
+import _warpmark_loaders as loaders
+from _warpmark_commands import Cannot, Elsewhere
 
 
 class Switch:
@@ -21,12 +22,29 @@ class Switch:
     def problem(self):
         return None
 
+    def note(self):
+        return ""
+
 
 class Counted(Switch):
-    """Knobs that count what they changed."""
+    """Settings that count the places they changed. `holder` has an attribute that puts them on."""
 
-    def begin_counting(self):
+    holder = "knobs"
+    attribute = None
+
+    def owner(self):
+        return self.knobs if self.holder == "knobs" else self.knobs.model
+
+    def wanted(self):
+        return True
+
+    def on(self):
         self.before = self.knobs.places.get(self.name, 0)
+        self.former = getattr(self.owner(), self.attribute)
+        setattr(self.owner(), self.attribute, self.wanted())
+
+    def off(self):
+        setattr(self.owner(), self.attribute, self.former)
 
     def problem(self):
         if self.knobs.places.get(self.name, 0) > self.before:
@@ -35,37 +53,96 @@ class Counted(Switch):
 
 
 class Autocast(Counted):
-    attribute = "autocast"
+    holder, attribute = "model", "autocast"
 
-    def on(self):
-        self.begin_counting()
-        self.former = getattr(self.knobs.model, self.attribute)
-        setattr(self.knobs.model, self.attribute, self.value)
-
-    def off(self):
-        setattr(self.knobs.model, self.attribute, self.former)
+    def wanted(self):
+        return self.value
 
 
 class Inference(Autocast):
     attribute = "inference"
 
 
-class TF32(Switch):
-    """By the flag; the knob itself is a variable that cuBLAS is told of at its start."""
+class AllAttention(Counted):
+    """What the program switched off once stays off after it."""
 
-    before = None
+    holder, attribute = "model", "all_attention"
 
     def on(self):
-        matmul = self.torch.backends.cuda.matmul
-        self.before = matmul.allow_tf32
-        matmul.allow_tf32 = True
+        if self.value != "all":
+            raise Elsewhere()
+        self.disabled = self.knobs.model.backends_off()
+        super().on()
 
     def off(self):
-        if self.before is not None:
-            self.torch.backends.cuda.matmul.allow_tf32 = self.before
+        super().off()
+        for name in self.disabled:
+            getattr(self.torch.backends.cuda, "enable_%s_sdp" % name)(False)
 
-    def problem(self):
-        return "the program does so" if self.before else None
+
+class NoEmptyCache(Counted):
+    attribute = "leaves_cache"
+
+
+class SetToNone(Counted):
+    attribute = "drops_gradients"
+
+
+class NoAnomalyDetection(Counted):
+    attribute = "leaves_anomalies"
+
+    def on(self):
+        super().on()
+        self.was_on = self.torch.is_anomaly_enabled()
+        if self.was_on:
+            self.torch.set_anomaly_enabled(False)
+            self.knobs.did(self.name)
+
+    def off(self):
+        super().off()
+        if self.was_on:
+            self.torch.set_anomaly_enabled(True)
+
+
+class Flag(Switch):
+    def on(self):
+        self.owner, self.attribute, value = self.place()
+        self.before = getattr(self.owner, self.attribute)
+        if self.before == value:
+            raise Cannot("the program does so")
+        setattr(self.owner, self.attribute, value)
+
+    def off(self):
+        setattr(self.owner, self.attribute, self.before)
+
+
+class TF32(Flag):
+    """By PyTorch's flag. In processes of its own, the setting is a variable that cuBLAS reads at its start."""
+
+    def on(self):
+        if not self.knobs.hook.recorder.on_cuda() or self.torch.cuda.get_device_capability()[0] < 8:
+            raise Cannot("there is no GPU with TF32")
+        super().on()
+
+    def place(self):
+        return tf32_flag(self.torch)
+
+
+def tf32_flag(torch):
+    """Object, attribute and value. From PyTorch 2.9 on, a program that uses the new one must not read the old one."""
+    matmul = torch.backends.cuda.matmul
+    try:
+        matmul.allow_tf32
+    except RuntimeError:
+        return matmul, "fp32_precision", "tf32"
+    return matmul, "allow_tf32", True
+
+
+class ConvolutionBenchmark(Flag):
+    """What PyTorch chose while it was on stays chosen."""
+
+    def place(self):
+        return self.torch.backends.cudnn, "benchmark", True
 
 
 class Threads(Switch):
@@ -81,32 +158,31 @@ class Threads(Switch):
         return None if now == int(self.value) else "the program set %d threads" % now
 
 
-class NoEmptyCache(Counted):
+class GcFreeze(Switch):
     def on(self):
-        self.begin_counting()
-        self.knobs.leaves_cache = True
+        gc.collect()
+        gc.freeze()
 
     def off(self):
-        self.knobs.leaves_cache = False
+        gc.unfreeze()
 
 
 class ChannelsLast(Switch):
-    """Weights, gradients and what the optimizer keeps of them, there and back."""
+    """Weights, their gradients, and what the optimizer keeps of them."""
+
+    changed = 0
 
     def on(self):
         self.changed = 0
-        if self.parallel():
-            raise ValueError("buckets of DistributedDataParallel keep the first layout")
+        distributed = getattr(self.torch, "distributed", None)
+        if distributed is not None and distributed.is_available() and distributed.is_initialized():
+            raise Elsewhere()  # buckets of DistributedDataParallel keep the first layout
         self.all_to(self.torch.channels_last)
         self.knobs.model.channels_last = True
 
     def off(self):
         self.knobs.model.channels_last = False
         self.all_to(self.torch.contiguous_format)
-
-    def parallel(self):
-        distributed = getattr(self.torch, "distributed", None)
-        return distributed is not None and distributed.is_available() and distributed.is_initialized()
 
     def all_to(self, layout):
         convolution = (self.torch.nn.Conv2d, self.torch.nn.ConvTranspose2d)
@@ -125,30 +201,36 @@ class ChannelsLast(Switch):
 
 
 class OptimizerImplementation(Switch):
-    """The groups' own words for it, which step reads each time; the count of steps is where that implementation has it."""
+    """By the flags of its groups, which `step` reads each time. Steps are counted on the device that it wants."""
 
-    OTHERS = ("fused", "foreach")
+    FLAGS = ("fused", "foreach")
 
-    def on(self):
+    def __init__(self, *args):
+        super().__init__(*args)
         self.kept = []
         self.moved = []
+
+    def on(self):
+        self.kept, self.moved = [], []
         for optimizer in list(self.knobs.hook.optimizers):
             name = type(optimizer).__name__
             if name not in hook_knobs.FUSED and (self.value != "foreach" or name not in hook_knobs.FOREACH):
                 continue
             if not all(self.may(group) for group in optimizer.param_groups):
-                raise ValueError("a parameter group sets it itself, or has parameters that it is not for")
+                raise Cannot("a parameter group sets it itself, or has parameters that it is not for")
             for group in optimizer.param_groups:
-                self.kept.append((group, {key: group[key] for key in self.OTHERS if key in group}))
-                for key in self.OTHERS:
+                self.kept.append((group, {key: group[key] for key in self.FLAGS if key in group}))
+                for key in self.FLAGS:
                     if key in group:
                         group[key] = key == self.value
             if self.value == "fused":
                 self.moved.append(optimizer)
                 self.steps_to(optimizer, lambda parameter: parameter.device)
+        if not self.kept:
+            raise Cannot("the program makes no optimizer that it could change")
 
     def may(self, group):
-        if self.value not in group or any(group.get(key) for key in self.OTHERS + ("capturable", "differentiable")):
+        if self.value not in group or any(group.get(key) for key in self.FLAGS + ("capturable", "differentiable")):
             return False
         return all(p.is_floating_point() and (p.is_cuda or self.value == "foreach") for p in group["params"])
 
@@ -166,47 +248,103 @@ class OptimizerImplementation(Switch):
                 kept["step"] = kept["step"].to(place(parameter))
 
     def problem(self):
-        if not self.kept:
-            return "the program makes no optimizer that it could change"
         good = all(group.get(self.value) for group, before in self.kept)
         return None if good else "the program set it back"
 
 
-class SetToNone(Counted):
-    def __init__(self, *args):
-        super().__init__(*args)
-        self.active = False
-        switch, torch = self, self.torch
-        if inspect.signature(torch.optim.Optimizer.zero_grad).parameters["set_to_none"].default:
-            self.knobs.cannot(self.name, "this torch does it by itself")
-            return
-
-        def make(old):
-            def zero_grad(owner, set_to_none=False):
-                if switch.active:
-                    switch.knobs.did(switch.name)
-                return old(owner, set_to_none or switch.active)
-
-            return zero_grad
-
-        self.knobs.hook.replace(torch.optim.Optimizer, "zero_grad", make)
-        self.knobs.hook.replace(torch.nn.Module, "zero_grad", make)
-
+class NoSync(Counted):
     def on(self):
-        self.begin_counting()
-        self.active = True
+        self.before = self.knobs.places.get(self.name, 0)
+        self.knobs.accumulation.switch(True)
 
     def off(self):
-        self.active = False
+        self.knobs.accumulation.switch(False)
+
+
+class SdpaAttention(Switch):
+    """Of living models of transformers, which look up their attention at each forward since 4.48."""
+
+    def on(self):
+        self.models = [m for m in eager_attention(self.knobs) if hasattr(m, "set_attn_implementation")]
+        if not self.models:
+            eager = any(True for _ in eager_attention(self.knobs))
+            raise Elsewhere() if eager else Cannot("no model has eager attention")
+        for model in self.models:
+            model.set_attn_implementation("sdpa")
+
+    def off(self):
+        for model in self.models:
+            model.set_attn_implementation("eager")
+
+    def problem(self):
+        good = all(m.config._attn_implementation == "sdpa" for m in self.models)
+        return None if good else "transformers did not take it"
+
+
+def eager_attention(knobs):
+    """Models of transformers that could use scaled_dot_product_attention and do not."""
+    for module in list(knobs.model.modules):
+        for part in module.modules():
+            if getattr(part, "_supports_sdpa", False) is True:
+                if getattr(getattr(part, "config", None), "_attn_implementation", "") == "eager":
+                    yield part
+
+
+class Compile(Switch):
+    """One callable for each set of the other settings. Counts are those of the blocks while it was on."""
+
+    def __init__(self, *args):
+        super().__init__(*args)
+        self.compiler = self.knobs.model.compiler
+        self.counted = (0, 0, 0)  # before it was on last
+        self.since = None
+        self.QUIET = 2 if self.value == "default" else 4  # steps without a new graph; CUDA graphs are made after them
+
+    def on(self):
+        if not hasattr(self.torch.nn.Module, "_compiled_call_impl"):
+            raise Cannot("torch %s cannot compile a module in place" % self.torch.__version__)
+        self.former = self.compiler.mode, self.compiler.key
+        model = self.knobs.model
+        self.since = self.compiler.counts()
+        self.compiler.switch(self.value, (model.autocast, model.inference, model.channels_last))
+        if not any(calls.current for calls in self.compiler.calls):
+            self.compiler.switch(*self.former)
+            raise Cannot(self.knobs.refused.get("compile") or "the program calls no module")
+
+    def off(self):
+        self.counted, self.since = self.total(), None
+        self.compiler.switch(*self.former)
+
+    def total(self):
+        if self.since is None:
+            return self.counted
+        return tuple(c + n - s for c, n, s in zip(self.counted, self.compiler.counts(), self.since))
+
+    def graphs(self):
+        return self.total()[0]
+
+    def problem(self):
+        return None if self.compiler.counts()[0] > 0 else "nothing was compiled"
+
+    def note(self):
+        return compiling.note(self.total()) if any(self.total()) else ""
 
 
 SWITCHES = {
     "precision.autocast": Autocast,
     "precision.inference": Inference,
     "tf32": TF32,
+    "cudnn.benchmark": ConvolutionBenchmark,
     "process.threads": Threads,
     "memory.no_empty_cache": NoEmptyCache,
     "channels_last": ChannelsLast,
     "optimizer.implementation": OptimizerImplementation,
     "optimizer.set_to_none": SetToNone,
+    "attention.backend": AllAttention,
+    "attention.sdpa": SdpaAttention,
+    "debug.anomaly_detection": NoAnomalyDetection,
+    "python.gc_freeze": GcFreeze,
+    "ddp.no_sync": NoSync,
+    "compile": Compile,
+    **dict.fromkeys(loaders.NAMES, loaders.LoaderSwitch),
 }

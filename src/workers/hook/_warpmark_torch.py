@@ -17,7 +17,6 @@ import weakref
 import _warpmark_knobs as knobs
 import _warpmark_machine as machine
 import _warpmark_reads as reads
-import _warpmark_screening as screening
 import _warpmark_steps as steps
 import _warpmark_versions as versions
 
@@ -47,6 +46,15 @@ class Hook:
         self.armed = weakref.WeakSet()
         self.optimizers = weakref.WeakSet()
         self.knobs = knobs.Knobs(torch, plan.get("knobs", {}), self)
+        self.loaders = None
+        if plan.get("lab") and recorder.measures:
+            import _warpmark_acts as acts
+            import _warpmark_lab as lab
+            import _warpmark_loaders as loaders
+
+            recorder.at_finish.append(acts.Acts(self).tell)
+            recorder.lab = lab.Lab(plan["lab"], self)
+            self.loaders = loaders.Loaders(self)
 
     def install(self):
         torch = self.torch
@@ -68,7 +76,6 @@ class Hook:
             self.patch_forward,
             self.patch_graphs,
             self.knobs.begin,
-            self.begin_screening,
         ):
             try:
                 place()
@@ -79,6 +86,7 @@ class Hook:
         if not self.recorder.measures:
             atexit.register(self.guarded, "plan", self.tell_what_failed, None)
         self.recorder.at_restart = self.watch_again
+        self.recorder.at_step = self.knobs.model.compiler.mark_step
         self.recorder.at_finish.append(self.knobs.tell)
         self.recorder.at_finish.append(self.knobs.tell_debugging)
         self.recorder.at_finish.append(self.knobs.model.tell_attention)
@@ -97,12 +105,6 @@ class Hook:
         for knob in self.knobs.states():
             if not knob["in_force"]:
                 print("warpmark: %s=%s of the plan: %s" % (knob["id"], knob["value"], knob["said"]), file=sys.stderr)
-
-    def begin_screening(self):
-        wanted = self.plan.get("screening")
-        if wanted:
-            self.recorder.screening = screening.Screening(wanted, self.knobs, self.recorder)
-            self.recorder.at_finish.append(self.recorder.screening.tell)
 
     def tell_torch(self):
         torch = self.torch
@@ -153,13 +155,13 @@ class Hook:
     def patch_loader(self):
         from torch.utils.data import dataloader
 
-        hook, recorder = self, self.recorder
+        hook, recorder, served = self, self.recorder, self.loaders
         clock = steps.clock
 
         def make_next(old):
             def __next__(iterator):
                 begin = clock()
-                batch = old(iterator)
+                batch = old(iterator) if served is None else served.next(iterator, old)
                 recorder.waited(clock() - begin, batch)
                 return batch
 
@@ -167,6 +169,8 @@ class Hook:
 
         def make_init(old):
             def __init__(loader, *args, **kwargs):
+                if served is not None and served.making:
+                    return old(loader, *args, **kwargs)
                 args, kwargs = hook.guarded(
                     "loader knobs", hook.knobs.loader_arguments, (args, kwargs), old, loader, args, kwargs
                 )
@@ -175,12 +179,16 @@ class Hook:
 
             return __init__
 
-        def make_iterator(old):
-            def __init__(iterator, *args, **kwargs):
-                old(iterator, *args, **kwargs)
-                recorder.iterators.add(iterator)
+        def make_begin(old):
+            """Of an iterator: its __init__, and _reset for each further epoch of persistent workers."""
 
-            return __init__
+            def begin(iterator, loader, *args, **kwargs):
+                old(iterator, loader, *args, **kwargs)
+                recorder.iterators.add(iterator)
+                if served is not None:
+                    hook.guarded("iterator", served.began, None, iterator, loader)
+
+            return begin
 
         def make_iter(old):
             def __iter__(loader):
@@ -189,11 +197,14 @@ class Hook:
 
             return __iter__
 
-        if recorder.stop:
-            self.replace(dataloader._BaseDataLoaderIter, "__init__", make_iterator)
+        Iterator = dataloader._BaseDataLoaderIter
+        if recorder.stop or served is not None:
+            self.replace(Iterator, "__init__", make_begin)
+        if served is not None:
+            self.replace(Iterator, "_reset", make_begin)
         if recorder.gate is not None:
             self.replace(dataloader.DataLoader, "__iter__", make_iter)
-        self.replace(dataloader._BaseDataLoaderIter, "__next__", make_next)
+        self.replace(Iterator, "__next__", make_next)
         self.replace(dataloader.DataLoader, "__init__", make_init)
 
     def tell_loader(self, loader):
@@ -231,7 +242,7 @@ class Hook:
                 recorder.await_turn()
                 hook.knobs.before_optimizer()
                 begin, before = clock(), recorder.elsewhere()
-                result = old(optimizer, *args, **kwargs)
+                result = hook.retried(old, optimizer, *args, **kwargs)
                 # An optimizer that is given a closure computes the loss, and some frameworks step so always.
                 recorder.stepped(clock() - begin - (recorder.elsewhere() - before), optimizer)
                 return result
@@ -277,7 +288,7 @@ class Hook:
     # Backward
 
     def patch_backward(self):
-        torch, recorder = self.torch, self.recorder
+        torch, hook, recorder = self.torch, self, self.recorder
         clock = steps.clock
 
         def make_tensor(old):
@@ -285,7 +296,7 @@ class Hook:
                 begin = clock()
                 recorder.enter_backward(tensor)
                 try:
-                    return old(tensor, *args, **kwargs)
+                    return hook.given_up(old, tensor, *args, **kwargs)
                 finally:
                     recorder.leave_backward(clock() - begin)
 
@@ -297,7 +308,7 @@ class Hook:
                 first = tensors[0] if isinstance(tensors, (list, tuple)) and tensors else tensors
                 recorder.enter_backward(first)
                 try:
-                    return old(tensors, *args, **kwargs)
+                    return hook.given_up(old, tensors, *args, **kwargs)
                 finally:
                     recorder.leave_backward(clock() - begin)
 
@@ -360,27 +371,32 @@ class Hook:
         """Wraps one module that the program calls itself; knobs that change modules act now."""
         self.prepare(module, args)
         self.tell_module(module, args)
-        recorder, around, clock = self.recorder, self.knobs.around, steps.clock
+        recorder, around, clock, retried = self.recorder, self.knobs.around, steps.clock, self.retried
+
+        def again(inside):
+            return lambda module, args, kwargs: around(module, args, kwargs, inside)
 
         def run(called, args, kwargs, inside):
             if recorder.in_forward:
                 return inside(called, *args, **kwargs)
+            recorder.begins_forward()
+            recorder.may_evaluate()
             recorder.in_forward = True
+            if recorder.lab is not None:
+                self.guarded("before forward", recorder.lab.before_forward, None, called, args, kwargs, again(inside))
             begin = clock()
             try:
-                out = around(called, args, kwargs, inside)
+                out = retried(around, called, args, kwargs, inside)
             finally:
                 recorder.in_forward = False
             recorder.forwarded(clock() - begin, called, args, out)
             return out
 
         if hasattr(self.torch.nn.Module, "_compiled_call_impl"):
-            compiled = module._compiled_call_impl
-            inside = (
-                (lambda m, *a, **k: compiled(*a, **k))
-                if compiled is not None
-                else (lambda m, *a, **k: m._call_impl(*a, **k))
-            )
+            theirs = module._compiled_call_impl
+
+            def inside(called, *args, **kwargs):
+                return (theirs or called._call_impl)(*args, **kwargs)
 
             this = weakref.ref(module)  # a module that held itself would be freed late, or never
 
@@ -438,6 +454,39 @@ class Hook:
             ),
             **names
         )
+
+    # In a lab
+
+    def retried(self, function, *args, **kwargs):
+        """Once more where settings made it fail, which are off then."""
+        if self.recorder.lab is None:
+            return function(*args, **kwargs)
+        try:
+            return function(*args, **kwargs)
+        except Exception as problem:
+            if not self.recorder.lab.take_failure(problem):
+                raise
+        self.free_memory()
+        if hasattr(args[0], "require_forward_param_sync"):
+            args[0].require_forward_param_sync = False  # DistributedDataParallel has sent its buffers for this forward
+        return function(*args, **kwargs)
+
+    def given_up(self, backward, *args, **kwargs):
+        """A backward cannot be run twice. One process can do without these gradients, several ranks exchange them."""
+        lab = self.recorder.lab
+        if lab is None:
+            return backward(*args, **kwargs)
+        try:
+            return backward(*args, **kwargs)
+        except Exception as problem:
+            if not lab.alone() or not lab.take_failure(problem):
+                raise
+        self.free_memory()
+
+    def free_memory(self):
+        """Of an exception that is gone by now, after which there may be none left."""
+        if self.recorder.on_cuda():
+            self.guarded("memory", self.torch.cuda.empty_cache, None)
 
     # Shared
 

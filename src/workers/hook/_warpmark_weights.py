@@ -36,6 +36,8 @@ class NarrowWeights:
         self.knobs.checks[KNOB] = self.problem
 
     def problem(self):
+        if not self.keeps_training and self.knobs.hook.recorder.backwards_seen > 0:
+            return "the program trains"
         back = any(next(module.parameters()).dtype != self.narrow for module in self.modules)
         return "the program set them back" if back else None
 

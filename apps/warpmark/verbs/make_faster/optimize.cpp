@@ -37,23 +37,23 @@ constexpr OptionSpec kOptimizeOptions[] = {
     {"--apply", "PLAN", "run the program with the settings of a plan.yaml, and measure nothing", false, "<files>"},
     {"--prove", "PLAN", "measure the settings of a plan.yaml against the original, and search nothing", false,
      "<files>"},
-    {"--list-knobs", "", "look at the program once, and tell what could be changed, and why not the rest"},
-    {"--try", "KNOB=VALUE", "try this setting whatever is foretold of it", true},
-    {"--only", "KNOBS", "these knobs alone; names or globs, separated by commas", true},
-    {"--skip", "KNOBS", "not these knobs", true},
+    {"--list-knobs", "", "start the program once, and list what could be changed, and why not the rest"},
+    {"--try", "KNOB=VALUE", "test this setting whatever gain is predicted", true},
+    {"--only", "KNOBS", "only these settings; names or globs, separated by commas", true},
+    {"--skip", "KNOBS", "not these settings", true},
     {"--knob", "NAME=TEXT",
-     "a knob of yours: batch='--batch-size {64,128} semantic', or bind='OMP_PROC_BIND={close,spread}'", true},
-    {"--knobs", "FILE", "knobs of yours from a file (optimize.yaml)", false, "<files>"},
+     "a setting of yours: batch='--batch-size {64,128} semantic', or bind='OMP_PROC_BIND={close,spread}'", true},
+    {"--knobs", "FILE", "settings of yours from a file (optimize.yaml)", false, "<files>"},
     {"--try-patch", "FILE", "a change of the program (unified diff), tried in a copy of this folder", false, "<files>"},
-    {"--asked-only", "", "try nothing but what --try, --knob, --knobs and --try-patch name"},
-    {"--no-screening", "", "give every knob processes of its own, also those that could be discarded within one"},
+    {"--asked-only", "", "test nothing but what --try, --knob, --knobs and --try-patch name"},
+    {"--separate", "", "test every setting in processes of its own, none in the living process of the program"},
     {"--copy", "", "run the program in copies of this folder, so that it finds and leaves nothing here"},
     {"--effect", "RATIO", "smallest gain that matters (default 1%)"},
     {"--alpha", "P", "chance that a test calls equal programs different (default 0.05)"},
-    {"--rounds", "N", "most rounds of a test; each runs the program twice (default 12)"},
+    {"--rounds", "N", "most pairs of runs of a test; a large gain takes two (default 12)"},
     {"--start-ahead", "N",
-     "start up to N runs of a test at once; they wait for each other before their first step (default 1). For programs "
-     "that may run beside themselves"},
+     "start up to N runs of a test at once and time them one at a time (default 4, where memory and cores allow it; 1 "
+     "for programs that cannot run next to themselves)"},
     {"--loss-margin", "RATIO", "by how much the mean loss may differ beyond the noise (default 2%)"},
     {"--eval", "METRIC=MARGIN",
      "quality of whole runs: what loses more is rejected; 0.005, or 1% of the original's. Printed as METRIC: 0.76"},
@@ -64,10 +64,13 @@ constexpr OptionSpec kOptimizeOptions[] = {
      "<files>"},
     {"--eval-ref", "FILE", "the references of these answers", false, "<files>"},
     {"--accuracy-command", "CMD", "run after a whole run; rejected where it does not exit with 0", true},
-    {"--steps", "N", "steps that are measured in a run (default: as many as take --window)"},
-    {"--window", "TIME", "time that is measured in a run (default: as the test needs, 1s to 10s)"},
+    {"--steps", "N", "steps measured in each fresh process (default: as many as take --window)"},
+    {"--window", "TIME", "time measured in each fresh process (default 2s)"},
     {"--train-steps", "N", "steps of the real training: the start and compiling are spread over them"},
-    {"--budget", "TIME", "most time, the last test included; the same command goes on where it ended"},
+    {"--goal", "SPEEDUP", "speedup to reach, such as 3x: the report says whether it is met"},
+    {"--goal-days", "N", "days that the whole training of --train-steps may take"},
+    {"--goal-cost", "AMOUNT", "what the whole training of --train-steps may cost at --price"},
+    {"--budget", "TIME", "time limit, final proof included; the same command continues (default 5m)"},
     {"--budget-money", "AMOUNT", "the same in money, at --price"},
     {"--price", "AMOUNT", "what an hour of the machine costs"},
     {"--timeout", "TIME", "most time for one run (default 30m)"},
@@ -138,7 +141,9 @@ Result<Journey> make_journey(Context& context, const ParsedOptions& options, Opt
   optimize::ProgramRuns runs(request.program, request.places, journal, &context.interrupted, request.options.budget_s);
   ProgressLine line(context);
   runs.progress = [&](const std::string& what) { line.runs(runs.count() + 1, what); };
-  request.options.log = [&](const std::string& text) { line.said(text); };
+  request.options.log = [&](const std::string& text) {
+    line.said(fmt::format("[{:4.0f} s] {}", runs.elapsed_s(), text));
+  };
   set_grace(5);
   set_last_words("\nwarpmark: interrupted; run the same command again to go on\n", "");
   const std::string started = format_utc(wall_clock_s());
@@ -158,6 +163,8 @@ Result<Journey> make_journey(Context& context, const ParsedOptions& options, Opt
   if (options.has("--price")) {
     WM_ASSIGN(journey->price_per_hour, parse_number(options.get("--price")));
   }
+  if (options.has("--train-steps")) journey->train_steps = request.options.amortize_steps;
+  journey->goal = request.goal;
   if (journey->complete) WM_TRY(journal.complete());
   return journey;
 }
@@ -196,30 +203,30 @@ extern const Command optimize_command{
     .id = "optimize",
     .summary = "find, prove and keep what makes a program faster",
     .details =
-        "Runs a training or inference program of PyTorch as it is, tells where its steps lose time, and tries what "
-        "could "
-        "help: workers of the loader, precision, memory format, compiling, fused optimizers, threads, and knobs of "
-        "yours. "
-        "Nothing in the program is changed: a hook that Python loads at its start puts the settings on, proves that "
-        "they "
-        "were in force, and reports steps and losses.\n"
+        "Runs a training or inference program of PyTorch as it is, applies what an expert would apply at once (loader "
+        "workers, precision, memory format, fused optimizers, compiling, ...), and proves the gain. Nothing in the "
+        "program "
+        "is changed: a hook that Python loads at its start switches the settings, checks that they are in force, and "
+        "reports "
+        "steps and losses.\n"
         "\n"
-        "What is kept is proven: A/B tests of fresh processes in random order, the same losses or outputs within what "
-        "repeated runs differ by, each kept setting once more without it, and in the end the original against the "
-        "whole. "
-        "docs/optimize.md tells the methods and lists the knobs.\n"
+        "Settings are tested in one running process first: blocks of steps with and without them, and outputs and "
+        "gradients "
+        "at the same state. What wins is proven in pairs of fresh processes, two of them for a large gain. The log "
+        "prints "
+        "what is proven so far. docs/optimize.md describes the methods and lists the settings.\n"
         "\n"
-        "A program that is not Python, or has no steps, is measured by its whole run, with the knobs that you declare. "
-        "An "
-        "interrupted search goes on when the same command is given again.\n"
+        "A program that is not Python, or has no steps, is measured by its whole run, with the settings that you "
+        "declare. "
+        "Ctrl-C ends the search with what is proven; the same command continues it.\n"
         "\n"
-        "`warpmark optimize calibration` shows how good the foretold gains were on this machine.\n"
+        "`warpmark optimize calibration` compares predicted and measured gains on this machine.\n"
         "\n"
-        "Exit code 0: something was gained, or nothing is to be gained; 1: a knob that you named did not hold; 3: "
-        "undecided; 4: a knob that you named changes the answers; 5: no valid measurement. With --apply it is the "
+        "Exit code 0: something was gained, or nothing is to be gained; 1: a setting that you named did not hold; 3: "
+        "undecided; 4: a setting that you named changes the answers; 5: no valid measurement. With --apply it is the "
         "program's own.",
     .options = kOptimizeOptions,
-    .positional = {"calibration", "how good the foretold gains were; or -- CMD", true, "calibration"},
+    .positional = {"calibration", "predicted and measured gains; or -- CMD", true, "calibration"},
     .examples =
         "warpmark optimize -- python train.py --epochs 1\n"
         "warpmark optimize --list-knobs -- python train.py\n"

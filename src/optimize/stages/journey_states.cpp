@@ -1,10 +1,10 @@
-#include "optimize/journey_states.h"
+#include "optimize/stages/journey_states.h"
 
 #include <fmt/format.h>
 
 #include <cmath>
 
-#include "optimize/priors.h"
+#include "optimize/stages/search_state.h"
 
 namespace warpmark::optimize {
 namespace {
@@ -13,10 +13,6 @@ namespace {
 double root_of_squares(double a, double b) { return std::sqrt(a * a + b * b); }
 
 }  // namespace
-
-std::string interval_text(const SpeedUp& speedup) {
-  return fmt::format("{:.3g}x ({:.3g} to {:.3g})", speedup.ratio, speedup.low, speedup.high);
-}
 
 SpeedUp product(const std::optional<SpeedUp>& a, const SpeedUp& b) {
   if (!a) return b;
@@ -27,27 +23,25 @@ SpeedUp product(const std::optional<SpeedUp>& a, const SpeedUp& b) {
   return {std::exp(center), std::exp(center - low), std::exp(center + high), b.confidence};
 }
 
-void judge_trial(const TrialResult& result, bool tested, JourneyStep& step) {
+void judge_trial(const TrialResult& result, JourneyStep& step) {
   step.answers = result.answers;
   step.memory_bytes = result.memory_bytes;
   step.times_before_s = result.times_from_s;
   step.times_with_s = result.times_to_s;
-  if (result.speedup) step.found = result.speedup;
+  step.found = result.speedup;
+  const auto interval = result.speedup ? interval_text(*result.speedup) : std::string();
   if (!result.failure.empty()) {
     step.outcome = TrialOutcome::failed;
     step.reason = result.failure;
   } else if (!result.answers_same) {
     step.outcome = TrialOutcome::rejected;
     step.reason = result.answers.text;
-  } else if (!tested) {
-    step.outcome = TrialOutcome::slower;
-    step.reason = result.reason;
   } else if (result.verdict == Verdict::better) {
     step.outcome = TrialOutcome::kept;
-    step.reason = "proven: " + interval_text(*result.speedup);
-  } else if (result.verdict == Verdict::same || result.verdict == Verdict::worse || !result.promising) {
+    step.reason = "faster: " + interval;
+  } else if (result.verdict == Verdict::same || result.verdict == Verdict::worse || result.futile) {
     step.outcome = TrialOutcome::slower;
-    step.reason = result.speedup ? "no faster: " + interval_text(*result.speedup) : result.reason;
+    step.reason = interval.empty() ? result.reason : "no faster: " + interval;
   } else {
     step.outcome = TrialOutcome::undecided;
     step.reason = result.reason;
@@ -61,33 +55,6 @@ std::vector<std::pair<std::string, double>> phases_of(const ProgramFacts& facts)
           {"backward", phases.backward},
           {"optimizer", phases.optimizer},
           {"rest", phases.rest}};
-}
-
-JourneyStep planned_step(const Setting& setting, Numerics numerics) {
-  const Knob* knob = find_in(knobs(), setting.knob);
-  return {.knob = setting.knob,
-          .value = setting.value,
-          .title = knob != nullptr ? knob->title : setting.knob,
-          .numerics = name_of(numerics),
-          .outcome = TrialOutcome::kept,
-          .reason = "part of the plan",
-          .asked = true,
-          .prior = prior_of(setting.knob),
-          .answers = {.kind = "none", .text = "judged with the whole plan"}};
-}
-
-std::vector<std::string> put_kernels(const std::vector<std::pair<std::string, std::string>>& seen,
-                                     const std::vector<std::pair<std::string, std::size_t>>& kept,
-                                     std::vector<JourneyStep>& steps) {
-  std::vector<std::string> said;
-  for (const auto& [name, index] : kept) {
-    for (const auto& [knob, text] : seen) {
-      if (knob != name) continue;
-      steps[index].kernels = text;
-      said.push_back(fmt::format("{}: recorded {}", name, text));
-    }
-  }
-  return said;
 }
 
 JourneyState optimized_state(const JourneyState& baseline, const TrialResult& result) {

@@ -1,0 +1,355 @@
+// The stages of a search that run in the living process of the program: bundle, proof, improvement, pruning.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/quantity.h"
+#include "optimize/stages/search_state.h"
+
+namespace warpmark::optimize {
+namespace {
+
+constexpr double kClearlyFaster = 1.1;
+constexpr int kMostSplits = 6;
+constexpr int kMostImprovements = 6;
+constexpr const char* kCompile = "compile";
+
+class BundleStage {
+ public:
+  explicit BundleStage(SearchState& state) : state_(state) {}
+
+  Status run() {
+    WM_TRY(settle(first_bundle()));
+    if (!available_ || state_.stopped) return {};
+    keep_fixed();
+    WM_TRY(prove_if_faster());
+    if (state_.stopped) return {};
+    WM_TRY(improve());
+    if (over()) return {};
+    WM_TRY(record());
+    WM_TRY(prune());
+    if (!state_.stopped) WM_TRY(build_up());
+    return {};
+  }
+
+ private:
+  /// A gain that shows clearly is proven at once, so that the user has it; a small one may grow first.
+  Status prove_if_faster() {
+    if (state_.best.empty()) return {};
+    const auto& likely = state_.likely;
+    const double proven = state_.proof && state_.proof->speedup ? state_.proof->speedup->ratio : 1;
+    const bool fixed = std::ranges::any_of(state_.kept, [](const Kept& one) { return !one.proposal.switchable; });
+    const bool clear = likely && likely->low > 1 && likely->ratio >= proven * kClearlyFaster;
+    return clear || fixed ? state_.prove() : Status();
+  }
+
+  /// Of each setting the most promising value; then what is offered on top of these, as pinned memory for workers.
+  std::vector<Proposal> first_bundle() {
+    std::vector<Proposal> members;
+    Settings together;
+    for (int round = 0; round < 2; ++round) {
+      for (auto& proposal : state_.open_on(together)) {
+        if (!proposal.switchable || !(proposal.bundled || proposal.asked)) continue;
+        if (!value_of(together, proposal.setting.knob).empty()) continue;
+        together = with(together, proposal.setting);
+        members.push_back(std::move(proposal));
+      }
+    }
+    return members;
+  }
+
+  /// What a person would remove at once and no living process can switch, as variables left over from debugging.
+  void keep_fixed() {
+    for (auto& proposal : state_.open()) {
+      if (proposal.switchable || !proposal.bundled) continue;
+      state_.keep(proposal);
+      state_.step_of(proposal).reason = "part of the bundle";
+    }
+  }
+
+  static Variant variant_of(const Settings& base, const std::vector<Proposal>& members, NumericsSet numerics) {
+    Variant variant{base, numerics};
+    for (const auto& member : members) {
+      variant.settings = with(variant.settings, member.setting);
+      variant.numerics.add(member.numerics);
+    }
+    return variant;
+  }
+
+  Result<WithinResult> within(const Settings& from, const std::vector<Variant>& variants, bool decide) {
+    WM_ASSIGN(auto result, state_.trials.within(from, variants, decide));
+    if (result.stopped) {
+      state_.stopped = true;
+      state_.decide(result.reason);
+    }
+    if (!result.why_not.empty()) {
+      available_ = false;
+      state_.decide(result.why_not);
+    }
+    if (result.draws) state_.facts.draws = true;
+    return result;
+  }
+  [[nodiscard]] bool over() const { return state_.stopped || !available_; }
+
+  /// Settings without an effect are out; what is left of the members was measured.
+  void drop_without_effect(const VariantResult& result, std::vector<Proposal>& members) {
+    for (const auto& [knob, why] : result.nothing) {
+      const auto found =
+          std::ranges::find(members, knob, [](const Proposal& one) -> const std::string& { return one.setting.knob; });
+      if (found == members.end()) continue;
+      state_.close(*found, TrialOutcome::failed, "changes nothing here: " + why);
+      members.erase(found);
+    }
+    for (const auto& knob : result.elsewhere) {
+      unswitchable_.insert(knob);
+      std::erase_if(members, [&](const Proposal& one) { return one.setting.knob == knob; });
+    }
+  }
+
+  [[nodiscard]] bool passes(const VariantResult& result) const {
+    return result.failure.empty() && result.answers_same && result.gain &&
+           result.gain->ratio >= 1 + state_.options.effect;
+  }
+  static std::string why_not(const VariantResult& result) {
+    if (!result.failure.empty()) return result.failure;
+    if (!result.answers_same) return result.answers.text;
+    return result.gain ? interval_text(*result.gain) : "no steps could be timed";
+  }
+
+  Status settle(std::vector<Proposal> members) {
+    for (int i = 0; i < kMostSplits && !members.empty(); ++i) {
+      WM_ASSIGN(const auto result, within(state_.best, {variant_of(state_.best, members, state_.numerics())}, false));
+      if (over()) return {};
+      const auto& whole = result.variants.front();
+      drop_without_effect(whole, members);
+      if (members.empty()) return {};
+      if (passes(whole)) return adopt(members, whole);
+      if (members.size() == 1) {
+        close_failed(members.front(), whole);
+        return {};
+      }
+      const bool undecided = whole.failure.empty() && whole.answers_same && whole.gain && whole.gain->high >= 1;
+      if (undecided) {  // no part does harm, and each may gain on top of what else is found
+        state_.decide(fmt::format("{} in one process with all {} settings together: tested later, one by one",
+                                  interval_text(*whole.gain), members.size()));
+        return {};
+      }
+      state_.decide(fmt::format("all {} settings together: {}; each is tested alone", members.size(), why_not(whole)));
+      WM_TRY(split(members));
+      if (over()) return {};
+    }
+    return {};
+  }
+
+  Status adopt(const std::vector<Proposal>& members, const VariantResult& result) {
+    for (const auto& member : members) {
+      state_.keep(member);
+      auto& step = state_.step_of(member);
+      step.answers = result.answers;
+      step.reason = "part of the bundle";
+    }
+    state_.state_checked = !result.answers.text.empty();
+    state_.likely = result.gain;
+    if (result.data_share) state_.facts.wait_for_data(*result.data_share);
+    state_.decide(fmt::format("{} in one process with {}", interval_text(*result.gain), text_of(state_.best)));
+    return {};
+  }
+
+  void close_failed(const Proposal& proposal, const VariantResult& result) {
+    auto& step = state_.step_of(proposal);
+    step.in_process = result.gain;
+    step.answers = result.answers;
+    const auto outcome = !result.failure.empty() ? TrialOutcome::failed
+                         : !result.answers_same  ? TrialOutcome::rejected
+                                                 : TrialOutcome::slower;
+    state_.close(proposal, outcome, why_not(result));
+  }
+
+  /// Each member alone: what fails, changes the answers or is certainly slower goes; if none does, the one that gains
+  /// least.
+  Status split(std::vector<Proposal>& members) {
+    std::vector<Variant> variants;
+    for (const auto& member : members) variants.push_back(variant_of(state_.best, {member}, state_.numerics()));
+    WM_ASSIGN(const auto result, within(state_.best, variants, false));
+    if (over()) return {};
+    std::vector<Proposal> rest;
+    std::optional<std::size_t> least;
+    for (std::size_t i = 0; i < members.size(); ++i) {
+      const auto& one = result.variants[i];
+      const bool slower = one.gain && one.gain->high < 1;
+      if (!one.failure.empty() || !one.answers_same || slower) {
+        close_failed(members[i], one);
+        continue;
+      }
+      state_.step_of(members[i]).in_process = one.gain;
+      const double gain = one.gain ? one.gain->ratio : 1;
+      const auto gain_of = [&](std::size_t k) { return state_.step_of(rest[k]).in_process.value_or(SpeedUp{}).ratio; };
+      rest.push_back(members[i]);
+      if (!least || gain < gain_of(*least)) least = rest.size() - 1;
+    }
+    if (rest.size() == members.size() && least) {
+      state_.close(rest[*least], TrialOutcome::slower, "gains least, and all together are no faster");
+      rest.erase(rest.begin() + static_cast<std::ptrdiff_t>(*least));
+    }
+    members = std::move(rest);
+    return {};
+  }
+
+  /// The findings of the original; what they speak for comes first.
+  Status record() {
+    constexpr double kRecording_s = 20;
+    if (!state_.affords(kRecording_s)) return {};
+    WM_ASSIGN(const auto recorded, state_.trials.record({}));
+    if (!recorded.text.empty()) state_.decide(recorded.text);
+    state_.facts.analyzed = recorded.analyzed;
+    state_.facts.found = recorded.found;
+    return {};
+  }
+
+  Status improve() {
+    for (int i = 0; i < kMostImprovements && !over(); ++i) {
+      auto candidates = state_.open();
+      std::erase_if(candidates,
+                    [&](const Proposal& one) { return !one.switchable || unswitchable_.contains(one.setting.knob); });
+      if (candidates.empty()) return {};
+      if (!state_.affords(0)) {
+        state_.cut_short = true;
+        return {};
+      }
+      // Compiling takes a while and changes what the others gain: by itself.
+      const bool computes = state_.facts.phases.data < 0.5;
+      const bool compile = candidates.front().setting.knob == kCompile ||
+                           (computes && std::ranges::any_of(candidates, [](const Proposal& one) {
+                              return one.setting.knob == kCompile;
+                            }));
+      std::erase_if(candidates, [&](const Proposal& one) { return (one.setting.knob == kCompile) != compile; });
+      if (compile) candidates.resize(1);
+      WM_TRY(try_on_top(candidates));
+      if (!over()) WM_TRY(prove_if_faster());
+    }
+    return {};
+  }
+
+  Status try_on_top(std::vector<Proposal> candidates) {
+    std::vector<Variant> variants;
+    for (const auto& one : candidates) variants.push_back(variant_of(state_.best, {one}, state_.numerics()));
+    WM_ASSIGN(const auto result, within(state_.best, variants, false));
+    if (over()) return {};
+    std::optional<std::size_t> most;
+    for (std::size_t i = 0; i < candidates.size(); ++i) {
+      const auto& one = result.variants[i];
+      if (changes_nothing(one, candidates[i])) continue;
+      const bool gains = passes(one) && one.gain->low > 1;
+      if (!gains) {
+        close_failed(candidates[i], one);
+      } else if (!most || one.gain->ratio > result.variants[*most].gain->ratio) {
+        most = i;
+      }
+    }
+    if (!most) return {};
+    const auto& winner = result.variants[*most];
+    state_.step_of(candidates[*most]).in_process = winner.gain;
+    if (state_.likely) {
+      state_.likely = SpeedUp{state_.likely->ratio * winner.gain->ratio, state_.likely->low * winner.gain->low,
+                              state_.likely->high * winner.gain->high, winner.gain->confidence};
+    } else {
+      state_.likely = winner.gain;
+    }
+    state_.keep(candidates[*most]);
+    state_.step_of(candidates[*most]).answers = winner.answers;
+    state_.step_of(candidates[*most]).reason = "faster on top of the others";
+    state_.state_checked = state_.state_checked || !winner.answers.text.empty();
+    if (winner.data_share) state_.facts.wait_for_data(*winner.data_share);
+    state_.decide(fmt::format("{}: {} in one process on top of the others{}", text_of({candidates[*most].setting}),
+                              interval_text(*winner.gain), winner.notes.empty() ? "" : " (" + winner.notes + ")"));
+    return {};
+  }
+
+  /// A candidate that changed nothing in the living process.
+  bool changes_nothing(const VariantResult& result, const Proposal& candidate) {
+    std::vector<Proposal> one{candidate};
+    drop_without_effect(result, one);
+    return one.empty();
+  }
+
+  /// Each setting is taken out once; what gains nothing next to the others goes.
+  Status prune() {
+    if (state_.kept.size() < 2 || !state_.affords(0)) return {};
+    std::vector<Variant> variants;
+    std::vector<Kept> kept = state_.kept;
+    std::erase_if(kept, [](const Kept& one) { return !one.proposal.switchable; });
+    for (const auto& one : kept) {
+      variants.push_back({without(state_.best, one.proposal.setting.knob), state_.numerics()});
+    }
+    WM_ASSIGN(const auto result, within(state_.best, variants, true));
+    if (over()) return {};
+    std::vector<std::string> idle;
+    for (std::size_t i = 0; i < kept.size(); ++i) {
+      const auto& gain = result.variants[i].gain;  // of the rest over the best
+      if (!result.variants[i].failure.empty() || !gain) continue;
+      const SpeedUp own{1 / gain->ratio, 1 / gain->high, 1 / gain->low, gain->confidence};
+      state_.journey.steps[kept[i].step].in_process = own;
+      if (own.ratio < 1 + state_.options.effect && own.low < 1) idle.push_back(kept[i].proposal.setting.knob);
+    }
+    return idle.empty() ? Status() : take_out(idle);
+  }
+
+  /// All at once where the rest is as fast; else the one that gains least.
+  Status take_out(const std::vector<std::string>& idle) {
+    Settings rest = state_.best;
+    for (const auto& knob : idle) rest = without(rest, knob);
+    const auto own_gain = [&](const std::string& knob) {
+      for (const auto& one : state_.kept) {
+        if (one.proposal.setting.knob == knob) return state_.journey.steps[one.step].in_process->ratio;
+      }
+      return 1.0;
+    };
+    bool all = idle.size() == 1;
+    if (!all && !rest.empty()) {
+      WM_ASSIGN(const auto result, within(state_.best, {{rest, state_.numerics()}}, true));
+      if (over()) return {};
+      const auto& gain = result.variants.front().gain;
+      all = result.variants.front().failure.empty() && gain && gain->ratio >= 1 - state_.options.effect;
+    }
+    const auto least = std::ranges::min_element(idle, {}, own_gain);
+    for (const auto& knob : idle) {
+      if (all || knob == *least) state_.drop(knob, TrialOutcome::slower, "gains nothing next to the others");
+    }
+    return {};
+  }
+
+  /// The settings one after another, the largest gain first: what each adds, and the memory with it.
+  Status build_up() {
+    if (state_.kept.size() < 2 || !state_.affords(0)) return {};
+    const auto own = [&](const Kept& one) {
+      return state_.journey.steps[one.step].in_process.value_or(SpeedUp{}).ratio;
+    };
+    std::ranges::stable_sort(state_.kept, [&](const Kept& a, const Kept& b) { return own(a) > own(b); });
+    std::vector<Variant> variants;
+    Settings together;
+    for (const auto& one : state_.kept) {
+      together = with(together, one.proposal.setting);
+      variants.push_back({together, state_.numerics()});
+    }
+    WM_ASSIGN(const auto result, within({}, variants, false));
+    if (over()) return {};
+    for (std::size_t i = 0; i < state_.kept.size(); ++i) {
+      auto& step = state_.journey.steps[state_.kept[i].step];
+      step.cumulative = result.variants[i].gain;
+      step.memory_bytes = result.variants[i].memory_bytes;
+    }
+    state_.likely = result.variants.back().gain ? result.variants.back().gain : state_.likely;
+    return {};
+  }
+
+  SearchState& state_;
+  bool available_ = true;
+  std::set<std::string> unswitchable_;  ///< that need a process of their own in this program
+};
+
+}  // namespace
+
+Status bundle_stage(SearchState& state) { return BundleStage(state).run(); }
+
+}  // namespace warpmark::optimize

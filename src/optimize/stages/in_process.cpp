@@ -1,0 +1,213 @@
+#include "optimize/stages/in_process.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+
+#include "base/json.h"
+#include "base/quantity.h"
+#include "optimize/answers.h"
+
+namespace warpmark::optimize {
+namespace {
+
+constexpr double kBlock_s = 1;
+constexpr std::int64_t kMostSteps = 100'000;
+
+std::int64_t whole_number(const std::string& text) {
+  std::int64_t number = 0;
+  std::from_chars(text.data(), text.data() + text.size(), number);
+  return number;
+}
+
+bool names_loader(const Settings& settings) {
+  return std::ranges::any_of(settings, [](const Setting& one) { return one.knob.starts_with("loader."); });
+}
+
+Json arm_json(const Settings& settings) {
+  Json knobs = Json::object();
+  for (const auto& setting : settings) {
+    const Knob* knob = find_in(warpmark::optimize::knobs(), setting.knob);
+    if (knob != nullptr && knob->switchable) knobs[setting.knob] = setting.value;
+  }
+  return {{"knobs", std::move(knobs)}};
+}
+
+Json block_json(std::size_t arm, const BlockLength& length) {
+  return {{"arm", arm},
+          {"wash", length.wash},
+          {"steps", length.steps},
+          {"least", length.least},
+          {"seconds", length.seconds}};
+}
+
+double number_at(const Json& json, const char* name) {
+  const auto found = json.find(name);
+  return found != json.end() && found->is_number() ? found->get<double>() : 0;
+}
+
+std::string text_at(const Json& json, const char* name) {
+  const auto found = json.find(name);
+  return found != json.end() && found->is_string() ? found->get<std::string>() : std::string();
+}
+
+const Json& list_at(const Json& json, const char* name) {
+  static const Json kEmpty = Json::array();
+  if (!json.is_object()) return kEmpty;
+  const auto found = json.find(name);
+  return found != json.end() && found->is_array() ? *found : kEmpty;
+}
+
+void note_nothing(VariantResult& result, const std::string& knob, const std::string& why) {
+  const bool known = std::ranges::any_of(result.nothing, [&](const auto& one) { return one.first == knob; });
+  if (!known) result.nothing.emplace_back(knob, why);
+}
+
+void add_arm(const Json& arm, VariantResult& result) {
+  if (const auto failed = text_at(arm, "failed"); !failed.empty()) result.failure = failed;
+  if (const auto nothing = arm.find("nothing"); nothing != arm.end() && nothing->is_object()) {
+    for (const auto& [knob, why] : nothing->items()) {
+      if (why.is_string()) note_nothing(result, knob, why.get<std::string>());
+    }
+  }
+  for (const auto& knob : list_at(arm, "elsewhere")) {
+    if (knob.is_string()) result.elsewhere.push_back(knob.get<std::string>());
+  }
+  if (const auto notes = arm.find("notes"); notes != arm.end() && notes->is_object()) {
+    result.notes.clear();
+    for (const auto& [knob, note] : notes->items()) {
+      if (note.is_string()) result.notes += (result.notes.empty() ? "" : "; ") + note.get<std::string>();
+    }
+  }
+  result.warm_s = std::max(result.warm_s, number_at(arm, "warm_seconds"));
+}
+
+/// Of block `i` in all ranks: seconds a step of the slowest; 0 where it was not timed.
+double step_time(const Json& answers, std::size_t i) {
+  double slowest = 0;
+  for (const auto& answer : answers) {
+    const auto& blocks = list_at(answer, "blocks");
+    if (i >= blocks.size()) return 0;
+    const double steps = number_at(blocks[i], "steps");
+    if (steps < 1) return 0;
+    slowest = std::max(slowest, number_at(blocks[i], "seconds") / steps);
+  }
+  return slowest;
+}
+
+}  // namespace
+
+BlockLength block_length(const ProgramFacts& facts, const Settings& settings, double step_s, bool switches_loader) {
+  const auto& report = facts.report;
+  const auto given = value_of(settings, "loader.workers");
+  const auto own = report.loaders.empty() ? 0 : report.loaders.front().workers;
+  const auto workers = switches_loader ? (given.empty() ? own : whole_number(given)) : 0;
+  BlockLength length{.wash = std::max<std::int64_t>(2, workers)};
+  length.least = std::max<std::int64_t>(3, 2 * workers);
+  if (report.world > 1) {
+    const auto wanted = static_cast<std::int64_t>(std::ceil(kBlock_s / std::max(step_s, 1e-4)));
+    length.steps = length.least = std::clamp<std::int64_t>(wanted, length.least, 1000);
+    return length;
+  }
+  length.steps = kMostSteps;
+  length.seconds = kBlock_s;
+  return length;
+}
+
+Json blocks_command(const ProgramFacts& facts, const Settings& base, std::span<const Variant> variants,
+                    const std::vector<bool>& skip, double step_s, std::int64_t rounds, bool first_forward) {
+  bool switches_loader = names_loader(base);
+  for (const auto& variant : variants) switches_loader = switches_loader || names_loader(variant.settings);
+  Json arms = Json::array({arm_json(base)}), round = Json::array();
+  round.push_back(block_json(0, block_length(facts, base, step_s, switches_loader)));
+  for (std::size_t i = 0; i < variants.size(); ++i) {
+    arms.push_back(arm_json(variants[i].settings));
+    if (i < skip.size() && skip[i]) continue;
+    round.push_back(block_json(i + 1, block_length(facts, variants[i].settings, step_s, switches_loader)));
+  }
+  Json blocks = Json::array();
+  for (std::int64_t i = 0; i < rounds; ++i) {
+    const bool forward = (i % 2 == 0) == first_forward;
+    for (std::size_t k = 0; k < round.size(); ++k) blocks.push_back(round[forward ? k : round.size() - 1 - k]);
+  }
+  return {{"do", "blocks"}, {"arms", std::move(arms)}, {"blocks", std::move(blocks)}};
+}
+
+double expected_s(const Json& command, double step_s) {
+  double total = 0;
+  for (const auto& block : list_at(command, "blocks")) {
+    const double least = number_at(block, "least") * step_s, seconds = number_at(block, "seconds");
+    total += number_at(block, "wash") * step_s + std::max(least, seconds) + step_s;
+  }
+  return total;
+}
+
+Json check_command(std::span<const Variant> variants) {
+  Json arms = Json::array({arm_json({})});
+  for (const auto& variant : variants) arms.push_back(arm_json(variant.settings));
+  return {{"do", "check"}, {"arms", std::move(arms)}};
+}
+
+void add_blocks(const Json& answers, std::span<VariantResult> results) {
+  if (!answers.is_array() || answers.empty()) return;
+  for (const auto& answer : answers) {
+    const auto& arms = list_at(answer, "arms");
+    for (std::size_t i = 0; i < results.size() && i + 1 < arms.size(); ++i) add_arm(arms[i + 1], results[i]);
+  }
+  // A round has one block of the base; it belongs to those of the variants in the same round.
+  const auto& blocks = list_at(answers.front(), "blocks");
+  std::vector<double> base;
+  std::vector<std::vector<double>> times(results.size());
+  for (std::size_t i = 0; i < blocks.size(); ++i) {
+    const double time_s = step_time(answers, i);
+    const auto arm = static_cast<std::size_t>(std::max(0.0, number_at(blocks[i], "arm")));
+    if (arm == 0) {
+      base.push_back(time_s);
+      continue;
+    }
+    if (arm > results.size() || !(time_s > 0)) continue;
+    times[arm - 1].push_back(time_s);
+    auto& result = results[arm - 1];
+    if (const double memory = number_at(blocks[i], "reserved"); memory > 0) result.memory_bytes = memory;
+    result.data_share = number_at(blocks[i], "wait") / std::max(number_at(blocks[i], "seconds"), 1e-9);
+  }
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    for (std::size_t k = 0; k < std::min(base.size(), times[i].size()); ++k) {
+      if (!(base[k] > 0)) continue;
+      results[i].base_s.push_back(base[k]);
+      results[i].times_s.push_back(times[i][k]);
+    }
+  }
+}
+
+void add_checks(const Json& answers, std::span<const Variant> variants, std::span<VariantResult> results) {
+  if (!answers.is_array()) return;
+  for (const auto& answer : answers) {
+    if (!answer.is_object() || !text_at(answer, "why_not").empty()) continue;
+    StateCheck check{.trains = answer.value("trains", false), .finite_before = answer.value("finite", true)};
+    for (const auto& [name, difference] : {std::pair("noise", &check.noise), std::pair("spread", &check.spread)}) {
+      if (!answer.contains(name) || !answer[name].is_object()) continue;
+      *difference = {number_at(answer[name], "outputs"), number_at(answer[name], "gradients")};
+    }
+    for (const auto& one : list_at(answer, "checks")) {
+      const auto arm = static_cast<std::size_t>(std::max(0.0, number_at(one, "arm")));
+      if (arm < 1 || arm > results.size()) continue;
+      auto& result = results[arm - 1];
+      if (const auto failed = text_at(one, "failed"); !failed.empty()) {
+        if (result.failure.empty()) result.failure = failed;
+        continue;
+      }
+      check.difference = {number_at(one, "outputs"), number_at(one, "gradients")};
+      check.cosine = one.contains("cosine") ? number_at(one, "cosine") : 1;
+      check.finite = one.value("finite", true);
+      const auto verdict = judge_state(check, variants[arm - 1].numerics);
+      if (!result.answers.text.empty() && !result.answers_same) continue;  // another rank refused it
+      result.answers = verdict.check;
+      result.answers_same = verdict.same;
+    }
+  }
+}
+
+}  // namespace warpmark::optimize

@@ -1,0 +1,51 @@
+#include "optimize/stages/pair_test.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+
+#include "base/check.h"
+#include "stats/distributions.h"
+
+namespace warpmark::optimize {
+
+PairVerdict judge_pairs(std::span<const double> before_s, std::span<const double> after_s, double effect, double alpha,
+                        const PairPrior& prior) {
+  const auto n = std::min(before_s.size(), after_s.size());
+  WM_CHECK(n > 0);
+  const auto count = static_cast<double>(n);
+  double mean = 0, squares = 0;
+  for (std::size_t i = 0; i < n; ++i) mean += std::log(before_s[i] / after_s[i]) / count;
+  for (std::size_t i = 0; i < n; ++i) {
+    const double off = std::log(before_s[i] / after_s[i]) - mean;
+    squares += off * off;
+  }
+  const double degrees = prior.weight + count - 1;
+  const double variance = (prior.weight * prior.spread * prior.spread + squares) / degrees;
+  const double look = std::max(1.0, count - 1);  // the first is at two pairs
+  const double spent = alpha * 6 / (std::numbers::pi * std::numbers::pi * look * look);
+  const double half_width = stats::t_quantile_of_tail(spent / 2, degrees) * std::sqrt(variance / count);
+  PairVerdict result{.speedup = {.ratio = std::exp(mean),
+                                 .low = std::exp(mean - half_width),
+                                 .high = std::exp(mean + half_width),
+                                 .confidence = 1 - alpha}};
+  const double matters = std::log1p(effect);
+  if (n < 2) {
+    constexpr double kFarOff = 4;  // standard deviations: one pair shows a setting that is much slower
+    result.futile = mean + kFarOff * prior.spread < 0;
+    return result;
+  }
+  if (mean - half_width > 0 && mean >= matters / 2) {
+    result.verdict = Verdict::better;
+  } else if (mean + half_width < 0 && mean <= -matters / 2) {
+    result.verdict = Verdict::worse;
+  } else if (mean - half_width > -matters && mean + half_width < matters) {
+    result.verdict = Verdict::same;
+  } else {
+    // Two standard errors in its favor: a bound for giving up, not for a verdict.
+    result.futile = mean + 2 * std::sqrt(variance / count) < matters / 2;
+  }
+  return result;
+}
+
+}  // namespace warpmark::optimize

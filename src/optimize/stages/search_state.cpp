@@ -1,0 +1,189 @@
+#include "optimize/stages/search_state.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/quantity.h"
+#include "optimize/priors.h"
+#include "optimize/stages/journey_states.h"
+
+namespace warpmark::optimize {
+namespace {
+
+constexpr int kMostProofs = 3;  // of one plan, each with a setting less
+
+std::string clock_text(double seconds) {
+  const auto whole = static_cast<long>(std::max(0.0, seconds));
+  return fmt::format("{}:{:02}", whole / 60, whole % 60);
+}
+
+}  // namespace
+
+std::string interval_text(const SpeedUp& speedup) {
+  return fmt::format("{:.3g}x [{:.3g}, {:.3g}]", speedup.ratio, speedup.low, speedup.high);
+}
+
+void SearchState::decide(const std::string& text) {
+  journey.decisions.push_back(text);
+  if (options.log) options.log(text);
+}
+
+double SearchState::worth(const Proposal& proposal) {
+  const double gain = std::sqrt(proposal.predicted.low * proposal.predicted.high) - 1;
+  return (gain > 0 ? gain / proposal.risk : gain * proposal.risk) + (proposal.asked ? 1000 : 0);
+}
+
+std::vector<Proposal> SearchState::open_on(const Settings& settings) {
+  std::vector<Proposal> found;
+  for (auto& proposal : options.propose(facts, settings)) {
+    if (tried.contains(text_of({proposal.setting}))) continue;
+    if (value_of(settings, proposal.setting.knob) == proposal.setting.value) continue;
+    if (!proposal.asked && proposal.predicted.high < 1 + options.effect) continue;
+    const bool twice = std::ranges::any_of(found, [&](const auto& one) { return one.setting == proposal.setting; });
+    if (!twice) found.push_back(std::move(proposal));
+  }
+  std::ranges::stable_sort(found, [](const auto& a, const auto& b) { return worth(a) > worth(b); });
+  return found;
+}
+
+JourneyStep& SearchState::step_of(const Proposal& proposal) {
+  const auto [known, is_new] = steps_.try_emplace(text_of({proposal.setting}), journey.steps.size());
+  if (is_new) {
+    journey.steps.push_back({.knob = proposal.setting.knob,
+                             .value = proposal.setting.value,
+                             .title = proposal.title,
+                             .numerics = name_of(proposal.numerics),
+                             .asked = proposal.asked,
+                             .predicted = proposal.predicted,
+                             .prior = prior_of(proposal.setting.knob)});
+  }
+  return journey.steps[known->second];
+}
+
+void SearchState::keep(const Proposal& proposal) {
+  auto& step = step_of(proposal);
+  step.outcome = TrialOutcome::kept;
+  for (const auto& known : kept) {
+    if (known.proposal.setting.knob != proposal.setting.knob) continue;
+    journey.steps[known.step].outcome = TrialOutcome::slower;
+    journey.steps[known.step].reason = "replaced by " + text_of({proposal.setting});
+  }
+  std::erase_if(kept, [&](const auto& known) { return known.proposal.setting.knob == proposal.setting.knob; });
+  kept.push_back({proposal, steps_.at(text_of({proposal.setting}))});
+  best = with(best, proposal.setting);
+  tried.insert(text_of({proposal.setting}));
+}
+
+void SearchState::drop(const std::string& knob, TrialOutcome outcome, const std::string& reason) {
+  for (const auto& known : kept) {
+    if (known.proposal.setting.knob != knob) continue;
+    journey.steps[known.step].outcome = outcome;
+    journey.steps[known.step].reason = reason;
+    decide(fmt::format("{} is left out: {}", text_of({known.proposal.setting}), reason));
+  }
+  best = without(best, knob);
+  std::erase_if(kept, [&](const auto& known) { return known.proposal.setting.knob == knob; });
+}
+
+void SearchState::close(const Proposal& proposal, TrialOutcome outcome, const std::string& reason) {
+  auto& step = step_of(proposal);
+  step.outcome = outcome;
+  step.reason = reason;
+  tried.insert(text_of({proposal.setting}));
+  decide(fmt::format("{}: {}, {}", text_of({proposal.setting}), name_of(outcome), reason));
+}
+
+NumericsSet SearchState::numerics() const {
+  NumericsSet set = Numerics::exact;
+  for (const auto& one : kept) set.add(one.proposal.numerics);
+  return set;
+}
+
+bool SearchState::affords(double seconds) const {
+  return trials.left_s() >= seconds + trials.test_s();  // the plan is proven again in the end
+}
+
+bool SearchState::drop_riskiest(TrialOutcome outcome, const std::string& reason) {
+  if (kept.size() < 2) return false;
+  const auto risk = [](const Kept& one) {
+    return std::pair(static_cast<int>(one.proposal.numerics), one.proposal.risk);
+  };
+  const auto worst = std::ranges::max_element(kept, {}, risk);
+  drop(worst->proposal.setting.knob, outcome, reason);
+  return true;
+}
+
+void SearchState::go_back(TrialOutcome outcome, const std::string& reason) {
+  for (const auto& one : kept) {
+    if (value_of(proven, one.proposal.setting.knob) == one.proposal.setting.value) continue;
+    journey.steps[one.step].outcome = outcome;
+    journey.steps[one.step].reason = reason;
+  }
+  best = proven;
+  kept = proven_kept_;
+  for (const auto& one : kept) journey.steps[one.step].outcome = TrialOutcome::kept;
+}
+
+/// What is faster must also be as good where the user said how to measure that; whole runs are expensive, so this is
+/// last.
+Status SearchState::judge_quality(TrialResult& result) {
+  if (numerics().only_exact()) return {};
+  const bool judged_alone = kept.size() == 1 && journey.steps[kept.front().step].answers.kind == "evaluation";
+  if (judged_alone) return {};
+  WM_ASSIGN(const auto judged, trials.evaluate(best));
+  stopped = stopped || judged.stopped;
+  if (stopped) return {};
+  if (!judged.answers_same) result.answers_same = false;
+  if (!judged.answers_known) result.verdict = Verdict::inconclusive;
+  if (!judged.answers.text.empty()) result.answers = judged.answers;
+  return {};
+}
+
+Status SearchState::prove() {
+  for (int attempt = 0; attempt < kMostProofs && !stopped && !is_proven() && !best.empty(); ++attempt) {
+    WM_ASSIGN(auto result, trials.compare({}, best_variant(), state_checked, true));
+    stopped = result.stopped;
+    if (stopped) {
+      decide(result.reason);
+      return {};
+    }
+    const bool faster = result.failure.empty() && result.answers_same && result.verdict == Verdict::better;
+    if (faster) WM_TRY(judge_quality(result));
+    if (stopped) return {};
+    if (!result.failure.empty() || !result.answers_same) {
+      const auto outcome = result.failure.empty() ? TrialOutcome::rejected : TrialOutcome::failed;
+      const auto why = result.failure.empty() ? result.answers.text : result.failure;
+      if (kept.size() == 1) journey.steps[kept.front().step].answers = result.answers;
+      if (drop_riskiest(outcome, why)) continue;
+      decide(fmt::format("fresh processes do not confirm {}: {}", text_of(best), why));
+      go_back(outcome, why);
+      return {};
+    }
+    if (result.verdict == Verdict::better) {
+      proven = best;
+      proven_kept_ = kept;
+      proof = std::move(result);
+      const double left = trials.left_s();
+      decide(fmt::format("after {}: {} with {}{}", format_seconds(trials.spent_s()), interval_text(*proof->speedup),
+                         text_of(best), std::isfinite(left) ? fmt::format("; {} left", clock_text(left)) : ""));
+      return {};
+    }
+    const auto text = result.speedup ? interval_text(*result.speedup) : result.reason;
+    decide(fmt::format("fresh processes do not confirm {}: {}", text_of(best), text));
+    if (result.verdict == Verdict::mistrusted) journey.mistrusted = result.reason;
+    const bool open = result.verdict == Verdict::inconclusive || result.verdict == Verdict::mistrusted;
+    if (open && proven.empty()) {
+      for (const auto& one : kept) journey.steps[one.step].reason = "not decided in fresh processes: " + text;
+      journey.times_original_s = result.times_from_s;
+      journey.times_optimized_s = result.times_to_s;
+      return {};
+    }
+    go_back(open ? TrialOutcome::undecided : TrialOutcome::slower, "fresh processes: " + text);
+    return {};
+  }
+  return {};
+}
+
+}  // namespace warpmark::optimize

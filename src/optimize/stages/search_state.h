@@ -1,0 +1,82 @@
+// What the stages of a search share: the facts, the best settings so far, what is proven, and the log. Pure.
+#pragma once
+
+#include <cstddef>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "optimize/search.h"
+
+namespace warpmark::optimize {
+
+/// A setting of the best so far, and its step in the journey.
+struct Kept {
+  Proposal proposal;
+  std::size_t step = 0;
+};
+
+class SearchState {
+ public:
+  SearchState(Trials& all_trials, ProgramFacts baseline, const SearchOptions& search_options, Journey& log)
+      : trials(all_trials), facts(std::move(baseline)), options(search_options), journey(log) {}
+
+  void decide(const std::string& text);
+  /// What may be tried on top of the best so far and was not yet.
+  [[nodiscard]] std::vector<Proposal> open() { return open_on(best); }
+  [[nodiscard]] std::vector<Proposal> open_on(const Settings& settings);
+  [[nodiscard]] static double worth(const Proposal& proposal);
+
+  /// The step of this setting, made where there is none yet.
+  JourneyStep& step_of(const Proposal& proposal);
+  void keep(const Proposal& proposal);
+  /// Takes a setting out of the best so far.
+  void drop(const std::string& knob, TrialOutcome outcome, const std::string& reason);
+  void close(const Proposal& proposal, TrialOutcome outcome, const std::string& reason);
+
+  [[nodiscard]] NumericsSet numerics() const;
+  [[nodiscard]] NumericsSet numerics_with(Numerics one) const { return numerics().with(one); }
+  [[nodiscard]] Variant best_variant() const { return {best, numerics()}; }
+  [[nodiscard]] bool is_proven() const { return proof.has_value() && proven == best; }
+  /// Whether there is time for this and the proof that must follow.
+  [[nodiscard]] bool affords(double seconds) const;
+
+  /// The original against the best so far in fresh processes. Where it fails, or its answers are others, the riskiest
+  /// setting goes and the rest is tried; where it gains nothing, the best is what was proven before.
+  Status prove();
+  /// The best so far is again what was proven.
+  void go_back_to_proven() { go_back(TrialOutcome::undecided, "not proven in fresh processes within the budget"); }
+
+  Trials& trials;
+  ProgramFacts facts;
+  const SearchOptions& options;
+  Journey& journey;
+  Settings best;
+  std::vector<Kept> kept;
+  Settings proven;
+  std::optional<TrialResult> proof;  ///< of `proven`
+  std::set<std::string> tried;
+  bool state_checked = false;     ///< the answers of the best so far passed at the same state
+  std::optional<SpeedUp> likely;  ///< of the best so far, in the living process
+  bool stopped = false;           ///< interrupted, or no budget is left
+  bool cut_short = false;         ///< the budget left out settings or tests
+
+ private:
+  /// True where something is left to be tried.
+  bool drop_riskiest(TrialOutcome outcome, const std::string& reason);
+  void go_back(TrialOutcome outcome, const std::string& reason);
+  Status judge_quality(TrialResult& result);
+  std::map<std::string, std::size_t> steps_;  ///< by "knob=value"
+  std::vector<Kept> proven_kept_;
+};
+
+/// "2.9x [2.5, 3.3]".
+[[nodiscard]] std::string interval_text(const SpeedUp& speedup);
+
+/// The stages, in this order.
+Status bundle_stage(SearchState& state);
+Status singles_stage(SearchState& state);
+
+}  // namespace warpmark::optimize

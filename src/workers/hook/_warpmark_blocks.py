@@ -1,0 +1,202 @@
+"""Blocks of steps that are timed with an arm's settings on: command "blocks" of the lab."""
+
+import _warpmark_commands as commands
+import _warpmark_steps as steps
+import _warpmark_switches as switches
+
+PHASES = ("wait", "forward", "backward", "optimizer")
+MAX_COMPILING_STEPS = 30  # more than `wash` asks for, while a compiler works
+COMPILING_STEPS = 10  # with several ranks, which cannot know of each other's compilers
+
+
+class Arm:
+    """Settings that are on together. `failed` is empty until they break the program or the hook."""
+
+    def __init__(self, lab, number, wanted):
+        self.lab = lab
+        self.number = number
+        self.failed = ""
+        self.nothing = {}  # setting -> why it changed nothing
+        self.elsewhere = []  # settings that need a process of their own
+        self.changed = set()  # settings that changed something in some block
+        self.warm_s = None  # from its first switch until its first timed step
+        self.settings = []
+        self.active = []
+        self.compiles = "compile" in wanted
+        for name in sorted(wanted, key=lambda name: name == "compile"):  # the compiler sees what the others changed
+            make = switches.SWITCHES.get(name)
+            if make is None:
+                self.elsewhere.append(name)
+            else:
+                self.settings.append(make(lab.knobs, name, wanted[name]))
+
+    def on(self):
+        """The arm goes on without a setting that cannot be switched on."""
+        for setting in list(self.settings):
+            self.active.append(setting)
+            try:
+                setting.on()
+            except commands.Elsewhere:
+                self.active.pop()
+                if setting.name not in self.elsewhere:
+                    self.elsewhere.append(setting.name)
+            except commands.Cannot as why:
+                self.active.pop()
+                self.nothing[setting.name] = str(why)
+            except Exception as problem:
+                self.nothing[setting.name] = commands.text_of(problem)
+                self.settings.remove(setting)
+                self.off_one()
+        return True
+
+    def off(self):
+        while self.active:
+            self.off_one()
+
+    def off_one(self):
+        setting = self.active.pop()
+        try:
+            setting.off()
+        except Exception as problem:
+            self.failed = self.failed or commands.text_of(problem)
+            self.lab.hook.report.fault("off: " + setting.name, problem)
+
+    def see_changes(self):
+        """At the end of a block, while the settings are on."""
+        for setting in self.active:
+            try:
+                why = setting.problem()
+            except Exception as problem:
+                self.failed = self.failed or commands.text_of(problem)
+                continue
+            if why is None:
+                self.changed.add(setting.name)
+                self.nothing.pop(setting.name, None)
+            elif setting.name not in self.changed:
+                self.nothing[setting.name] = why
+
+    def warming(self):
+        """Whether a compiler may still be at work, by the number of its graphs."""
+        return next((s for s in self.active if s.name == "compile"), None)
+
+    def answer(self):
+        notes = {s.name: s.note() for s in self.settings if s.note()}
+        return {
+            "failed": self.failed,
+            "nothing": self.nothing,
+            "elsewhere": self.elsewhere,
+            "notes": notes,
+            "warm_seconds": self.warm_s or 0.0,
+        }
+
+
+class Blocks(commands.Command):
+    def __init__(self, lab, wanted):
+        super().__init__(lab, wanted)
+        self.recorder = lab.recorder
+        self.arms = [Arm(lab, number, arm.get("knobs", {})) for number, arm in enumerate(wanted["arms"])]
+        self.left = list(wanted["blocks"])
+        self.done = []
+        self.block = None
+
+    def begin(self):
+        return self.next_block()
+
+    def next_block(self):
+        """To the next block's arm. True where no block is left."""
+        while self.left:
+            self.block = self.left.pop(0)
+            self.arm = self.arms[self.block["arm"]]
+            if self.arm.failed and self.lab.alone():
+                continue
+            self.switched_s = steps.clock()
+            if self.lab.arm is not self.arm:
+                self.lab.switch_to(self.arm)
+                if self.arm.failed and self.lab.alone():
+                    continue
+            self.wash = int(self.block.get("wash", 0))
+            self.restart()
+            return False
+        self.lab.switch_to(None)
+        return True
+
+    def restart(self):
+        self.count = 0
+        self.timing = False
+        self.graphs = -1
+        self.quiet = 0  # steps since the compiler's last graph
+        if self.washed():
+            self.begin_timing()
+
+    def step(self, row):
+        if self.arm.failed and self.lab.alone():  # in this step
+            return self.next_block()
+        evaluated_s = self.recorder.evaluated_s
+        if self.timing and evaluated_s is not None:  # a step that holds an evaluation is no step of the training
+            self.begin_s += evaluated_s
+            return False
+        self.count += 1
+        if not self.timing:
+            if self.washed():
+                self.begin_timing()
+            return False
+        self.samples += row[-1]
+        self.sums = [total + part for total, part in zip(self.sums, row)]
+        if self.is_long_enough():
+            self.end_block()
+            return self.next_block()
+        return False
+
+    def washed(self):
+        if self.count < self.wash:
+            return False
+        if not self.arm.compiles or self.arm.warm_s is not None:
+            return True
+        if not self.lab.alone():
+            return self.count >= self.wash + COMPILING_STEPS
+        compiler = self.arm.warming()
+        if compiler is None:
+            return True
+        graphs = compiler.graphs()
+        self.quiet = self.quiet + 1 if graphs == self.graphs else 0
+        self.graphs = graphs
+        return self.quiet >= compiler.QUIET or self.count >= self.wash + MAX_COMPILING_STEPS
+
+    def begin_timing(self):
+        self.recorder.synchronize()
+        if self.recorder.on_cuda():
+            self.lab.torch.cuda.reset_peak_memory_stats()
+        self.count = 0
+        self.samples = 0
+        self.sums = [0.0] * len(PHASES)
+        self.timing = True
+        self.begin_s = steps.clock()
+        if self.arm.warm_s is None:
+            self.arm.warm_s = self.begin_s - self.switched_s
+
+    def is_long_enough(self):
+        if self.count >= int(self.block["steps"]):
+            return True
+        seconds = float(self.block.get("seconds", 0))
+        enough = self.count >= max(1, int(self.block.get("least", 1)))
+        return bool(seconds and enough and self.lab.alone() and steps.clock() - self.begin_s >= seconds)
+
+    def end_block(self):
+        self.recorder.synchronize()
+        seconds = steps.clock() - self.begin_s
+        self.arm.see_changes()
+        if self.arm.failed:
+            return
+        entry = {"arm": self.arm.number, "steps": self.count, "seconds": seconds, "samples": self.samples}
+        entry.update(zip(PHASES, self.sums))
+        cuda = self.lab.torch.cuda if self.recorder.on_cuda() else None
+        entry["memory"] = cuda.max_memory_allocated() if cuda is not None else 0
+        entry["reserved"] = cuda.max_memory_reserved() if cuda is not None else 0
+        self.done.append(entry)
+
+    def broken(self, why):
+        self.arm.failed = self.arm.failed or why
+        return self.next_block() if self.lab.alone() else False
+
+    def answer(self):
+        return {"blocks": self.done, "arms": [arm.answer() for arm in self.arms]}

@@ -1,0 +1,235 @@
+// The lab: commands that switch settings between the steps of one process.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/text.h"
+#include "workers/hook_lab_fixture.h"
+
+namespace warpmark::workers {
+namespace {
+
+using ::testing::HasSubstr;
+
+/// Prints in each step what is in force.
+constexpr const char* kShowing = R"(
+emptied = []
+optimizer = torch.optim.AdamW(model.parameters(), lr=1e-3)
+torch.autograd.set_detect_anomaly(True)
+for step in range(STEPS):
+    optimizer.zero_grad(set_to_none=False)
+    dropped = int(model.conv.weight.grad is None and step > 0)
+    loss_of(torch.randn(4, 3, 8, 8)).backward()
+    optimizer.step()
+    state, last = optimizer.state[model.conv.weight]["exp_avg"], torch.channels_last
+    print("threads=%d" % torch.get_num_threads(), "last=%d" % model.conv.weight.is_contiguous(memory_format=last),
+          "state=%d" % state.is_contiguous(memory_format=last), "narrow=%d" % model.narrow,
+          "foreach=%d" % bool(optimizer.param_groups[0]["foreach"]), "dropped=%d" % dropped,
+          "anomaly=%d" % torch.is_anomaly_enabled(), "benchmark=%d" % torch.backends.cudnn.benchmark, flush=True)
+)";
+
+class HookLabSettings : public HookLab {
+ protected:
+  static std::string showing(const std::string& fails = "False", const std::string& count = "1000000") {
+    return text(std::string(kLabModel) + kShowing, {{"FAILS", fails}, {"STEPS", count}});
+  }
+};
+
+TEST_F(HookLabSettings, each_arms_settings_are_in_force_in_its_blocks_and_in_no_others) {
+  WM_NEEDS_TORCH();
+  const std::vector<std::pair<std::string, Json>> shown{
+      {"threads=2", {{"process.threads", "2"}}},        {"last=1", {{"channels_last", "on"}}},
+      {"narrow=1", {{"precision.autocast", "bf16"}}},   {"foreach=1", {{"optimizer.implementation", "foreach"}}},
+      {"dropped=1", {{"optimizer.set_to_none", "on"}}}, {"anomaly=0", {{"debug.anomaly_detection", "off"}}},
+      {"benchmark=1", {{"cudnn.benchmark", "on"}}}};
+  std::vector<Json> arms{Json::object()};
+  Json all = Json::object();
+  for (const auto& [word, knobs] : shown) {
+    arms.push_back(knobs);
+    all.update(knobs);
+  }
+  arms.push_back(all);
+  const std::vector<int> wanted{0, 1, 2, 3, 4, 5, 6, 7, 8, 0};
+  const auto played = play(showing(), {blocks(arms, wanted)});
+  ASSERT_EQ(played.run.output.exit_code, 0) << played.run.output.err;
+  ASSERT_EQ(played.answers.size(), 2U);
+  const auto& answer = played.answers[0];
+  EXPECT_EQ(order(answer), wanted);
+  for (const auto& block : answer["blocks"]) {
+    EXPECT_EQ(block["steps"], 4);
+    EXPECT_EQ(block["samples"], 16);
+    EXPECT_GT(block["seconds"].get<double>(), 0);
+    EXPECT_GT(block["forward"].get<double>(), 0);
+  }
+  for (const auto& arm : answer["arms"]) {
+    EXPECT_EQ(arm["failed"], "");
+    EXPECT_EQ(arm["nothing"].size(), 0U) << arm["nothing"];
+  }
+  const auto& report = main_of(played.run);
+  EXPECT_TRUE(report.faults.empty()) << report.faults.front();
+  EXPECT_EQ(report.ended, "window");
+  // Each setting is on in two blocks of six steps; where in a step the program prints decides about one step more.
+  std::map<std::string, int> steps;
+  for (const auto& line : split(played.run.output.out, '\n')) {
+    std::size_t on = 0;
+    for (const auto& [word, knobs] : shown) {
+      if ((" " + line + " ").find(" " + word + " ") == std::string::npos) continue;
+      ++on;
+      ++steps[word];
+    }
+    EXPECT_TRUE(on <= 2 || on >= shown.size() - 2) << line;
+    EXPECT_EQ(line.find("last=1") == std::string::npos, line.find("state=1") == std::string::npos) << line;
+  }
+  for (const auto& [word, knobs] : shown) {
+    EXPECT_GE(steps[word], 2 * 5) << word;
+    EXPECT_LE(steps[word], 2 * 7) << word;
+  }
+}
+
+TEST_F(HookLabSettings, a_setting_that_changes_nothing_is_named_with_its_reason) {
+  WM_NEEDS_TORCH();
+  const auto played = play(showing(), {blocks({{{"memory.no_empty_cache", "on"},
+                                                {"optimizer.implementation", "fused"},
+                                                {"tf32", "on"},
+                                                {"loader.workers", "2"},
+                                                {"process.affinity", "0"},
+                                                {"process.threads", "2"}}},
+                                              {0, 0})});
+  ASSERT_EQ(played.answers.size(), 2U);
+  const auto& arm = played.answers[0]["arms"][0];
+  EXPECT_EQ(arm["failed"], "");
+  EXPECT_EQ(arm["nothing"].size(), 4U) << arm["nothing"];
+  EXPECT_THAT(arm["nothing"]["memory.no_empty_cache"].get<std::string>(), HasSubstr("nothing in these steps"));
+  EXPECT_THAT(arm["nothing"]["optimizer.implementation"].get<std::string>(), HasSubstr("not for"));
+  EXPECT_EQ(arm["elsewhere"], Json::array({"process.affinity"})) << "it needs a process of its own";
+  EXPECT_EQ(played.answers[0]["blocks"].size(), 2U);
+}
+
+TEST_F(HookLabSettings, settings_of_the_plan_stay_the_base) {
+  WM_NEEDS_TORCH();
+  const auto played = play(showing(), {blocks({Json::object(), {{"precision.autocast", "bf16"}}}, {0, 1, 0})}, 1,
+                           {{"precision.autocast", "bf16"}});
+  EXPECT_THAT(played.run.output.out, HasSubstr("narrow=1"));
+  EXPECT_THAT(played.run.output.out, ::testing::Not(HasSubstr("narrow=0")));
+}
+
+TEST_F(HookLabSettings, an_arm_that_breaks_the_forward_fails_alone) {
+  WM_NEEDS_TORCH();
+  const auto played = play(
+      showing("self.narrow"),
+      {blocks({Json::object(), {{"precision.autocast", "bf16"}}, {{"process.threads", "2"}}}, {0, 1, 2, 1, 2, 0})});
+  EXPECT_EQ(played.run.output.exit_code, 0) << played.run.output.err;
+  ASSERT_EQ(played.answers.size(), 2U);
+  EXPECT_EQ(order(played.answers[0]), (std::vector<int>{0, 2, 2, 0}));
+  EXPECT_EQ(played.answers[0]["arms"][1]["failed"], "ValueError: not in this type");
+  EXPECT_EQ(played.answers[0]["arms"][2]["failed"], "");
+  EXPECT_FALSE(std::filesystem::exists(lab_ / "working-0.json"));
+}
+
+TEST_F(HookLabSettings, a_crash_leaves_the_arm_that_was_on) {
+  WM_NEEDS_TORCH();
+  const auto played = play(showing("self.narrow and not __import__('os')._exit(9)"),
+                           {blocks({Json::object(), {{"precision.autocast", "bf16"}}}, {0, 1})});
+  EXPECT_EQ(played.run.output.exit_code, 9);
+  const auto working = read_file(lab_ / "working-0.json", 1000);
+  ASSERT_TRUE(working.ok());
+  EXPECT_EQ(parse_json(*working, "working").value(), (Json{{"command", 0}, {"arm", 1}}));
+}
+
+TEST_F(HookLabSettings, a_program_that_ends_within_a_command_answers_what_is_known) {
+  WM_NEEDS_TORCH();
+  const auto played =
+      play(showing("False", "25"), {blocks({Json::object(), {{"process.threads", "2"}}}, {0, 1, 0, 1})});
+  EXPECT_EQ(played.run.output.exit_code, 0);
+  ASSERT_EQ(played.answers.size(), 1U);
+  EXPECT_TRUE(played.answers[0]["ended"].get<bool>());
+  EXPECT_EQ(order(played.answers[0]), (std::vector<int>{0, 1, 0}));
+}
+
+TEST_F(HookLabSettings, an_unknown_command_is_answered_with_an_error) {
+  WM_NEEDS_TORCH();
+  const auto played = play(showing(), {{{"do", "nonsense"}}, blocks({Json::object()}, {0})});
+  ASSERT_EQ(played.answers.size(), 3U);
+  EXPECT_THAT(played.answers[0]["failed"].get<std::string>(), HasSubstr("nonsense"));
+  EXPECT_EQ(order(played.answers[1]), (std::vector<int>{0}));
+}
+
+TEST_F(HookLabSettings, records_steps) {
+  WM_NEEDS_TORCH();
+  const auto traces = folder_ / "traces";
+  ASSERT_TRUE(make_folder(traces).ok());
+  const auto played = play(showing(), {{{"do", "record"},
+                                        {"steps", 3},
+                                        {"stacks", true},
+                                        {"folder", traces.string()},
+                                        {"knobs", {{"process.threads", "2"}}}},
+                                       blocks({Json::object()}, {0})});
+  ASSERT_EQ(played.answers.size(), 3U) << played.run.output.err;
+  EXPECT_EQ(played.answers[0]["files"], 1);
+  EXPECT_EQ(played.answers[0]["failed"], "");
+  EXPECT_FALSE(std::filesystem::is_empty(traces));
+}
+
+TEST_F(HookLabSettings, ranks_switch_at_the_same_steps) {
+  WM_NEEDS_TORCH();
+  const std::string program = text(std::string(kLabModel) + R"(
+import os
+import torch.distributed as dist
+dist.init_process_group('gloo', init_method='file://' + os.path.abspath('meeting'),
+                        rank=int(os.environ['RANK']), world_size=2)
+model = nn.parallel.DistributedDataParallel(model)
+optimizer = torch.optim.AdamW(model.parameters(), lr=1e-3)
+for step in range(1000000):
+    optimizer.zero_grad()
+    loss_of(torch.randn(4, 3, 8, 8)).backward()
+    optimizer.step()
+)",
+                                   {{"FAILS", "self.narrow and dist.get_rank() == 1"}});
+  const std::vector<Json> arms{Json::object(),
+                               {{"precision.autocast", "bf16"}},
+                               {{"channels_last", "on"}, {"optimizer.implementation", "foreach"}}};
+  const auto played = play(program, {blocks(arms, {0, 1, 2, 1, 2, 0}), check(arms)}, 2);
+  EXPECT_EQ(played.run.output.exit_code, 0) << played.run.output.err;
+  ASSERT_EQ(played.answers.size(), 6U) << "of two ranks to three commands";
+  EXPECT_EQ(order(played.answers[0]), (std::vector<int>{0, 1, 2, 1, 2, 0}));
+  EXPECT_EQ(order(played.answers[1]), (std::vector<int>{0, 2, 2, 0}));
+  EXPECT_EQ(played.answers[1]["arms"][1]["failed"], "ValueError: not in this type");
+  EXPECT_EQ(played.answers[0]["arms"][2]["elsewhere"], Json::array({"channels_last"})) << "buckets keep the layout";
+  EXPECT_EQ(played.answers[2]["why_not"], "");
+  EXPECT_EQ(played.answers[3]["checks"][0]["failed"], "ValueError: not in this type");
+  for (const auto* report : main_processes(played.run.reports)) {
+    EXPECT_EQ(report->world, 2);
+    EXPECT_TRUE(report->faults.empty()) << report->faults.front();
+  }
+}
+
+TEST_F(HookLabSettings, a_training_without_an_optimizer_of_pytorch_ends_its_steps_after_backwards) {
+  WM_NEEDS_TORCH();
+  const std::string program = text(std::string(kLabModel) + R"(
+with torch.no_grad():
+    for early in range(2): model(torch.randn(4, 3, 8, 8))
+for step in range(1000000):
+    model.zero_grad()
+    for part in range(2): loss_of(torch.randn(4, 3, 8, 8)).backward()
+    for p in model.parameters(): p.data.add_(p.grad, alpha=-0.01)
+)",
+                                   {{"FAILS", "False"}});
+  const auto played = play(program, {blocks({Json::object(), {{"precision.autocast", "bf16"}}}, {0, 1})});
+  ASSERT_EQ(played.answers.size(), 2U) << played.run.output.err;
+  EXPECT_EQ(order(played.answers[0]), (std::vector<int>{0, 1}));
+  const auto& report = main_of(played.run);
+  EXPECT_EQ(report.marker, "backward");
+  EXPECT_EQ(report.steps.size(), 5U);
+  EXPECT_EQ(report.losses.size(), 5U);
+  for (const auto& step : report.steps) EXPECT_EQ(step.backwards, 1);
+  EXPECT_EQ(played.answers[0]["blocks"][0]["samples"], 16);
+}
+
+}  // namespace
+}  // namespace warpmark::workers
