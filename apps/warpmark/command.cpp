@@ -71,7 +71,13 @@ int run_command_line(Context& context) {
   }
   const Command* command = find_in(commands(), words[0]);
   if (command == nullptr) return print_error(context, unknown_verb(words[0]));
-  const auto options = parse_options(command->options, command->positional, std::span(words).subspan(1));
+  std::vector<std::string> own(words.begin() + 1, words.end());
+  if (command->own_words != nullptr) {
+    auto translated = command->own_words(context, own);
+    if (!translated.ok()) return print_error(context, translated.error());
+    own = std::move(*translated);
+  }
+  const auto options = parse_options(command->options, command->positional, own);
   if (!options.ok()) return print_error(context, options.error());
   if (options->has("--help")) {
     context.out << help_of(*command, context.width);

@@ -50,6 +50,8 @@ struct Command {
   const char* examples;  ///< one command a line
   /// Returns the exit code. Errors are returned and printed by main.
   Result<int> (*run)(Context& context, const ParsedOptions& options);
+  /// The words behind the verb in its own options, where it takes command lines of other tools; null for most.
+  Result<std::vector<std::string>> (*own_words)(Context& context, std::span<const std::string> words) = nullptr;
 };
 
 [[nodiscard]] Catalog<Command> commands();

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "base/clock.h"
+#include "http/content_decoder.h"
 #include "http/parser.h"
 
 namespace warpmark::http {
@@ -73,6 +74,19 @@ std::string bytes_of(const Request& request) {
   return request_head(request.method, request.url.target, headers) + request.body;
 }
 
+Status decode_body(Response& response, std::size_t most_bytes) {
+  const auto decoder = content_decoder_of(response.headers);
+  if (decoder == nullptr || response.body.empty()) return {};
+  std::string decoded;
+  const bool whole = decoder->decode(response.body, [&](std::string_view piece) {
+    if (decoded.size() <= most_bytes) decoded.append(piece);
+  });
+  if (!whole) return data_error(decoder->problem());
+  if (decoded.size() > most_bytes) return data_error(fmt::format("the answer is larger than {} bytes", most_bytes));
+  response.body = std::move(decoded);
+  return {};
+}
+
 /// `answered` says whether a byte came back: without one the request may be sent again.
 Result<Response> exchange(Connection& connection, const Request& request, const RequestOptions& options,
                           const Deadline& deadline, bool& answered, bool& reusable) {
@@ -106,6 +120,7 @@ Result<Response> exchange(Connection& connection, const Request& request, const 
   response.status = parser.head().status;
   response.reason = parser.head().reason;
   response.headers = parser.head().headers;
+  WM_TRY(decode_body(response, options.body_cap_bytes));
   return response;
 }
 

@@ -91,7 +91,12 @@ TEST_F(LoadCli, scores_the_answers_whose_latency_it_measures) {
   const auto some = warpmark(with(words, {"--max-requests-per-run", "2"}));
   EXPECT_EQ(json("q.json")["scenarios"][0]["quality"]["questions_asked"], 2) << some.err;
   EXPECT_DOUBLE_EQ(json("q.json")["scenarios"][0]["metrics"]["quality.exact_match"]["mean"].get<double>(), 0.5);
-  EXPECT_EQ(warpmark(with(words, {"--turns", "2"})).exit_code, 2);
+  // Each question once, however many users there are and whichever fails; of several turns the last answer counts.
+  const auto turns = warpmark(with(words, {"--turns", "1,2", "--num-concurrency", "3"}));
+  const Json steps = json("q.json");
+  EXPECT_EQ(steps["scenarios"][0]["requests"]["sent"], 4) << turns.err;
+  EXPECT_EQ(steps["scenarios"][1]["requests"]["sent"], 7) << "three answers are checked once more";
+  for (const auto& scenario : steps["scenarios"]) EXPECT_EQ(scenario["quality"]["questions_asked"], 4);
   EXPECT_EQ(warpmark(with(words, {"--endpoint", "completions"})).exit_code, 2);
 }
 

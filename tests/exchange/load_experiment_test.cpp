@@ -125,7 +125,7 @@ TEST_F(LoadExperiment, becomes_a_workbook_that_others_read) {
             "['Summary', 'Appendix', 'Experiment Metadata', 'Aggregated Metrics for Each Run', "
             "'Individual Request Metrics', 'Charts']\n"
             "['H100', 'D(100,100)', 4, 48000]\n"
-            "['H100', 'D(100,100)', 4, 800, 60, 400, 2000, 4, 800, 0]\n"
+            "['H100', 'D(100,100)', 4, 800, 60, 400, 2000, 4, 800, 0, None, None, None, None, None, None]\n"
             "9 6\n")
       << read->err;
 }

@@ -30,6 +30,22 @@ TEST(LevelSearch, finds_a_rate_to_its_resolution) {
   EXPECT_LE(found.missed / found.met, 1.051);
 }
 
+TEST(LevelSearch, takes_an_unreliable_level_for_no_miss) {
+  // The client is disturbed once at 4, and always from 32 on.
+  int at_four = 0;
+  const auto found = search_level({.resolution = 0}, [&](double level) {
+    if (level == 4 && at_four++ == 0) return Result(LevelVerdict::unreliable);
+    if (level >= 32) return Result(LevelVerdict::unreliable);
+    return Result(level <= 100 ? LevelVerdict::met : LevelVerdict::missed);
+  });
+  ASSERT_TRUE(found.ok());
+  EXPECT_EQ(found->met, 31);
+  EXPECT_EQ(found->unreliable, 32);
+  const std::string sentence = found->sentence("users");
+  EXPECT_NE(sentence.find("met at 31 users; from 32 users on the client was the limit"), std::string::npos) << sentence;
+  EXPECT_EQ(sentence.find("not shown"), std::string::npos) << sentence;
+}
+
 TEST(LevelSearch, says_when_none_or_all_are_met) {
   EXPECT_EQ(search(0.5).met, 0);
   EXPECT_NE(search(0.5).sentence("users").find("not met at 1 users"), std::string::npos);

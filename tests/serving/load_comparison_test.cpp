@@ -64,9 +64,25 @@ TEST(LoadComparison, leaves_out_what_few_requests_cannot_support) {
   few.cells[0].samples["ttft"].resize(40);
   const auto comparison = compare_loads({arm_around("a", 0.1, 2), few});
   ASSERT_TRUE(comparison.ok());
-  EXPECT_FALSE(row_of(*comparison, "p99")->arms[1].value);
-  EXPECT_EQ(row_of(*comparison, "p99")->arms[1].reason, "too few requests");
+  EXPECT_TRUE(row_of(*comparison, "p99")->arms[1].value) << "what was measured is shown";
+  EXPECT_FALSE(row_of(*comparison, "p99")->arms[1].ratio) << "and not compared";
+  EXPECT_EQ(row_of(*comparison, "p99")->arms[1].reason, "needs 299 requests");
   EXPECT_TRUE(row_of(*comparison, "p50")->arms[1].value);
+}
+
+TEST(LoadComparison, compares_a_load_with_the_same_one_of_several) {
+  // A load that was measured twice, as a search does, and steps of sessions.
+  LoadArm arm = arm_around("a", 0.1, 1);
+  arm.cells.push_back(arm_around("a", 0.2, 2).cells.front());
+  for (auto& cell : arm.cells) cell.samples["ttft_turn_2"] = cell.samples["ttft"];
+  const auto comparison = compare_loads({arm, arm});
+  ASSERT_TRUE(comparison.ok());
+  int steps = 0;
+  for (const auto& row : comparison->rows) {
+    EXPECT_EQ(row.arms[1].ratio.value_or(1), 1) << row.number.metric << " of a file against itself";
+    steps += row.number.metric == "ttft_turn_2" ? 1 : 0;
+  }
+  EXPECT_EQ(steps, 4) << "p50 and p95 of two loads";
 }
 
 TEST(LoadComparison, needs_a_load_that_all_have) {

@@ -37,6 +37,7 @@ struct ClientTask {
   std::int64_t users = 0;
   double rate = 0;
   std::int64_t batch = 1, turns = 1;
+  std::uint64_t seed = 1, shared_seed = 1;
   serving::TokenFit fit;
   int clients = 1;
 };
@@ -50,6 +51,8 @@ std::string task_text(const ClientTask& task) {
                     {"rate", task.rate},
                     {"batch", task.batch},
                     {"turns", task.turns},
+                    {"seed", task.seed},
+                    {"shared_seed", task.shared_seed},
                     {"fixed", task.fit.fixed},
                     {"per_word", task.fit.per_word},
                     {"clients", task.clients}},
@@ -59,9 +62,17 @@ std::string task_text(const ClientTask& task) {
 Result<ClientTask> task_of(const std::string& text) {
   WM_ASSIGN(const Json json, parse_json(text, kClientVariable));
   try {
-    return ClientTask{json.at("host"),     json.at("port"),  json.at("token"),
-                      json.at("scenario"), json.at("users"), json.at("rate"),
-                      json.at("batch"),    json.at("turns"), {json.at("fixed"), json.at("per_word"), true},
+    return ClientTask{json.at("host"),
+                      json.at("port"),
+                      json.at("token"),
+                      json.at("scenario"),
+                      json.at("users"),
+                      json.at("rate"),
+                      json.at("batch"),
+                      json.at("turns"),
+                      json.at("seed"),
+                      json.at("shared_seed"),
+                      {json.at("fixed"), json.at("per_word"), true},
                       json.at("clients")};
   } catch (const nlohmann::json::exception& exception) {
     return data_error(std::string(kClientVariable) + " is damaged: " + exception.what());
@@ -292,6 +303,8 @@ Result<serving::LoadOutcome> run_clients(Context& context, const LoadRequest& re
                   .rate = step.traffic.arrivals.rate,
                   .batch = step.traffic.batch,
                   .turns = step.traffic.conversations.turns,
+                  .seed = step.traffic.seed,
+                  .shared_seed = step.traffic.shared_seed,
                   .fit = fit,
                   .clients = serving::parts_of(plan, request.clients)};
   return ClientHub(context, request, std::move(task)).run();
@@ -310,6 +323,8 @@ Result<int> load_as_client(Context& context, const LoadRequest& request) {
   if (found == request.steps.end()) return internal_error("a client knows no scenario " + task.scenario);
   LoadStep step = *found;
   step.traffic.users = task.users;
+  step.traffic.seed = task.seed;
+  step.traffic.shared_seed = task.shared_seed;
   step.traffic.arrivals.rate = task.rate;
   if (task.users > 0) {
     step.traffic.arrivals = {};

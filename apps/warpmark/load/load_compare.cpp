@@ -23,15 +23,29 @@ using serving::LoadCell;
 
 std::string users_text(std::int64_t users) { return fmt::format("{} {}", users, users == 1 ? "user" : "users"); }
 
+std::string with_parameters(std::string level, const Json& scenario) {
+  for (const char* name : {"batch", "turns"}) {
+    if (scenario.contains(name)) level += fmt::format(", {} {}", name, scenario[name].dump());
+  }
+  const Json parameters = scenario.value("parameters", Json::object());
+  for (const auto& [name, value] : parameters.items()) {
+    level += fmt::format(", {} {}", name, value.is_string() ? value.get<std::string>() : value.dump());
+  }
+  return level;
+}
+
 /// Of `load run --json`.
 Result<LoadArm> arm_of_json(const Json& json, const std::string& name) {
   LoadArm arm{.name = name};
   const Json scenarios = json.value("scenarios", Json::array());
   for (const auto& scenario : scenarios) {
     LoadCell cell{.scenario = scenario.value("scenario", "")};
-    cell.level = scenario.contains("concurrency") ? users_text(scenario["concurrency"].get<std::int64_t>())
-                                                  : fmt::format("{:g} requests/s", scenario.value("rate_per_s", 0.0));
-    cell.trusted = scenario.contains("client") && scenario["client"].value("verdict", "") == "trusted";
+    cell.level =
+        scenario.contains("concurrency")
+            ? users_text(scenario["concurrency"].get<std::int64_t>())
+            : fmt::format("{:g} requests/s, {}", scenario.value("rate_per_s", 0.0), scenario.value("arrivals", ""));
+    cell.level = with_parameters(cell.level, scenario);
+    cell.trusted = scenario.contains("client") && scenario["client"].value("verdict", "") == "reliable";
     const Json metrics = scenario.value("metrics", Json::object());
     for (const auto& [id, metric] : metrics.items()) {
       if (const auto samples = metric.find("samples"); samples != metric.end()) {
@@ -54,7 +68,9 @@ LoadArm arm_of_experiment(const exchange::Experiment& experiment, const std::str
       {"request_throughput", "requests_per_second"}, {"output_throughput", "mean_output_throughput_tokens_per_s"}};
   LoadArm arm{.name = name};
   for (const auto& run : experiment.runs) {
-    LoadCell cell{.scenario = run.scenario, .level = users_text(run.level)};
+    const bool by_batch = run.iteration_type == "batch_size";
+    LoadCell cell{.scenario = run.scenario,
+                  .level = by_batch ? fmt::format("batch {}", run.level) : users_text(run.level)};
     for (const auto& [id, field] : kFields) {
       for (const auto& request : run.requests) {
         const auto found = request.is_object() ? request.find(field) : request.end();
@@ -71,17 +87,33 @@ LoadArm arm_of_experiment(const exchange::Experiment& experiment, const std::str
   return arm;
 }
 
+/// Says which server was loaded, and not how.
+bool names_target(std::string_view parameter) {
+  for (const char* name : {"model", "api", "task", "engine", "gpu_type", "gpu_count", "settings", "device"}) {
+    if (parameter == name) return true;
+  }
+  return false;
+}
+
 /// Of a stored session.
 Result<LoadArm> arm_of_session(const Session& session, const std::string& session_name) {
   LoadArm arm{.name = session_name};
   for (const auto& run : session.runs) {
     if (run.workload != "serving") continue;
     LoadCell cell{.level = "as recorded"};
+    std::string rest;
     for (const auto& [name, value] : run.params.items()) {
-      if (name == "scenario") cell.scenario = to_text(value);
-      if (name == "concurrency") cell.level = to_text(value) + (to_text(value) == "1" ? " user" : " users");
-      if (name == "rate") cell.level = to_text(value) + " requests/s";
+      if (name == "scenario") {
+        cell.scenario = to_text(value);
+      } else if (name == "concurrency") {
+        cell.level = to_text(value) + (to_text(value) == "1" ? " user" : " users");
+      } else if (name == "rate") {
+        cell.level = to_text(value) + " requests/s";
+      } else if (!names_target(name)) {
+        rest += fmt::format(", {} {}", name, to_text(value));
+      }
     }
+    cell.level += rest;
     cell.trusted = run.outcome == Outcome::passed;
     for (const auto& metric : run.metrics) cell.samples[metric.id] = metric.samples;
     arm.cells.push_back(std::move(cell));
@@ -119,9 +151,10 @@ std::string number_text(double value, const std::string& unit) {
 }
 
 Cell difference_cell(const serving::LoadDifference& arm, const std::string& unit) {
-  if (!arm.value) return {"too few"};
+  if (!arm.value) return {"-"};
   std::string text = number_text(*arm.value, unit);
   if (arm.ratio) text += " (" + report::format_change(*arm.ratio) + ")";
+  if (arm.reason.starts_with("needs ")) text += " *";
   if (arm.verdict == "inconclusive") text += " ?";
   if (arm.verdict == "same") text += " =";
   const Tone tone = arm.verdict == "better" ? Tone::good : arm.verdict == "worse" ? Tone::bad : Tone::plain;
@@ -158,10 +191,11 @@ Report report_of(const serving::LoadComparison& comparison) {
     table.rows.push_back(std::move(cells));
   }
   Section last{"", {}};
-  last.blocks.push_back(Paragraph{
-      "? the difference may be chance; = less than 2 % apart. Over the whole table the chance of calling any of "
-      "equal servers different is 5 %. Loads measured at different times differ by more than their requests "
-      "tell: `warpmark compare` alternates."});
+  last.blocks.push_back(
+      Paragraph{"? the difference may be chance; = less than 2 % apart; * the value of too few requests to compare. "
+                "Over the whole table the chance of calling any of "
+                "equal servers different is 5 %. Loads measured at different times differ by more than their requests "
+                "tell: `warpmark compare` alternates."});
   for (const auto& note : comparison.notes) last.blocks.push_back(Paragraph{note, Tone::warning});
   page.sections.push_back(std::move(last));
   return page;

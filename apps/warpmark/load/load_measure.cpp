@@ -73,6 +73,7 @@ Result<serving::LoadPlan> load_plan_of(Context& context, const LoadRequest& requ
   plan.stall_timeout_s = request.stall_timeout_s;
   plan.drain_s = request.drain_s;
   plan.keep_connections = request.keep_connections;
+  plan.max_error_rate = request.max_error_rate;
   if (request.every_gap) plan.most_gaps = 0;
   plan.least_requests = step.traffic.least_requests;
   plan.together = step.traffic.together;
@@ -91,7 +92,7 @@ Result<ScenarioResult> measure_load(Context& context, const LoadRequest& request
   WM_ASSIGN(auto outcome, request.clients > 0 ? run_clients(context, request, step, fit, plan)
                                               : run_here(context, request, step, plan, place));
   set_grace_for(outcome);
-  if (request.target.tokenizer != nullptr) WM_TRY(serving::count_answers(*request.target.tokenizer, outcome));
+  if (request.target.tokenizer != nullptr) WM_TRY(serving::count_answers(*request.target.tokenizer, plan, outcome));
   ScenarioResult result = serving::evaluate_load(std::move(outcome), plan, request.evaluation);
   result.scenario = step.traffic.scenario.text;
   result.arrivals = serving::to_text(step.traffic.arrivals);
@@ -103,10 +104,13 @@ Result<ScenarioResult> measure_load(Context& context, const LoadRequest& request
   }
   result.started = started;
   result.turns = step.traffic.conversations.turns;
+  result.parameters = step.parameters;
+  result.prompts.repeats = request.seed_given;
   serving::add_sessions(result.records, plan, step.traffic.conversations.turns, request.evaluation.confidence, result);
   if (request.questions != nullptr) WM_TRY(add_quality(context, *request.questions, result));
   const auto samples = telemetry->stop();
   if (!samples.empty()) serving::add_telemetry(samples, result);
+  serving::add_per_unit(request.gpus, result);
   if (request.price_per_hour > 0) serving::add_cost(request.price_per_hour, result);
   if (request.mlperf) result.mlperf = serving::judge_mlperf(*request.mlperf, result, request.evaluation.slo);
   WM_TRY(result.records.status());

@@ -53,14 +53,38 @@ std::string own_folder_name(const LoadReport& report) {
   return join(parts, "_");
 }
 
+bool holds_experiment(const std::string& folder) {
+  std::error_code none;
+  return fs::exists(folder + "/experiment_metadata.json", none) || fs::exists(folder + "/warpmark_load.json", none);
+}
+
+/// Files of loads that are measured again, as they were interrupted, or that the report does not know.
+void remove_other_runs(const std::string& folder, const Json& kept, const std::string& task) {
+  std::vector<std::string> names;
+  for (const auto& scenario : kept) names.push_back(serving::run_file_name(scenario, task));
+  std::error_code none;
+  std::vector<fs::path> others;
+  for (const auto& entry : fs::directory_iterator(folder, none)) {
+    const std::string name = entry.path().filename().string();
+    const bool is_run = name.ends_with("s.json") && name.find("_time_") != std::string::npos;
+    if (is_run && std::find(names.begin(), names.end(), name) == names.end()) others.push_back(entry.path());
+  }
+  for (const auto& path : others) fs::remove(path, none);
+}
+
 Status take_folder(LoadOutputs& outputs) {
   const auto& options = outputs.options;
   const std::string base = options.get("--experiment-base-dir");
   if (!options.has("--experiment-folder-name") && base.empty()) return {};
   const std::string name = options.get("--experiment-folder-name", own_folder_name(outputs.report));
   outputs.folder = base.empty() ? name : (fs::path(base) / name).string();
+  if (!base.empty()) WM_TRY(make_folder(base, "choose another --experiment-base-dir"));
   WM_TRY(check_output_folder(outputs.folder));
   WM_TRY(make_named_folder(outputs.folder));
+  if (!options.has("--resume") && holds_experiment(outputs.folder)) {
+    return usage_error(outputs.folder + " holds an experiment already: their loads would be mixed",
+                       "--resume goes on with it; else another --experiment-folder-name");
+  }
   outputs.records_file = outputs.folder + "/unfinished.records";
   return {};
 }
@@ -96,6 +120,7 @@ Status take_earlier(LoadOutputs& outputs) {
     if (!scenario.value("interrupted", true)) kept.push_back(scenario);
   }
   outputs.context.err << fmt::format("note: {} loads are done already\n", kept.size());
+  if (!outputs.folder.empty()) remove_other_runs(outputs.folder, kept, label_of(outputs.report, "task"));
   outputs.report.earlier = std::make_shared<const Json>(std::move(kept));
   return {};
 }
@@ -200,6 +225,7 @@ int exit_code(const LoadReport& report, bool interrupted) {
   const auto any = [&](auto holds) { return std::any_of(scenarios.begin(), scenarios.end(), holds); };
   if (any([](const auto& result) { return result.completed == 0; })) return kEnvironment;
   if (report.search && report.search_met) return kSuccess;
+  if (any([](const auto& result) { return result.too_many_errors; })) return kGateFailed;
   if (any([](const auto& result) { return !result.client.trusted; })) return kEnvironment;
   if (any([](const auto& result) { return result.mlperf && !result.mlperf->valid; })) return kGateFailed;
   if (any([](const auto& result) { return with_objective(result, "missed"); })) return kGateFailed;
@@ -255,7 +281,8 @@ bool done_earlier(const LoadReport& report, const LoadStep& step) {
     if (scenario.value("scenario", "") != step.traffic.scenario.text ||
         scenario.value("batch", std::int64_t{1}) != step.traffic.batch ||
         scenario.value("turns", std::int64_t{1}) != step.traffic.conversations.turns ||
-        scenario.value("arrivals", "") != to_text(step.traffic.arrivals)) {
+        scenario.value("arrivals", "") != to_text(step.traffic.arrivals) ||
+        scenario.value("parameters", Json::object()) != Json(step.parameters)) {
       return false;
     }
     return closed ? scenario.value("concurrency", std::int64_t{0}) == step.traffic.users

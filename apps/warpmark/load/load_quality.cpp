@@ -98,7 +98,7 @@ std::vector<serving::DatasetRow> rows_of(const LoadQuestions& questions, const s
     body["model"] = target.model;
     body["stream"] = target.stream;
     if (target.stream) body["stream_options"] = {{"include_usage", true}};
-    for (const auto& [key, value] : target.more.items()) body[key] = value;
+    body.merge_patch(target.more);
     rows.push_back({.body = dump_json(body, -1)});
   }
   return rows;
@@ -108,8 +108,10 @@ Status add_quality(const Context& context, const LoadQuestions& questions, servi
   std::vector<Replied> replied(questions.items.size());
   std::map<std::string, evaluate::Reply> replies;
   for (const auto& record : result.records) {
-    const std::size_t at = record.prepared % questions.items.size();
-    if (record.fault == serving::Fault::censored || replied[at].asked) continue;
+    const auto turns = static_cast<std::size_t>(std::max<std::int64_t>(result.turns, 1));
+    const std::size_t at = record.prepared / turns % questions.items.size();
+    const bool goes_on = record.fault == serving::Fault::none && record.turn + 1 < result.turns;
+    if (record.fault == serving::Fault::censored || replied[at].asked || goes_on) continue;
     replied[at].asked = true;
     if (record.fault == serving::Fault::none) {
       replies.emplace(questions.items[at].hash, reply_from(record));

@@ -32,8 +32,8 @@ struct LoadQuestions {
 /// The request bodies, in the order of the items.
 [[nodiscard]] std::vector<serving::DatasetRow> rows_of(const LoadQuestions& questions, const serving::Target& target);
 
-/// Scores the first answer to each question that was asked; a failed request is a wrong answer. Adds metrics named
-/// "quality.NAME".
+/// Scores the first answer to each question that was asked, of several turns the last one; a failed request is a wrong
+/// answer. Adds metrics named "quality.NAME".
 [[nodiscard]] Status add_quality(const Context& context, const LoadQuestions& questions,
                                  serving::ScenarioResult& result);
 

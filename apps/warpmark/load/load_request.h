@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -22,6 +23,8 @@ struct LoadQuestions;
 /// One scenario at one concurrency or rate.
 struct LoadStep {
   serving::Traffic traffic;
+  /// All that makes it what it is beside scenario, arrivals, level, batch and turns; what is as usual is left out.
+  std::map<std::string, std::string> parameters;
   double level = 0;  ///< users or requests/s
 };
 
@@ -44,15 +47,22 @@ struct LoadRequest {
   std::string precision_metric = "ttft";
   /// Above 0: search for the highest load that meets the objectives, from that of the first step up to this.
   double search_most = 0;
+  double max_error_rate = 0;  ///< ends a load; 0 without limit
+  std::uint64_t seed = 1;     ///< of the whole command; loads derive theirs
+  bool seed_given = false;    ///< by --seed: prompts repeat from run to run
   std::optional<serving::MlperfRules> mlperf;
   std::int64_t sweep_rates = -1;                   ///< from 0: sweep, with so many rates between idle and saturation
   int clients = 0;                                 ///< started by mpirun or srun; 0: this process is the client
   std::string hosts;                               ///< file of hosts for mpirun
   std::vector<std::string> telemetry;              ///< "nvml", or URLs of Prometheus' pages
+  std::int64_t gpus = 0;                           ///< of the server; 0: not told
   double price_per_hour = 0;                       ///< of all GPUs of the server
   std::shared_ptr<const LoadQuestions> questions;  ///< of --eval; may be null
   std::vector<std::string> notes;
 };
+
+/// One a scenario, level, batch size and number of turns. `task`: of the scenarios, where none is given.
+[[nodiscard]] Result<std::vector<LoadStep>> load_steps_of(const ParsedOptions& options, const char* task);
 
 [[nodiscard]] Result<LoadRequest> load_request_of(const Context& context, const ParsedOptions& options);
 

@@ -7,6 +7,7 @@
 #include "base/quantity.h"
 #include "serving/results/level_search.h"
 #include "serving/results/sweep.h"
+#include "stats/random.h"
 #include "warpmark/load/load.h"
 #include "warpmark/load/load_clients.h"
 #include "warpmark/load/load_measure.h"
@@ -27,8 +28,9 @@ bool has_objective(const ScenarioResult& result, const char* verdict) {
 serving::LevelVerdict level_verdict(const ScenarioResult& result) {
   using serving::LevelVerdict;
   if (result.interrupted) return LevelVerdict::stopped;
-  if (has_objective(result, "missed")) return LevelVerdict::missed;
-  const bool shown = result.completed > 0 && result.client.trusted && !has_objective(result, "undecided");
+  if (!result.client.trusted) return LevelVerdict::unreliable;
+  if (has_objective(result, "missed") || result.too_many_errors) return LevelVerdict::missed;
+  const bool shown = result.completed > 0 && !has_objective(result, "undecided");
   return shown ? LevelVerdict::met : LevelVerdict::undecided;
 }
 
@@ -55,7 +57,9 @@ class LoadRun {
   [[nodiscard]] bool interrupted() const { return interrupted_; }
 
  private:
-  Result<ScenarioResult> measure(const LoadStep& step) {
+  /// Each with prompts of its own, so that none finds those of the load before in a prefix cache.
+  Result<ScenarioResult> measure(LoadStep step) {
+    step.traffic.seed = stats::derive_seed(request_.seed, static_cast<std::uint64_t>(place_.step));
     WM_ASSIGN(auto result, measure_load(context_, request_, step, fit_, place_));
     interrupted_ = interrupted_ || result.interrupted;
     return result;
@@ -132,6 +136,13 @@ std::string first_look_text(const serving::FirstLook& look) {
   return text;
 }
 
+std::string repeats_note(const LoadRequest& request) {
+  return fmt::format(
+      "--seed {}: each run with it sends the same prompts, which the server's prefix cache may have from "
+      "the run before",
+      request.seed);
+}
+
 }  // namespace
 
 Result<int> load_run(Context& context, const ParsedOptions& options) {
@@ -139,8 +150,12 @@ Result<int> load_run(Context& context, const ParsedOptions& options) {
   if (!request.workload.empty()) return load_workload(context, options, request);
   if (is_load_client(context)) return load_as_client(context, request);
   for (const auto& note : request.notes) context.err << "note: " << note << '\n';
+  if (request.seed_given) context.err << "note: " << repeats_note(request) << '\n';
   const bool texts = std::string_view(request.target.api->task) == "text-to-text";
-  const auto looked = serving::look_at_server(request.target, request.calibrate && texts, 60, &context.interrupted);
+  const auto looked = serving::look_at_server(request.target, {.calibrate = request.calibrate && texts,
+                                                               .deadline_s = std::min(request.request_timeout_s, 60.0),
+                                                               .seed = stats::derive_seed(request.seed, 0),
+                                                               .interrupted = &context.interrupted});
   if (!looked.ok() && context.interrupted.load()) {
     context.err << "warpmark: interrupted before the load began\n";
     return kInterrupted;

@@ -87,7 +87,7 @@ std::vector<Cell> selftest_row(const SelftestResult& result) {
           {format_seconds(result.client.receive_lag_p99_s)},
           {format_percent(result.client.busy_share)},
           {format_count(result.failed)},
-          {result.client.trusted ? "trusted" : "mistrusted", result.client.trusted ? Tone::good : Tone::warning}};
+          {result.client.trusted ? "reliable" : "unreliable", result.client.trusted ? Tone::good : Tone::warning}};
 }
 
 }  // namespace

@@ -70,17 +70,30 @@ Result<http::Header> header_of(const Context& context, const std::string& line) 
   return header;
 }
 
+struct Backend {
+  const char* name;
+  const char* endpoint;  ///< of texts
+};
+constexpr Backend kBackends[] = {{"openai", "chat"},           {"vllm", "chat"},
+                                 {"sglang", "chat"},           {"tensorrt-llm", "chat"},
+                                 {"anthropic", "messages"},    {"azure-openai", "azure-chat"},
+                                 {"together", "chat"},         {"gcp-vertex", "vertex-chat"},
+                                 {"aws-bedrock", "chat"},      {"cohere", "cohere-chat"},
+                                 {"oci-openai", "chat"},       {"oci-genai", "oci-generic"},
+                                 {"oci-cohere", "oci-cohere"}, {"oci-cohere-v2", "oci-cohere-v2"}};
+
+bool is_of_oci(const std::string& backend) { return backend.starts_with("oci-"); }
+
 Result<const serving::Api*> api_of(const ParsedOptions& options) {
-  const std::string backend = options.get("--api-backend", "openai"), task = options.get("--task", "text-to-text");
-  const std::vector<std::string> backends{"openai",       "vllm",     "sglang",     "tensorrt-llm", "anthropic",
-                                          "azure-openai", "together", "gcp-vertex", "aws-bedrock",  "oci-openai"};
-  if (std::find(backends.begin(), backends.end(), backend) == backends.end()) {
-    return usage_error("there is no API backend '" + backend + "'", "backends: " + join(backends, ", "));
+  const std::string name = options.get("--api-backend", "openai"), task = options.get("--task", "text-to-text");
+  const auto* backend = std::find_if(std::begin(kBackends), std::end(kBackends),
+                                     [&](const Backend& known) { return name == known.name; });
+  if (backend == std::end(kBackends)) {
+    std::vector<std::string> names;
+    for (const auto& known : kBackends) names.emplace_back(known.name);
+    return usage_error("there is no API backend '" + name + "'", "backends: " + join(names, ", "));
   }
-  std::string id = options.get("--endpoint", backend == "anthropic"      ? "messages"
-                                             : backend == "gcp-vertex"   ? "vertex-chat"
-                                             : backend == "azure-openai" ? "azure-chat"
-                                                                         : "chat");
+  std::string id = options.get("--endpoint", backend->endpoint);
   if (task != "text-to-text" && !options.has("--endpoint")) {
     const auto found = std::find_if(serving::apis().begin(), serving::apis().end(),
                                     [&](const auto* api) { return task == api->task; });
@@ -156,6 +169,8 @@ Result<std::shared_ptr<const serving::RequestSigner>> oci_signer_of(const Contex
   return serving::oci_signer(std::move(credentials));
 }
 
+std::string model_of(const ParsedOptions& options) { return options.get("--api-model-name", options.get("--model")); }
+
 /// The addresses, with the paths that the clouds' own APIs have.
 Result<std::vector<http::Url>> bases_of(const Context& context, const ParsedOptions& options) {
   const std::string backend = options.get("--api-backend");
@@ -163,7 +178,8 @@ Result<std::vector<http::Url>> bases_of(const Context& context, const ParsedOpti
   if (texts.empty() && backend == "aws-bedrock") {
     texts.push_back("https://bedrock-runtime." + options.get("--aws-region", "us-east-1") + ".amazonaws.com");
   }
-  if (texts.empty() && backend == "oci-openai") {
+  if (texts.empty() && backend == "cohere") texts.push_back("https://api.cohere.com");
+  if (texts.empty() && is_of_oci(backend)) {
     std::string region = options.get("--region");
     if (region.empty()) {
       WM_ASSIGN(const auto profile, oci_profile(context, options));
@@ -178,12 +194,14 @@ Result<std::vector<http::Url>> bases_of(const Context& context, const ParsedOpti
   for (const auto& text : texts) {
     WM_ASSIGN(auto url, http::parse_url(text));
     if (url.target == "/" && backend == "azure-openai") {
-      const std::string deployment = options.get("--azure-deployment", options.get("--api-model-name"));
+      const std::string deployment = options.get("--azure-deployment", model_of(options));
       url.target = "/openai/deployments/" + http::percent_encode(deployment) +
                    "?api-version=" + http::percent_encode(options.get("--azure-api-version", "2024-02-01"));
     }
     if (url.target == "/" && backend == "aws-bedrock") url.target = "/openai/v1";
-    if (url.target == "/" && backend == "oci-openai") url.target = "/20231130/actions/v1";
+    if (url.target == "/" && is_of_oci(backend)) {
+      url.target = backend == "oci-openai" ? "/20231130/actions/v1" : "/20231130/actions";
+    }
     if (url.target == "/" && backend == "gcp-vertex") {
       if (!options.has("--gcp-project-id")) return usage_error("Vertex needs --gcp-project-id NAME");
       url.target = "/v1/projects/" + http::percent_encode(options.get("--gcp-project-id")) + "/locations/" +
@@ -201,12 +219,12 @@ Result<serving::Target> load_target_of(const Context& context, const ParsedOptio
   serving::Target target;
   WM_ASSIGN(target.bases, bases_of(context, options));
   WM_ASSIGN(target.api, api_of(options));
-  target.model = options.get("--api-model-name");
+  target.model = model_of(options);
   if (target.model.empty())
     return usage_error("which model? --api-model-name NAME", "the name that the server knows it by");
   if (options.get("--api-backend") == "aws-bedrock" && !has_bearer(context, options)) {
     WM_ASSIGN(target.signer, signer_of(context, options));
-  } else if (options.get("--api-backend") == "oci-openai" && !has_bearer(context, options)) {
+  } else if (is_of_oci(options.get("--api-backend")) && !has_bearer(context, options)) {
     WM_ASSIGN(target.signer, oci_signer_of(context, options));
   } else {
     WM_ASSIGN(target.key, api_key_of(context, options));
@@ -218,6 +236,11 @@ Result<serving::Target> load_target_of(const Context& context, const ParsedOptio
   if (options.has("--additional-request-params")) {
     WM_ASSIGN(target.more, parse_json(options.get("--additional-request-params"), "--additional-request-params"));
     if (!target.more.is_object()) return usage_error("--additional-request-params must be a JSON object");
+    target.more = serving::own_parameters(*target.api, std::move(target.more));
+  }
+  if (std::string_view(target.api->id).starts_with("oci-") && !target.more.contains("compartmentId")) {
+    return usage_error("Oracle's API needs a compartment",
+                       R"(--additional-request-params '{"compartmentId": "ocid1.compartment..."}')");
   }
   target.stream = !options.has("--no-stream");
   if (options.has("--tokenizer")) {

@@ -39,7 +39,10 @@ Result<std::unique_ptr<LoadTelemetry>> LoadTelemetry::start(const std::vector<st
   for (const auto& source : sources) {
     if (source != "nvml") continue;
     WM_ASSIGN(const auto gpus, device::nvml::gpu_list());
-    for (const auto& gpu : gpus) telemetry->gpus_.push_back(gpu.uuid);
+    for (const auto& gpu : gpus) {
+      telemetry->gpus_.push_back(gpu.uuid);
+      telemetry->gpu_memory_ += static_cast<double>(gpu.memory_bytes);
+    }
   }
   WM_TRY(telemetry->sample());
   telemetry->thread_ = std::thread([raw = telemetry.get()] {
@@ -67,6 +70,8 @@ Status LoadTelemetry::sample() {
   serving::TelemetrySample sample;
   for (const auto& source : sources_) {
     WM_ASSIGN(auto values, source == "nvml" ? values_of_gpus(gpus_) : values_of_page(source));
+    if (source == "nvml" && gpu_memory_ > 0) values["memory_total"] = gpu_memory_;
+    serving::add_memory_share(values);
     sample.values.merge(values);
   }
   sample.at_ns = serving::load_now_ns();

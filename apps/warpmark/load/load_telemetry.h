@@ -28,6 +28,7 @@ class LoadTelemetry {
   Status sample();
   std::vector<std::string> sources_;
   std::vector<std::string> gpus_;  ///< NVML's identifiers
+  double gpu_memory_ = 0;          ///< bytes of all of them
   std::vector<serving::TelemetrySample> samples_;
   std::atomic<bool> ended_{false};
   std::thread thread_;

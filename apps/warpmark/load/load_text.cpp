@@ -43,10 +43,15 @@ std::string value_text(double value, const LoadMetric& metric) {
   return metric.unit == "s" ? format_seconds(value) : format_significant(value, 4);
 }
 
+/// The value of a sample that is too small to say how far off it is has a mark.
+std::string marked_value(const Percentile* percentile, const LoadMetric& metric) {
+  if (percentile == nullptr || !percentile->value) return "-";
+  return value_text(*percentile->value, metric) + (percentile->reason.empty() ? "" : " *");
+}
+
 std::string with_interval(const Percentile* percentile, const LoadMetric& metric) {
-  if (percentile == nullptr || !percentile->value) return "too few";
-  std::string text = value_text(*percentile->value, metric);
-  if (!percentile->interval || *percentile->value == 0) return text;
+  std::string text = marked_value(percentile, metric);
+  if (percentile == nullptr || !percentile->interval || *percentile->value == 0) return text;
   const auto& [low, high, confidence] = *percentile->interval;
   const double up = (high - *percentile->value) / *percentile->value,
                down = (*percentile->value - low) / *percentile->value;
@@ -66,28 +71,65 @@ bool repeats(const ScenarioResult& result, const LoadMetric& metric) {
          same("chunk_gap", "itl");
 }
 
+/// Lines broken between words.
+std::string wrapped(const Context& context, const std::string& text) {
+  std::string out;
+  for (const auto& line : split(text, '\n')) {
+    if (line.empty()) continue;
+    for (const auto& part : report::wrap(line, static_cast<std::size_t>(std::max(context.width, 40))))
+      out += part + "\n";
+  }
+  return out;
+}
+
+/// What the marked values need: of the first metric that has any.
+std::string few_requests_line(const ScenarioResult& result) {
+  for (const auto& metric : result.metrics) {
+    for (const double p : {0.5, 0.9, 0.95, 0.99}) {
+      const Percentile* percentile = serving::percentile_of(metric, p);
+      if (percentile == nullptr || !percentile->value || !percentile->reason.starts_with("needs")) continue;
+      const Percentile* highest = serving::percentile_of(metric, 0.99);
+      return fmt::format("* value of the sample, without an interval: {} {}", serving::percentile_name(highest->p),
+                         highest->reason);
+    }
+  }
+  return {};
+}
+
 std::string latency_table(const Context& context, const ScenarioResult& result) {
   Table table{{{"latency"},
                {"n", Align::right, 1},
                {"mean", Align::right, 2},
+               {"sd", Align::right, 3},
                {"p50", Align::right},
-               {"p90", Align::right, 3},
+               {"p90", Align::right, 4},
+               {"p95", Align::right, 2},
                {"p99", Align::right},
-               {"max", Align::right, 4}},
+               {"max", Align::right, 5}},
               {}};
+  const auto add = [&](const LoadMetric& metric, const std::string& name) {
+    table.rows.push_back({{name},
+                          {format_count(metric.n)},
+                          {value_text(metric.mean, metric)},
+                          {metric.n > 1 ? value_text(metric.stdev, metric) : "-"},
+                          {with_interval(serving::percentile_of(metric, 0.5), metric)},
+                          {marked_value(serving::percentile_of(metric, 0.9), metric)},
+                          {marked_value(serving::percentile_of(metric, 0.95), metric)},
+                          {with_interval(serving::percentile_of(metric, 0.99), metric)},
+                          {value_text(metric.max, metric)}});
+  };
   for (const auto& [id, name] : kLatencies) {
     const LoadMetric* metric = serving::metric_of(result, id);
-    if (metric == nullptr || repeats(result, *metric)) continue;
-    const Percentile* p90 = serving::percentile_of(*metric, 0.9);
-    table.rows.push_back({{name},
-                          {format_count(metric->n)},
-                          {value_text(metric->mean, *metric)},
-                          {with_interval(serving::percentile_of(*metric, 0.5), *metric)},
-                          {p90 != nullptr && p90->value ? value_text(*p90->value, *metric) : "too few"},
-                          {with_interval(serving::percentile_of(*metric, 0.99), *metric)},
-                          {value_text(metric->max, *metric)}});
+    if (metric != nullptr && !repeats(result, *metric)) add(*metric, name);
   }
-  return table.rows.empty() ? "" : report::render_table(table, render_options(context));
+  for (const auto& metric : result.metrics) {  // "ttft_turn_2": the steps of sessions
+    const auto at = metric.id.find("_turn_");
+    if (at == std::string::npos) continue;
+    const std::string what = metric.id.substr(0, at), turn = metric.id.substr(at + 6);
+    add(metric, (what == "ttft" ? "TTFT" : what == "tpot" ? "TPOT" : "end to end") + (", turn " + turn));
+  }
+  if (table.rows.empty()) return {};
+  return report::render_table(table, render_options(context)) + wrapped(context, few_requests_line(result));
 }
 
 std::string rate_lines(const ScenarioResult& result) {
@@ -101,7 +143,14 @@ std::string rate_lines(const ScenarioResult& result) {
                           format_significant(100 * (metric->mean_interval->high - metric->mean) / metric->mean, 2));
     }
   }
-  return text.empty() ? "" : text + "\n";
+  if (text.empty()) return {};
+  return text + fmt::format(" over {} of {}\n", result.whole_load ? "all" : format_seconds(result.window_s),
+                            format_seconds(result.wall_s));
+}
+
+std::string p95_text(const LoadMetric& metric) {
+  const Percentile* p95 = serving::percentile_of(metric, 0.95);
+  return p95 == nullptr || !p95->value ? "-" : value_text(*p95->value, metric);
 }
 
 /// Energy, memory and cost, where they are known.
@@ -113,9 +162,22 @@ std::string resource_line(const ScenarioResult& result) {
   add("gpu_power", [](const LoadMetric& m) { return fmt::format("{} W", format_significant(m.mean, 3)); });
   add("gpu_utilization", [](const LoadMetric& m) { return "GPU busy " + format_percent(m.mean); });
   add("gpu_memory", [](const LoadMetric& m) { return report::format_bytes(m.max) + " of GPU memory at most"; });
+  add("gpu_memory_share", [](const LoadMetric& m) { return format_percent(m.max) + " of the GPUs' memory"; });
+  add("engine_memory",
+      [](const LoadMetric& m) { return report::format_bytes(m.max) + " of the engine's memory at most"; });
+  add("output_throughput_per_gpu",
+      [](const LoadMetric& m) { return format_significant(m.mean, 4) + " output tokens/s per GPU"; });
+  add("output_throughput_per_user",
+      [](const LoadMetric& m) { return format_significant(m.mean, 4) + " output tokens/s per user"; });
   add("tokens_per_joule", [](const LoadMetric& m) { return format_significant(m.mean, 3) + " output tokens/J"; });
-  add("requests_waiting", [](const LoadMetric& m) { return format_significant(m.mean, 3) + " requests waiting"; });
-  add("cache_usage", [](const LoadMetric& m) { return "cache " + format_percent(m.mean) + " full"; });
+  add("requests_waiting", [](const LoadMetric& m) {
+    return fmt::format("{} requests waiting (p95 {})", format_significant(m.mean, 3), p95_text(m));
+  });
+  add("cache_usage", [](const LoadMetric& m) {
+    const Percentile* p95 = serving::percentile_of(m, 0.95);
+    return "cache " + format_percent(m.mean) + " full (p95 " + format_percent(p95 == nullptr ? m.max : *p95->value) +
+           ")";
+  });
   add("cost_per_request", [](const LoadMetric& m) { return format_significant(m.mean, 3) + " a request"; });
   add("cost_per_million_output_tokens",
       [](const LoadMetric& m) { return format_significant(m.mean, 3) + " per million output tokens"; });
@@ -157,17 +219,6 @@ std::string mlperf_text(const serving::MlperfVerdict& verdict) {
   return text;
 }
 
-/// Lines broken between words.
-std::string wrapped(const Context& context, const std::string& text) {
-  std::string out;
-  for (const auto& line : split(text, '\n')) {
-    if (line.empty()) continue;
-    for (const auto& part : report::wrap(line, static_cast<std::size_t>(std::max(context.width, 40))))
-      out += part + "\n";
-  }
-  return out;
-}
-
 /// How good the answers were, beside how fast.
 std::string quality_line(const Context& context, const ScenarioResult& result) {
   if (!result.quality) return {};
@@ -202,6 +253,19 @@ std::string own_tokens_line(const Context& context, const serving::TokenCheck& t
 
 }  // namespace
 
+namespace {
+
+/// Whether prompts may have been in a prefix cache.
+std::string prompts_line(const ScenarioResult& result) {
+  const auto& prompts = result.prompts;
+  if (!prompts.warning.empty()) return "WARNING: " + prompts.warning;
+  if (!prompts.cached || *prompts.cached == 0) return {};
+  return fmt::format("prefix cache: the server had {} of the prompts' tokens ({} prompts)",
+                     format_percent(*prompts.cached), prompts.kind);
+}
+
+}  // namespace
+
 std::string level_text(const ScenarioResult& result) {
   if (result.batch > 1) {
     serving::ScenarioResult one;
@@ -224,12 +288,18 @@ std::string scenario_text(const Context& context, const ScenarioResult& result) 
   if (!result.first_error.empty()) text += "first error: " + result.first_error + "\n";
   text = wrapped(context, text + rate_lines(result) + resource_line(result)) + latency_table(context, result);
   text += own_tokens_line(context, result.tokens) + quality_line(context, result);
+  text += wrapped(context, prompts_line(result));
+  if (result.buffered > 0) {
+    text += wrapped(context, fmt::format("{} of {} answers were buffered by the server or a proxy: they arrived all at "
+                                         "once, which shows no TPOT and no ITL, and their TTFT is when all was there",
+                                         result.buffered, result.completed));
+  }
   for (const auto& disagreement : result.tokens.disagreements) {
     text += wrapped(context, "token counts disagree: " + disagreement);
   }
   const LoadMetric* output = serving::metric_of(result, "output_throughput");
   if (result.tokens.source == "events" && output != nullptr && output->mean > 0) {
-    text += "the server tells no token counts: events are counted instead\n";
+    text += "the server reports no token counts: output tokens are counted as events, input tokens are unknown\n";
   }
   for (const auto& outcome : result.slo) {
     text += fmt::format("objective {}: {}", outcome.text, outcome.verdict);
@@ -238,6 +308,7 @@ std::string scenario_text(const Context& context, const ScenarioResult& result) 
               (outcome.text.starts_with("errors") ? format_percent(*outcome.value) : format_seconds(*outcome.value)) +
               ")";
     }
+    if (!outcome.reason.empty()) text += "; " + outcome.reason;
     text += "\n";
   }
   if (result.mlperf) text += mlperf_text(*result.mlperf);
@@ -257,8 +328,11 @@ std::string summary_text(const Context& context, const std::vector<ScenarioResul
                {"requests/s", Align::right},
                {"output tokens/s", Align::right},
                {"TTFT p50", Align::right},
+               {"TTFT sd", Align::right, 5},
+               {"TTFT p95", Align::right, 4},
                {"TTFT p99", Align::right, 1},
                {"TPOT p50", Align::right, 2},
+               {"TPOT p95", Align::right, 5},
                {"errors", Align::right, 3},
                {"client", Align::left, 4}},
               {}};
@@ -270,18 +344,22 @@ std::string summary_text(const Context& context, const std::vector<ScenarioResul
     const auto time = [&](const char* id, double p) {
       const LoadMetric* metric = serving::metric_of(result, id);
       const Percentile* percentile = metric == nullptr ? nullptr : serving::percentile_of(*metric, p);
-      return percentile == nullptr || !percentile->value ? std::string("-") : format_seconds(*percentile->value);
+      return metric == nullptr ? std::string("-") : marked_value(percentile, *metric);
     };
+    const LoadMetric* ttft = serving::metric_of(result, "ttft");
     table.rows.push_back(
         {{result.scenario},
          {level_text(result)},
          {rate("request_throughput")},
          {rate("output_throughput")},
          {time("ttft", 0.5)},
+         {ttft == nullptr || ttft->n < 2 ? "-" : value_text(ttft->stdev, *ttft)},
+         {time("ttft", 0.95)},
          {time("ttft", 0.99)},
          {time("tpot", 0.5)},
+         {time("tpot", 0.95)},
          {format_count(result.failed), result.failed > 0 ? Tone::bad : Tone::plain},
-         {result.client.trusted ? "trusted" : "mistrusted", result.client.trusted ? Tone::plain : Tone::warning}});
+         {result.client.trusted ? "reliable" : "unreliable", result.client.trusted ? Tone::plain : Tone::warning}});
   }
   return report::render_table(table, render_options(context));
 }

@@ -47,6 +47,16 @@ std::string text_at(const Json& json, const char* key) {
   return found != json.end() && found->is_string() ? found->get<std::string>() : "";
 }
 
+/// What our own folders have beside genai-bench's: conversations and open loops.
+std::string variant_of(const ExperimentRun& run) {
+  std::string text;
+  if (const auto turns = field_of(run, "turns")) text += fmt::format(", {:g} turns", *turns);
+  if (const auto rate = field_of(run, "request_rate")) {
+    text += fmt::format(", {:g} requests/s {}", *rate, text_at(run.aggregated, "arrivals"));
+  }
+  return text;
+}
+
 Result<ExperimentRun> read_run(const std::filesystem::path& path) {
   WM_ASSIGN(const std::string text, read_file(path, kMostRunBytes));
   WM_ASSIGN(Json json, parse_json(text, path.string()));
@@ -58,7 +68,7 @@ Result<ExperimentRun> read_run(const std::filesystem::path& path) {
   run.aggregated = std::move(*aggregated);
   const auto requests = json.find("individual_request_metrics");
   run.requests = requests != json.end() && requests->is_array() ? std::move(*requests) : Json::array();
-  run.scenario = text_at(run.aggregated, "scenario");
+  run.scenario = text_at(run.aggregated, "scenario") + variant_of(run);
   run.iteration_type = text_at(run.aggregated, "iteration_type");
   if (run.iteration_type.empty()) run.iteration_type = "num_concurrency";
   run.level = static_cast<std::int64_t>(field_of(run, run.iteration_type).value_or(0));
@@ -118,8 +128,9 @@ std::optional<double> field_of(const ExperimentRun& run, std::string_view path) 
 bool is_time_field(std::string_view path) {
   const auto parts = split(path, '.');
   return parts.size() == 3 && parts[0] == "stats" && parts[2] != "n" &&
-         std::any_of(std::begin(kTimeFields), std::end(kTimeFields),
-                     [&](const char* name) { return parts[1] == name; });
+         std::any_of(std::begin(kTimeFields), std::end(kTimeFields), [&](const char* name) {
+           return parts[1] == name || parts[1].find("_turn_") != std::string::npos;
+         });
 }
 
 std::vector<std::string> numeric_fields(const Experiment& experiment) {

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <map>
+#include <optional>
 
 #include "base/files.h"
 #include "base/text.h"
@@ -90,6 +91,7 @@ class Workbook {
     write_appendix();
     write_metadata();
     write_aggregated();
+    write_steps();
     write_requests();
     write_charts();
   }
@@ -134,7 +136,10 @@ class Workbook {
     sheet.header({"GPU Type", "Use Case", texts ? "Concurrency" : "Batch Size", timed("TTFT"),
                   options_.percentile + " Output Inference Speed per Request (tokens/s)",
                   "Output Throughput of Server (tokens/s)", timed("E2E Latency"), "Requests per Second",
-                  "Total Throughput (tokens/s)", "Error Rate"});
+                  "Total Throughput (tokens/s)", "Error Rate", "p95 TTFT (" + options_.time_unit + ")",
+                  "sd TTFT (" + options_.time_unit + ")", "p95 TPOT (" + options_.time_unit + ")",
+                  "sd TPOT (" + options_.time_unit + ")", "p95 E2E Latency (" + options_.time_unit + ")",
+                  "sd E2E Latency (" + options_.time_unit + ")"});
     for (const auto& run : experiment_.runs) {
       if (scenarios_.empty() || scenarios_.back().scenario != run.scenario) {
         scenarios_.push_back({run.scenario, sheet.row(), sheet.row()});
@@ -150,6 +155,9 @@ class Workbook {
       sheet.number(7, field_of(run, "requests_per_second"));
       sheet.number(8, field_of(run, "mean_total_tokens_throughput_tokens_per_s"));
       sheet.number(9, field_of(run, "error_rate"));
+      constexpr const char* kSpread[] = {"stats.ttft.p95",    "stats.ttft.stddev",     "stats.tpot.p95",
+                                         "stats.tpot.stddev", "stats.e2e_latency.p95", "stats.e2e_latency.stddev"};
+      for (std::size_t i = 0; i < std::size(kSpread); ++i) sheet.number(10 + i, scaled(field_of(run, kSpread[i])));
       sheet.next();
     }
     sheet.set_widths();
@@ -200,6 +208,36 @@ class Workbook {
     for (std::size_t i = 0; i < names.size(); ++i) {
       if (!filled[i]) sheet.hide(i);
     }
+  }
+
+  /// The steps of sessions, which our own folders have: "ttft_turn_2" and so on. No sheet where there are none.
+  void write_steps() {
+    std::optional<Sheet> sheet;
+    for (const auto& run : experiment_.runs) {
+      for (int step = 1; field_of(run, fmt::format("stats.e2e_turn_{}.mean", step)); ++step) {
+        if (!sheet) {
+          sheet.emplace(book_, "Session Steps", bold_);
+          std::vector<std::string> names{"Use Case", "Concurrency", "Step"};
+          for (const char* metric : {"TTFT", "TPOT", "E2E Latency"}) {
+            for (const char* statistic : {"mean", "sd", "p50", "p95"}) {
+              names.push_back(fmt::format("{} {} ({})", statistic, metric, options_.time_unit));
+            }
+          }
+          sheet->header(names);
+        }
+        sheet->text(0, run.scenario);
+        sheet->number(1, static_cast<double>(run.level));
+        sheet->number(2, step);
+        std::size_t column = 3;
+        for (const char* metric : {"ttft", "tpot", "e2e"}) {
+          for (const char* statistic : {"mean", "stddev", "p50", "p95"}) {
+            sheet->number(column++, scaled(field_of(run, fmt::format("stats.{}_turn_{}.{}", metric, step, statistic))));
+          }
+        }
+        sheet->next();
+      }
+    }
+    if (sheet) sheet->set_widths();
   }
 
   void write_requests() {

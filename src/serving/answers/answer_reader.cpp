@@ -2,29 +2,28 @@
 
 #include <algorithm>
 
-#include "base/json.h"
+#include "base/text.h"
 #include "base/units.h"
+#include "serving/answers/server_text.h"
 
 namespace warpmark::serving {
 namespace {
 
-constexpr std::size_t kMostMessage = 200;
-
-/// What a person can read of a body that is an error.
-std::string message_of(std::string_view body) {
-  ChunkFacts facts;
-  if (scan_chunk(body, facts) && !facts.error_message.empty()) body = facts.error_message;
-  std::string text(body.substr(0, kMostMessage));
-  std::replace_if(
-      text.begin(), text.end(), [](char c) { return static_cast<unsigned char>(c) < ' '; }, ' ');
-  return text;
+/// "[DONE]" with blanks around, quoted, or in small letters, as servers and proxies write it.
+bool is_done_mark(std::string_view data) {
+  if (data.size() > 32) return false;
+  data = trim(data);
+  if (data.size() > 2 && data.front() == '"' && data.back() == '"') data = trim(data.substr(1, data.size() - 2));
+  return ascii_lower(data) == "[done]";
 }
 
-/// The text of a JSON string between its quotes; what is damaged stays as it is.
-std::string without_escapes(const std::string& between_quotes) {
-  if (between_quotes.find('\\') == std::string::npos) return between_quotes;
-  const auto json = parse_json("\"" + between_quotes + "\"", "an answer");
-  return json.ok() && json->is_string() ? json->get<std::string>() : between_quotes;
+/// Servers end so what they could not, or would not, answer to the end.
+bool is_failure(std::string_view finish_reason) {
+  const std::string reason = ascii_lower(finish_reason);
+  for (const char* bad : {"error", "abort", "cancel", "content_filter", "safety", "refusal", "fail", "timeout"}) {
+    if (reason.starts_with(bad)) return true;
+  }
+  return false;
 }
 
 }  // namespace
@@ -33,7 +32,9 @@ void AnswerReader::begin(RequestRecord& record) {
   record_ = &record;
   parser_.begin();
   events_.begin();
+  decoder_.reset();
   body_.clear();
+  bad_finish_.clear();
   gaps_s_.clear();
   gap_tokens_.clear();
   texts_ = {};
@@ -65,6 +66,7 @@ void AnswerReader::take_head(std::int64_t) {
   const bool json = type != nullptr && type->find("json") != std::string::npos;
   const bool events = type != nullptr && type->find("event-stream") != std::string::npos;
   is_stream_ = head.status == 200 && (events || (format_->streams && !json));
+  decoder_ = http::content_decoder_of(head.headers);
   if (const std::string* wait = http::find_header(head.headers, "retry-after")) {
     if (const auto seconds = parse_integer(*wait); seconds.ok() && *seconds >= 0) record_->retry_after_s = *seconds;
   }
@@ -72,6 +74,14 @@ void AnswerReader::take_head(std::int64_t) {
 
 void AnswerReader::take_body(std::string_view body, std::int64_t now_ns) {
   record_->bytes += static_cast<std::int64_t>(body.size());
+  if (decoder_ == nullptr) return take_decoded(body, now_ns);
+  const bool sound = decoder_->decode(body, [&](std::string_view piece) {
+    if (!ended_) take_decoded(piece, now_ns);
+  });
+  if (!sound && !ended_) fail(Fault::bad_http, decoder_->problem(), now_ns);
+}
+
+void AnswerReader::take_decoded(std::string_view body, std::int64_t now_ns) {
   if (!is_stream_) {
     if (body_.size() + body.size() > format_->most_body) {
       return fail(Fault::bad_stream, "the answer is larger than allowed", now_ns);
@@ -88,7 +98,7 @@ void AnswerReader::take_body(std::string_view body, std::int64_t now_ns) {
 }
 
 void AnswerReader::take_event(std::string_view data, std::int64_t now_ns) {
-  if (!format_->done_mark.empty() && data == format_->done_mark) {
+  if (is_done_mark(data)) {
     done_seen_ = true;
     return;
   }
@@ -101,10 +111,10 @@ void AnswerReader::take_event(std::string_view data, std::int64_t now_ns) {
 
 void AnswerReader::take_facts(const ChunkFacts& facts, std::int64_t now_ns) {
   if (facts.error) {
-    record_->message = std::string(facts.error_message.substr(0, kMostMessage));
+    const std::string message = without_escapes(facts.error_message);
     if (facts.error_code >= 100 && facts.error_code < 600)
       record_->status = static_cast<std::int16_t>(facts.error_code);
-    return fail(Fault::stream_error, record_->message, now_ns);
+    return fail(Fault::stream_error, message, now_ns);
   }
   if (facts.has_token()) take_token(facts, now_ns);
   if (facts.prompt_tokens >= 0) record_->prompt_tokens = facts.prompt_tokens;
@@ -112,6 +122,7 @@ void AnswerReader::take_facts(const ChunkFacts& facts, std::int64_t now_ns) {
   if (facts.reasoning_tokens >= 0) record_->reasoning_tokens = facts.reasoning_tokens;
   if (facts.cached_tokens >= 0) record_->cached_tokens = facts.cached_tokens;
   finish_seen_ = finish_seen_ || facts.finished || facts.answers;
+  if (is_failure(facts.finish_reason)) bad_finish_ = std::string(facts.finish_reason);
   tool_calls_ = tool_calls_ || facts.tool_call;
   record_->cut_off = record_->cut_off || facts.cut_off;
 }
@@ -140,7 +151,7 @@ void AnswerReader::end_of_answer(std::int64_t now_ns) {
     const std::string* target = http::find_header(parser_.head().headers, "location");
     return fail(Fault::redirect, target == nullptr ? "without a target" : "to " + *target, now_ns);
   }
-  if (record_->status != 200) return fail(Fault::http_status, message_of(body_), now_ns);
+  if (record_->status != 200) return fail(Fault::http_status, error_text(body_), now_ns);
   if (!is_stream_) return take_whole_body(now_ns);
   if (!done_seen_) {
     if (const auto last = events_.unfinished()) take_event(last->data, now_ns);
@@ -152,17 +163,23 @@ void AnswerReader::end_of_answer(std::int64_t now_ns) {
   } else if (!done_seen_ && !finish_seen_) {
     return fail(Fault::truncated, "the stream ended without saying that it was finished", now_ns);
   }
-  if (record_->events == 0) return fail(Fault::empty, "the answer holds no token", now_ns);
-  end(now_ns);
+  complete(now_ns);
 }
 
 void AnswerReader::take_whole_body(std::int64_t now_ns) {
   ChunkFacts facts;
   if (!scan_chunk(body_, facts, texts()))
-    return fail(Fault::bad_stream, "the answer is no JSON: " + message_of(body_), now_ns);
+    return fail(Fault::bad_stream, "the answer is no JSON: " + error_text(body_), now_ns);
   take_facts(facts, now_ns);
   if (ended_) return;
-  if (record_->events == 0 && !facts.answers) return fail(Fault::empty, "the answer holds no token", now_ns);
+  record_->first_token_ns = record_->first_visible_ns = 0;  // what came at once does not show its first token
+  if (facts.answers && record_->events == 0) return end(now_ns);
+  complete(now_ns);
+}
+
+void AnswerReader::complete(std::int64_t now_ns) {
+  if (!bad_finish_.empty()) return fail(Fault::finish, bad_finish_, now_ns);
+  if (record_->events == 0) return fail(Fault::empty, "the answer holds no token", now_ns);
   end(now_ns);
 }
 
@@ -175,20 +192,20 @@ void AnswerReader::end_of_connection(std::int64_t now_ns) {
   fail(had_head || record_->first_byte_ns != 0 ? Fault::truncated : Fault::reset, parser_.problem(), now_ns);
 }
 
-void AnswerReader::close_after_done(std::int64_t now_ns) {
-  if (record_->events == 0) return fail(Fault::empty, "the answer holds no token", now_ns);
-  end(now_ns);
-}
+void AnswerReader::close_after_done(std::int64_t now_ns) { complete(now_ns); }
 
 void AnswerReader::fail(Fault fault, std::string_view message, std::int64_t now_ns) {
   record_->fault = fault;
-  record_->message = std::string(message.substr(0, kMostMessage));
+  record_->message = server_text(message);
   end(now_ns);
 }
 
 void AnswerReader::end(std::int64_t now_ns) {
   ended_ = true;
   record_->ended_ns = now_ns;
+  // A server that counts says more than 0 of a prompt, and of an answer that is there.
+  if (record_->prompt_tokens == 0) record_->prompt_tokens = -1;
+  if (record_->output_tokens == 0 && record_->events > 0) record_->output_tokens = -1;
   record_->gaps_s.assign(gaps_s_.begin(), gaps_s_.end());
   if (tokens_told_ > 0) record_->gap_tokens.assign(gap_tokens_.begin(), gap_tokens_.end());
   if (format_->keep_texts && record_->events > 0) {

@@ -4,10 +4,12 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "http/content_decoder.h"
 #include "http/parser.h"
 #include "http/sse.h"
 #include "serving/answers/chunk.h"
@@ -21,6 +23,7 @@ struct AnswerFormat {
   std::size_t most_body = 64 << 20;  ///< of an answer that is no stream
   http::SseLimits stream_limits;
   bool keep_texts = false;  ///< what was said is kept in the record
+  bool hear_texts = false;  ///< and only until the next answer: said_json()
 };
 
 class AnswerReader {
@@ -45,23 +48,30 @@ class AnswerReader {
   void fail(Fault fault, std::string_view message, std::int64_t now_ns);
   /// The event with a token seen last was sent by the reference server at this time; -1 else.
   [[nodiscard]] std::int64_t last_server_ns() const { return last_server_ns_; }
+  /// What a user saw of the last answer, as it stands between the quotes of a JSON string. Until begin().
+  [[nodiscard]] const std::string& said_json() const { return texts_.visible; }
 
  private:
   void take_head(std::int64_t now_ns);
   void take_body(std::string_view body, std::int64_t now_ns);
+  void take_decoded(std::string_view body, std::int64_t now_ns);
   void take_event(std::string_view data, std::int64_t now_ns);
   void take_facts(const ChunkFacts& facts, std::int64_t now_ns);
   void take_token(const ChunkFacts& facts, std::int64_t now_ns);
   void take_whole_body(std::int64_t now_ns);
   void end_of_answer(std::int64_t now_ns);
+  /// Of an answer that arrived whole.
+  void complete(std::int64_t now_ns);
   void end(std::int64_t now_ns);
-  [[nodiscard]] ChunkTexts* texts() { return format_->keep_texts ? &texts_ : nullptr; }
+  [[nodiscard]] ChunkTexts* texts() { return format_->keep_texts || format_->hear_texts ? &texts_ : nullptr; }
 
   const AnswerFormat* format_;
   RequestRecord* record_ = nullptr;
   http::ResponseParser parser_;
   http::SseParser events_;
-  std::string body_;  ///< of an answer that is no stream
+  std::unique_ptr<http::ContentDecoder> decoder_;  ///< null where the body is not compressed
+  std::string body_;                               ///< of an answer that is no stream
+  std::string bad_finish_;                         ///< a finish reason that is none of success
   std::vector<float> gaps_s_;
   std::vector<std::uint16_t> gap_tokens_;
   ChunkTexts texts_;              ///< if they are kept

@@ -130,11 +130,15 @@ class Scanner {
       if (key == "error") return Place::error;
       if (key == "delta") return Place::delta;
       if (key == "message" || key == "response") return Place::message;
+      if (key == "chatResponse") return Place::root;
       if (key == "content" || key == "output") return Place::part;
     }
     if (place == Place::choice && (key == "delta" || key == "message")) return Place::delta;
+    if (place == Place::delta && key == "message") return Place::delta;
+    if (place == Place::delta && key == "usage") return Place::usage;
     if ((place == Place::delta || place == Place::part) && key == "content") return Place::part;
-    if (place == Place::usage && key.ends_with("_details")) return Place::details;
+    if (place == Place::usage && (key.ends_with("_details") || key.ends_with("Details"))) return Place::details;
+    if (place == Place::usage && key == "tokens") return Place::usage;  // Cohere: {"usage":{"tokens":{...}}}
     return Place::other;
   }
 
@@ -158,20 +162,23 @@ class Scanner {
         if (place == Place::root && key == "type") type_ = text;
         if (place == Place::root && key == "delta") typed_delta_ = true, delta_text_ = text;
         if (place == Place::root && key == "object" && text == "error") facts_.error = true;  // as vLLM has it
-        if (key == "stop_reason") finish(text);
+        if (key == "stop_reason" || key == "finishReason") finish(text);
+        if (place == Place::root && key == "text") root_text_ = text;
+        if (place == Place::root && key == "apiFormat") api_format_ = text;
+        if (place == Place::message && key == "reasoningContent") reasoning(text);
         if (key == "error") facts_.error = true, facts_.error_message = text;
         if (key == "message" && facts_.error_message.empty()) facts_.error_message = text;
         return;
       case Place::choice:
         if (key == "text") visible(text);
-        if (key == "finish_reason") finish(text);
+        if (key == "finish_reason" || key == "finishReason") finish(text);
         return;
       case Place::delta:
       case Place::part:
         if (key == "content" || key == "text" || key == "refusal") visible(text);
         if (key == "reasoning" || key == "reasoning_content" || key == "thinking") reasoning(text);
         if (key == "partial_json" || key == "arguments") facts_.tool_call = true;
-        if (key == "stop_reason") finish(text);
+        if (key == "stop_reason" || key == "finish_reason") finish(text);
         return;
       case Place::error:
         if (key == "message") facts_.error_message = text;
@@ -183,12 +190,13 @@ class Scanner {
 
   void note_number(Place place, std::string_view key, std::string_view text) {
     if (place == Place::usage) {
-      if (key == "prompt_tokens" || key == "input_tokens") number(text, facts_.prompt_tokens);
-      if (key == "completion_tokens" || key == "output_tokens") number(text, facts_.output_tokens);
+      if (key == "prompt_tokens" || key == "input_tokens" || key == "promptTokens") number(text, facts_.prompt_tokens);
+      if (key == "completion_tokens" || key == "output_tokens" || key == "completionTokens")
+        number(text, facts_.output_tokens);
       if (key == "cache_read_input_tokens") number(text, facts_.cached_tokens);
     } else if (place == Place::details) {
-      if (key == "reasoning_tokens") number(text, facts_.reasoning_tokens);
-      if (key == "cached_tokens") number(text, facts_.cached_tokens);
+      if (key == "reasoning_tokens" || key == "reasoningTokens") number(text, facts_.reasoning_tokens);
+      if (key == "cached_tokens" || key == "cachedTokens") number(text, facts_.cached_tokens);
     } else if (place == Place::error && key == "code") {
       number(text, facts_.error_code);
     } else if (place == Place::root && key == "warpmark_sent_ns") {
@@ -208,7 +216,8 @@ class Scanner {
   }
   void finish(std::string_view reason) {
     facts_.finished = true;
-    if (reason == "length" || reason == "max_tokens") facts_.cut_off = true;
+    facts_.finish_reason = reason;
+    if (reason == "length" || reason == "max_tokens" || reason == "MAX_TOKENS") facts_.cut_off = true;
   }
 
   static void number(std::string_view text, std::int64_t& into) {
@@ -217,8 +226,10 @@ class Scanner {
     if (error == std::errc() && end == text.data() + text.size() && parsed >= 0) into = parsed;
   }
 
-  /// Events of OpenAI's responses and Anthropic's messages are told apart by their type.
+  /// Events of OpenAI's responses and Anthropic's messages are told apart by their type, Oracle's Cohere by its format.
   void resolve_typed_event() {
+    if (api_format_ == "COHERE" && !root_text_.empty() && !facts_.finished)
+      visible(root_text_);  // the last repeats all
     if (typed_delta_) {
       if (type_.find("reasoning") != std::string_view::npos) {
         reasoning(delta_text_);
@@ -245,7 +256,7 @@ class Scanner {
   ChunkFacts& facts_;
   ChunkTexts* texts_;
   std::size_t visible_before_ = 0, reasoning_before_ = 0;
-  std::string_view type_;
+  std::string_view type_, root_text_, api_format_;
   std::string_view delta_text_;
   bool typed_delta_ = false;
 };

@@ -11,12 +11,13 @@ namespace warpmark::serving {
 
 /// Counts of tokens are -1 where not told.
 struct ChunkFacts {
-  bool content = false;    ///< text that a user sees, not empty
-  bool reasoning = false;  ///< text of the model's thinking, not empty
-  bool tool_call = false;  ///< a part of a call of a tool
-  bool finished = false;   ///< a finish or stop reason, or an event that says so
-  bool cut_off = false;    ///< the reason is the limit of tokens
-  bool answers = false;    ///< embeddings or a ranking
+  bool content = false;            ///< text that a user sees, not empty
+  bool reasoning = false;          ///< text of the model's thinking, not empty
+  bool tool_call = false;          ///< a part of a call of a tool
+  bool finished = false;           ///< a finish or stop reason, or an event that says so
+  std::string_view finish_reason;  ///< as the server names it, escapes left as they are; empty where it says none
+  bool cut_off = false;            ///< the reason is the limit of tokens
+  bool answers = false;            ///< embeddings or a ranking
   std::int64_t prompt_tokens = -1;
   std::int64_t output_tokens = -1;  ///< all of them, reasoning included
   std::int64_t reasoning_tokens = -1;

@@ -17,6 +17,7 @@ const char* name_of(Fault fault) {
     case Fault::bad_stream: return "bad_stream";
     case Fault::stream_error: return "stream_error";
     case Fault::empty: return "empty";
+    case Fault::finish: return "finish_reason";
     case Fault::censored: return "censored";
   }
   return "unknown";

@@ -22,6 +22,7 @@ enum class Fault : std::uint8_t {
   bad_stream,    ///< events too large, or no JSON in them
   stream_error,  ///< an error object within an answer of status 200
   empty,         ///< a success without a token
+  finish,        ///< ended with a finish reason that is none of success: error, abort, content_filter
   censored,      ///< still going on when the load ended: no failure
 };
 
@@ -45,7 +46,7 @@ struct RequestRecord {
   std::int64_t begun_ns = 0;     ///< when a connection was taken or begun for it
   std::int64_t sent_ns = 0;      ///< when its last byte was handed to the kernel
   std::int64_t first_byte_ns = 0;
-  std::int64_t first_token_ns = 0;    ///< reasoning included
+  std::int64_t first_token_ns = 0;    ///< reasoning included; of streams alone
   std::int64_t first_visible_ns = 0;  ///< of content or a tool call: the first that a user sees
   std::int64_t last_token_ns = 0;
   std::int64_t ended_ns = 0;
@@ -53,7 +54,7 @@ struct RequestRecord {
   std::int64_t connect_ns = 0;      ///< how long connecting took, TLS included; 0 on a connection that was there
   std::int64_t longest_gap_ns = 0;  ///< between two tokens
 
-  std::int64_t prompt_tokens = -1;  ///< as the server says; -1 if it does not
+  std::int64_t prompt_tokens = -1;  ///< as the server says; -1 if it does not, or says 0 of what is there
   std::int64_t output_tokens = -1;
   std::int64_t reasoning_tokens = -1;
   std::int64_t cached_tokens = -1;
@@ -77,6 +78,7 @@ struct RequestRecord {
   bool without_done = false;               ///< the stream lacked its end mark, but said that it was finished
   bool cut_off = false;                    ///< it ended at the limit of tokens
   bool counted_here = false;               ///< output_tokens are our own tokenizer's, as the server tells none
+  bool prompt_counted_here = false;        ///< prompt_tokens are
   std::string message;                     ///< of the fault, at most 200 bytes
   std::shared_ptr<const AnswerText> said;  ///< null where not asked for
 };

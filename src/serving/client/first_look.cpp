@@ -5,24 +5,31 @@
 
 #include "http/client.h"
 #include "serving/answers/chunk.h"
+#include "serving/answers/server_text.h"
 #include "serving/client/load_clock.h"
 #include "serving/client/prepare_load.h"
+#include "stats/random.h"
 
 namespace warpmark::serving {
 namespace {
 
 constexpr std::int64_t kProbeWords[] = {16, 200, 1000};
 
+/// Of a prompt of so many words.
+std::uint64_t seed_of(const LookOptions& options, std::int64_t words) {
+  return stats::derive_seed(options.seed, static_cast<std::uint64_t>(words));
+}
+
 std::string said(const http::Response& response) {
-  ChunkFacts facts;
-  const bool json = scan_chunk(response.body, facts) && !facts.error_message.empty();
-  return json ? std::string(facts.error_message.substr(0, 200)) : response.body.substr(0, 200);
+  const std::string* target = http::find_header(response.headers, "location");
+  if (response.status >= 300 && response.status < 400 && target != nullptr) return "to " + server_text(*target);
+  return error_text(response.body);
 }
 
 std::string hint_for(int status, const Target& target) {
   if (status == 401 || status == 403) return "is the key right? --api-key-file FILE, or the variable MODEL_API_KEY";
   if (status == 404) return "is the address right? asked for " + api_url(target).text() + ", model " + target.model;
-  if (status >= 300 && status < 400) return "give the address it redirects to";
+  if (status >= 300 && status < 400) return "redirects are not followed: give --api-base the address it redirects to";
   return "";
 }
 
@@ -47,14 +54,15 @@ Result<ChunkFacts> ask(http::Client& client, const Target& target, std::int64_t 
   WM_ASSIGN(const auto response, client.send(request));
   if (response.status != 200) {
     return environment_error(without_key(fmt::format("{} answers {} {}: {}", request.url.text(), response.status,
-                                                     response.reason, said(response)),
+                                                     server_text(response.reason, 60), said(response)),
                                          target.key),
                              hint_for(response.status, target));
   }
   ChunkFacts facts;
   if (!scan_chunk(response.body, facts)) {
-    return data_error(fmt::format("{} does not answer with JSON: {}", request.url.text(), response.body.substr(0, 80)),
-                      "is this the address of an inference server?");
+    return data_error(
+        fmt::format("{} does not answer with JSON: {}", request.url.text(), server_text(response.body, 80)),
+        "is this the address of an inference server?");
   }
   facts.error_message = {};  // pointed into the response
   return facts;
@@ -62,10 +70,10 @@ Result<ChunkFacts> ask(http::Client& client, const Target& target, std::int64_t 
 
 /// The first question's size again, with other words, and then the same words once more: a warm server, and one that
 /// may have the prompt in its prefix cache.
-Status look_warm(http::Client& client, const Target& target, FirstLook& look) {
+Status look_warm(http::Client& client, const Target& target, const LookOptions& options, FirstLook& look) {
   for (double* seconds : {&look.warm_s, &look.repeated_s}) {
     const std::int64_t asked_ns = load_now_ns();
-    WM_ASSIGN(const auto facts, ask(client, target, kProbeWords[0], 77));
+    WM_ASSIGN(const auto facts, ask(client, target, kProbeWords[0], seed_of(options, 77)));
     *seconds = static_cast<double>(load_now_ns() - asked_ns) * 1e-9;
     look.cached_tokens = facts.cached_tokens;
   }
@@ -74,10 +82,11 @@ Status look_warm(http::Client& client, const Target& target, FirstLook& look) {
 
 /// Tokens of the probes by our own tokenizer: what a server that tells none would count, and how many one that does
 /// adds to the shortest.
-Status count_probes(const Target& target, const std::vector<TokenProbe>& told, FirstLook& look) {
+Status count_probes(const Target& target, const LookOptions& options, const std::vector<TokenProbe>& told,
+                    FirstLook& look) {
   std::vector<TokenProbe> own;
   for (const std::int64_t words : kProbeWords) {
-    WM_ASSIGN(const auto ids, target.tokenizer->encode(probe_text(words, static_cast<std::uint64_t>(words))));
+    WM_ASSIGN(const auto ids, target.tokenizer->encode(probe_text(words, seed_of(options, words))));
     own.push_back({static_cast<double>(words), static_cast<double>(ids.size())});
   }
   if (!look.fit.measured) look.fit = fit_tokens(own);
@@ -87,26 +96,25 @@ Status count_probes(const Target& target, const std::vector<TokenProbe>& told, F
 
 }  // namespace
 
-Result<FirstLook> look_at_server(const Target& target, bool calibrate, double deadline_s,
-                                 const std::atomic<bool>* interrupted) {
-  http::Client client({.deadline_s = deadline_s, .tls = target.tls, .interrupted = interrupted});
+Result<FirstLook> look_at_server(const Target& target, const LookOptions& options) {
+  http::Client client({.deadline_s = options.deadline_s, .tls = target.tls, .interrupted = options.interrupted});
   FirstLook look;
   std::vector<TokenProbe> probes;
   for (const std::int64_t words : kProbeWords) {
     const std::int64_t asked_ns = load_now_ns();
-    const auto facts = ask(client, target, words, static_cast<std::uint64_t>(words));
+    const auto facts = ask(client, target, words, seed_of(options, words));
     if (!facts.ok() && probes.empty()) return facts.error();
     if (!facts.ok() || facts->prompt_tokens < 0) break;
     if (look.first_s == 0) look.first_s = static_cast<double>(load_now_ns() - asked_ns) * 1e-9;
     probes.push_back({static_cast<double>(words), static_cast<double>(facts->prompt_tokens)});
-    if (calibrate) continue;
-    if (target.tokenizer != nullptr) WM_TRY(count_probes(target, probes, look));
+    if (options.calibrate) continue;
+    if (target.tokenizer != nullptr) WM_TRY(count_probes(target, options, probes, look));
     return look;
   }
-  WM_TRY(look_warm(client, target, look));
+  WM_TRY(look_warm(client, target, options, look));
   look.fit = fit_tokens(probes);
-  if (target.tokenizer != nullptr) WM_TRY(count_probes(target, probes, look));
-  if (calibrate && !look.fit.measured) {
+  if (target.tokenizer != nullptr) WM_TRY(count_probes(target, options, probes, look));
+  if (options.calibrate && !look.fit.measured) {
     look.note = probes.size() < 2
                     ? "the server does not tell token counts: a word is taken for a token"
                     : "the server's token counts do not grow with the prompt: a word is taken for a token";

@@ -13,7 +13,11 @@ namespace {
 constexpr std::int64_t kFirstBackoff_ns = 50'000'000;
 constexpr std::int64_t kMostBackoff_ns = 1'000'000'000;
 constexpr std::int64_t kMostRetryAfter_s = 10;
-constexpr int kLookForEndpoint = 64;
+/// Requests on new connections that wait so many times as long as usual wait for another connection to end.
+constexpr std::int64_t kStarvingWaits = 2;
+constexpr std::int64_t kLeastStarving_ns = 10'000'000;
+/// Of idle connections in an open loop, beside as many as requests are under way.
+constexpr std::int64_t kMostIdle = 4;
 
 void add(std::atomic<std::int64_t>& counter, std::int64_t value) {
   counter.fetch_add(value, std::memory_order_relaxed);
@@ -29,22 +33,26 @@ void LoadReactor::submit(const Due& due, std::int64_t slot) {
   if (stopping_) return;  // the one before was the last
   if (plan_.most_requests > 0 && begun_ >= plan_.most_requests) return;
   if (!plan_.closed && plan_.users > 0 && in_flight_ >= plan_.users) {
-    waiting_.push_back({due.prepared, due.intended_ns, true});
+    waiting_.push_back({due.prepared, due.intended_ns, true, due.talk});
     return;
   }
-  Slot& taken = slot >= 0 ? slots_[static_cast<std::size_t>(slot)] : free_slot(plan_.requests[due.prepared].endpoint);
-  begin(taken, due, load_now_ns());
+  if (slot < 0) return begin(free_slot(plan_.requests[due.prepared].endpoint), due, load_now_ns());
+  Slot& taken = slots_[static_cast<std::size_t>(slot)];
+  Due chosen = due;
+  if (chosen.prepared == kNextHead) {
+    if (plan_.most_heads > 0 && heads_begun_ >= plan_.most_heads) return;  // this user is done
+    ++heads_begun_;
+    chosen.prepared = next_head(taken.endpoint);
+  }
+  begin(taken, chosen, load_now_ns());
 }
 
 Slot& LoadReactor::free_slot(std::uint32_t endpoint) {
-  const auto looked = std::min<std::ptrdiff_t>(kLookForEndpoint, static_cast<std::ptrdiff_t>(idle_.size()));
-  for (auto it = idle_.end(); it != idle_.end() - looked;) {
-    --it;
-    Slot& slot = slots_[*it];
-    if (slot.endpoint != endpoint && slot.state != Slot::State::closed) continue;
-    idle_.erase(it);
-    return slot;
+  while (const auto index = idle_.take(endpoint)) {
+    if (slots_[*index].state == Slot::State::idle) return slots_[*index];
+    idle_.free(*index);  // the server has closed it meanwhile
   }
+  if (const auto index = idle_.take_free()) return slots_[*index];
   return slots_.emplace_back(plan_.format, static_cast<std::uint32_t>(slots_.size()));
 }
 
@@ -58,6 +66,10 @@ void LoadReactor::begin(Slot& slot, const Due& due, std::int64_t now_ns) {
   slot.record.intended_ns = last_due_ns_ = due.intended_ns;
   slot.record.begun_ns = now_ns;
   slot.done_ns = 0;
+  slot.talk = due.talk;
+  if (slot.talk == nullptr && request.next != kNoNext) {
+    slot.talk = std::make_shared<Conversation>(Conversation{.serial = serial_++, .said = {}});
+  }
   ++in_flight_;
   ++begun_;
   if (plan_.live != nullptr) add(plan_.live->sent, 1), add(plan_.live->in_flight, 1);
@@ -100,7 +112,7 @@ void LoadReactor::give_up_connecting(Slot& slot, std::int64_t now_ns) {
   if (plan_.live != nullptr) add(plan_.live->sent, -1), add(plan_.live->in_flight, -1);
   slot.record = {};
   drop_connection(slot, false);
-  if (!plan_.closed) idle_.push_back(slot.index);
+  if (!plan_.closed) idle_.free(slot.index);
   stop(now_ns, fmt::format("no more connections: {} requests are under way, and {} files may be open (raise it with "
                            "ulimit -n, or bound the requests with --max-in-flight)",
                            in_flight_, http::limit_of_open_files()));
@@ -118,14 +130,19 @@ void LoadReactor::watch(Slot& slot) {
 
 void LoadReactor::send(Slot& slot) {
   PreparedRequest& request = plan_.requests[slot.record.prepared];
-  if (request.serial_at != kNoSerial) write_serial(request.bytes, request.serial_at, serial_++);
-  if (plan_.signer != nullptr) plan_.signer->sign(request.bytes, clock_ns(CLOCK_REALTIME) / 1'000'000'000);
+  if (request.serial_at != kNoSerial) {
+    write_serial(request.bytes, request.serial_at, slot.talk != nullptr ? slot.talk->serial : serial_++);
+  }
+  std::string with_history;
+  if (request.holds_answers) with_history = with_answers(request, slot.talk->said);
+  std::string& bytes = request.holds_answers ? with_history : request.bytes;
+  if (plan_.signer != nullptr) plan_.signer->sign(bytes, clock_ns(CLOCK_REALTIME) / 1'000'000'000);
   slot.state = Slot::State::waiting;
   slot.reader.begin(slot.record);
   // The time before the call: over loopback, the call itself carries the bytes to the server.
   slot.record.sent_ns = load_now_ns();
   slot.last_byte_ns = slot.record.sent_ns;
-  const Status sent = slot.connection.send(request.bytes);
+  const Status sent = slot.connection.send(bytes);
   if (!sent.ok()) {
     if (!send_again(slot)) fail(slot, Fault::reset, sent.error().what, load_now_ns());
     return;
@@ -158,10 +175,7 @@ void LoadReactor::on_connecting(Slot& slot) {
   watch(slot);
   if (!slot.connection.ready()) return;
   slot.state = Slot::State::idle;
-  if (slot.record.begun_ns == 0) {
-    idle_.push_back(slot.index);
-    return;
-  }
+  if (slot.record.begun_ns == 0) return;  // made ahead
   slot.record.connect_ns = now_ns - slot.connect_began_ns;
   send(slot);
 }
@@ -191,7 +205,7 @@ void LoadReactor::on_readable(Slot& slot) {
 }
 
 bool LoadReactor::send_again(Slot& slot) {
-  if (!slot.used_before || slot.record.retried || stopping_) return false;
+  if (!slot.used_before || slot.record.retried || outcome_.interrupted) return false;
   drop_connection(slot, false);
   slot.record.retried = true;
   connect(slot, load_now_ns());
@@ -213,7 +227,13 @@ void LoadReactor::finish(Slot& slot) {
   slot.record = {};
   --in_flight_;
   if (plan_.live != nullptr) count(done);
-  if (slot.state == Slot::State::waiting && plan_.keep_connections && slot.reader.reusable()) {
+  if (done.first_byte_ns > 0) {
+    const std::int64_t waited_ns = done.first_byte_ns - done.sent_ns;
+    typical_wait_ns_ += typical_wait_ns_ == 0 ? waited_ns : (waited_ns - typical_wait_ns_) / 8;
+  }
+  ended_ += done.fault != Fault::censored ? 1 : 0;
+  failed_ += done.fault != Fault::censored && done.fault != Fault::none ? 1 : 0;
+  if (may_stay_open(slot)) {
     slot.state = Slot::State::idle;
     slot.used_before = true;
     watch(slot);
@@ -223,14 +243,47 @@ void LoadReactor::finish(Slot& slot) {
   failures_in_a_row_ = done.fault == Fault::none ? 0 : failures_in_a_row_ + (done.fault != Fault::censored ? 1 : 0);
   if (!stopping_) continue_user(slot, done);
   kept_.add(std::move(done));
-  if (!plan_.closed) idle_.push_back(slot.index);
+  if (plan_.closed) return;
+  slot.state == Slot::State::idle ? idle_.keep(slot.endpoint, slot.index) : idle_.free(slot.index);
+}
+
+bool LoadReactor::may_stay_open(const Slot& slot) {
+  if (stopping_ || slot.state != Slot::State::waiting || !plan_.keep_connections || !slot.reader.reusable())
+    return false;
+  if (starving_ > 0) return --starving_, false;
+  return plan_.closed || static_cast<std::int64_t>(idle_.connected()) < std::max(kMostIdle, in_flight_);
+}
+
+/// A server with a fixed number of threads, one for each connection, answers none on a new connection before another
+/// ends: those that are idle make room, and so do those that become idle meanwhile (may_stay_open).
+void LoadReactor::make_room_for_starving(std::int64_t now_ns) {
+  const std::int64_t patience_ns = std::max(kStarvingWaits * typical_wait_ns_, kLeastStarving_ns);
+  starving_ = 0;
+  if (typical_wait_ns_ == 0) return;
+  for (const Slot& slot : slots_) {
+    const bool unanswered = slot.state == Slot::State::waiting && !slot.used_before && slot.record.first_byte_ns == 0;
+    if (unanswered && now_ns - slot.record.sent_ns > patience_ns) ++starving_;
+  }
+  for (std::uint32_t endpoint = 0; endpoint < plan_.endpoints.size(); ++endpoint) {
+    while (starving_ > 0) {
+      const auto index = idle_.take(endpoint);
+      if (!index) break;
+      starving_ -= slots_[*index].state == Slot::State::idle ? 1 : 0;
+      drop_connection(slots_[*index], false);
+      idle_.free(*index);
+    }
+  }
 }
 
 void LoadReactor::continue_user(Slot& slot, const RequestRecord& done) {
   const PreparedRequest& request = plan_.requests[done.prepared];
   const bool goes_on = done.fault == Fault::none && request.next != kNoNext;
+  std::shared_ptr<Conversation> talk = goes_on ? std::move(slot.talk) : nullptr;
+  slot.talk = nullptr;
+  if (goes_on) talk->said.push_back(slot.reader.said_json());
+  const std::int64_t think_ns = goes_on ? plan_.requests[request.next].pause_ns : 0;
   if (!plan_.closed) {
-    if (goes_on) timers_.push({done.ended_ns + plan_.requests[request.next].pause_ns, -1, request.next});
+    if (goes_on) timers_.push({done.ended_ns + think_ns, -1, request.next, std::move(talk)});
     return;
   }
   // A server that refuses is not asked again at once: its users would not, and nothing but errors would be measured.
@@ -239,14 +292,14 @@ void LoadReactor::continue_user(Slot& slot, const RequestRecord& done) {
   if (done.retry_after_s > 0 && done.fault != Fault::none) {
     pause_ns = std::max(pause_ns, std::min(done.retry_after_s, kMostRetryAfter_s) * 1'000'000'000);
   }
-  const std::uint32_t next = goes_on ? request.next : next_head(slot.endpoint);
-  const Timer timer{done.ended_ns + pause_ns + plan_.requests[next].pause_ns, slot.index, next};
+  const Timer timer{done.ended_ns + pause_ns + think_ns, slot.index, goes_on ? request.next : kNextHead,
+                    std::move(talk)};
   if (!plan_.together) return timers_.push(timer);
   together_.push_back(timer);
   if (in_flight_ > 0) return;
   std::int64_t last_ns = 0;
   for (const Timer& waiting : together_) last_ns = std::max(last_ns, waiting.due_ns);
-  for (const Timer& waiting : together_) timers_.push({last_ns, waiting.slot, waiting.prepared});
+  for (const Timer& waiting : together_) timers_.push({last_ns, waiting.slot, waiting.prepared, waiting.talk});
   together_.clear();
 }
 

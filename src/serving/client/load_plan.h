@@ -30,7 +30,8 @@ inline constexpr std::uint32_t kNoNext = std::numeric_limits<std::uint32_t>::max
 struct PreparedRequest {
   std::string bytes;                  ///< head and body
   std::size_t serial_at = kNoSerial;  ///< see prompts.h
-  std::int64_t input_tokens = 0;      ///< asked for; 0 unknown
+  std::size_t body_at = 0;
+  std::int64_t input_tokens = 0;  ///< asked for; 0 unknown
   std::int64_t output_tokens = 0;
   std::int64_t own_tokens = -1;  ///< of its texts, as our own tokenizer counts; -1 if it did not
   std::uint32_t endpoint = 0;
@@ -38,6 +39,7 @@ struct PreparedRequest {
   std::int64_t pause_ns = 0;     ///< before it: thinking, and a tool at work
   std::int64_t tool_ns = 0;      ///< of it, the tool's
   std::int32_t turn = 0;
+  bool holds_answers = false;  ///< marks of conversation.h: the answers to the turns before it go there
 };
 
 /// Counting tokens, beside the load.
@@ -68,6 +70,7 @@ struct LoadPlan {
   std::vector<std::int64_t> due_ns;  ///< open loop: after the start, ascending, one a head
 
   std::int64_t most_requests = 0;   ///< 0 without limit
+  std::int64_t most_heads = 0;      ///< closed loop: conversations that are begun; 0 without limit
   std::int64_t least_requests = 0;  ///< the time is not up before so many were begun
   /// Closed loop: the users wait for one another, so that their requests are one query of several samples.
   bool together = false;
@@ -78,15 +81,19 @@ struct LoadPlan {
   double stall_timeout_s = 120;
   double connect_timeout_s = 10;
   bool keep_connections = true;
-  std::int64_t connect_ahead = 0;  ///< connections made before the start
+  std::int64_t connect_ahead = 0;  ///< closed loop: connections made before the start
+  double max_error_rate = 0;       ///< the load ends when a greater share has failed; 0 without limit
   int cpu = -1;                    ///< the load thread runs there alone; -1 anywhere
   bool kernel_times = true;
   std::uint64_t first_serial = 0;
   std::int64_t most_gaps = 4'000'000;  ///< between tokens, that are kept (kept_records.h); 0 without limit
   std::string records_file;            ///< where records are while the load runs (RecordSpool::open)
   std::string secret;                  ///< removed from messages of errors
+  std::string prompts = "unique";      ///< PromptCheck::kind
+  std::uint64_t seed = 1;              ///< of prompts and arrivals
   std::string tokenizer;               ///< file of our own; empty without one
   double template_tokens = 0;          ///< that the server adds to a prompt
+  double shared_tokens = 0;            ///< with which all prompts begin: the template, a shared prefix
   Tokenizing tokenizing;               ///< of the prompts
 
   const std::atomic<bool>* interrupted = nullptr;  ///< ends the load at once
@@ -108,6 +115,8 @@ struct LoadOutcome {
   std::int64_t never_sent = 0;      ///< due, but no connection was free or allowed
   std::int64_t gaps_of_one_in = 1;  ///< gaps are there of one in so many requests (kept_records.h)
   bool interrupted = false;
+  bool too_many_errors = false;  ///< which ended the load
+  bool everything_sent = false;  ///< of what was asked for, which ended the load; not its time
   std::string stopped_because;
   std::string problem;  ///< why no more records could be kept, which ended the load; empty else
 

@@ -1,6 +1,7 @@
 #include "serving/client/load_reactor.h"
 #include "serving/client/precise_wait.h"
 
+#include <fmt/format.h>
 #include <sys/epoll.h>
 
 #include <algorithm>
@@ -27,6 +28,9 @@ Status LoadReactor::open() {
   buffer_.resize(256 << 10);
   events_.resize(kEventsAtOnce);
   next_head_.assign(plan_.endpoints.size(), 0);
+  heads_.resize(plan_.endpoints.size());
+  for (const std::uint32_t head : plan_.heads) heads_[plan_.requests[head].endpoint].push_back(head);
+  idle_ = IdleSlots(plan_.endpoints.size());
   serial_ = plan_.first_serial;
   outcome_.kernel_times = plan_.kernel_times;
   return {};
@@ -55,7 +59,9 @@ Status LoadReactor::connect_ahead() {
     const auto broken = std::find_if(slots_.begin(), slots_.end(), [](const Slot& slot) {
       return slot.state == Slot::State::closed && !slot.record.message.empty();
     });
-    if (broken != slots_.end() && idle_.empty()) return environment_error(broken->record.message);
+    const bool any =
+        std::any_of(slots_.begin(), slots_.end(), [](const Slot& slot) { return slot.state == Slot::State::idle; });
+    if (broken != slots_.end() && !any) return environment_error(broken->record.message);
     if (broken != slots_.end()) break;  // the load will show how many it bears
   }
   for (Slot& slot : slots_) {
@@ -76,6 +82,7 @@ void LoadReactor::run() {
     if (now_ns - last_check_ns_ >= kCheckEvery_ns) {
       last_check_ns_ = now_ns;
       check_deadlines(now_ns);
+      make_room_for_starving(now_ns);
     }
     check_stop(now_ns);
     if (stopping_ && in_flight_ == 0) break;
@@ -97,22 +104,23 @@ void LoadReactor::start_closed_loop() {
   while (static_cast<std::int64_t>(slots_.size()) < plan_.users) {
     slots_.emplace_back(plan_.format, static_cast<std::uint32_t>(slots_.size()));
   }
-  idle_.clear();
   for (Slot& slot : slots_) {
     const double after_s = plan_.users_per_s > 0 ? slot.index / plan_.users_per_s : 0;
     if (slot.state == Slot::State::closed)
       slot.endpoint = static_cast<std::uint32_t>(slot.index % plan_.endpoints.size());
-    timers_.push({outcome_.began_ns + ns(after_s), slot.index, next_head(slot.endpoint)});
+    timers_.push({outcome_.began_ns + ns(after_s), slot.index, kNextHead, nullptr});
   }
 }
 
+/// The next of its endpoint; where those have all been asked, one of another endpoint that has not; then again.
 std::uint32_t LoadReactor::next_head(std::uint32_t endpoint) {
-  std::size_t& cursor = next_head_[endpoint];
-  for (std::size_t i = 0; i < plan_.heads.size(); ++i) {
-    const std::uint32_t head = plan_.heads[cursor++ % plan_.heads.size()];
-    if (plan_.requests[head].endpoint == endpoint) return head;
+  const bool each_once = plan_.most_requests > 0 || plan_.most_heads > 0;
+  for (std::size_t i = 0; i < (each_once ? heads_.size() : 0); ++i) {
+    const std::size_t of = (endpoint + i) % heads_.size();
+    if (next_head_[of] < heads_[of].size()) return heads_[of][next_head_[of]++];
   }
-  return plan_.heads[cursor % plan_.heads.size()];
+  const std::size_t of = heads_[endpoint].empty() ? plan_.requests[plan_.heads.front()].endpoint : endpoint;
+  return heads_[of][next_head_[of]++ % heads_[of].size()];
 }
 
 void LoadReactor::start_due(std::int64_t now_ns) {
@@ -127,13 +135,13 @@ void LoadReactor::start_due(std::int64_t now_ns) {
   while (!timers_.empty() && timers_.top().due_ns <= now_ns && left-- > 0) {
     const Timer timer = timers_.top();
     timers_.pop();
-    submit({timer.prepared, timer.due_ns, false}, timer.slot);
+    submit({timer.prepared, timer.due_ns, false, timer.talk}, timer.slot);
   }
   while (!plan_.closed && next_due_ < plan_.due_ns.size() && outcome_.began_ns + plan_.due_ns[next_due_] <= now_ns &&
          left-- > 0) {
     const std::int64_t intended = outcome_.began_ns + plan_.due_ns[next_due_++];
     const std::uint32_t head = plan_.heads[(next_due_ - 1) % plan_.heads.size()];
-    submit({head, intended, plan_.all_at_once}, -1);
+    submit({head, intended, plan_.all_at_once, nullptr}, -1);
   }
 }
 
@@ -220,17 +228,35 @@ void LoadReactor::check_stop(std::int64_t now_ns) {
     return stop(now_ns, outcome_.problem);
   }
   if (plan_.enough != nullptr && plan_.enough->load(std::memory_order_relaxed)) return stop(now_ns, "precise enough");
+  check_error_rate(now_ns);
   const bool late = plan_.duration_s > 0 && now_ns - outcome_.began_ns >= ns(plan_.duration_s);
   // With a least number, the last one is begun when the time is up, not before.
   const bool after =
       plan_.least_requests == 0 || !plan_.closed || last_due_ns_ - outcome_.began_ns >= ns(plan_.duration_s);
   if (late && after && begun_ >= plan_.least_requests) return stop(now_ns, "time is up");
-  if (plan_.most_requests > 0 && begun_ >= plan_.most_requests) return stop(now_ns, "all requests were sent");
+  if (plan_.most_requests > 0 && begun_ >= plan_.most_requests) return stop_complete(now_ns, "all requests were sent");
   if (failures_in_a_row_ >= std::max<std::int64_t>(100, 3 * plan_.users)) {
     return stop(now_ns, "too many failures in a row");
   }
   const bool scheduled = !timers_.empty() || !waiting_.empty() || next_due_ < plan_.due_ns.size();
-  if (!plan_.closed && !scheduled && in_flight_ == 0) stop(now_ns, "the schedule has ended");
+  if (scheduled || in_flight_ > 0) return;
+  if (!plan_.closed) stop_complete(now_ns, "the schedule has ended");
+  if (plan_.closed && plan_.most_heads > 0) stop_complete(now_ns, "all requests were sent");
+}
+
+void LoadReactor::check_error_rate(std::int64_t now_ns) {
+  constexpr std::int64_t kLeastEnded = 20;
+  if (plan_.max_error_rate <= 0 || ended_ < kLeastEnded) return;
+  const double rate = static_cast<double>(failed_) / static_cast<double>(ended_);
+  if (rate <= plan_.max_error_rate) return;
+  outcome_.too_many_errors = true;
+  stop(now_ns, fmt::format("{} of {} requests failed: more than --max-error-rate {:g}%", failed_, ended_,
+                           100 * plan_.max_error_rate));
+}
+
+void LoadReactor::stop_complete(std::int64_t now_ns, std::string why) {
+  outcome_.everything_sent = true;
+  stop(now_ns, std::move(why));
 }
 
 void LoadReactor::stop(std::int64_t now_ns, std::string why) {
@@ -244,6 +270,9 @@ void LoadReactor::stop(std::int64_t now_ns, std::string why) {
     ++outcome_.never_sent;
   }
   waiting_.clear();
+  for (Slot& slot : slots_) {  // what is idle now stays so, and may hold a thread that others wait for
+    if (slot.state == Slot::State::idle) drop_connection(slot, false);
+  }
 }
 
 void LoadReactor::censor_all(std::int64_t now_ns) {

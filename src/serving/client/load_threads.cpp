@@ -14,6 +14,7 @@ LoadPlan part_of(const LoadPlan& plan, int index, int parts) {
   part.users = share(plan.users);
   part.connect_ahead = share(plan.connect_ahead);
   part.most_requests = share(plan.most_requests);
+  part.most_heads = share(plan.most_heads);
   part.least_requests = share(plan.least_requests);
   part.users_per_s = plan.users_per_s / parts;
   part.most_gaps = plan.most_gaps == 0 ? 0 : std::max<std::int64_t>(plan.most_gaps / parts, 1);
@@ -38,6 +39,8 @@ LoadOutcome merge_outcomes(std::vector<LoadOutcome> parts) {
     all.never_sent += part.never_sent;
     all.gaps_of_one_in = std::max(all.gaps_of_one_in, part.gaps_of_one_in);
     all.interrupted = all.interrupted || part.interrupted;
+    all.everything_sent = all.everything_sent && part.everything_sent;
+    all.too_many_errors = all.too_many_errors || part.too_many_errors;
     if (all.problem.empty()) all.problem = part.problem;
     all.kernel_times = all.kernel_times && part.kernel_times;
     all.send_lag.merge(part.send_lag);
@@ -52,7 +55,7 @@ LoadOutcome merge_outcomes(std::vector<LoadOutcome> parts) {
 int parts_of(const LoadPlan& plan, int wanted) {
   if (plan.together) return 1;
   // No part without a share: none of users or requests means "without limit".
-  for (const std::int64_t limit : {plan.users, plan.most_requests}) {
+  for (const std::int64_t limit : {plan.users, plan.most_requests, plan.most_heads}) {
     if (limit > 0) wanted = static_cast<int>(std::min<std::int64_t>(wanted, limit));
   }
   return std::max(wanted, 1);

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "serving/client/conversation.h"
 #include "serving/client/load_clock.h"
 #include "serving/traffic/draws.h"
 #include "serving/traffic/images.h"
@@ -15,7 +16,7 @@ namespace {
 constexpr std::int64_t kMostPrepared = 20'000;
 constexpr std::int64_t kPreparedWithoutLimit = 2'000;
 constexpr std::size_t kMostPreparedBytes = std::size_t{1} << 30;
-constexpr std::uint64_t kPrefixSeed = 42;
+constexpr double kUsualTemplate = 64;  // tokens, where it was not measured
 
 class Preparation {
  public:
@@ -29,13 +30,18 @@ class Preparation {
     plan_.format.done_mark = plan_.format.streams ? target_.api->done_mark : "";
     plan_.format.keep_texts = target_.keep_texts || target_.tokenizer != nullptr;
     plan_.tokenizer = target_.tokenizer_name;
+    plan_.format.hear_texts = traffic_.conversations.turns > 1;
     plan_.template_tokens = fit_.template_tokens;
+    plan_.shared_tokens = fit_.measured ? std::max(0.0, fit_.fixed) : kUsualTemplate;
+    plan_.prompts = prompts_kind();
+    plan_.seed = traffic_.shared_seed;
     plan_.tls = target_.tls;
     plan_.signer = target_.signer;
     plan_.closed = traffic_.arrivals.kind == ArrivalKind::closed;
     plan_.users = traffic_.users;
     plan_.users_per_s = traffic_.users_per_s;
     plan_.most_requests = traffic_.most_requests;
+    plan_.most_heads = traffic_.most_conversations;
     plan_.duration_s = traffic_.duration_s;
     add_schedule();
     const std::int64_t wanted = prepared_count();
@@ -50,12 +56,20 @@ class Preparation {
       WM_TRY(add_conversation(static_cast<std::size_t>(i)));
       for (std::size_t k = first; k < plan_.requests.size(); ++k) bytes += plan_.requests[k].bytes.size();
     }
-    plan_.connect_ahead = plan_.closed ? plan_.users : std::min<std::int64_t>(64, wanted);
-    plan_.first_serial = stats::random_bits(traffic_.seed, 7) % 50'000'000;
+    // An open loop connects when it must: what is connected and idle may hold a thread of the server.
+    plan_.connect_ahead = plan_.closed && plan_.users_per_s == 0 ? plan_.users : 0;
+    plan_.first_serial = stats::random_bits(traffic_.seed, 7) % 100'000'000;
     return std::move(plan_);
   }
 
  private:
+  [[nodiscard]] const char* prompts_kind() const {
+    if (!traffic_.trace.rows.empty()) return "trace";
+    if (traffic_.scenario.kind == ScenarioKind::dataset) return "data set";
+    if (traffic_.prefix_tokens > 0 || traffic_.prefix_ratio > 0) return "shared prefix";
+    return traffic_.conversations.turns > 1 ? "conversation" : "unique";
+  }
+
   Status check() const {
     const std::string task = target_.api->task;
     const ScenarioKind kind = traffic_.scenario.kind;
@@ -63,6 +77,9 @@ class Preparation {
     const auto misfit = [&](const char* wanted) {
       return usage_error(fmt::format("scenario {} does not fit the task {}", traffic_.scenario.text, task), wanted);
     };
+    if (traffic_.conversations.turns > 1 && !target_.api->streams) {
+      return usage_error(fmt::format("--turns needs a conversation, which {} is not", task), "--task text-to-text");
+    }
     if (!traffic_.trace.rows.empty()) return {};
     if (task == "text-to-embeddings" && kind != ScenarioKind::embedding && kind != ScenarioKind::dataset)
       return misfit("E(tokens)");
@@ -103,13 +120,15 @@ class Preparation {
       return;
     }
     const double duration_s = traffic_.duration_s > 0 ? traffic_.duration_s : 1e7;
-    const std::int64_t most = traffic_.most_requests > 0 ? traffic_.most_requests : 5'000'000;
+    std::int64_t most = traffic_.most_requests > 0 ? traffic_.most_requests : 5'000'000;
+    if (traffic_.most_conversations > 0) most = std::min(most, traffic_.most_conversations);
     plan_.due_ns = due_times_ns(traffic_.arrivals, duration_s, most, stats::derive_seed(traffic_.seed, 2));
   }
 
   [[nodiscard]] std::int64_t prepared_count() const {
     const auto due = std::max<std::int64_t>(static_cast<std::int64_t>(plan_.due_ns.size()), 1);
     if (!plan_.closed) return traffic_.trace.rows.empty() ? std::min(due, kMostPrepared) : due;
+    if (traffic_.most_conversations > 0) return traffic_.most_conversations;
     const std::int64_t wanted =
         traffic_.most_requests > 0 ? traffic_.most_requests : std::max(kPreparedWithoutLimit, traffic_.users);
     // Of rows that are asked as they are, each once before the first comes again.
@@ -118,7 +137,8 @@ class Preparation {
     return std::min(std::max(wanted, all), kMostPrepared);
   }
 
-  /// A request, or the turns of a conversation, each with the ones before it.
+  /// A request, or the turns of a conversation, each with the ones before it: what was asked, and marks for what will
+  /// have been answered.
   Status add_conversation(std::size_t number) {
     const auto endpoint = static_cast<std::uint32_t>(number % plan_.endpoints.size());
     plan_.heads.push_back(static_cast<std::uint32_t>(plan_.requests.size()));
@@ -129,13 +149,12 @@ class Preparation {
     for (std::int64_t turn = 0; turn < traffic_.conversations.turns; ++turn) {
       const Lengths lengths = lengths_of(number);
       BodySpec spec = spec_of(lengths);
-      fill_texts(spec, lengths, number);
+      fill_texts(spec, lengths, number, turn);
       asked_tokens += lengths.input;
       if (turn > 0) spec.messages.insert(spec.messages.begin(), said.begin(), said.end());
       WM_TRY(add_request(spec, asked_tokens, endpoint_of(endpoint, turn), static_cast<std::int32_t>(turn)));
       said = spec.messages;
-      // The answer of the model is not known yet; one of the same length takes its place in what follows.
-      said.push_back({"assistant", words_text(fit_.words_for(lengths.output), random_())});
+      said.push_back({"assistant", answer_mark(static_cast<std::size_t>(turn))});
       asked_tokens += lengths.output;
     }
     return {};
@@ -149,10 +168,7 @@ class Preparation {
   Status add_row(std::size_t number, std::uint32_t endpoint) {
     const DatasetRow& row = traffic_.dataset[number % traffic_.dataset.size()];
     BodySpec spec = spec_of({0, row.output_tokens});
-    if (!row.body.empty()) {
-      add_body(row.body, spec, endpoint);
-      return {};
-    }
+    if (!row.body.empty()) return add_bodies(row.body, spec, endpoint);
     const std::int64_t turns =
         row.turns.empty()
             ? 1
@@ -162,7 +178,8 @@ class Preparation {
       if (row.turns.empty()) {
         spec.messages = row.messages;
       } else {
-        said.push_back({"user", row.turns[static_cast<std::size_t>(2 * turn)]});
+        if (turn == 0) said = row.messages;
+        if (turn > 0) said.push_back({"user", row.turns[static_cast<std::size_t>(2 * turn)]});
         spec.messages = said;
         said.push_back({"assistant", row.turns[static_cast<std::size_t>(2 * turn + 1)]});
       }
@@ -184,7 +201,7 @@ class Preparation {
   }
 
   /// The prompt's words; with a trace's blocks, equal texts for equal blocks.
-  [[nodiscard]] std::string prompt_of(const Lengths& lengths, std::size_t number) {
+  [[nodiscard]] std::string prompt_of(const Lengths& lengths, std::size_t number, bool later_turn = false) {
     const std::int64_t words = fit_.words_for(lengths.input);
     if (!traffic_.trace.rows.empty() && !traffic_.trace.rows[number % traffic_.trace.rows.size()].blocks.empty()) {
       return block_text(traffic_.trace.rows[number % traffic_.trace.rows.size()], words);
@@ -193,7 +210,8 @@ class Preparation {
                                                      : std::llround(traffic_.prefix_ratio * static_cast<double>(words));
     shared = std::clamp<std::int64_t>(shared, 0, words);
     std::string text;
-    if (shared > 0) text = words_text(shared, kPrefixSeed) + " ";
+    if (later_turn) shared = 0;  // the conversation has it at its beginning
+    if (shared > 0) text = words_text(shared, traffic_.shared_seed) + " ";
     if (shared == words) return text;
     return text + std::string(kSerialMark) + " " + words_text(words - shared, random_());
   }
@@ -204,23 +222,22 @@ class Preparation {
         std::max<std::int64_t>(1, std::llround(static_cast<double>(traffic_.trace.block_tokens) / fit_.per_word));
     for (const std::int64_t block : row.blocks) {
       if (words <= 0) break;
-      text +=
-          words_text(std::min(words, per_block), stats::derive_seed(kPrefixSeed, static_cast<std::uint64_t>(block))) +
-          " ";
+      const auto seed = stats::derive_seed(traffic_.shared_seed, static_cast<std::uint64_t>(block));
+      text += words_text(std::min(words, per_block), seed) + " ";
       words -= per_block;
     }
-    if (words > 0) text += std::string(kSerialMark) + " " + words_text(words, kPrefixSeed + 1);
+    if (words > 0) text += std::string(kSerialMark) + " " + words_text(words, traffic_.shared_seed + 1);
     return text;
   }
 
-  void fill_texts(BodySpec& spec, const Lengths& lengths, std::size_t number) {
+  void fill_texts(BodySpec& spec, const Lengths& lengths, std::size_t number, std::int64_t turn) {
     const std::string task = target_.api->task;
     if (task == "text-to-embeddings" || task == "text-to-rerank") {
       for (std::int64_t i = 0; i < traffic_.batch; ++i) spec.messages.push_back({"user", prompt_of(lengths, number)});
       if (task == "text-to-rerank") spec.query = words_text(fit_.words_for(lengths.output), random_());
       return;
     }
-    spec.messages.push_back({"user", prompt_of(lengths, number)});
+    spec.messages.push_back({"user", prompt_of(lengths, number, turn > 0)});
     if (task != "image-text-to-text") return;
     for (std::int64_t i = 0; i < traffic_.scenario.images; ++i) {
       spec.image_urls.push_back(image_url({.width = static_cast<int>(traffic_.scenario.input.a),
@@ -242,26 +259,53 @@ class Preparation {
 
   Status add_request(const BodySpec& spec, std::int64_t input_tokens, std::uint32_t endpoint, std::int32_t turn) {
     Json body = target_.api->body(spec);
-    for (const auto& [key, value] : target_.more.items()) body[key] = value;
+    body.merge_patch(target_.more);
     PreparedRequest& request = append(dump_json(body, -1), endpoint);
     const bool has_texts = std::string_view(target_.api->task) == "text-to-text";
     request.input_tokens = has_texts ? input_tokens : 0;
     request.output_tokens = has_texts ? spec.output_tokens : 0;
-    request.turn = turn;
     if (has_texts) WM_TRY(count_own(spec, request));
-    if (turn == 0) return {};
+    if (turn > 0) follow(turn);
+    return {};
+  }
+
+  /// Makes the last request the next turn of the one before it.
+  void follow(std::int32_t turn) {
     const auto index = static_cast<std::uint32_t>(plan_.requests.size() - 1);
+    PreparedRequest& request = plan_.requests[index];
+    request.turn = turn;
+    request.holds_answers = request.bytes.find(answer_mark(0), request.body_at) != std::string::npos;
     plan_.requests[index - 1].next = index;
     const auto& talk = traffic_.conversations;
     request.tool_ns = static_cast<std::int64_t>(talk.tool_s * 1e9);
     request.pause_ns = request.tool_ns + static_cast<std::int64_t>(
                                              talk.think_s * (talk.think_varies ? draw_exponential(random_) : 1) * 1e9);
-    return {};
   }
 
-  void add_body(const std::string& text, const BodySpec& spec, std::uint32_t endpoint) {
-    PreparedRequest& request = append(text, endpoint);
-    request.output_tokens = spec.output_tokens;
+  /// What a whole body leaves open: which model, and that its answer is to be a stream.
+  void complete(Json& body) const {
+    if (!body.contains("model")) body["model"] = target_.model;
+    if (body.contains("stream")) return;
+    body["stream"] = plan_.format.streams;
+    const std::string_view done_mark = target_.api->done_mark;
+    if (plan_.format.streams && !done_mark.empty()) body["stream_options"] = {{"include_usage", true}};
+  }
+
+  /// A whole body as it is, then again with what was answered and the next question.
+  Status add_bodies(const std::string& text, const BodySpec& spec, std::uint32_t endpoint) {
+    const auto& talk = traffic_.conversations;
+    WM_ASSIGN(Json body, parse_json(text, "a request body"));
+    complete(body);
+    append(dump_json(body, -1), endpoint).output_tokens = spec.output_tokens;
+    if (talk.turns < 2 || talk.next_question.empty()) return {};
+    if (!body.contains("messages")) return usage_error("--turns needs a chat", "--endpoint chat");
+    for (std::int64_t turn = 1; turn < talk.turns; ++turn) {
+      body["messages"].push_back({{"role", "assistant"}, {"content", answer_mark(static_cast<std::size_t>(turn - 1))}});
+      body["messages"].push_back({{"role", "user"}, {"content", talk.next_question}});
+      append(dump_json(body, -1), endpoint_of(endpoint, turn)).output_tokens = spec.output_tokens;
+      follow(static_cast<std::int32_t>(turn));
+    }
+    return {};
   }
 
   PreparedRequest& append(const std::string& body, std::uint32_t endpoint) {
@@ -274,9 +318,10 @@ class Preparation {
       }
     }
     PreparedRequest request{.bytes = http::request_head("POST", path, all), .endpoint = endpoint};
-    const std::size_t head = request.bytes.size(), serial = find_serial(body);
+    request.body_at = request.bytes.size();
+    const std::size_t serial = find_serial(body);
     request.bytes += body;
-    if (serial != std::string::npos) request.serial_at = head + serial;
+    if (serial != std::string::npos) request.serial_at = request.body_at + serial;
     plan_.requests.push_back(std::move(request));
     return plan_.requests.back();
   }
@@ -310,7 +355,9 @@ http::Headers api_headers(const Target& target) {
 }
 
 std::string probe_text(std::int64_t words, std::uint64_t seed) {
-  return std::string(kSerialMark) + " " + words_text(words, seed);
+  std::string text = std::string(kSerialMark) + " " + words_text(words, seed);
+  write_serial(text, 0, seed);
+  return text;
 }
 
 std::string body_of(const Target& target, std::int64_t words, std::int64_t output_tokens, bool stream,
@@ -320,7 +367,7 @@ std::string body_of(const Target& target, std::int64_t words, std::int64_t outpu
   spec.messages.push_back({"user", probe_text(words, seed)});
   if (std::string_view(target.api->task) == "text-to-rerank") spec.query = words_text(4, seed);
   Json body = target.api->body(spec);
-  for (const auto& [key, value] : target.more.items()) body[key] = value;
+  body.merge_patch(target.more);
   return dump_json(body, -1);
 }
 

@@ -26,7 +26,7 @@ struct Target {
   std::string key;
   std::shared_ptr<const RequestSigner> signer;  ///< instead of a key; may be null
   http::Headers headers;                        ///< of the user
-  Json more = Json::object();                   ///< keys set in every body
+  Json more = Json::object();                   ///< merged into every body (RFC 7396)
   bool stream = true;
   bool exact_output = false;  ///< the server understands ignore_eos
   std::shared_ptr<const http::TlsContext> tls;
@@ -38,10 +38,11 @@ struct Target {
 /// Conversations: several turns, each with the ones before it.
 struct Conversations {
   std::int64_t turns = 1;
-  double think_s = 0;        ///< mean pause before a turn
-  bool think_varies = true;  ///< exponential, else always the same
-  double tool_s = 0;         ///< that a tool takes before a turn, always the same
-  bool chained = false;      ///< each turn goes to the server after that of the last one
+  double think_s = 0;         ///< mean pause before a turn
+  bool think_varies = true;   ///< exponential, else always the same
+  double tool_s = 0;          ///< that a tool takes before a turn, always the same
+  bool chained = false;       ///< each turn goes to the server after that of the last one
+  std::string next_question;  ///< of rows that are whole bodies: asked in each turn after the first
 };
 
 struct Traffic {
@@ -57,17 +58,19 @@ struct Traffic {
   std::int64_t users = 1;
   double users_per_s = 0;
   std::int64_t most_requests = 0;
+  std::int64_t most_conversations = 0;
   std::int64_t least_requests = 0;  ///< also where the time is up before
   bool together = false;            ///< closed loop: the users' requests are one query of several samples
   bool all_at_once = false;         ///< open loop: everything is due at the start
   double duration_s = 0;
-  std::uint64_t seed = 1;
+  std::uint64_t seed = 1;         ///< of this load's prompts and arrivals
+  std::uint64_t shared_seed = 1;  ///< of what all loads of a command share: a prefix, the blocks of a trace
 };
 
 /// Resolves the hosts and makes bodies and schedule. Usage error where the scenario does not fit the API.
 [[nodiscard]] Result<LoadPlan> prepare_load(const Target& target, const Traffic& traffic, const TokenFit& fit);
 
-/// The text that such a body asks: words with a serial number before them.
+/// The text that such a body asks: words with a serial number before them, both by the seed.
 [[nodiscard]] std::string probe_text(std::int64_t words, std::uint64_t seed);
 
 /// One body as text, as prepare_load makes them: for a first look at the server, and for probing its token counts.
@@ -90,7 +93,12 @@ struct FirstLook {
   double repeated_s = 0;            ///< the same words again, which a prefix cache may have
   std::int64_t cached_tokens = -1;  ///< of them, as the server says
 };
-[[nodiscard]] Result<FirstLook> look_at_server(const Target& target, bool calibrate, double deadline_s,
-                                               const std::atomic<bool>* interrupted);
+struct LookOptions {
+  bool calibrate = true;
+  double deadline_s = 60;  ///< of each request
+  std::uint64_t seed = 1;  ///< of its prompts
+  const std::atomic<bool>* interrupted = nullptr;
+};
+[[nodiscard]] Result<FirstLook> look_at_server(const Target& target, const LookOptions& options);
 
 }  // namespace warpmark::serving

@@ -8,6 +8,7 @@
 #include <numeric>
 #include <optional>
 
+#include "serving/results/request_values.h"
 #include "serving/traffic/scenario.h"
 #include "stats/order_statistics.h"
 
@@ -23,40 +24,42 @@ struct Field {
 
 using R = const RequestRecord&;
 
-std::int64_t end_of(R r) { return r.last_token_ns > 0 ? r.last_token_ns : r.ended_ns; }
-std::optional<double> ttft_of(R r) {
+/// As genai-bench has it, reasoning included.
+std::optional<double> any_ttft_of(R r) {
   return r.first_token_ns > 0 ? std::optional(request_seconds(r.sent_ns, r.first_token_ns)) : std::nullopt;
 }
 std::optional<double> count_or_none(std::int64_t count) {
   return count >= 0 ? std::optional(static_cast<double>(count)) : std::nullopt;
 }
+/// Of the tokens after the first.
 std::optional<double> generation_of(R r) {
-  return r.first_token_ns > 0 ? std::optional(request_seconds(r.first_token_ns, r.last_token_ns)) : std::nullopt;
+  const auto tpot = tpot_of(r);
+  return tpot ? std::optional(*tpot * (output_tokens_of(r) - 1)) : std::nullopt;
 }
-std::optional<double> per_token(R r) {
-  const auto generation = generation_of(r);
-  return generation && r.output_tokens > 1 ? std::optional(*generation / static_cast<double>(r.output_tokens - 1))
-                                           : std::nullopt;
+std::optional<double> tokens_of(R r) {
+  return r.events > 0 || r.output_tokens >= 0 ? std::optional(output_tokens_of(r)) : std::nullopt;
 }
 std::optional<double> ratio(std::optional<double> a, std::optional<double> b) {
   return a && b && *b > 0 ? std::optional(*a / *b) : std::nullopt;
 }
 
 constexpr Field kFields[] = {
-    {"ttft", ttft_of},
-    {"tpot", per_token},
-    {"e2e_latency", [](R r) { return std::optional(request_seconds(r.sent_ns, end_of(r))); }},
+    {"ttft", any_ttft_of},
+    {"tpot", tpot_of},
+    {"e2e_latency", e2e_of},
     {"output_latency", generation_of},
-    {"output_inference_speed", [](R r) { return ratio(1.0, per_token(r)); }},
+    {"output_inference_speed", [](R r) { return ratio(1.0, tpot_of(r)); }},
     {"num_input_tokens", [](R r) { return count_or_none(r.prompt_tokens); }},
-    {"num_output_tokens", [](R r) { return count_or_none(r.output_tokens); }},
+    {"num_output_tokens", tokens_of},
     {"num_reasoning_tokens", [](R r) { return count_or_none(r.reasoning_tokens); }},
     {"total_tokens",
      [](R r) {
-       return count_or_none(r.prompt_tokens >= 0 && r.output_tokens >= 0 ? r.prompt_tokens + r.output_tokens : -1);
+       const auto output = tokens_of(r);
+       return r.prompt_tokens >= 0 && output ? std::optional(static_cast<double>(r.prompt_tokens) + *output)
+                                             : std::nullopt;
      }},
-    {"input_throughput", [](R r) { return ratio(count_or_none(r.prompt_tokens), ttft_of(r)); }},
-    {"output_throughput", [](R r) { return ratio(count_or_none(r.output_tokens - 1), generation_of(r)); }},
+    {"input_throughput", [](R r) { return ratio(count_or_none(r.prompt_tokens), any_ttft_of(r)); }},
+    {"output_throughput", [](R r) { return ratio(1.0, tpot_of(r)); }},
 };
 
 Json stats_of(std::vector<double> values) {
@@ -76,6 +79,15 @@ Json stats_of(std::vector<double> values) {
   return json;
 }
 
+/// The mean of single speeds would be ruled by the fastest answers: all tokens by all of their time.
+void set_mean_speeds(const ScenarioResult& result, Json& statistics) {
+  const LoadMetric* speed = metric_of(result, "output_speed");
+  if (speed == nullptr) return;
+  for (const char* field : {"output_inference_speed", "output_throughput"}) {
+    if (statistics[field].is_object()) statistics[field]["mean"] = speed->mean;
+  }
+}
+
 int error_code(const RequestRecord& record) {
   if (record.status != 0 && record.status != 200) return record.status;
   return record.fault == Fault::connect ? 503 : record.fault == Fault::timeout ? 408 : 500;
@@ -87,6 +99,7 @@ Json request_json(const RequestRecord& record) {
     const auto value = record.fault == Fault::none ? field.value(record) : std::nullopt;
     json[field.name] = value ? Json(*value) : Json(nullptr);
   }
+  if (record.turn > 0) json["turn"] = record.turn;
   if (record.fault == Fault::none) return json;
   json["error_code"] = error_code(record);
   json["error_message"] = fmt::format("{}: {}", name_of(record.fault), record.message);
@@ -123,22 +136,29 @@ Json aggregated_json(const ScenarioResult& result, std::string_view task) {
     }
     statistics[field.name] = stats_of(std::move(values));
   }
+  set_mean_speeds(result, statistics);
+  for (const auto& metric : result.metrics) {  // the steps of sessions
+    if (metric.id.find("_turn_") != std::string::npos) statistics[metric.id] = stats_of(metric.samples);
+  }
   const std::int64_t ended = result.completed + result.failed;
-  return {{"scenario", result.scenario},
-          {"num_concurrency", result.users},
-          {"batch_size", result.batch},
-          {"iteration_type", iteration_type(task)},
-          {"run_duration", result.wall_s},
-          {"mean_output_throughput_tokens_per_s", rate("output_throughput")},
-          {"mean_input_throughput_tokens_per_s", rate("input_throughput")},
-          {"mean_total_tokens_throughput_tokens_per_s", rate("total_throughput")},
-          {"requests_per_second", rate("request_throughput")},
-          {"error_codes_frequency", codes},
-          {"error_rate", ended > 0 ? static_cast<double>(result.failed) / static_cast<double>(ended) : 0.0},
-          {"num_error_requests", result.failed},
-          {"num_completed_requests", result.completed},
-          {"num_requests", ended},
-          {"stats", std::move(statistics)}};
+  Json aggregated{{"scenario", result.scenario},
+                  {"num_concurrency", result.users},
+                  {"batch_size", result.batch},
+                  {"iteration_type", iteration_type(task)},
+                  {"run_duration", result.wall_s},
+                  {"mean_output_throughput_tokens_per_s", rate("output_throughput")},
+                  {"mean_input_throughput_tokens_per_s", rate("input_throughput")},
+                  {"mean_total_tokens_throughput_tokens_per_s", rate("total_throughput")},
+                  {"requests_per_second", rate("request_throughput")},
+                  {"error_codes_frequency", codes},
+                  {"error_rate", ended > 0 ? static_cast<double>(result.failed) / static_cast<double>(ended) : 0.0},
+                  {"num_error_requests", result.failed},
+                  {"num_completed_requests", result.completed},
+                  {"num_requests", ended},
+                  {"stats", std::move(statistics)}};
+  if (result.turns > 1) aggregated["turns"] = result.turns;
+  if (result.arrivals != "closed") aggregated["arrivals"] = result.arrivals, aggregated["request_rate"] = result.rate;
+  return aggregated;
 }
 
 void write_run(const ScenarioResult& result, std::string_view task, const TakeText& take) {
@@ -147,6 +167,12 @@ void write_run(const ScenarioResult& result, std::string_view task, const TakeTe
     return record.fault == Fault::censored ? std::nullopt : std::optional(request_json(record));
   });
   lists.end();
+}
+
+std::string file_word(std::string text) {
+  std::replace_if(
+      text.begin(), text.end(), [](char c) { return c == ':' || c == '/' || c == '_'; }, '-');
+  return text;
 }
 
 template <typename Value>
@@ -196,19 +222,40 @@ Json metadata_json(const LoadReport& report) {
           {"dataset_path", report.dataset.empty() ? Json(nullptr) : Json(report.dataset)}};
 }
 
+std::string run_file_name(const ScenarioResult& result, const std::string& task) {
+  std::string name = scenario_file_name(result.scenario);
+  const bool by_batch = std::string_view(iteration_type(task)) == "batch_size";
+  // What its names have no place for goes before the task, so that no load takes another's file.
+  if (result.arrivals != "closed") name += fmt::format("_rate{:g}-{}", result.rate, file_word(result.arrivals));
+  if (by_batch && result.users != 1) name += fmt::format("_users{}", result.users);
+  if (!by_batch && result.batch > 1) name += fmt::format("_batch{}", result.batch);
+  if (result.turns > 1) name += fmt::format("_turns{}", result.turns);
+  return fmt::format("{}_{}_{}_{}_time_{}s.json", name, task, by_batch ? "batch_size" : "concurrency",
+                     by_batch ? result.batch : result.users, std::llround(result.wall_s));
+}
+
 }  // namespace
+
+std::string run_file_name(const Json& scenario, const std::string& task) {
+  ScenarioResult result;
+  result.scenario = scenario.value("scenario", "");
+  result.arrivals = scenario.value("arrivals", "closed");
+  result.users = scenario.value("concurrency", std::int64_t{0});
+  result.rate = scenario.value("rate_per_s", 0.0);
+  result.batch = scenario.value("batch", std::int64_t{1});
+  result.turns = scenario.value("turns", std::int64_t{1});
+  result.wall_s = scenario.value("wall_s", 0.0);
+  return run_file_name(result, task);
+}
 
 std::vector<GenaiFile> genai_files(const LoadReport& report) {
   std::vector<GenaiFile> files;
   files.push_back(
       {"experiment_metadata.json", [&report](const TakeText& take) { take(dump_json(metadata_json(report)) + "\n"); }});
   const std::string task = target_of(report, "task");
-  const bool by_batch = std::string_view(iteration_type(task)) == "batch_size";
   for (const auto& result : report.scenarios) {
-    files.push_back({fmt::format("{}_{}_{}_{}_time_{}s.json", scenario_file_name(result.scenario), task,
-                                 by_batch ? "batch_size" : "concurrency", by_batch ? result.batch : result.users,
-                                 std::llround(result.wall_s)),
-                     [&result, task](const TakeText& take) { write_run(result, task, take); }});
+    files.push_back(
+        {run_file_name(result, task), [&result, task](const TakeText& take) { write_run(result, task, take); }});
   }
   return files;
 }

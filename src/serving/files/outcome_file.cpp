@@ -51,6 +51,8 @@ Status take_head(const Json& json, LoadOutcome& outcome) {
   outcome.never_sent = json.at("never_sent").get<std::int64_t>();
   outcome.gaps_of_one_in = json.at("gaps_of_one_in").get<std::int64_t>();
   outcome.interrupted = json.at("interrupted").get<bool>();
+  outcome.everything_sent = json.at("everything_sent").get<bool>();
+  outcome.too_many_errors = json.at("too_many_errors").get<bool>();
   outcome.stopped_because = json.at("stopped_because").get<std::string>();
   outcome.problem = json.at("problem").get<std::string>();
   outcome.shares.push_back({json.at("host").get<std::string>(), json.at("requests").get<std::int64_t>()});
@@ -68,6 +70,8 @@ std::string head_line(const LoadOutcome& outcome, const std::string& host) {
                   {"never_sent", outcome.never_sent},
                   {"gaps_of_one_in", outcome.gaps_of_one_in},
                   {"interrupted", outcome.interrupted},
+                  {"everything_sent", outcome.everything_sent},
+                  {"too_many_errors", outcome.too_many_errors},
                   {"stopped_because", outcome.stopped_because},
                   {"problem", outcome.problem},
                   {"host", host},

@@ -26,7 +26,8 @@ constexpr Count kCounts[] = {
     &RequestRecord::own_tokens,    &RequestRecord::events,           &RequestRecord::bytes,
     &RequestRecord::retry_after_s};
 constexpr bool RequestRecord::*kFlags[] = {&RequestRecord::retried, &RequestRecord::without_done,
-                                           &RequestRecord::cut_off, &RequestRecord::counted_here};
+                                           &RequestRecord::cut_off, &RequestRecord::counted_here,
+                                           &RequestRecord::prompt_counted_here};
 constexpr unsigned kHasWords = 1U << 6, kHasToolCalls = 1U << 7;  // beside the flags
 
 /// The fields that each record has.

@@ -8,7 +8,10 @@
 #include <numeric>
 
 #include "base/quantity.h"
+#include "serving/results/more_requests.h"
+#include "serving/results/request_values.h"
 #include "serving/results/verdicts.h"
+#include "stats/order_statistics.h"
 
 namespace warpmark::serving {
 namespace {
@@ -24,17 +27,10 @@ struct Window {
   [[nodiscard]] double length_s() const { return seconds(end_ns - begin_ns); }
 };
 
-std::int64_t answer_end(const RequestRecord& record) {
-  return record.last_token_ns > 0 ? record.last_token_ns : record.ended_ns;
-}
-
-/// What the server counted, else what arrived.
-double output_tokens(const RequestRecord& record) {
-  return static_cast<double>(record.output_tokens >= 0 ? record.output_tokens : record.events);
-}
-
+/// A load of a given size is all of it, from the first request due to the last answer; of a load of a given time, what
+/// comes after that time is left out.
 Window whole_window(const LoadOutcome& outcome) {
-  Window window{outcome.began_ns, outcome.stopped_ns};
+  Window window{outcome.began_ns, outcome.everything_sent ? outcome.ended_ns + 1 : outcome.stopped_ns};
   // Where all were sent within the beginning there is no time at which the load was full.
   const std::int64_t wall = outcome.ended_ns - outcome.began_ns;
   if (outcome.stopped_ns - outcome.began_ns < wall / 5) window.end_ns = outcome.ended_ns;
@@ -55,7 +51,7 @@ Window steady_window(const LoadOutcome& outcome, const EvaluationOptions& option
   std::vector<std::int64_t> sent;
   for (const auto& record : outcome.records) {
     if (record.fault != Fault::none) continue;
-    series.push_back(seconds(answer_end(record) - record.sent_ns));
+    series.push_back(seconds(answer_end_ns(record) - record.sent_ns));
     sent.push_back(record.intended_ns);
   }
   const std::size_t left_out = warmup_length(series);
@@ -70,12 +66,6 @@ std::optional<double> between(std::int64_t from_ns, std::int64_t to_ns) {
   return seconds(to_ns - from_ns);
 }
 
-std::optional<double> tpot_of(const RequestRecord& record) {
-  const double tokens = output_tokens(record);
-  if (tokens < 2 || record.events < 2) return std::nullopt;  // undefined, and not 0
-  return seconds(record.last_token_ns - record.first_token_ns) / (tokens - 1);
-}
-
 struct RequestMetric {
   const char* id;
   const char* unit;
@@ -88,15 +78,13 @@ std::vector<RequestMetric> request_metrics() {
   const auto count = [](std::int64_t n) {
     return n >= 0 ? std::optional<double>(static_cast<double>(n)) : std::nullopt;
   };
-  const auto streamed = [](R r, std::int64_t ns) { return r.events > 1 ? ns : 0; };
   return {
-      {"ttft", "s", Better::lower, [=](R r) { return between(r.sent_ns, streamed(r, r.first_visible_ns)); }},
-      {"ttft_any", "s", Better::lower, [=](R r) { return between(r.sent_ns, streamed(r, r.first_token_ns)); }},
-      {"ttft_from_due", "s", Better::lower,
-       [=](R r) { return between(r.intended_ns, streamed(r, r.first_visible_ns)); }},
+      {"ttft", "s", Better::lower, ttft_of},
+      {"ttft_any", "s", Better::lower, [](R r) { return between(r.sent_ns, r.first_token_ns); }},
+      {"ttft_from_due", "s", Better::lower, [](R r) { return between(r.intended_ns, r.first_visible_ns); }},
       {"tpot", "s", Better::lower, tpot_of},
-      {"e2e", "s", Better::lower, [](R r) { return between(r.sent_ns, answer_end(r)); }},
-      {"e2e_from_due", "s", Better::lower, [](R r) { return between(r.intended_ns, answer_end(r)); }},
+      {"e2e", "s", Better::lower, e2e_of},
+      {"e2e_from_due", "s", Better::lower, [](R r) { return between(r.intended_ns, answer_end_ns(r)); }},
       {"ttfb", "s", Better::lower, [](R r) { return between(r.sent_ns, r.first_byte_ns); }},
       {"queue_delay", "s", Better::lower, [](R r) { return between(r.intended_ns, r.sent_ns); }},
       {"connect", "s", Better::lower,
@@ -104,7 +92,8 @@ std::vector<RequestMetric> request_metrics() {
       {"longest_gap", "s", Better::lower,
        [](R r) { return r.events > 1 ? std::optional(seconds(r.longest_gap_ns)) : std::nullopt; }},
       {"input_tokens", "1", Better::neither, [=](R r) { return count(r.prompt_tokens); }},
-      {"output_tokens", "1", Better::neither, [=](R r) { return count(r.output_tokens); }},
+      {"output_tokens", "1", Better::neither,  // counted by events where the server says nothing: TokenCheck::source
+       [](R r) { return r.events > 0 ? std::optional(output_tokens_of(r)) : std::nullopt; }},
       {"reasoning_tokens", "1", Better::neither, [=](R r) { return count(r.reasoning_tokens); }},
       {"cached_tokens", "1", Better::neither, [=](R r) { return count(r.cached_tokens); }},
       {"output_speed", "1/s", Better::higher,
@@ -115,13 +104,29 @@ std::vector<RequestMetric> request_metrics() {
   };
 }
 
+/// All tokens after the first by all of their time: the mean of single speeds would be ruled by the fastest answers.
+void set_mean_speed(const LoadOutcome& outcome, const CountedRequest& counted, ScenarioResult& result) {
+  double tokens = 0, time_s = 0;
+  for (const auto& record : outcome.records) {
+    const auto tpot = counted(record) ? tpot_of(record) : std::nullopt;
+    if (!tpot) continue;
+    tokens += output_tokens_of(record) - 1;
+    time_s += *tpot * (output_tokens_of(record) - 1);
+  }
+  for (auto& metric : result.metrics) {
+    if (metric.id == "output_speed" && time_s > 0) metric.mean = tokens / time_s;
+  }
+}
+
 bool add_event_gaps(const RequestRecord& record, std::vector<double>& gaps) {
+  if (is_buffered(record)) return false;
   gaps.insert(gaps.end(), record.gaps_s.begin(), record.gaps_s.end());
   return true;
 }
 
 /// Gaps between tokens; nothing, and false, where events hold several tokens and the server does not say how many each.
 bool add_token_gaps(const RequestRecord& record, std::vector<double>& gaps) {
+  if (is_buffered(record)) return false;
   if (record.gap_tokens.empty()) {
     if (record.output_tokens >= 0 && record.output_tokens != record.events) return false;
     return add_event_gaps(record, gaps);
@@ -159,42 +164,54 @@ void add_gap_metric(const char* id, const LoadOutcome& outcome, const CountedReq
   if (untold > 0) method += fmt::format("; {} requests left out", untold);
 }
 
-/// Adds `amount` to the part of the window in which `ns` lies.
-void add_at(std::vector<double>& parts, const Window& window, std::int64_t ns, double amount) {
-  if (!window.holds(ns)) return;
-  const auto part =
-      static_cast<std::size_t>(static_cast<double>(ns - window.begin_ns) * static_cast<double>(parts.size()) /
-                               static_cast<double>(window.end_ns - window.begin_ns));
-  parts[std::min(part, parts.size() - 1)] += amount;
+/// An amount that came over a time, evenly: in each part of the window what lies in it.
+struct Spread {
+  std::int64_t from_ns = 0, to_ns = 0;
+  double amount = 0;
+};
+
+void add_over(std::vector<double>& parts, const Window& window, const Spread& spread) {
+  const double part_ns = static_cast<double>(window.end_ns - window.begin_ns) / static_cast<double>(parts.size());
+  const auto from = static_cast<double>(spread.from_ns - window.begin_ns),
+             to = static_cast<double>(std::max(spread.to_ns, spread.from_ns + 1) - window.begin_ns);
+  const auto last = static_cast<double>(parts.size() - 1);
+  const double first = std::clamp(std::floor(from / part_ns), 0.0, last),
+               end = std::min(std::floor(to / part_ns), last);
+  for (double part = first; part <= end; ++part) {
+    const double within = std::min(to, (part + 1) * part_ns) - std::max(from, part * part_ns);
+    if (within > 0) parts[static_cast<std::size_t>(part)] += spread.amount * within / (to - from);
+  }
 }
 
 void add_output(std::vector<double>& parts, const Window& window, const RequestRecord& record) {
   if (record.events == 0) return;
-  const double each = output_tokens(record) / static_cast<double>(record.events);
+  const double tokens = output_tokens_of(record), each = tokens / static_cast<double>(record.events);
+  if (record.first_token_ns == 0) return add_over(parts, window, {record.sent_ns, answer_end_ns(record), tokens});
   std::int64_t at = record.first_token_ns;
-  add_at(parts, window, at, each);
-  if (record.gaps_s.empty()) {  // they were not kept: evenly between the first and the last
-    const std::int64_t length_ns = record.last_token_ns - at;
-    for (std::int64_t i = 1; i < record.events; ++i) {
-      add_at(parts, window, at + length_ns * i / (record.events - 1), each);
-    }
-    return;
+  add_over(parts, window, {at, at, each});
+  if (record.gaps_s.empty()) return add_over(parts, window, {at, record.last_token_ns, tokens - each});
+  for (const float gap : record.gaps_s) {
+    at = std::min(at + static_cast<std::int64_t>(static_cast<double>(gap) * 1e9), record.last_token_ns);  // floats
+    add_over(parts, window, {at, at, each});
   }
-  for (const float gap : record.gaps_s)
-    add_at(parts, window, at += static_cast<std::int64_t>(static_cast<double>(gap) * 1e9), each);
 }
 
+/// A request counts with the share of its time that lies in the window, as its tokens do: requests/s and tokens/s are
+/// of the same work, and a window that cuts through requests makes neither of them smaller.
 void add_rates(const LoadOutcome& outcome, const Window& window, const EvaluationOptions& options,
                ScenarioResult& result) {
   if (window.end_ns <= window.begin_ns) return;
   std::vector<double> requests(kRateParts), output(kRateParts), input(kRateParts), good(kRateParts);
+  bool all_inputs_known = true;
   for (const auto& record : outcome.records) {
     add_output(output, window, record);
     if (record.fault != Fault::none) continue;
-    add_at(requests, window, record.ended_ns, 1);
-    if (meets(record, options.slo)) add_at(good, window, record.ended_ns, 1);
-    if (record.prompt_tokens > 0)
-      add_at(input, window, record.first_byte_ns, static_cast<double>(record.prompt_tokens));
+    const Spread whole{record.sent_ns, answer_end_ns(record), 1};
+    add_over(requests, window, whole);
+    if (meets(record, options.good_requests())) add_over(good, window, whole);
+    all_inputs_known = all_inputs_known && record.prompt_tokens >= 0;
+    const std::int64_t read_ns = record.first_token_ns > 0 ? record.first_token_ns : record.first_byte_ns;
+    add_over(input, window, {record.sent_ns, read_ns, static_cast<double>(record.prompt_tokens)});
   }
   const double part_s = window.length_s() / kRateParts;
   const auto add = [&](const char* id, std::vector<double> parts) {
@@ -206,9 +223,11 @@ void add_rates(const LoadOutcome& outcome, const Window& window, const Evaluatio
   for (std::size_t i = 0; i < kRateParts; ++i) total[i] += input[i];
   add("request_throughput", std::move(requests));
   add("output_throughput", std::move(output));
-  add("input_throughput", std::move(input));
-  add("total_throughput", std::move(total));
-  if (!options.slo.empty()) add("goodput", std::move(good));
+  if (all_inputs_known && result.completed > 0) {
+    add("input_throughput", std::move(input));
+    add("total_throughput", std::move(total));
+  }
+  if (!options.good_requests().empty()) add("goodput", std::move(good));
 }
 
 std::string error_class(const RequestRecord& record) {
@@ -224,6 +243,7 @@ void count_requests(const LoadOutcome& outcome, ScenarioResult& result) {
     result.without_done += record.without_done ? 1 : 0;
     if (record.fault == Fault::none) {
       ++result.completed;
+      result.buffered += is_buffered(record) ? 1 : 0;
     } else if (record.fault == Fault::censored) {
       ++result.censored;
       result.oldest_censored_s = std::max(result.oldest_censored_s, seconds(record.ended_ns - record.begun_ns));
@@ -231,6 +251,16 @@ void count_requests(const LoadOutcome& outcome, ScenarioResult& result) {
       ++result.failed;
       ++result.errors[error_class(record)];
       if (result.first_error.empty()) result.first_error = error_class(record) + ": " + record.message;
+    }
+  }
+}
+
+/// What few samples cannot support says how to get more.
+void add_needs(const LoadLimits& limits, double confidence, ScenarioResult& result) {
+  for (auto& metric : result.metrics) {
+    for (auto& percentile : metric.percentiles) {
+      const std::int64_t needed = stats::samples_needed(percentile.p, confidence);
+      if (metric.n < needed) percentile.reason = needs_more(limits, needed, metric.n);
     }
   }
 }
@@ -244,11 +274,13 @@ ScenarioResult evaluate_load(LoadOutcome outcome, const LoadPlan& plan, const Ev
   result.stopped_because = outcome.stopped_because;
   result.interrupted = outcome.interrupted || !outcome.problem.empty();
   result.problem = outcome.problem;
+  result.too_many_errors = outcome.too_many_errors;
   result.began_ns = outcome.began_ns;
   count_requests(outcome, result);
   const Window window = steady_window(outcome, options);
   result.window_s = window.length_s();
   result.window_begin_s = seconds(window.begin_ns - outcome.began_ns);
+  result.whole_load = window.begin_ns == outcome.began_ns && window.end_ns > outcome.ended_ns;
   const auto counted = [&](const RequestRecord& record) {
     return record.fault == Fault::none && window.holds(record.intended_ns);
   };
@@ -264,6 +296,7 @@ ScenarioResult evaluate_load(LoadOutcome outcome, const LoadPlan& plan, const Ev
     result.metrics.push_back(
         request_metric(metric.id, metric.unit, metric.better, std::move(samples), options.confidence));
   }
+  set_mean_speed(outcome, counted, result);
   add_gap_metric("chunk_gap", outcome, counted, add_event_gaps, options.confidence, result);
   add_gap_metric("itl", outcome, counted, add_token_gaps, options.confidence, result);
   add_rates(outcome, window, options, result);
@@ -272,8 +305,11 @@ ScenarioResult evaluate_load(LoadOutcome outcome, const LoadPlan& plan, const Ev
     result.tokens.own->tokens = plan.tokenizing.tokens + outcome.tokenizing.tokens;
     result.tokens.own->seconds = plan.tokenizing.seconds + outcome.tokenizing.seconds;
   }
-  result.client = judge_client(outcome, result);
-  result.slo = judge_slo(options.slo, result);
+  result.prompts = check_prompts(outcome.records, counted, plan);
+  const LoadLimits limits{plan.duration_s, plan.most_requests, result.wall_s, outcome.everything_sent};
+  add_needs(limits, options.confidence, result);
+  result.client = judge_client(outcome, result, options.slo);
+  result.slo = judge_slo(options.slo, result, limits);
   result.records = std::move(outcome.records);
   return result;
 }

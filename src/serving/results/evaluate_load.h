@@ -7,7 +7,9 @@
 //   intervals    of percentiles of requests by order statistics; of gaps between tokens, many of which belong to one
 //                request, and of rates by batch means (Law, Simulation Modeling and Analysis): 20 batches and Student's
 //                t
-//   throughput   tokens whose events arrived within the window, of finished, failed and censored requests alike
+//   throughput   of a window: all of a load of a given number of requests, a load's time without its warm-up else.
+//                Tokens whose events arrived within it, of finished, failed and censored requests alike; requests with
+//                the share of their time that lies in it
 // Pure.
 #pragma once
 
@@ -23,6 +25,8 @@ struct EvaluationOptions {
   double warmup_ratio = 0;  ///< of the requests, instead of finding it; by time, not by completion
   double cooldown_ratio = 0;
   Slo slo;
+  Slo goodput;  ///< limits of good requests, instead of those of `slo`
+  [[nodiscard]] const Slo& good_requests() const { return goodput.empty() ? slo : goodput; }
 };
 
 /// With the records of `outcome`, which are read several times rather than held: RequestRecords::status() tells
@@ -32,8 +36,8 @@ struct EvaluationOptions {
 /// How many values at the beginning belong to the warm-up.
 [[nodiscard]] std::size_t warmup_length(std::span<const double> series);
 
-/// p50, p90, p95, p99 and, where n supports it, p99.9 of one value a request, by order statistics. Of a long series the
-/// result has every k-th sample only.
+/// Percentiles of one value a request, with intervals by order statistics where n supports them; else the value of the
+/// sample, and a reason. Of a long series the result has every k-th sample only.
 [[nodiscard]] LoadMetric request_metric(std::string id, std::string unit, Better better, std::vector<double> samples,
                                         double confidence);
 

@@ -13,6 +13,8 @@ double between_levels(double low, double high, bool whole) {
   return whole ? std::clamp(std::round(middle), low + 1, high - 1) : middle;
 }
 
+constexpr int kLooksAtUnreliable = 3;
+
 bool close_enough(const LevelSearch& search, double low, double high) {
   return search.whole ? high - low <= std::max(1.0, std::floor(search.resolution * low))
                       : high - low <= search.resolution * low;
@@ -24,9 +26,13 @@ Result<LevelFound> search_level(const LevelSearch& search, const std::function<R
   LevelFound found;
   bool stopped = false;
   const auto is_met = [&](double level) -> Result<bool> {
-    WM_ASSIGN(const LevelVerdict verdict, look(level));
+    LevelVerdict verdict = LevelVerdict::unreliable;
+    for (int i = 0; i < kLooksAtUnreliable && verdict == LevelVerdict::unreliable; ++i) {
+      WM_ASSIGN(verdict, look(level));
+      found.looks.push_back({level, verdict});
+    }
     stopped = verdict == LevelVerdict::stopped;
-    found.looks.push_back({level, verdict});
+    if (verdict == LevelVerdict::unreliable) found.unreliable = level;
     return verdict == LevelVerdict::met;
   };
   for (double level = search.least; !stopped && found.missed == 0; level = std::min(2 * level, search.most)) {
@@ -61,13 +67,24 @@ Result<LevelFound> search_level(const LevelSearch& search, const std::function<R
 
 std::string LevelFound::sentence(const std::string& unit) const {
   if (looks.empty()) return "nothing was measured";
+  const std::string limit = unreliable > 0
+                                ? fmt::format(
+                                      "; from {:g} {} on the client was the limit, which says nothing of the server: "
+                                      "--threads N or --clients N",
+                                      unreliable, unit)
+                                : "";
+  if (met == 0 && unreliable > 0 && unreliable <= looks.front().level) {
+    return fmt::format("no load was measured reliably{}", limit);
+  }
   if (met == 0) {
     const bool shown = looks.front().verdict == LevelVerdict::missed;
     return fmt::format("the objectives are not {} at {:g} {}, the lowest load that was tried",
-                       shown ? "met" : "shown to be met", looks.front().level, unit);
+                       shown ? "met" : "shown to be met", looks.front().level, unit) +
+           limit;
   }
   std::string text = fmt::format("the objectives are met at {:g} {}", met, unit);
-  if (missed > 0) text += fmt::format(" and not shown to be at {:g}", missed);
+  if (missed > 0 && missed != unreliable) text += fmt::format(" and not shown to be at {:g}", missed);
+  text += limit;
   if (missed == 0) text += ", the highest load that was tried";
   if (!confirmed) return text + "; not measured again, as the search was ended";
   // A met objective has its whole interval (95 %, two-sided) below the limit.

@@ -19,27 +19,35 @@ constexpr std::size_t kResampledBlocks = 20, kLeastBlocks = 5, kResamples = 400,
 constexpr double kSame = 0.02;  // a smaller difference is none that anybody would act on
 constexpr std::uint64_t kComparisonSeed = 20231103;
 
+constexpr double kMean = -1, kStdev = -2;
+
 struct Statistic {
   ComparedNumber number;
-  double p;  ///< quantile; below 0 the mean
+  double p;  ///< quantile, kMean or kStdev
 };
 
 const std::vector<Statistic>& statistics() {
   static const std::vector<Statistic> kStatistics{
-      {{"request_throughput", "mean", "1/s", Better::higher}, -1},
-      {{"output_throughput", "mean", "1/s", Better::higher}, -1},
-      {{"goodput", "mean", "1/s", Better::higher}, -1},
+      {{"request_throughput", "mean", "1/s", Better::higher}, kMean},
+      {{"output_throughput", "mean", "1/s", Better::higher}, kMean},
+      {{"goodput", "mean", "1/s", Better::higher}, kMean},
       {{"ttft", "p50", "s", Better::lower}, 0.5},
+      {{"ttft", "p95", "s", Better::lower}, 0.95},
       {{"ttft", "p99", "s", Better::lower}, 0.99},
+      {{"ttft", "sd", "s", Better::neither}, kStdev},
       {{"tpot", "p50", "s", Better::lower}, 0.5},
+      {{"tpot", "p95", "s", Better::lower}, 0.95},
       {{"tpot", "p99", "s", Better::lower}, 0.99},
+      {{"tpot", "sd", "s", Better::neither}, kStdev},
       {{"e2e", "p50", "s", Better::lower}, 0.5},
+      {{"e2e", "p95", "s", Better::lower}, 0.95},
       {{"e2e", "p99", "s", Better::lower}, 0.99},
-      {{"output_tokens", "mean", "1", Better::neither}, -1},
-      {{"gpu_memory", "mean", "B", Better::lower}, -1},
-      {{"tokens_per_joule", "mean", "1/J", Better::higher}, -1},
-      {{"cost_per_request", "mean", "1", Better::lower}, -1},
-      {{"cost_per_million_output_tokens", "mean", "1", Better::lower}, -1},
+      {{"e2e", "sd", "s", Better::neither}, kStdev},
+      {{"output_tokens", "mean", "1", Better::neither}, kMean},
+      {{"gpu_memory", "mean", "B", Better::lower}, kMean},
+      {{"tokens_per_joule", "mean", "1/J", Better::higher}, kMean},
+      {{"cost_per_request", "mean", "1", Better::lower}, kMean},
+      {{"cost_per_million_output_tokens", "mean", "1", Better::lower}, kMean},
   };
   return kStatistics;
 }
@@ -53,7 +61,13 @@ std::vector<double> thinned_to(const std::vector<double>& samples, std::size_t m
 
 double value_of_samples(std::vector<double>& samples, double p) {
   const auto n = static_cast<double>(samples.size());
-  if (p < 0) return std::accumulate(samples.begin(), samples.end(), 0.0) / n;
+  const double mean = std::accumulate(samples.begin(), samples.end(), 0.0) / n;
+  if (p == kMean) return mean;
+  if (p == kStdev) {
+    double squares = 0;
+    for (const double sample : samples) squares += (sample - mean) * (sample - mean);
+    return samples.size() > 1 ? std::sqrt(squares / (n - 1)) : 0;
+  }
   std::sort(samples.begin(), samples.end());
   return stats::quantile_of_sorted(samples, p);
 }
@@ -83,18 +97,32 @@ std::optional<double> log_variance(const std::vector<double>& samples, double p,
   return std::max(squares / n - (sum / n) * (sum / n), 0.0);
 }
 
-const LoadCell* cell_of(const LoadArm& arm, const LoadCell& like) {
-  const auto found = std::find_if(arm.cells.begin(), arm.cells.end(), [&](const LoadCell& cell) {
-    return cell.scenario == like.scenario && cell.level == like.level;
-  });
-  return found == arm.cells.end() ? nullptr : &*found;
+bool same_load(const LoadCell& a, const LoadCell& b) { return a.scenario == b.scenario && a.level == b.level; }
+
+/// The same load; where an arm has measured one several times, the first is compared with the first, and so on.
+const LoadCell* cell_of(const LoadArm& arm, const LoadArm& first, const LoadCell& like) {
+  auto before =
+      std::count_if(&*first.cells.begin(), &like, [&](const LoadCell& cell) { return same_load(cell, like); });
+  for (const auto& cell : arm.cells) {
+    if (same_load(cell, like) && before-- == 0) return &cell;
+  }
+  return nullptr;
+}
+
+/// "ttft_turn_2" and so on: the steps of sessions, which both have.
+std::vector<Statistic> statistics_of(const LoadCell& cell) {
+  std::vector<Statistic> all = statistics();
+  for (const auto& [id, samples] : cell.samples) {
+    if (id.find("_turn_") == std::string::npos) continue;
+    all.push_back({{id, "p50", "s", Better::lower}, 0.5});
+    all.push_back({{id, "p95", "s", Better::lower}, 0.95});
+  }
+  return all;
 }
 
 std::optional<double> point_value(const LoadCell& cell, const Statistic& statistic) {
   if (const auto found = cell.samples.find(statistic.number.metric);
       found != cell.samples.end() && !found->second.empty()) {
-    const auto n = static_cast<std::int64_t>(found->second.size());
-    if (statistic.p > 0.9 && n < stats::samples_needed(statistic.p, 0.95)) return std::nullopt;
     std::vector<double> copy = found->second;
     return value_of_samples(copy, statistic.p);
   }
@@ -102,13 +130,27 @@ std::optional<double> point_value(const LoadCell& cell, const Statistic& statist
   return found == cell.values.end() ? std::nullopt : std::optional(found->second);
 }
 
+/// How many requests the number needs, where the cell has fewer; 0 where it has enough.
+std::int64_t requests_missing(const LoadCell& cell, const Statistic& statistic) {
+  const auto found = cell.samples.find(statistic.number.metric);
+  if (statistic.p <= 0.9 || found == cell.samples.end()) return 0;
+  const std::int64_t needed = stats::samples_needed(statistic.p, 0.95);
+  return static_cast<std::int64_t>(found->second.size()) < needed ? needed : 0;
+}
+
 /// The ratio of `other` to `base` with its interval and p.
 LoadDifference difference(const LoadCell& base, const LoadCell& other, const Statistic& statistic, double confidence) {
   LoadDifference result{.value = point_value(other, statistic)};
   const auto first = point_value(base, statistic);
   if (!result.value || !first) {
-    result.reason = "too few requests";
+    result.reason = "not measured";
     return result;
+  }
+  for (const LoadCell* cell : {&base, &other}) {
+    if (const std::int64_t needed = requests_missing(*cell, statistic); needed > 0) {
+      result.reason = fmt::format("needs {} requests", needed);
+      return result;
+    }
   }
   if (!(*result.value > 0) || !(*first > 0)) {
     result.reason = "not above 0";
@@ -170,21 +212,24 @@ Result<LoadComparison> compare_loads(const std::vector<LoadArm>& arms, double co
   for (const auto& base : arms.front().cells) {
     std::vector<const LoadCell*> cells;
     for (const auto& arm : arms) {
-      const LoadCell* cell = &arm == &arms.front() ? &base : cell_of(arm, base);
+      const LoadCell* cell = &arm == &arms.front() ? &base : cell_of(arm, arms.front(), base);
       if (cell == nullptr) {
         comparison.notes.push_back(fmt::format("{} has no load {}, {}", arm.name, base.scenario, base.level));
         break;
       }
       if (!cell->trusted) {
         comparison.notes.push_back(
-            fmt::format("{} at {}, {} is mistrusted: the client was its limit", arm.name, base.scenario, base.level));
+            fmt::format("{} at {}, {} is unreliable: the client was its limit", arm.name, base.scenario, base.level));
       }
       cells.push_back(cell);
     }
     if (cells.size() < arms.size()) continue;
-    for (const auto& statistic : statistics()) {
+    for (const auto& statistic : statistics_of(base)) {
       LoadComparisonRow row{base.scenario, base.level, statistic.number, {}};
       row.arms.push_back({.value = point_value(base, statistic)});
+      if (const std::int64_t needed = requests_missing(base, statistic); needed > 0) {
+        row.arms.front().reason = fmt::format("needs {} requests", needed);
+      }
       bool any = row.arms.front().value.has_value();
       for (std::size_t i = 1; i < cells.size(); ++i) {
         row.arms.push_back(difference(base, *cells[i], statistic, confidence));

@@ -20,7 +20,7 @@ namespace warpmark::serving {
 /// One scenario at one load.
 struct LoadCell {
   std::string scenario;
-  std::string level;                                   ///< "8 users", "25 requests/s"
+  std::string level;  ///< all that makes a load: "8 users, 2 turns", "25 requests/s, poisson"
   std::map<std::string, std::vector<double>> samples;  ///< by metric, in the order of the requests
   std::map<std::string, double> values;                ///< numbers that have no samples: cost, memory
   bool trusted = true;
@@ -34,7 +34,7 @@ struct LoadArm {
 /// What is compared of a metric.
 struct ComparedNumber {
   std::string metric;
-  std::string statistic;  ///< "p50", "p99", "mean"
+  std::string statistic;  ///< "p50", "p95", "p99", "mean", "sd"
   std::string unit;
   Better better = Better::lower;
 };

@@ -10,6 +10,10 @@
 namespace warpmark::serving {
 namespace {
 
+constexpr const char* kRatesDefinition =
+    "per second of the window; a request counts with the share of its time from sending to its last token that lies in "
+    "it, tokens by when they arrived";
+
 const char* name_of(Better better) {
   if (better == Better::lower) return "lower";
   return better == Better::higher ? "higher" : "neither";
@@ -26,8 +30,9 @@ void add_interval(Json& json, const std::optional<Interval>& interval) {
 bool keeps_samples(const LoadMetric& metric) {
   constexpr const char* kKept[] = {"ttft",    "tpot",         "e2e", "request_throughput", "output_throughput",
                                    "goodput", "output_tokens"};
+  const bool of_turn = metric.id.find("_turn_") != std::string::npos;
   return !metric.samples.empty() &&
-         std::any_of(std::begin(kKept), std::end(kKept), [&](const char* id) { return metric.id == id; });
+         (of_turn || std::any_of(std::begin(kKept), std::end(kKept), [&](const char* id) { return metric.id == id; }));
 }
 
 Json to_json(const LoadMetric& metric) {
@@ -91,8 +96,16 @@ Json to_json(const TokenCheck& tokens) {
   return json;
 }
 
+Json to_json(const PromptCheck& prompts) {
+  Json json{{"kind", prompts.kind}, {"seed", prompts.seed}, {"repeats", prompts.repeats}};
+  if (prompts.cached) json["cached_share"] = *prompts.cached;
+  if (!prompts.warning.empty()) json["warning"] = prompts.warning;
+  return json;
+}
+
 Json to_json(const SloOutcome& outcome) {
   Json json{{"objective", outcome.text}, {"verdict", outcome.verdict}};
+  if (!outcome.reason.empty()) json["reason"] = outcome.reason;
   if (outcome.value) json["value"] = *outcome.value;
   add_interval(json, outcome.interval);
   return json;
@@ -136,13 +149,22 @@ Json to_json(const ScenarioResult& result) {
   }
   if (result.batch > 1) json["batch"] = result.batch;
   if (result.turns > 1) json["turns"] = result.turns;
+  json["parameters"] = result.parameters;
   json["started"] = result.started;
   json["wall_s"] = result.wall_s;
-  json["window"] = {{"begin_s", result.window_begin_s}, {"seconds", result.window_s}};
-  json["requests"] = {
-      {"sent", result.sent},          {"completed", result.completed},           {"failed", result.failed},
-      {"censored", result.censored},  {"never_sent", result.never_sent},         {"warmup", result.warmup},
-      {"sent_again", result.retried}, {"without_done_mark", result.without_done}};
+  json["window"] = {{"begin_s", result.window_begin_s},
+                    {"seconds", result.window_s},
+                    {"whole_load", result.whole_load},
+                    {"rates", kRatesDefinition}};
+  json["requests"] = {{"sent", result.sent},
+                      {"completed", result.completed},
+                      {"failed", result.failed},
+                      {"censored", result.censored},
+                      {"never_sent", result.never_sent},
+                      {"warmup", result.warmup},
+                      {"sent_again", result.retried},
+                      {"without_done_mark", result.without_done},
+                      {"buffered", result.buffered}};
   if (result.censored > 0) json["requests"]["oldest_censored_s"] = result.oldest_censored_s;
   json["errors"] = result.errors;
   if (!result.first_error.empty()) json["first_error"] = result.first_error;
@@ -152,6 +174,7 @@ Json to_json(const ScenarioResult& result) {
   for (const auto& metric : result.metrics) metrics[metric.id] = to_json(metric);
   json["metrics"] = std::move(metrics);
   json["tokens"] = to_json(result.tokens);
+  json["prompts"] = to_json(result.prompts);
   json["client"] = to_json(result.client);
   if (!result.slo.empty()) {
     json["slo"] = Json::array();

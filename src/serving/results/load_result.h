@@ -46,13 +46,14 @@ struct ClientReport {
   bool trusted = true;
   std::vector<std::string> reasons;  ///< why it is not
   std::vector<ClientShare> shares;   ///< of several clients; empty for one
-  [[nodiscard]] std::string verdict() const { return trusted ? "trusted" : "mistrusted: client-limited"; }
+  [[nodiscard]] std::string verdict() const { return trusted ? "reliable" : "unreliable: client-limited"; }
 };
 
 struct SloOutcome {
   std::string text;
   std::optional<double> value;
   std::optional<Interval> interval;
+  std::string reason;  ///< why it is undecided, and what decides it
   /// "met" and "missed" where the whole interval is on one side, else "undecided".
   std::string verdict;
 };
@@ -86,25 +87,29 @@ struct QualityFacts {
 
 struct ScenarioResult {
   std::string scenario;
-  std::string arrivals;       ///< "closed", "poisson", ...
-  std::int64_t users = 0;     ///< closed loop
-  double rate = 0;            ///< open loop: asked for, requests/s
-  std::int64_t batch = 1;     ///< documents a request: embeddings, reranking
-  std::int64_t turns = 1;     ///< of a conversation
-  std::string started;        ///< UTC
-  double wall_s = 0;          ///< from the first request due to the last answer
-  double window_s = 0;        ///< of the rates
-  double window_begin_s = 0;  ///< after the start
+  std::string arrivals;                           ///< "closed", "poisson", ...
+  std::int64_t users = 0;                         ///< closed loop
+  double rate = 0;                                ///< open loop: asked for, requests/s
+  std::int64_t batch = 1;                         ///< documents a request: embeddings, reranking
+  std::int64_t turns = 1;                         ///< of a conversation
+  std::map<std::string, std::string> parameters;  ///< all others that make a load what it is: "think_time": "2s", ...
+  std::string started;                            ///< UTC
+  double wall_s = 0;                              ///< from the first request due to the last answer
+  double window_s = 0;                            ///< of the rates
+  double window_begin_s = 0;                      ///< after the start
+  bool whole_load = false;  ///< the window is all of it, from the first request due to the last answer
   std::int64_t sent = 0, completed = 0, failed = 0, censored = 0, never_sent = 0, warmup = 0, retried = 0,
-               without_done = 0;
+               without_done = 0, buffered = 0;
   double oldest_censored_s = 0;
   std::map<std::string, std::int64_t> errors;  ///< by class: "http_503", "timeout", ...
   std::string first_error;                     ///< what the first of them said
   std::string stopped_because;
   bool interrupted = false;
+  bool too_many_errors = false;
   std::string problem;  ///< as LoadOutcome; also `interrupted`
   std::vector<LoadMetric> metrics;
   TokenCheck tokens;
+  PromptCheck prompts;
   ClientReport client;
   std::vector<SloOutcome> slo;
   std::optional<MlperfVerdict> mlperf;

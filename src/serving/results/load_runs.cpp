@@ -45,6 +45,7 @@ Run run_of(const LoadReport& report, const ScenarioResult& result, std::int64_t 
   }
   if (result.batch > 1) run.params.set("batch", result.batch);
   if (result.turns > 1) run.params.set("turns", result.turns);
+  for (const auto& [name, value] : result.parameters) run.params.set(name, value);
   // Address and version are what changes between two runs of one case.
   std::string version;
   for (const auto& [key, value] : report.target) {
@@ -53,12 +54,13 @@ Run run_of(const LoadReport& report, const ScenarioResult& result, std::int64_t 
   }
   run.device = "server";
   run.mode = Mode::hot;
-  for (const char* id :
-       {"ttft", "e2e", "tpot", "ttft_from_due", "request_throughput", "output_throughput", "goodput", "session",
-        "tokens_per_joule", "gpu_memory", "cost_per_request", "cost_per_million_output_tokens"}) {
+  for (const char* id : {"ttft", "e2e", "tpot", "ttft_from_due", "request_throughput", "output_throughput", "goodput",
+                         "session", "tokens_per_joule", "gpu_memory", "output_throughput_per_gpu", "cost_per_request",
+                         "cost_per_million_output_tokens"}) {
     add(result, id, run);
   }
   for (const auto& metric : result.metrics) {
+    if (metric.id.find("_turn_") != std::string::npos) add(result, metric.id.c_str(), run);
     if (metric.id.starts_with("quality.")) run.metrics.push_back(metric_from(metric, {metric.mean}));
   }
   run.outcome = result.client.trusted ? Outcome::passed : Outcome::mistrusted;

@@ -48,8 +48,8 @@ std::vector<double> thinned(std::span<const double> samples) {
   return kept;
 }
 
-Percentile without_value(double p, std::int64_t needed, std::int64_t n) {
-  return {p, std::nullopt, std::nullopt, fmt::format("needs {} samples, there are {}", needed, n)};
+Percentile without_interval(double p, std::int64_t needed, std::int64_t n) {
+  return {p, std::nullopt, std::nullopt, fmt::format("needs {} samples, has {}", needed, n)};
 }
 
 }  // namespace
@@ -66,10 +66,8 @@ LoadMetric request_metric(std::string id, std::string unit, Better better, std::
     const std::int64_t needed = stats::samples_needed(p, confidence);
     const auto ranks = metric.n < needed ? std::nullopt : stats::quantile_ranks(metric.n, p, confidence);
     if (!ranks) {
-      metric.percentiles.push_back(without_value(p, needed, metric.n));
-      // The value itself, without an interval, where there is at least one sample beyond it.
-      const double beyond = static_cast<double>(metric.n) * (1 - p);
-      if (p < 0.99 && beyond >= 1) metric.percentiles.back().value = stats::quantile_of_sorted(sorted, p);
+      metric.percentiles.push_back(without_interval(p, needed, metric.n));
+      metric.percentiles.back().value = stats::quantile_of_sorted(sorted, p);
       continue;
     }
     metric.percentiles.push_back({p, stats::quantile_of_sorted(sorted, p),
@@ -104,7 +102,8 @@ LoadMetric pooled_metric(std::string id, PooledValues pooled, double confidence)
     const double p = kPercentiles[i];
     const std::int64_t needed = stats::samples_needed(p, confidence);
     if (metric.n < needed) {
-      metric.percentiles.push_back(without_value(p, needed, metric.n));
+      metric.percentiles.push_back(without_interval(p, needed, metric.n));
+      if (metric.n > 0) metric.percentiles.back().value = stats::quantile_of_sorted(values, p);
       continue;
     }
     Percentile percentile{p, stats::quantile_of_sorted(values, p), std::nullopt, ""};

@@ -8,6 +8,7 @@
 
 #include "base/quantity.h"
 #include "base/text.h"
+#include "serving/results/request_values.h"
 
 namespace warpmark::serving {
 namespace {
@@ -59,9 +60,8 @@ std::optional<double> limited_value(const RequestRecord& record, const std::stri
   if (record.fault != Fault::none) return HUGE_VAL;
   if (metric == "ttft") return record.first_token_ns > 0 ? span_s(record.intended_ns, record.first_token_ns) : HUGE_VAL;
   if (metric == "e2e") return span_s(record.intended_ns, record.ended_ns);
-  const auto tokens = static_cast<double>(record.output_tokens >= 0 ? record.output_tokens : record.events);
-  if (tokens < 2) return std::nullopt;
-  return span_s(record.first_token_ns, record.last_token_ns) / (tokens - 1);
+  if (is_buffered(record)) return HUGE_VAL;  // it hides what is limited
+  return tpot_of(record);
 }
 
 void judge_server_limit(const SloClause& clause, const ScenarioResult& result, double p, MlperfVerdict& verdict) {

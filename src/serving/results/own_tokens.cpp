@@ -33,18 +33,23 @@ void disagree(const char* what, const TwoCounts& counts, double most_apart, Toke
 
 }  // namespace
 
-Status count_answers(const Tokenizer& tokenizer, LoadOutcome& outcome) {
+Status count_answers(const Tokenizer& tokenizer, const LoadPlan& plan, LoadOutcome& outcome) {
   const std::int64_t began_ns = load_now_ns();
   WM_ASSIGN(const auto spool, RecordSpool::open({}));
   RecordWriter counted(*spool);
   for (const auto& record : outcome.records) {
+    RequestRecord with_count = record;
+    const std::int64_t asked = plan.requests[record.prepared].own_tokens;
+    if (record.prompt_tokens < 0 && asked >= 0 && record.fault == Fault::none) {
+      with_count.prompt_tokens = asked + std::llround(plan.template_tokens);
+      with_count.prompt_counted_here = true;
+    }
     if (record.said == nullptr || record.said->tool_calls) {
-      counted.add(record);
+      counted.add(with_count);
       continue;
     }
     WM_ASSIGN(const auto visible, tokenizer.encode(record.said->visible));
     WM_ASSIGN(const auto reasoning, tokenizer.encode(record.said->reasoning));
-    RequestRecord with_count = record;
     with_count.own_tokens = static_cast<std::int64_t>(visible.size() + reasoning.size());
     outcome.tokenizing.tokens += with_count.own_tokens;
     if (record.output_tokens < 0 && record.fault == Fault::none) {
@@ -69,7 +74,7 @@ void compare_own_tokens(const RequestRecords& records, const CountedRequest& cou
   for (const auto& record : records) {
     if (!counted(record)) continue;
     const PreparedRequest& request = plan.requests[record.prepared];
-    if (request.own_tokens >= 0 && record.turn == 0 && record.prompt_tokens >= 0) {
+    if (request.own_tokens >= 0 && record.turn == 0 && record.prompt_tokens >= 0 && !record.prompt_counted_here) {
       input.add(request.own_tokens, record.prompt_tokens);
     }
     if (record.own_tokens >= 0 && record.output_tokens >= 0 && !record.counted_here) {

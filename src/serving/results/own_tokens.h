@@ -10,9 +10,10 @@
 
 namespace warpmark::serving {
 
-/// Counts the answers whose words were kept, after the load; where the server tells no count, ours takes its place.
+/// Counts the answers whose words were kept, after the load; where the server tells no count of a prompt or an answer,
+/// ours takes its place.
 /// Errors as of Tokenizer::encode and of RecordSpool.
-[[nodiscard]] Status count_answers(const Tokenizer& tokenizer, LoadOutcome& outcome);
+[[nodiscard]] Status count_answers(const Tokenizer& tokenizer, const LoadPlan& plan, LoadOutcome& outcome);
 
 /// Means of the requests that both have counted, and a sentence for each that differs by more than 2 %. Of prompts
 /// those of one question; of answers those whose difference is more than the mark of their end. Pure.

@@ -6,6 +6,7 @@
 #include <map>
 
 #include "serving/results/evaluate_load.h"
+#include "serving/results/request_values.h"
 
 namespace warpmark::serving {
 namespace {
@@ -19,6 +20,12 @@ struct Turn {
   std::uint32_t prepared = 0;
   std::int32_t number = 0;
   std::int64_t intended_ns = 0, sent_ns = 0, said_ns = 0, ended_ns = 0;
+  std::optional<double> ttft_s, tpot_s;
+};
+
+/// Of one step of the sessions.
+struct StepValues {
+  std::vector<double> e2e, ttft, tpot;
 };
 
 /// The answered turns of each conversation, by its first prepared request, in the order in which they were due.
@@ -26,9 +33,9 @@ std::map<std::uint32_t, std::vector<Turn>> answered_turns(const RequestRecords& 
   std::map<std::uint32_t, std::vector<Turn>> by_conversation;
   for (const auto& record : records) {
     if (record.fault != Fault::none) continue;
-    const std::int64_t said_ns = record.last_token_ns > 0 ? record.last_token_ns : record.ended_ns;
     by_conversation[record.prepared - static_cast<std::uint32_t>(record.turn)].push_back(
-        {record.prepared, record.turn, record.intended_ns, record.sent_ns, said_ns, record.ended_ns});
+        {record.prepared, record.turn, record.intended_ns, record.sent_ns, answer_end_ns(record), record.ended_ns,
+         ttft_of(record), tpot_of(record)});
   }
   return by_conversation;
 }
@@ -39,7 +46,7 @@ void add_sessions(const RequestRecords& records, const LoadPlan& plan, std::int6
                   ScenarioResult& result) {
   if (turns < 2) return;
   std::vector<double> whole, server, external, tool, transfer;
-  std::vector<std::vector<double>> by_turn(static_cast<std::size_t>(std::min(turns, kMostTurnsShown)));
+  std::vector<StepValues> by_turn(static_cast<std::size_t>(std::min(turns, kMostTurnsShown)));
   // The turns of a conversation are prepared requests that follow one another: its first is `prepared - turn`. The same
   // prepared conversation may be held several times, by several users: the next turn is the earliest after the last.
   for (const auto& [head, said] : answered_turns(records)) {
@@ -66,7 +73,11 @@ void add_sessions(const RequestRecords& records, const LoadPlan& plan, std::int6
         }
         const double took = turn_seconds(turn.sent_ns, turn.said_ns);
         generating += took;
-        if (turn.number < kMostTurnsShown) by_turn[static_cast<std::size_t>(turn.number)].push_back(took);
+        if (turn.number >= kMostTurnsShown) continue;
+        StepValues& step = by_turn[static_cast<std::size_t>(turn.number)];
+        step.e2e.push_back(took);
+        if (turn.ttft_s) step.ttft.push_back(*turn.ttft_s);
+        if (turn.tpot_s) step.tpot.push_back(*turn.tpot_s);
       }
       whole.push_back(turn_seconds(session.front()->intended_ns, session.back()->said_ns));
       server.push_back(generating);
@@ -87,8 +98,14 @@ void add_sessions(const RequestRecords& records, const LoadPlan& plan, std::int6
   result.metrics.push_back(
       request_metric("session_transfer_share", "1", Better::lower, std::move(transfer), confidence));
   for (std::size_t i = 0; i < by_turn.size(); ++i) {
-    result.metrics.push_back(
-        request_metric(fmt::format("e2e_turn_{}", i + 1), "s", Better::lower, std::move(by_turn[i]), confidence));
+    const auto add = [&](const char* id, std::vector<double>& values) {
+      if (values.empty()) return;
+      result.metrics.push_back(
+          request_metric(fmt::format("{}_turn_{}", id, i + 1), "s", Better::lower, std::move(values), confidence));
+    };
+    add("ttft", by_turn[i].ttft);
+    add("tpot", by_turn[i].tpot);
+    add("e2e", by_turn[i].e2e);
   }
 }
 

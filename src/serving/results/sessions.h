@@ -10,8 +10,9 @@ namespace warpmark::serving {
 /// Adds "session" (first due to last token), "session_server" (the sum of its turns' times from sending to the last
 /// token), "session_external_share" of all else, of which "session_tool_share" is the tools' and
 /// "session_transfer_share" what lies between a turn's last token and the next turn's sending beside the pauses of the
-/// plan: the end of the answer, the connection to the next server, our own lateness. And "e2e_turn_1" ..
-/// "e2e_turn_16". Of conversations all of whose turns were answered; `turns` that each has: nothing is added for 1.
+/// plan: the end of the answer, the connection to the next server, our own lateness. And "ttft_turn_1", "tpot_turn_1",
+/// "e2e_turn_1" .. of up to 16 turns. Of conversations all of whose turns were answered; `turns` that each has: nothing
+/// is added for 1.
 void add_sessions(const RequestRecords& records, const LoadPlan& plan, std::int64_t turns, double confidence,
                   ScenarioResult& result);
 

@@ -1,5 +1,7 @@
 #include "serving/results/slo.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "base/text.h"
@@ -39,13 +41,46 @@ Result<SloClause> parse_clause(const std::string& text) {
     if (!p.ok() || !(*p > 0) || !(*p < 100)) return no_slo(text);
     clause.p = *p / 100;
   }
+  if (const auto bare = parse_number(limit); bare.ok() && *bare > 0) {
+    return usage_error("'" + text + "' has no unit: milliseconds or seconds?",
+                       fmt::format("--slo '{0}ms' or --slo '{0}s'", text));
+  }
   const auto seconds = parse_duration_s(limit);
   if (!seconds.ok() || !(*seconds > 0)) return no_slo(text);
   clause.limit = *seconds;
   return clause;
 }
 
+/// "ttft:500" in milliseconds, as vLLM's --goodput has it, or with a unit.
+Result<SloClause> parse_limit(const std::string& text) {
+  const auto colon = text.find(':');
+  SloClause clause{.metric = text.substr(0, colon), .text = text};
+  if (clause.metric == "e2el") clause.metric = "e2e";
+  const bool known = std::find(metrics().begin(), metrics().end(), clause.metric) != metrics().end();
+  const std::string limit = colon == std::string::npos ? "" : text.substr(colon + 1);
+  const auto bare = parse_number(limit);
+  const auto seconds = bare.ok() ? Result<double>(*bare / 1000) : parse_duration_s(limit);
+  if (!known || !seconds.ok() || !(*seconds > 0)) {
+    return usage_error("'" + text + "' is no limit of a good request",
+                       "METRIC:MILLISECONDS, such as --goodput ttft:500 tpot:50; metrics: ttft, tpot, itl, e2el");
+  }
+  clause.limit = *seconds;
+  return clause;
+}
+
 }  // namespace
+
+Result<Slo> parse_goodput(std::span<const std::string> texts) {
+  Slo slo;
+  for (const auto& text : texts) {
+    for (const auto& part : split(text, ' ')) {
+      if (part.empty()) continue;
+      WM_ASSIGN(auto clause, parse_limit(part));
+      slo.push_back(std::move(clause));
+    }
+  }
+  return slo;
+}
 
 const std::vector<SloPreset>& slo_presets() {
   static const std::vector<SloPreset> kPresets{

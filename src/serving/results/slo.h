@@ -1,6 +1,7 @@
 // Service level objectives: "ttft:p99<500ms,tpot:p99<50ms,errors<1%". Pure.
 #pragma once
 
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -19,6 +20,9 @@ using Slo = std::vector<SloClause>;
 
 /// Also a preset's name; slo_presets() lists them. Usage error that shows the grammar.
 [[nodiscard]] Result<Slo> parse_slo(std::string_view text);
+
+/// Limits of each request, "ttft:500", in milliseconds where no unit is given, as vLLM's --goodput has them.
+[[nodiscard]] Result<Slo> parse_goodput(std::span<const std::string> texts);
 
 struct SloPreset {
   const char* name;

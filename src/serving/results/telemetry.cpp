@@ -6,6 +6,7 @@
 
 #include "base/text.h"
 #include "base/units.h"
+#include "stats/order_statistics.h"
 
 namespace warpmark::serving {
 namespace {
@@ -22,10 +23,13 @@ constexpr KnownSeries kKnownSeries[] = {
     {"DCGM_FI_DEV_TOTAL_ENERGY_CONSUMPTION", "energy", 1e-3, false},
     {"DCGM_FI_DEV_GPU_UTIL", "utilization", 0.01, true},
     {"DCGM_FI_DEV_FB_USED", "memory", 1048576, false},
+    {"DCGM_FI_DEV_FB_FREE", "memory_free", 1048576, false},
     {"nv_gpu_power_usage", "power", 1, false},
     {"nv_energy_consumption", "energy", 1, false},
     {"nv_gpu_utilization", "utilization", 1, true},
     {"nv_gpu_memory_used_bytes", "memory", 1, false},
+    {"nv_gpu_memory_total_bytes", "memory_total", 1, false},
+    {"process_resident_memory_bytes", "engine_memory", 1, false},
     {"vllm:num_requests_running", "requests_running", 1, false},
     {"vllm:num_requests_waiting", "requests_waiting", 1, false},
     {"vllm:gpu_cache_usage_perc", "cache_usage", 1, true},
@@ -60,6 +64,12 @@ LoadMetric sampled_metric(const char* id, const char* unit, Better better, const
   for (const double value : values) metric.mean += value / static_cast<double>(values.size());
   for (const double value : values) metric.stdev += (value - metric.mean) * (value - metric.mean);
   metric.stdev = values.size() > 1 ? std::sqrt(metric.stdev / static_cast<double>(values.size() - 1)) : 0;
+  std::vector<double> sorted = values;
+  std::sort(sorted.begin(), sorted.end());
+  metric.interval_method = "none: samples of a page twice a second";
+  for (const double p : {0.5, 0.95}) {
+    metric.percentiles.push_back({p, stats::quantile_of_sorted(sorted, p), std::nullopt, ""});
+  }
   return metric;
 }
 
@@ -72,6 +82,8 @@ struct Shown {
 constexpr Shown kShown[] = {{"power", "gpu_power", "W", Better::neither},
                             {"utilization", "gpu_utilization", "1", Better::neither},
                             {"memory", "gpu_memory", "B", Better::lower},
+                            {"memory_share", "gpu_memory_share", "1", Better::neither},
+                            {"engine_memory", "engine_memory", "B", Better::lower},
                             {"requests_running", "requests_running", "1", Better::neither},
                             {"requests_waiting", "requests_waiting", "1", Better::neither},
                             {"cache_usage", "cache_usage", "1", Better::neither}};
@@ -97,6 +109,14 @@ std::optional<double> mean_power(const std::vector<const TelemetrySample*>& samp
 
 }  // namespace
 
+void add_memory_share(std::map<std::string, double>& values) {
+  const auto used = values.find("memory"), free = values.find("memory_free"), total = values.find("memory_total");
+  if (used == values.end()) return;
+  double all = total != values.end() ? total->second : 0;
+  if (all == 0 && free != values.end()) all = used->second + free->second;
+  if (all > 0) values["memory_share"] = used->second / all;
+}
+
 Result<std::map<std::string, double>> telemetry_of_page(std::string_view page) {
   std::map<std::string, double> values;
   std::map<std::string, int> lines;
@@ -110,6 +130,7 @@ Result<std::map<std::string, double>> telemetry_of_page(std::string_view page) {
     }
   }
   for (const auto& [id, count] : lines) values[id] /= count;
+  add_memory_share(values);
   if (values.empty()) {
     return data_error("the page of metrics has none that is known",
                       "DCGM's exporter (DCGM_FI_DEV_POWER_USAGE, ...), Triton (nv_gpu_...), vllm:..., sglang:...");
@@ -138,6 +159,24 @@ void add_telemetry(const std::vector<TelemetrySample>& samples, ScenarioResult& 
   if (!power || tokens == nullptr || !(tokens->mean > 0)) return;
   result.metrics.push_back(
       {.id = "tokens_per_joule", .unit = "1/J", .better = Better::higher, .n = 1, .mean = tokens->mean / *power});
+}
+
+void add_per_unit(std::int64_t gpus, ScenarioResult& result) {
+  const LoadMetric* output = metric_of(result, "output_throughput");
+  if (output == nullptr) return;
+  const LoadMetric whole = *output;
+  const auto add = [&](const char* id, std::int64_t count) {
+    if (count < 1) return;
+    const auto n = static_cast<double>(count);
+    LoadMetric metric{.id = id, .unit = "1/s", .better = Better::higher, .n = whole.n, .mean = whole.mean / n};
+    if (whole.mean_interval) {
+      metric.mean_interval =
+          Interval{whole.mean_interval->low / n, whole.mean_interval->high / n, whole.mean_interval->confidence};
+    }
+    result.metrics.push_back(std::move(metric));
+  };
+  add("output_throughput_per_gpu", gpus);
+  add("output_throughput_per_user", result.arrivals == "closed" ? result.users : 0);
 }
 
 void add_cost(double price_per_hour, ScenarioResult& result) {

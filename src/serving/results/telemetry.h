@@ -13,8 +13,8 @@
 
 namespace warpmark::serving {
 
-/// Of all GPUs together: "power" W, "energy" J (only grows), "utilization" ratio (mean), "memory" B; of the server:
-/// "requests_running", "requests_waiting", "cache_usage" ratio.
+/// Of all GPUs together: "power" W, "energy" J (only grows), "utilization" ratio (mean), "memory" B, "memory_total" B,
+/// "memory_share" ratio; of the server: "requests_running", "requests_waiting", "cache_usage" ratio, "engine_memory" B.
 struct TelemetrySample {
   std::int64_t at_ns = 0;  ///< of the load's clock
   std::map<std::string, double> values;
@@ -22,6 +22,12 @@ struct TelemetrySample {
 
 /// The numbers above in a page of Prometheus' text format; data error where there is none that is known.
 [[nodiscard]] Result<std::map<std::string, double>> telemetry_of_page(std::string_view page);
+
+/// Adds "memory_share" where what is used and what there is are known.
+void add_memory_share(std::map<std::string, double>& values);
+
+/// Adds "output_throughput_per_gpu", of so many (0: not known), and in a closed loop "output_throughput_per_user".
+void add_per_unit(std::int64_t gpus, ScenarioResult& result);
 
 /// Adds "gpu_power", "gpu_utilization", "gpu_memory", "tokens_per_joule", "requests_running", "requests_waiting" and
 /// "cache_usage" of the samples within the result's window.

@@ -26,4 +26,13 @@ struct TokenCheck {
   std::optional<OwnTokens> own;
 };
 
+/// Whether prompts can have been in the server's prefix cache.
+struct PromptCheck {
+  std::string kind;  ///< "unique", "shared prefix", "conversation", "data set", "trace"
+  std::uint64_t seed = 0;
+  bool repeats = false;          ///< --seed was given: another run of it sends the same prompts
+  std::optional<double> cached;  ///< share of the prompts' tokens that the server says it had cached
+  std::string warning;           ///< what contradicts the kind; empty if nothing does
+};
+
 }  // namespace warpmark::serving

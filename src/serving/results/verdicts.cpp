@@ -8,6 +8,7 @@
 
 #include "base/quantity.h"
 #include "serving/results/own_tokens.h"
+#include "serving/results/request_values.h"
 
 namespace warpmark::serving {
 namespace {
@@ -24,29 +25,32 @@ double median_of(const ScenarioResult& result, const char* id) {
   return median != nullptr && median->value ? *median->value : 0;
 }
 
-void judge_lag(ClientReport& client, const char* what, double p99_s, double metric_s, const char* metric) {
-  if (p99_s > kMostLag_s) {
+/// What lateness is measured by.
+struct LagScale {
+  double metric_s = 0;  ///< a median that it is in; 0 without one
+  const char* metric = "";
+  double limit_s = 0;  ///< the smallest limit of the objectives; 0 without them
+};
+
+void judge_lag(ClientReport& client, const char* what, double p99_s, const LagScale& scale) {
+  const std::string lag = fmt::format("{} lag: p99 {}", what, format_seconds(p99_s));
+  if (scale.limit_s > 0) {
+    const double most = std::max(kMostLag_s, kMostLagShare * scale.limit_s);
+    if (p99_s > most) client.reasons.push_back(fmt::format("{}, more than {}", lag, format_seconds(most)));
+  } else if (p99_s > kMostLag_s) {
+    client.reasons.push_back(fmt::format("{}, more than {}", lag, format_seconds(kMostLag_s)));
+  } else if (scale.metric_s > 0 && p99_s > kMostLagShare * scale.metric_s) {
     client.reasons.push_back(
-        fmt::format("{} lag: p99 {}, more than {}", what, format_seconds(p99_s), format_seconds(kMostLag_s)));
-  } else if (metric_s > 0 && p99_s > kMostLagShare * metric_s) {
-    client.reasons.push_back(fmt::format("{} lag: p99 {}, {} of the median {}", what, format_seconds(p99_s),
-                                         format_percent(p99_s / metric_s), metric));
+        fmt::format("{}, {} of the median {}", lag, format_percent(p99_s / scale.metric_s), scale.metric));
   }
 }
 
-std::optional<double> value_of(const RequestRecord& record, const std::string& metric) {
-  const auto since = [](std::int64_t from, std::int64_t to) {
-    return from > 0 && to > 0 ? std::optional(lag_seconds(static_cast<double>(to - from))) : std::nullopt;
-  };
-  const std::int64_t end = record.last_token_ns > 0 ? record.last_token_ns : record.ended_ns;
-  if (metric == "ttft") return since(record.sent_ns, record.first_visible_ns);
-  if (metric == "e2e") return since(record.sent_ns, end);
-  if (metric == "ttfb") return since(record.sent_ns, record.first_byte_ns);
-  if (metric == "queue_delay") return since(record.intended_ns, record.sent_ns);
-  if (metric == "itl") return lag_seconds(static_cast<double>(record.longest_gap_ns));
-  const auto tokens = static_cast<double>(record.output_tokens >= 0 ? record.output_tokens : record.events);
-  if (tokens < 2 || record.events < 2) return std::nullopt;
-  return lag_seconds(static_cast<double>(record.last_token_ns - record.first_token_ns)) / (tokens - 1);
+double smallest_limit(const Slo& slo) {
+  double least = 0;
+  for (const auto& clause : slo) {
+    if (clause.metric != "errors" && (least == 0 || clause.limit < least)) least = clause.limit;
+  }
+  return least;
 }
 
 void compare_tokens(const char* what, double asked, double told, TokenCheck& check) {
@@ -66,7 +70,7 @@ Interval share_interval(std::int64_t count, std::int64_t n) {
 
 }  // namespace
 
-ClientReport judge_client(const LoadOutcome& outcome, const ScenarioResult& result) {
+ClientReport judge_client(const LoadOutcome& outcome, const ScenarioResult& result, const Slo& slo) {
   ClientReport client;
   client.send_lag_p50_s = lag_seconds(outcome.send_lag.quantile_ns(0.5));
   client.send_lag_p99_s = lag_seconds(outcome.send_lag.quantile_ns(0.99));
@@ -78,10 +82,11 @@ ClientReport judge_client(const LoadOutcome& outcome, const ScenarioResult& resu
   client.busy_share = outcome.busy_share;
   client.cpu_s = outcome.cpu_s;
   const double ttft_s = median_of(result, "ttft");
-  judge_lag(client, "send", client.send_lag_p99_s, ttft_s > 0 ? ttft_s : median_of(result, "e2e"),
-            ttft_s > 0 ? "TTFT" : "time from end to end");
+  const double limit_s = smallest_limit(slo);
+  judge_lag(client, "send", client.send_lag_p99_s,
+            {ttft_s > 0 ? ttft_s : median_of(result, "e2e"), ttft_s > 0 ? "TTFT" : "time from end to end", limit_s});
   if (client.kernel_times) {
-    judge_lag(client, "receive", client.receive_lag_p99_s, 0, "");
+    judge_lag(client, "receive", client.receive_lag_p99_s, {.limit_s = limit_s});
   } else if (outcome.busy_share > 0.9) {
     client.reasons.push_back(fmt::format("no receive times from the kernel, and the client was busy {} of the time",
                                          format_percent(outcome.busy_share)));
@@ -101,7 +106,7 @@ TokenCheck check_tokens(const RequestRecords& records, const CountedRequest& cou
     const PreparedRequest& request = plan.requests[record.prepared];
     if (record.counted_here) counted_here += 1;
     if (record.output_tokens >= 0) with_usage += 1;
-    if (request.input_tokens > 0 && record.prompt_tokens >= 0) {
+    if (request.input_tokens > 0 && record.prompt_tokens >= 0 && !record.prompt_counted_here) {
       inputs += 1;
       input_asked += static_cast<double>(request.input_tokens);
       input_told += static_cast<double>(record.prompt_tokens);
@@ -127,11 +132,35 @@ TokenCheck check_tokens(const RequestRecords& records, const CountedRequest& cou
   return check;
 }
 
+PromptCheck check_prompts(const RequestRecords& records, const CountedRequest& counted, const LoadPlan& plan) {
+  constexpr double kMostCachedShare = 0.02;
+  PromptCheck check{.kind = plan.prompts, .seed = plan.seed};
+  double cached = 0, tokens = 0, n = 0;
+  for (const auto& record : records) {
+    if (!counted(record) || record.turn > 0 || record.cached_tokens < 0 || record.prompt_tokens <= 0) continue;
+    cached += static_cast<double>(record.cached_tokens);
+    tokens += static_cast<double>(record.prompt_tokens);
+    n += 1;
+  }
+  if (n == 0) return check;
+  check.cached = cached / tokens;
+  const double shared = plan.shared_tokens * n;
+  if ((check.kind == "unique" || check.kind == "conversation") && cached > shared + kMostCachedShare * tokens) {
+    check.warning = fmt::format(
+        "prompts were sent to be unique, but the server had {} of their tokens in its prefix cache: TTFT is shorter "
+        "than "
+        "without it",
+        format_percent(*check.cached));
+  }
+  return check;
+}
+
 bool meets(const RequestRecord& record, const Slo& slo) {
   return std::all_of(slo.begin(), slo.end(), [&](const SloClause& clause) {
     if (clause.metric == "errors") return true;
-    const auto value = value_of(record, clause.metric);
-    return !value || *value < clause.limit;
+    const auto value = value_of_request(record, clause.metric);
+    const bool hidden = is_buffered(record) && (clause.metric == "tpot" || clause.metric == "itl");
+    return value ? *value < clause.limit : !hidden;
   });
 }
 
@@ -145,26 +174,77 @@ bool broken_below(const LoadMetric& metric, const SloClause& clause) {
   });
 }
 
+std::string why_undefined(const SloClause& clause, const ScenarioResult& result) {
+  if (result.completed == 0) return "no request was answered";
+  const bool between_tokens = clause.metric == "tpot" || clause.metric == "itl";
+  if (between_tokens && result.buffered > 0) return "answers were buffered by the server or a proxy";
+  if (metric_of(result, "ttft_any") == nullptr) return "answers were not streamed: leave out --no-stream";
+  if (clause.metric == "ttft") return "answers hold nothing but reasoning";
+  return between_tokens ? "answers have one token each" : "it was not measured";
+}
+
+/// An interval on both sides of the limit gets narrower with the root of the requests.
+std::string why_open(const SloClause& clause, const SloOutcome& outcome, const LoadLimits& limits) {
+  constexpr double kMostTimes = 100, kSpare = 1.2;
+  const double value = *outcome.value, distance = std::abs(clause.limit - value);
+  const double half = value < clause.limit ? outcome.interval->high - value : value - outcome.interval->low;
+  const std::string text = "its interval holds the limit";
+  const double times = distance > 0 ? kSpare * (half / distance) * (half / distance) : kMostTimes;
+  if (times >= kMostTimes) return text + ", which it is too close to";
+  const std::string option = option_for_more(limits, std::max(times, 2.0));
+  return option.empty() ? text : text + ": " + option;
+}
+
+std::string why_undecided(const SloClause& clause, const SloOutcome& outcome, const ScenarioResult& result,
+                          const LoadLimits& limits) {
+  if (clause.metric == "errors" && result.failed == 0 && outcome.interval) {
+    const auto needed = static_cast<std::int64_t>(std::ceil(std::log(0.025) / std::log1p(-clause.limit)));
+    return needs_more(limits, needed, result.completed);
+  }
+  if (outcome.interval) return why_open(clause, outcome, limits);
+  const LoadMetric* metric = metric_of(result, clause.metric);
+  if (metric == nullptr) return why_undefined(clause, result);
+  const Percentile* percentile = percentile_of(*metric, clause.p);
+  if (percentile == nullptr) return "this percentile is not computed: p25, p50, p75, p90, p95, p99, p99.9 are";
+  return percentile->reason;
+}
+
+void take_value(const SloClause& clause, const ScenarioResult& result, SloOutcome& outcome) {
+  if (clause.metric == "errors") {
+    const std::int64_t ended = result.completed + result.failed;
+    if (ended == 0) return;
+    outcome.value = static_cast<double>(result.failed) / static_cast<double>(ended);
+    outcome.interval = share_interval(result.failed, ended);
+    return;
+  }
+  const LoadMetric* metric = metric_of(result, clause.metric);
+  if (metric == nullptr) return;
+  const Percentile* percentile = clause.p < 0 ? nullptr : percentile_of(*metric, clause.p);
+  if (clause.p < 0) outcome.value = metric->mean;
+  if (percentile != nullptr) outcome.value = percentile->value, outcome.interval = percentile->interval;
+}
+
 }  // namespace
 
-std::vector<SloOutcome> judge_slo(const Slo& slo, const ScenarioResult& result) {
+std::vector<SloOutcome> judge_slo(const Slo& slo, const ScenarioResult& result, const LoadLimits& limits) {
   std::vector<SloOutcome> outcomes;
   for (const auto& clause : slo) {
     SloOutcome outcome{.text = clause.text, .verdict = "undecided"};
-    if (clause.metric == "errors") {
-      const auto ended = static_cast<double>(result.completed + result.failed);
-      if (ended > 0) outcome.value = static_cast<double>(result.failed) / ended;
-      if (ended > 0) outcome.interval = share_interval(result.failed, result.completed + result.failed);
-    } else if (const LoadMetric* metric = metric_of(result, clause.metric)) {
-      const Percentile* percentile = clause.p < 0 ? nullptr : percentile_of(*metric, clause.p);
-      if (clause.p < 0) outcome.value = metric->mean;
-      if (percentile != nullptr) outcome.value = percentile->value, outcome.interval = percentile->interval;
-    }
-    if (outcome.value && !outcome.interval) outcome.verdict = *outcome.value < clause.limit ? "met" : "missed";
+    take_value(clause, result, outcome);
+    const bool mean = clause.p < 0 && outcome.value && !outcome.interval;
+    if (mean) outcome.verdict = *outcome.value < clause.limit ? "met" : "missed";
     if (outcome.interval && outcome.interval->high < clause.limit) outcome.verdict = "met";
     if (outcome.interval && outcome.interval->low >= clause.limit) outcome.verdict = "missed";
     const LoadMetric* metric = clause.p < 0 ? nullptr : metric_of(result, clause.metric);
     if (metric != nullptr && broken_below(*metric, clause)) outcome.verdict = "missed";
+    const bool hidden = result.buffered > 0 && (clause.metric == "tpot" || clause.metric == "itl");
+    if (hidden && outcome.verdict == "met") {
+      outcome.verdict = "undecided";
+      outcome.reason =
+          fmt::format("{} of {} answers were buffered by the server or a proxy", result.buffered, result.completed);
+    } else if (outcome.verdict == "undecided") {
+      outcome.reason = why_undecided(clause, outcome, result, limits);
+    }
     outcomes.push_back(std::move(outcome));
   }
   return outcomes;

@@ -6,6 +6,7 @@
 
 #include "serving/client/load_plan.h"
 #include "serving/results/load_result.h"
+#include "serving/results/more_requests.h"
 #include "serving/results/slo.h"
 
 namespace warpmark::serving {
@@ -13,19 +14,27 @@ namespace warpmark::serving {
 /// Whether a request is among those that the numbers of a load are of.
 using CountedRequest = std::function<bool(const RequestRecord&)>;
 
-/// Not trusted where it sent late or read late: p99 above 1 ms, or above 5 % of the median of a metric that the
-/// lateness is in. Times from the kernel are free of reading late; sending late is in all that is counted from when a
-/// request was due.
-[[nodiscard]] ClientReport judge_client(const LoadOutcome& outcome, const ScenarioResult& result);
+/// Unreliable where it sent late or read late: p99 above 1 ms, or above 5 % of the median of a metric that the
+/// lateness is in; with objectives, above 5 % of their smallest limit. Times from the kernel are free of reading late;
+/// sending late is in all that is counted from when a request was due.
+[[nodiscard]] ClientReport judge_client(const LoadOutcome& outcome, const ScenarioResult& result, const Slo& slo = {});
 
 /// Tokens as asked for beside tokens as told by the server, of the counted requests; more than 2 % apart is a
 /// disagreement.
 [[nodiscard]] TokenCheck check_tokens(const RequestRecords& records, const CountedRequest& counted,
                                       const LoadPlan& plan);
 
-/// Whether one finished request is within all limits. What is undefined for it (the TPOT of one token) is met.
+/// Whether one finished request is within all limits. What is undefined for it (the TPOT of one token) is met; what a
+/// buffered answer hides is not.
 [[nodiscard]] bool meets(const RequestRecord& record, const Slo& slo);
 
-[[nodiscard]] std::vector<SloOutcome> judge_slo(const Slo& slo, const ScenarioResult& result);
+/// Undecided ones say why, and which option decides them.
+[[nodiscard]] std::vector<SloOutcome> judge_slo(const Slo& slo, const ScenarioResult& result,
+                                                const LoadLimits& limits = {});
+
+/// How much of the prompts the server had cached, as it says, of first questions; a warning where that is more than
+/// prompts that are all different have in common.
+[[nodiscard]] PromptCheck check_prompts(const RequestRecords& records, const CountedRequest& counted,
+                                        const LoadPlan& plan);
 
 }  // namespace warpmark::serving

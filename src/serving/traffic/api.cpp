@@ -79,6 +79,57 @@ Json messages_body(const BodySpec& spec) {
   return body;
 }
 
+/// Cohere's, of its second version.
+Json cohere_body(const BodySpec& spec) {
+  Json body{{"model", spec.model}, {"messages", messages_of(spec)}, {"stream", spec.stream}};
+  if (spec.output_tokens > 0) body["max_tokens"] = spec.output_tokens;
+  body["temperature"] = spec.temperature;
+  return body;
+}
+
+std::string upper(std::string text) {
+  for (char& c : text) c = c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
+  return text;
+}
+
+/// Oracle's Generative AI: the request stands in an envelope that says where it is served.
+Json oci_body(const BodySpec& spec, Json request) {
+  if (spec.output_tokens > 0) request["maxTokens"] = spec.output_tokens;
+  request["temperature"] = spec.temperature;
+  request["isStream"] = spec.stream;
+  return {{"servingMode", {{"servingType", "ON_DEMAND"}, {"modelId", spec.model}}},
+          {"chatRequest", std::move(request)}};
+}
+
+Json oci_messages(const BodySpec& spec) {
+  Json messages = Json::array();
+  for (const auto& message : spec.messages) {
+    Json content = Json::array();
+    content.push_back({{"type", "TEXT"}, {"text", message.text}});
+    messages.push_back({{"role", upper(message.role)}, {"content", std::move(content)}});
+  }
+  return messages;
+}
+
+Json oci_generic_body(const BodySpec& spec) {
+  Json request{{"apiFormat", "GENERIC"}, {"messages", oci_messages(spec)}, {"numGenerations", 1}};
+  if (spec.stream) request["streamOptions"] = {{"isIncludeUsage", true}};
+  return oci_body(spec, std::move(request));
+}
+
+Json oci_cohere_v2_body(const BodySpec& spec) {
+  return oci_body(spec, {{"apiFormat", "COHEREV2"}, {"messages", oci_messages(spec)}});
+}
+
+Json oci_cohere_body(const BodySpec& spec) {
+  Json request{{"apiFormat", "COHERE"}, {"message", spec.messages.back().text}};
+  for (std::size_t i = 0; i + 1 < spec.messages.size(); ++i) {
+    const auto& [role, text] = spec.messages[i];
+    request["chatHistory"].push_back({{"role", role == "assistant" ? "CHATBOT" : upper(role)}, {"message", text}});
+  }
+  return oci_body(spec, std::move(request));
+}
+
 Json embeddings_body(const BodySpec& spec) {
   return {{"model", spec.model}, {"input", documents_of(spec)}, {"encoding_format", "float"}};
 }
@@ -110,6 +161,10 @@ constexpr Api kMessages{"messages", "text-to-text", "/v1/messages", true, "", me
 constexpr Api kAzureChat{"azure-chat", "text-to-text", "/chat/completions", true, "[DONE]", chat_body, azure_headers};
 /// Vertex AI: as chat, without a version behind its own path.
 constexpr Api kVertexChat{"vertex-chat", "text-to-text", "/chat/completions", true, "[DONE]", chat_body, bearer};
+constexpr Api kCohereChat{"cohere-chat", "text-to-text", "/v2/chat", true, "", cohere_body, bearer};
+constexpr Api kOciGeneric{"oci-generic", "text-to-text", "/chat", true, "", oci_generic_body, bearer};
+constexpr Api kOciCohere{"oci-cohere", "text-to-text", "/chat", true, "", oci_cohere_body, bearer};
+constexpr Api kOciCohereV2{"oci-cohere-v2", "text-to-text", "/chat", true, "", oci_cohere_v2_body, bearer};
 constexpr Api kVision{"vision", "image-text-to-text", "/v1/chat/completions", true, "[DONE]", chat_body, bearer};
 constexpr Api kEmbeddings{"embeddings", "text-to-embeddings", "/v1/embeddings", false, "", embeddings_body, bearer};
 constexpr Api kRerank{"rerank", "text-to-rerank", "/v1/rerank", false, "", rerank_body, bearer};
@@ -117,9 +172,25 @@ constexpr Api kRerank{"rerank", "text-to-rerank", "/v1/rerank", false, "", reran
 }  // namespace
 
 Catalog<Api> apis() {
-  static constexpr const Api* kApis[] = {&kChat,       &kCompletions, &kResponses,  &kMessages, &kVision,
-                                         &kEmbeddings, &kRerank,      &kVertexChat, &kAzureChat};
+  static constexpr const Api* kApis[] = {&kChat,       &kCompletions, &kResponses,  &kMessages,  &kVision,
+                                         &kEmbeddings, &kRerank,      &kVertexChat, &kAzureChat, &kCohereChat,
+                                         &kOciGeneric, &kOciCohere,   &kOciCohereV2};
   return kApis;
+}
+
+Json own_parameters(const Api& api, Json parameters) {
+  if (!std::string_view(api.id).starts_with("oci-")) return parameters;
+  Json own = Json::object();
+  for (const auto& [key, value] : parameters.items()) {
+    if (key == "compartmentId" || key == "servingMode" || key == "chatRequest")
+      own[key] = value;
+    else if (key == "servingType" || key == "endpointId")
+      own["servingMode"][key] = value;
+    else
+      own["chatRequest"][key] = value;
+  }
+  if (parameters.contains("endpointId")) own["servingMode"]["modelId"] = nullptr;  // a dedicated one has its own model
+  return own;
 }
 
 std::string path_below(const std::string& base_path, const std::string& api_path) {

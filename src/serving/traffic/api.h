@@ -43,6 +43,10 @@ struct Api {
 
 [[nodiscard]] Catalog<Api> apis();
 
+/// What a user sets in every body, where Oracle's own APIs have it: compartmentId beside the request, servingType and
+/// endpointId in its servingMode, all else in its chatRequest. As it is for other APIs.
+[[nodiscard]] Json own_parameters(const Api& api, Json parameters);
+
 /// "https://host/v1" and "/v1/chat/completions" make "https://host/v1/chat/completions".
 [[nodiscard]] std::string path_below(const std::string& base_path, const std::string& api_path);
 

@@ -27,9 +27,23 @@ std::int64_t count_at(const Json& json, const char* key) {
   return found != json.end() && found->is_number_integer() ? std::max<std::int64_t>(found->get<std::int64_t>(), 0) : 0;
 }
 
-bool from_user(const Json& turn) {
-  const std::string from = text_at(turn, "from") + text_at(turn, "role");
-  return from == "human" || from == "user";
+/// In OpenAI's words; empty for what is none of them.
+std::string role_of(const Json& turn) {
+  const std::string from = ascii_lower(text_at(turn, "from") + text_at(turn, "role"));
+  if (from == "human" || from == "user") return "user";
+  if (from == "gpt" || from == "assistant" || from == "chatgpt" || from == "bard" || from == "bing") return "assistant";
+  return from == "system" || from == "developer" ? "system" : "";
+}
+
+std::string text_of(const Json& turn) { return text_at(turn, "value") + text_at(turn, "content"); }
+
+/// How many tokens are asked for, in the words of the formats.
+std::int64_t output_tokens_of(const Json& json) {
+  for (const char* key :
+       {"output_tokens", "max_tokens", "max_completion_tokens", "max_output_tokens", "output_length"}) {
+    if (const std::int64_t count = count_at(json, key); count > 0) return count;
+  }
+  return 0;
 }
 
 /// Questions and answers in turn, from the first question on.
@@ -37,10 +51,9 @@ std::vector<std::string> turns_of(const Json& conversation) {
   std::vector<std::string> turns;
   for (const auto& turn : conversation) {
     if (!turn.is_object()) continue;
-    const std::string text = text_at(turn, "value") + text_at(turn, "content");
-    const bool question = from_user(turn);
-    if (text.empty() || question != (turns.size() % 2 == 0)) continue;
-    turns.push_back(text);
+    const std::string text = text_of(turn), role = role_of(turn);
+    const char* next = turns.size() % 2 == 0 ? "user" : "assistant";
+    if (!text.empty() && role == next) turns.push_back(text);
   }
   return turns;
 }
@@ -53,6 +66,10 @@ Result<std::vector<DatasetRow>> sharegpt_rows(const Json& json, std::int64_t mos
     if (!item.is_object() || found == item.end() || !found->is_array()) continue;
     DatasetRow row{.turns = turns_of(*found)};
     if (row.turns.size() < 2) continue;
+    for (const auto& turn : *found) {  // what the system says, whatever comes before the first question
+      if (turn.is_object() && role_of(turn) == "user") break;
+      if (turn.is_object() && role_of(turn) == "system") row.messages.push_back({"system", text_of(turn)});
+    }
     row.messages.push_back({"user", row.turns.front()});
     rows.push_back(std::move(row));
   }
@@ -60,15 +77,19 @@ Result<std::vector<DatasetRow>> sharegpt_rows(const Json& json, std::int64_t mos
 }
 
 std::optional<DatasetRow> row_of(const Json& json) {
-  DatasetRow row{.output_tokens = count_at(json, "output_tokens")};
+  DatasetRow row{.output_tokens = output_tokens_of(json)};
   if (json.contains("model") && (json.contains("messages") || json.contains("prompt") || json.contains("input"))) {
     row.body = dump_json(json, -1);
-    row.output_tokens = std::max(count_at(json, "max_tokens"), count_at(json, "max_completion_tokens"));
     return row;
   }
   if (const auto messages = json.find("messages"); messages != json.end() && messages->is_array()) {
     for (const auto& message : *messages) {
       if (!message.is_object()) return std::nullopt;
+      if (const auto content = message.find("content"); content != message.end() && !content->is_string()) {
+        row.body = dump_json(json, -1);  // pictures, calls of tools: as it is
+        row.messages.clear();
+        return row;
+      }
       row.messages.push_back({text_at(message, "role"), text_at(message, "content")});
     }
   } else if (const std::string prompt = text_at(json, "prompt"); !prompt.empty()) {

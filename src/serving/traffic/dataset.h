@@ -19,7 +19,7 @@ namespace warpmark::serving {
 
 /// A prompt or a conversation of someone else.
 struct DatasetRow {
-  std::vector<Message> messages;   ///< of one request; of ShareGPT up to the first answer
+  std::vector<Message> messages;   ///< of one request; of ShareGPT up to the first answer, with what the system says
   std::int64_t output_tokens = 0;  ///< 0 not told
   std::string body;                ///< a whole request body, JSON: messages are empty then
   std::vector<std::string> turns;  ///< of a conversation: question, answer, question, ...

@@ -31,7 +31,7 @@ struct TokenProbe {
 /// Least squares. At least two probes of different lengths; else the fit that was not measured.
 [[nodiscard]] TokenFit fit_tokens(std::span<const TokenProbe> probes);
 
-/// Eight digits that stand at the beginning of a prompt and are overwritten each time it is sent, so that no request
+/// Eight digits that stand at the beginning of a conversation and are overwritten each time one begins, so that none
 /// finds its own prompt in the server's prefix cache.
 inline constexpr std::string_view kSerialMark = "90000000";
 /// Where it stands in a body; npos if nowhere.

@@ -2,8 +2,10 @@
 #include "warpmark/load/load.h"
 
 #include <algorithm>
+#include <ostream>
 
 #include "base/text.h"
+#include "warpmark/load/peers/peer_options.h"
 
 namespace warpmark::apps {
 namespace {
@@ -11,9 +13,12 @@ namespace {
 constexpr OptionSpec kLoadOptions[] = {
     {"--api-base", "URL", "run: the server, such as http://localhost:8000; several share the load", true},
     {"--api-model-name", "NAME", "run: the model, as the server knows it"},
+    {"--model", "NAME", "run: the same, as vLLM has it; beside --api-model-name the label that genai-bench has"},
     {"--api-backend", "NAME",
      "run: openai (default), vllm, sglang, tensorrt-llm, anthropic, azure-openai, together, ...", false,
-     "openai vllm sglang tensorrt-llm anthropic azure-openai together gcp-vertex aws-bedrock oci-openai"},
+     "openai vllm sglang tensorrt-llm anthropic azure-openai together gcp-vertex aws-bedrock oci-openai oci-genai "
+     "oci-cohere "
+     "oci-cohere-v2 cohere"},
     {"--azure-deployment", "NAME", "run: of azure-openai (default: the model's name)"},
     {"--azure-api-version", "DATE", "run: of azure-openai (default 2024-02-01)"},
     {"--aws-region", "NAME", "run: of aws-bedrock; keys: AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY"},
@@ -56,6 +61,9 @@ constexpr OptionSpec kLoadOptions[] = {
     {"--max-requests-per-run", "N", "run: most requests of each load"},
     {"--precision", "GOAL", "run: stop when precise enough, such as ttft:p99<5%"},
     {"--slo", "TEXT", "run: objectives, such as ttft:p99<500ms,tpot:p99<50ms,errors<1%; or a preset"},
+    {"--goodput", "LIMIT", "run: limits of a good request, in ms as vLLM has them, ttft:500 (default: those of --slo)",
+     true},
+    {"--max-error-rate", "R", "run: end a load when a greater share of at least 20 requests has failed, such as 10%"},
     {"--search", "MOST", "run: the highest load that meets --slo, from the first one up to MOST"},
     {"--sweep", "N", "run: from one user to saturation, and N rates between (default 5)"},
     {"--mlperf", "SCENARIO", "run: by LoadGen's rules: SingleStream, MultiStream, Server, Offline", false,
@@ -85,7 +93,7 @@ constexpr OptionSpec kLoadOptions[] = {
     {"--server-gpu-count", "N", "run: label"},
     {"--gpu-hour-price", "PRICE", "run: of one GPU, in any currency: cost per request and per million tokens"},
     {"--telemetry", "SOURCE", "run: nvml, or the URL of a Prometheus page: power, memory, tokens per joule", true},
-    {"--seed", "N", "run: of prompts and arrivals (default 1)"},
+    {"--seed", "N", "run: of prompts and arrivals (default: another for each run, as servers cache prompts)"},
     {"--experiment-folder-name", "DIR", "run: also write the results there as genai-bench does"},
     {"--experiment-base-dir", "DIR", "run: the same below this folder; a name is made if none is given"},
     {"--no-store", "", "run: keep nothing in the database"},
@@ -161,6 +169,12 @@ Result<int> run_load_verb(Context& context, const ParsedOptions& options) {
       (meant.empty() || meant == words[0] ? "" : "did you mean '" + meant + "'? ") + "it can: " + join(names, ", "));
 }
 
+Result<std::vector<std::string>> own_load_words(Context& context, std::span<const std::string> words) {
+  WM_ASSIGN(auto own, own_words(words));
+  for (const auto& note : own.notes) context.err << "note: " << note << '\n';
+  return std::move(own.words);
+}
+
 }  // namespace
 
 extern const Command load_command{
@@ -169,12 +183,14 @@ extern const Command load_command{
     .details =
         "run sends requests to a server that speaks OpenAI's or Anthropic's API and shows latencies (TTFT, TPOT, ITL, "
         "end to end) with confidence intervals, rates, errors, and whether the client kept up: what it could not "
-        "measure is mistrusted (exit code 5). Latencies count from sending and from when a request was due. "
+        "measure is unreliable (exit code 5). Latencies count from sending and from when a request was due. "
         "docs/serving.md says what each number means.\n"
         "\n"
         "Users (--num-concurrency) ask one question after another; --request-rate and --trace send at their own times, "
         "whatever the server does. --search finds the highest load that meets --slo, --sweep goes from idle to "
-        "saturation, --mlperf follows LoadGen's rules. Options that genai-bench has too keep their names.\n"
+        "saturation, --mlperf follows LoadGen's rules. Command lines of `genai-bench benchmark` and `vllm bench serve` "
+        "work "
+        "behind `warpmark load run` as they are (docs/load-command-lines.md).\n"
         "\n"
         "compare sets results side by side: experiment folders, files of --json, stored runs. excel makes a workbook "
         "with charts of an experiment folder, plot draws them.\n"
@@ -199,6 +215,7 @@ extern const Command load_command{
         "warpmark load excel --experiment-folder vllm/\n"
         "warpmark load selftest --json selftest.json",
     .run = run_load_verb,
+    .own_words = own_load_words,
 };
 
 }  // namespace warpmark::apps

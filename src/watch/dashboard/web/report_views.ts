@@ -110,7 +110,7 @@ function load_view(doc: Document): Child[] {
   return of(doc.scenarios).flatMap((scenario) => [
     h("h2", null, scenario.scenario + " ", h("span", {class: "quiet"}, scenario.rate_per_s ? quantity(scenario.rate_per_s, "requests/s") : scenario.concurrency ? scenario.concurrency + " at a time" : scenario.arrivals)),
     h("p", null, `${scenario.requests?.completed ?? 0} of ${scenario.requests?.sent ?? 0} requests completed`, scenario.requests?.failed ? h("span", {class: "bad"}, `, ${scenario.requests.failed} failed (${scenario.first_error ?? ""})`) : "",
-      scenario.client?.verdict && scenario.client.verdict !== "trusted" ? h("span", {class: "warning"}, "; " + scenario.client.verdict) : ""),
+      scenario.client?.verdict && scenario.client.verdict !== "reliable" ? h("span", {class: "warning"}, "; " + scenario.client.verdict) : ""),
     h("p", null, ...of(scenario.slo).flatMap((one) => [h("span", {class: one.verdict === "met" ? "good" : one.verdict === "missed" ? "bad" : "warning"}, `${one.objective}: ${one.verdict}`), "  "])),
     table("Metrics of " + scenario.scenario, [
       {name: "metric", cell: ([id]: [string, any]) => id, sort: ([id]: [string, any]) => id},
