@@ -98,6 +98,13 @@ TEST(OddAnswer, has_no_control_characters_in_its_message) {
   EXPECT_EQ(read({event_of("\x1b]0;title\x07")}, "", kChat).message, "an event is no JSON: \\x1b]0;title\\x07");
 }
 
+TEST(OddAnswer, with_an_event_of_errors_has_failed) {
+  const auto record =
+      read({kWord, "event: error\ndata: {\"message\":\"boom\",\"type\":\"overloaded_error\"}\n\n"}, "", kChat);
+  EXPECT_EQ(record.fault, Fault::stream_error);
+  EXPECT_EQ(record.message, "boom");
+}
+
 TEST(ServerText, is_valid_utf8_on_one_line_and_as_long_as_allowed) {
   EXPECT_EQ(server_text("a\nb\tc"), "a b c");
   EXPECT_EQ(server_text("ü\xff"), "ü\\xff");

@@ -93,11 +93,15 @@ void AnswerReader::take_decoded(std::string_view body, std::int64_t now_ns) {
     const auto event = events_.next(body);
     if (events_.failed()) return fail(Fault::bad_stream, events_.problem(), now_ns);
     if (!event) return;
-    take_event(event->data, now_ns);
+    take_event(*event, now_ns);
   }
 }
 
-void AnswerReader::take_event(std::string_view data, std::int64_t now_ns) {
+void AnswerReader::take_event(const http::SseEvent& event, std::int64_t now_ns) {
+  const std::string_view data = event.data;
+  if (event.type == "error") {
+    return fail(Fault::stream_error, error_text("{\"error\":" + std::string(data) + "}"), now_ns);
+  }
   if (is_done_mark(data)) {
     done_seen_ = true;
     return;
@@ -154,7 +158,7 @@ void AnswerReader::end_of_answer(std::int64_t now_ns) {
   if (record_->status != 200) return fail(Fault::http_status, error_text(body_), now_ns);
   if (!is_stream_) return take_whole_body(now_ns);
   if (!done_seen_) {
-    if (const auto last = events_.unfinished()) take_event(last->data, now_ns);
+    if (const auto last = events_.unfinished()) take_event(*last, now_ns);
     if (ended_) return;
   }
   if (!done_seen_ && !format_->done_mark.empty()) {

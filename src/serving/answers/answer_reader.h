@@ -55,7 +55,7 @@ class AnswerReader {
   void take_head(std::int64_t now_ns);
   void take_body(std::string_view body, std::int64_t now_ns);
   void take_decoded(std::string_view body, std::int64_t now_ns);
-  void take_event(std::string_view data, std::int64_t now_ns);
+  void take_event(const http::SseEvent& event, std::int64_t now_ns);
   void take_facts(const ChunkFacts& facts, std::int64_t now_ns);
   void take_token(const ChunkFacts& facts, std::int64_t now_ns);
   void take_whole_body(std::int64_t now_ns);

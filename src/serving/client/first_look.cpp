@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "http/client.h"
+#include "http/sse.h"
 #include "serving/answers/chunk.h"
 #include "serving/answers/server_text.h"
 #include "serving/client/load_clock.h"
@@ -40,10 +41,27 @@ std::string without_key(std::string text, const std::string& key) {
   return text;
 }
 
+/// Of a whole answer, or of all events of a stream. False where it is neither.
+bool facts_of(const std::string& body, ChunkFacts& facts) {
+  if (scan_chunk(body, facts)) return true;
+  http::SseParser events;
+  std::string_view rest(body);
+  bool any = false;
+  while (const auto event = events.next(rest)) {
+    ChunkFacts piece;
+    if (!scan_chunk(event->data, piece)) continue;
+    any = true;
+    if (piece.prompt_tokens > 0) facts.prompt_tokens = piece.prompt_tokens;
+    if (piece.cached_tokens >= 0) facts.cached_tokens = piece.cached_tokens;
+  }
+  return any;
+}
+
+/// As the load will ask: some servers answer streams alone.
 Result<ChunkFacts> ask(http::Client& client, const Target& target, std::int64_t words, std::uint64_t seed) {
   http::Request request{.method = "POST", .url = api_url(target), .headers = api_headers(target)};
   request.headers.push_back({"Content-Type", "application/json"});
-  request.body = body_of(target, words, 1, false, seed);
+  request.body = body_of(target, words, 1, target.stream && target.api->streams, seed);
   if (target.signer != nullptr) {
     const auto now_s = clock_ns(CLOCK_REALTIME) / 1'000'000'000;
     for (auto& header :
@@ -59,10 +77,10 @@ Result<ChunkFacts> ask(http::Client& client, const Target& target, std::int64_t 
                              hint_for(response.status, target));
   }
   ChunkFacts facts;
-  if (!scan_chunk(response.body, facts)) {
-    return data_error(
-        fmt::format("{} does not answer with JSON: {}", request.url.text(), server_text(response.body, 80)),
-        "is this the address of an inference server?");
+  if (!facts_of(response.body, facts)) {
+    return data_error(fmt::format("{} answers with neither JSON nor a stream: {}", request.url.text(),
+                                  server_text(response.body, 80)),
+                      "is this the address of an inference server?");
   }
   facts.error_message = {};  // pointed into the response
   return facts;
