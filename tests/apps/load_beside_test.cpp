@@ -58,8 +58,7 @@ TEST_F(LoadCli, scores_the_answers_whose_latency_it_measures) {
         "{\"when\": [\"capital of France\"], \"text\": \"It is Paris, \\u00e9videmment\"}\n"
         "{\"when\": [\"capital of Peru\"], \"text\": \"Quito\"}\n"
         "{\"when\": [\"capital of Norway\"], \"text\": \"It is Oslo and so on\", \"finish_reason\": \"length\"}\n"
-        "{\"when\": [\"capital of Chad\"], \"status\": 503}\n"
-        "{\"text\": \"hello\"}\n");
+        "{\"when\": [\"capital of Chad\"], \"status\": 503}\n");
   auto rules = serving::parse_scripted_answers(*read_file(path("rules.jsonl")), "rules.jsonl");
   ASSERT_TRUE(rules.ok()) << rules.error().what;
   serving::ReferenceScript script{.ttft_s = 0.004, .itl_s = 0.001};

@@ -3,78 +3,57 @@
 #include <isa-l/igzip_lib.h>
 
 #include "http/content_decoder.h"
-#include "serving/answers/answer_reader.h"
 #include "serving/answers/server_text.h"
+#include "serving/answers_fixture.h"
 #include "serving/results/request_values.h"
 
 namespace warpmark::serving {
 namespace {
 
-std::string event_of(const std::string& json) { return "data: " + json + "\n\n"; }
-const std::string kWord = event_of(R"({"choices":[{"index":0,"delta":{"content":"a"}}]})");
-const std::string kStop = event_of(R"({"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]})");
-
-/// Reads a stream that ends with its connection; each piece arrives 10 ms after the one before.
-RequestRecord read(const std::vector<std::string>& pieces, const std::string& head = "", AnswerFormat format = {}) {
-  RequestRecord record;
-  record.sent_ns = 1;
-  AnswerReader reader(format);
-  reader.begin(record);
-  std::int64_t now_ns = 1;
-  reader.take("HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n" + head + "\r\n", now_ns);
-  for (const auto& piece : pieces) {
-    if (!reader.ended()) reader.take(piece, now_ns += 10'000'000);
-  }
-  if (!reader.ended()) reader.end_of_connection(now_ns += 10'000'000);
-  return record;
-}
-
-const AnswerFormat kChat{.streams = true, .done_mark = "[DONE]"};
-
 TEST(OddAnswer, that_ends_with_an_error_an_abort_or_a_filter_has_failed) {
   for (const char* reason : {"error", "abort", "content_filter", "cancelled", "SAFETY"}) {
     const auto finish = event_of(R"({"choices":[{"delta":{},"finish_reason":")" + std::string(reason) + "\"}]}");
-    const auto record = read({kWord, finish, event_of("[DONE]")}, "", kChat);
+    const auto record = read_answer({kWord, finish, event_of("[DONE]")}, "", kChat);
     EXPECT_EQ(record.fault, Fault::finish) << reason;
     EXPECT_EQ(record.message, reason);
   }
   for (const char* reason : {"stop", "length", "tool_calls", "COMPLETE", "end_turn"}) {
     const auto finish = event_of(R"({"choices":[{"delta":{},"finish_reason":")" + std::string(reason) + "\"}]}");
-    EXPECT_EQ(read({kWord, finish, event_of("[DONE]")}, "", kChat).fault, Fault::none) << reason;
+    EXPECT_EQ(read_answer({kWord, finish, event_of("[DONE]")}, "", kChat).fault, Fault::none) << reason;
   }
 }
 
 TEST(OddAnswer, ends_with_its_mark_however_it_is_written) {
   for (const char* mark : {"[DONE]", "[DONE]  ", " [DONE]", "[done]", "\"[DONE]\"", "[Done]\t"}) {
-    const auto record = read({kWord, event_of(mark)}, "", kChat);
+    const auto record = read_answer({kWord, event_of(mark)}, "", kChat);
     EXPECT_EQ(record.fault, Fault::none) << mark << ": " << record.message;
   }
-  EXPECT_EQ(read({kWord, event_of("[DONE] or not")}, "", kChat).fault, Fault::bad_stream);
+  EXPECT_EQ(read_answer({kWord, event_of("[DONE] or not")}, "", kChat).fault, Fault::bad_stream);
 }
 
 TEST(OddAnswer, whose_usage_is_zero_has_told_nothing) {
   const auto record =
-      read({kWord, kWord, kStop, event_of(R"({"choices":[],"usage":{"prompt_tokens":0,"completion_tokens":0}})"),
-            event_of("[DONE]")},
-           "", kChat);
+      read_answer({kWord, kWord, kStop, event_of(R"({"choices":[],"usage":{"prompt_tokens":0,"completion_tokens":0}})"),
+                   event_of("[DONE]")},
+                  "", kChat);
   EXPECT_EQ(record.prompt_tokens, -1);
   EXPECT_EQ(record.output_tokens, -1);
   EXPECT_EQ(output_tokens_of(record), 2) << "what arrived";
 }
 
 TEST(OddAnswer, of_one_event_has_its_first_token_then) {
-  const auto record = read({kWord, kStop + event_of("[DONE]")}, "", kChat);
+  const auto record = read_answer({kWord, kStop + event_of("[DONE]")}, "", kChat);
   EXPECT_NEAR(*ttft_of(record), 0.01, 1e-6);
   EXPECT_FALSE(tpot_of(record)) << "undefined for one token";
 }
 
 TEST(OddAnswer, in_one_segment_is_buffered_and_has_no_time_between_tokens) {
-  const auto record = read({kWord + kWord + kWord + kStop + event_of("[DONE]")}, "", kChat);
+  const auto record = read_answer({kWord + kWord + kWord + kStop + event_of("[DONE]")}, "", kChat);
   EXPECT_TRUE(is_buffered(record));
   EXPECT_TRUE(ttft_of(record));
   EXPECT_FALSE(tpot_of(record));
   EXPECT_FALSE(value_of_request(record, "itl"));
-  EXPECT_FALSE(is_buffered(read({kWord, kWord, kStop + event_of("[DONE]")}, "", kChat)));
+  EXPECT_FALSE(is_buffered(read_answer({kWord, kWord, kStop + event_of("[DONE]")}, "", kChat)));
 }
 
 TEST(OddAnswer, that_was_no_stream_shows_no_first_token) {
@@ -92,15 +71,16 @@ TEST(OddAnswer, that_was_no_stream_shows_no_first_token) {
 }
 
 TEST(OddAnswer, has_no_control_characters_in_its_message) {
-  const auto record = read({event_of("{\"error\":{\"message\":\"\\u001b[31mred\\u0007 \\u202eback\"}}")}, "", kChat);
+  const auto record =
+      read_answer({event_of("{\"error\":{\"message\":\"\\u001b[31mred\\u0007 \\u202eback\"}}")}, "", kChat);
   EXPECT_EQ(record.fault, Fault::stream_error);
   EXPECT_EQ(record.message, "\\x1b[31mred\\x07 \\u202eback");
-  EXPECT_EQ(read({event_of("\x1b]0;title\x07")}, "", kChat).message, "an event is no JSON: \\x1b]0;title\\x07");
+  EXPECT_EQ(read_answer({event_of("\x1b]0;title\x07")}, "", kChat).message, "an event is no JSON: \\x1b]0;title\\x07");
 }
 
 TEST(OddAnswer, with_an_event_of_errors_has_failed) {
   const auto record =
-      read({kWord, "event: error\ndata: {\"message\":\"boom\",\"type\":\"overloaded_error\"}\n\n"}, "", kChat);
+      read_answer({kWord, "event: error\ndata: {\"message\":\"boom\",\"type\":\"overloaded_error\"}\n\n"}, "", kChat);
   EXPECT_EQ(record.fault, Fault::stream_error);
   EXPECT_EQ(record.message, "boom");
 }
@@ -139,41 +119,42 @@ TEST(OddAnswer, is_decoded_where_it_is_compressed_unasked) {
        {std::pair("gzip", IGZIP_GZIP), {"deflate", IGZIP_ZLIB}, {"deflate", IGZIP_DEFLATE}}) {
     const std::string bytes = packed(events, wrapper, false);
     const auto record =
-        read({bytes.substr(0, 20), bytes.substr(20)}, "Content-Encoding: " + std::string(name) + "\r\n", kChat);
+        read_answer({bytes.substr(0, 20), bytes.substr(20)}, "Content-Encoding: " + std::string(name) + "\r\n", kChat);
     EXPECT_EQ(record.fault, Fault::none) << name << ": " << record.message;
     EXPECT_EQ(record.events, 2);
   }
-  const auto first = read({packed(kWord, IGZIP_GZIP, true)}, "Content-Encoding: gzip\r\n", kChat);
+  const auto first = read_answer({packed(kWord, IGZIP_GZIP, true)}, "Content-Encoding: gzip\r\n", kChat);
   EXPECT_EQ(first.events, 1) << "an event is read when its bytes are there";
-  const auto unknown = read({"x"}, "Content-Encoding: br\r\n", kChat);
+  const auto unknown = read_answer({"x"}, "Content-Encoding: br\r\n", kChat);
   EXPECT_EQ(unknown.fault, Fault::bad_http);
   EXPECT_NE(unknown.message.find("'br' is not decoded"), std::string::npos);
-  EXPECT_EQ(read({"no gzip at all, and long enough"}, "Content-Encoding: gzip\r\n", kChat).fault, Fault::bad_http);
+  EXPECT_EQ(read_answer({"no gzip at all, and long enough"}, "Content-Encoding: gzip\r\n", kChat).fault,
+            Fault::bad_http);
 }
 
 TEST(OddAnswer, of_oracles_and_coheres_apis_is_understood) {
   const AnswerFormat plain{.streams = true};
   const auto generic =
-      read({event_of(R"({"index":0,"message":{"role":"ASSISTANT","content":[{"type":"TEXT","text":"a"}]}})"),
-            event_of(R"({"message":{"role":"ASSISTANT"},"finishReason":"stop"})"),
-            event_of(R"({"usage":{"promptTokens":9,"completionTokens":1,"totalTokens":10}})")},
-           "", plain);
+      read_answer({event_of(R"({"index":0,"message":{"role":"ASSISTANT","content":[{"type":"TEXT","text":"a"}]}})"),
+                   event_of(R"({"message":{"role":"ASSISTANT"},"finishReason":"stop"})"),
+                   event_of(R"({"usage":{"promptTokens":9,"completionTokens":1,"totalTokens":10}})")},
+                  "", plain);
   EXPECT_EQ(generic.fault, Fault::none) << generic.message;
   EXPECT_EQ(generic.events, 1);
   EXPECT_EQ(generic.prompt_tokens, 9);
   EXPECT_EQ(generic.output_tokens, 1);
   const auto cohere =
-      read({event_of(R"({"apiFormat":"COHERE","text":"a"})"), event_of(R"({"apiFormat":"COHERE","text":"b"})"),
-            event_of(R"({"apiFormat":"COHERE","text":"ab","finishReason":"COMPLETE"})")},
-           "", plain);
+      read_answer({event_of(R"({"apiFormat":"COHERE","text":"a"})"), event_of(R"({"apiFormat":"COHERE","text":"b"})"),
+                   event_of(R"({"apiFormat":"COHERE","text":"ab","finishReason":"COMPLETE"})")},
+                  "", plain);
   EXPECT_EQ(cohere.fault, Fault::none) << cohere.message;
   EXPECT_EQ(cohere.events, 2) << "the last one repeats all";
   const auto v2 =
-      read({event_of(R"({"type":"message-start","delta":{"message":{"role":"assistant","content":[]}}})"),
-            event_of(R"({"type":"content-delta","index":0,"delta":{"message":{"content":{"text":"a"}}}})"),
-            event_of(R"({"type":"message-end","delta":{"finish_reason":"COMPLETE","usage":{"billed_units":{},)"
-                     R"("tokens":{"input_tokens":7,"output_tokens":1}}}})")},
-           "", plain);
+      read_answer({event_of(R"({"type":"message-start","delta":{"message":{"role":"assistant","content":[]}}})"),
+                   event_of(R"({"type":"content-delta","index":0,"delta":{"message":{"content":{"text":"a"}}}})"),
+                   event_of(R"({"type":"message-end","delta":{"finish_reason":"COMPLETE","usage":{"billed_units":{},)"
+                            R"("tokens":{"input_tokens":7,"output_tokens":1}}}})")},
+                  "", plain);
   EXPECT_EQ(v2.fault, Fault::none) << v2.message;
   EXPECT_EQ(v2.events, 1);
   EXPECT_EQ(v2.prompt_tokens, 7);

@@ -136,6 +136,11 @@ std::string first_look_text(const serving::FirstLook& look) {
   return text;
 }
 
+/// Of a task; empty without one.
+std::string first_question(const LoadRequest& request) {
+  return request.questions == nullptr ? "" : request.steps.front().traffic.dataset.front().body;
+}
+
 std::string repeats_note(const LoadRequest& request) {
   return fmt::format(
       "--seed {}: each run with it sends the same prompts, which the server's prefix cache may have from "
@@ -155,6 +160,7 @@ Result<int> load_run(Context& context, const ParsedOptions& options) {
   const auto looked = serving::look_at_server(request.target, {.calibrate = request.calibrate && texts,
                                                                .deadline_s = std::min(request.request_timeout_s, 60.0),
                                                                .seed = stats::derive_seed(request.seed, 0),
+                                                               .body = first_question(request),
                                                                .interrupted = &context.interrupted});
   if (!looked.ok() && context.interrupted.load()) {
     context.err << "warpmark: interrupted before the load began\n";

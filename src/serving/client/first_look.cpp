@@ -58,10 +58,10 @@ bool facts_of(const std::string& body, ChunkFacts& facts) {
 }
 
 /// As the load will ask: some servers answer streams alone.
-Result<ChunkFacts> ask(http::Client& client, const Target& target, std::int64_t words, std::uint64_t seed) {
+Result<ChunkFacts> ask_body(http::Client& client, const Target& target, std::string body) {
   http::Request request{.method = "POST", .url = api_url(target), .headers = api_headers(target)};
   request.headers.push_back({"Content-Type", "application/json"});
-  request.body = body_of(target, words, 1, target.stream && target.api->streams, seed);
+  request.body = std::move(body);
   if (target.signer != nullptr) {
     const auto now_s = clock_ns(CLOCK_REALTIME) / 1'000'000'000;
     for (auto& header :
@@ -84,6 +84,10 @@ Result<ChunkFacts> ask(http::Client& client, const Target& target, std::int64_t 
   }
   facts.error_message = {};  // pointed into the response
   return facts;
+}
+
+Result<ChunkFacts> ask(http::Client& client, const Target& target, std::int64_t words, std::uint64_t seed) {
+  return ask_body(client, target, body_of(target, words, 1, target.stream && target.api->streams, seed));
 }
 
 /// The first question's size again, with other words, and then the same words once more: a warm server, and one that
@@ -117,6 +121,10 @@ Status count_probes(const Target& target, const LookOptions& options, const std:
 Result<FirstLook> look_at_server(const Target& target, const LookOptions& options) {
   http::Client client({.deadline_s = options.deadline_s, .tls = target.tls, .interrupted = options.interrupted});
   FirstLook look;
+  if (!options.body.empty()) {
+    WM_TRY(ask_body(client, target, options.body));
+    return look;
+  }
   std::vector<TokenProbe> probes;
   for (const std::int64_t words : kProbeWords) {
     const std::int64_t asked_ns = load_now_ns();

@@ -97,6 +97,7 @@ struct LookOptions {
   bool calibrate = true;
   double deadline_s = 60;  ///< of each request
   std::uint64_t seed = 1;  ///< of its prompts
+  std::string body;        ///< asked instead of prompts of made-up words, which a server of given answers may refuse
   const std::atomic<bool>* interrupted = nullptr;
 };
 [[nodiscard]] Result<FirstLook> look_at_server(const Target& target, const LookOptions& options);
