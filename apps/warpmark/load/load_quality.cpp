@@ -134,7 +134,9 @@ Status add_quality(const Context& context, const LoadQuestions& questions, servi
   for (const auto& score : scores) {
     serving::LoadMetric metric{.id = "quality." + score.metric, .unit = "1", .better = score.better, .n = score.n};
     metric.mean = metric.min = metric.max = score.value;
-    metric.mean_interval = Interval{score.interval.low, score.interval.high, score.confidence};
+    if (!score.interval.method.empty()) {  // else there were too few examples for one
+      metric.mean_interval = Interval{score.interval.low, score.interval.high, score.confidence};
+    }
     result.quality->unanswered = score.unanswered;
     result.metrics.push_back(std::move(metric));
   }
