@@ -52,10 +52,9 @@ std::string marked_value(const Percentile* percentile, const LoadMetric& metric)
 std::string with_interval(const Percentile* percentile, const LoadMetric& metric) {
   std::string text = marked_value(percentile, metric);
   if (percentile == nullptr || !percentile->interval || *percentile->value == 0) return text;
-  const auto& [low, high, confidence] = *percentile->interval;
-  const double up = (high - *percentile->value) / *percentile->value,
-               down = (*percentile->value - low) / *percentile->value;
-  return text + fmt::format(" -{}/+{} %", format_significant(100 * down, 2), format_significant(100 * up, 2));
+  const double value = *percentile->value,
+               far = std::max(percentile->interval->high - value, value - percentile->interval->low);
+  return text + fmt::format(" ±{} %", format_significant(100 * far / value, 2));
 }
 
 /// The same number from sending as from when it was due says nothing new.
@@ -98,12 +97,12 @@ std::string few_requests_line(const ScenarioResult& result) {
 
 std::string latency_table(const Context& context, const ScenarioResult& result) {
   Table table{{{"latency"},
-               {"n", Align::right, 1},
-               {"mean", Align::right, 2},
-               {"sd", Align::right, 3},
+               {"n", Align::right, 2},
+               {"mean", Align::right, 3},
+               {"sd", Align::right, 1},
                {"p50", Align::right},
                {"p90", Align::right, 4},
-               {"p95", Align::right, 2},
+               {"p95", Align::right},
                {"p99", Align::right},
                {"max", Align::right, 5}},
               {}};
@@ -328,11 +327,11 @@ std::string summary_text(const Context& context, const std::vector<ScenarioResul
                {"requests/s", Align::right},
                {"output tokens/s", Align::right},
                {"TTFT p50", Align::right},
-               {"TTFT sd", Align::right, 5},
-               {"TTFT p95", Align::right, 4},
+               {"TTFT sd", Align::right, 2},
+               {"TTFT p95", Align::right},
                {"TTFT p99", Align::right, 1},
-               {"TPOT p50", Align::right, 2},
-               {"TPOT p95", Align::right, 5},
+               {"TPOT p50", Align::right, 3},
+               {"TPOT p95", Align::right, 4},
                {"errors", Align::right, 3},
                {"client", Align::left, 4}},
               {}};

@@ -106,7 +106,9 @@ TokenCheck check_tokens(const RequestRecords& records, const CountedRequest& cou
     const PreparedRequest& request = plan.requests[record.prepared];
     if (record.counted_here) counted_here += 1;
     if (record.output_tokens >= 0) with_usage += 1;
-    if (request.input_tokens > 0 && record.prompt_tokens >= 0 && !record.prompt_counted_here) {
+    // A template adds to each part of a conversation; the first question alone has the size that was asked for.
+    const bool sized = request.input_tokens > 0 && record.turn == 0;
+    if (sized && record.prompt_tokens >= 0 && !record.prompt_counted_here) {
       inputs += 1;
       input_asked += static_cast<double>(request.input_tokens);
       input_told += static_cast<double>(record.prompt_tokens);
