@@ -1,7 +1,6 @@
 #!/usr/bin/env bash
-# gpu_models.sh WARPMARK OUT: models and what feeds them on one GPU: ResNet-50 and GPT-2 by PyTorch's Python and by its
-# LibTorch, in turns; lookups in cached tables over sizes of the cache and how often its rows are chosen; embedding beside
-# torch's EmbeddingBag; what the recorder saw of a step beside what the worker told. Every step has a time-out of its own, and
+# gpu_models.sh WARPMARK OUT: models and what feeds them on one GPU: ResNet-50 and GPT-2 in PyTorch, twice; lookups in
+# cached tables over sizes of the cache and how often its rows are chosen; embedding compared with torch's EmbeddingBag; what the recorder saw of a step beside what the worker told. Every step has a time-out of its own, and
 # all end within LIMIT seconds (170). Raw JSON and what was printed stay in OUT; the tables come last.
 # PYTHON (python3), DEVICE (cuda:0) and PRESET (base) name what is measured.
 set -uo pipefail
@@ -23,12 +22,6 @@ machine() {
   "$kWarpmark" --version
 }
 
-# LibTorch's worker is compiled on the processors while the GPU looks rows up.
-make_worker() {
-  kept libtorch_worker 120 "$kWarpmark" run gpt2 --device cpu --rounds 1 --no-store --no-ceilings --set preset=tiny \
-    --set worker=cpp --set "python=$kPython" --set roof=no --json "$kOut/libtorch_worker.json"
-}
-
 lookups() {
   kept embedding 30 "${kRun[@]}" embedding --json "$kOut/embedding.json"
   kept embedding_bag 45 "$kPython" embedding_bag.py --device "$kDevice" --seconds 1
@@ -43,21 +36,19 @@ loader() {
     --sweep memory=pageable,pinned --set step=0.02 --json "$kOut/loader.json"
 }
 
-# NAME MODEL WORKER [--set K=V ...]
+# NAME MODEL [--set K=V ...]
 model() {
-  local name=$1 network=$2 worker=$3
-  shift 3
+  local name=$1 network=$2
+  shift 2
   kept "$name" 60 "${kRun[@]}" "$network" --no-ceilings --set "preset=${PRESET:-base}" --set precision=bf16 --set roof=no \
-    --set "worker=$worker" --set "python=$kPython" "$@" --json "$kOut/$name.json"
+    --set "python=$kPython" "$@" --json "$kOut/$name.json"
 }
 
 models() {
-  model gpt2_1_python gpt2 python
-  model gpt2_2_cpp gpt2 cpp
-  model resnet50_1_python resnet50 python --set channels_last=yes
-  model resnet50_2_cpp resnet50 cpp --set channels_last=yes
-  model gpt2_3_cpp gpt2 cpp
-  model gpt2_4_python gpt2 python
+  model gpt2_1 gpt2
+  model resnet50_1 resnet50 --set channels_last=yes
+  model resnet50_2 resnet50 --set channels_last=yes
+  model gpt2_2 gpt2
 }
 
 tables() {
@@ -143,10 +134,7 @@ PYTHON
 }
 
 machine 2>&1 | tee "$kOut/machine.txt"
-make_worker &
-maker=$!
 lookups
-wait "$maker"
 models
 loader
 tables 2>&1 | tee "$kOut/tables.txt"

@@ -8,12 +8,12 @@ set -euo pipefail
 readonly kWarpmark=$1
 readonly kRounds=${2:-20}
 readonly kSeconds=${3:-2}
-readonly kToken=side-by-side
+export WARPMARK_NET_TOKEN=side-by-side
 
 folder=$(mktemp -d)
 taskset --cpu-list 1 iperf3 --server --bind 127.0.0.1 --port 5999 >"$folder/iperf3.log" 2>&1 &
 iperf_server=$!
-taskset --cpu-list 1 "$kWarpmark" net server --port 5998 --token $kToken >"$folder/warpmark.log" 2>&1 &
+taskset --cpu-list 1 "$kWarpmark" net server --port 5998 >"$folder/warpmark.log" 2>&1 &
 warpmark_server=$!
 trap 'kill $iperf_server $warpmark_server 2>/dev/null; rm -rf "$folder"' EXIT
 sleep 1
@@ -25,7 +25,7 @@ by_iperf3() {
 }
 
 by_warpmark() {
-  taskset --cpu-list 0 "$kWarpmark" net client 127.0.0.1 --port 5998 --token $kToken --streams "$1" "${@:2}" --sizes 0 --udp 0 \
+  taskset --cpu-list 0 "$kWarpmark" net client 127.0.0.1 --port 5998 --streams "$1" "${@:2}" --sizes 0 --udp 0 \
     --time "$kSeconds" --no-store --format json | jq '.throughput[0].rate * 8 / 1e9'
 }
 

@@ -23,9 +23,14 @@ function(warpmark_import prefix target header library)
     INTERFACE_LINK_LIBRARIES ${${prefix}_LIBRARY})
 endfunction()
 
-# The OpenMP build of OpenBLAS shares one thread pool with oneDNN and with our own kernels.
+# The OpenMP build of OpenBLAS shares one thread pool with oneDNN and with our own kernels. Loaded at run time
+# (src/workloads/openblas.h), by way of the executable's RPATH; ./dev dist packs it.
 warpmark_import(OPENBLAS OpenBLAS::openblas cblas.h openblas
   PATH_SUFFIXES openblas-openmp ${CMAKE_LIBRARY_ARCHITECTURE}/openblas-openmp)
+add_library(OpenBLAS::headers INTERFACE IMPORTED)
+set_target_properties(OpenBLAS::headers PROPERTIES INTERFACE_INCLUDE_DIRECTORIES ${OPENBLAS_INCLUDE})
+get_filename_component(OPENBLAS_FOLDER ${OPENBLAS_LIBRARY} DIRECTORY)
+list(APPEND CMAKE_BUILD_RPATH ${OPENBLAS_FOLDER})
 
 # Debian's dnnl-config.cmake demands OpenCL's development files, which the CPU engine does not use.
 warpmark_import(DNNL DNNL::dnnl dnnl.hpp dnnl)

@@ -41,6 +41,8 @@ main() {
   add_notices "$root"
   find "$root" -type f \( -name '*.so*' -o -path '*/bin/*' \) | check_symbol_versions
   check_it_runs "$root"
+  python3 -B cmake/make_sbom.py "$root" "$name" "$version" "$kBuild/bundled.txt" "$(time_of_sources)" "dist/$name.spdx.json"
+  say "dist/$name.spdx.json"
   pack "$name"
   rm -f dist/*"_$kProcessor.whl"
   say "$(python3 -B cmake/make_wheel.py "$root" "$version" dist)"
@@ -58,6 +60,7 @@ take_build() {
   kStrip=$(cached CMAKE_STRIP)
   kObjdump=$(cached CMAKE_OBJDUMP)
   kLibdw=$(cached LIBDW_LIBRARY)
+  kOpenBlas=$(cached OPENBLAS_LIBRARY)
   if [[ ! -e $kLibdw ]]; then
     fail "$kBuild was made without libdw ('$kLibdw'), which names source lines: install libdw-dev, run CMake again"
   fi
@@ -88,11 +91,13 @@ make_wheel_only() {
 }
 
 # needed_libraries PLACE...: name and file of every shared library that the executable and the modules there load, at
-# its start or, as libdw, at run time; not of the MPI module, whose MPI is the cluster's own.
+# its start or, as libdw and OpenBLAS, at run time; not of the MPI module, whose MPI is the cluster's own.
 needed_libraries() {
   printf 'libdw.so.1 %s\n' "$(readlink -f "$kLibdw")"
+  printf 'libopenblas.so.0 %s\n' "$(readlink -f "$kOpenBlas")"
   {
     "${kLister[@]}" "$kLibdw"
+    "${kLister[@]}" "$(readlink -f "$kOpenBlas")"
     find "$@" \( -name warpmark -o -name '*.so' \) ! -type d ! -name libwarpmark_mpi.so \
       -exec "${kLister[@]}" {} \; 2>/dev/null
   } | awk '$2 == "=>" && $3 ~ /^\// {print $1, $3}'
@@ -161,15 +166,19 @@ check_built_symbols() {
 }
 
 # From another folder and with an empty environment, every library but the system's comes from the distribution. libdw
-# is loaded at run time by the executable, whose folder of libraries then serves libdw, too; alone it is told of it.
+# and OpenBLAS are loaded at run time by the executable, whose folder of libraries then serves them, too; alone they are
+# told of it.
 check_it_runs() {
-  local moved foreign
-  if [[ ! -e $1/lib/libdw.so.1 ]]; then fail "libdw.so.1 is not in the distribution"; fi
+  local moved foreign library
+  for library in libdw.so.1 libopenblas.so.0; do
+    if [[ ! -e $1/lib/$library ]]; then fail "$library is not in the distribution"; fi
+  done
   moved=$(mktemp -d)
   cp -a "$1/." "$moved/"
   foreign=$({
     env -i "${kLister[@]}" "$moved/bin/warpmark"
     env -i LD_LIBRARY_PATH="$moved/lib" "${kLister[@]}" "$moved/lib/libdw.so.1"
+    env -i LD_LIBRARY_PATH="$moved/lib" "${kLister[@]}" "$moved/lib/libopenblas.so.0"
   } | awk '$2 == "=>" {print $1, $3}' | grep -v " $moved/" | grep -vP "$kFromTheSystem" | sort -u || true)
   env -i --chdir=/ HOME="$moved" "${kRunner[@]}" "$moved/bin/warpmark" --version
   rm -rf "$moved"
@@ -178,12 +187,17 @@ check_it_runs() {
 
 pack() {
   local name=$1 bytes
-  tar --create --directory=dist --sort=name --owner=0 --group=0 --numeric-owner "$name" |
+  # Times and order are fixed, so that the same sources give the same bytes.
+  tar --create --directory=dist --sort=name --owner=0 --group=0 --numeric-owner --mode=u=rwX,go=rX \
+    --mtime="@$(time_of_sources)" "$name" |
     zstd -19 --long=27 --threads=0 --quiet --force -o "dist/$name.tar.zst"
   bytes=$(stat --format=%s "dist/$name.tar.zst")
   say "dist/$name.tar.zst: $((bytes / 1024)) KiB"
   if ((bytes > kLargestBytes)); then fail "larger than $((kLargestBytes / 1024 / 1024)) MiB"; fi
 }
+
+# That of the commit, or as reproducible-builds.org has it.
+time_of_sources() { printf '%s\n' "${SOURCE_DATE_EPOCH:-$(git log -1 --format=%ct 2>/dev/null || echo 0)}"; }
 
 say() { printf '==> %s\n' "$*" >&2; }
 

@@ -163,7 +163,7 @@ prove_aarch64() {
       cmake ninja-build git python3 esbuild libjs-chart.js zstd dpkg-dev >/tmp/apt.log
     # Not PyTorch, which no test here needs and which brings hundreds of packages.
     sed -n "s/^\(build\|test\)  *\(lib[^ ]*\|nlohmann[^ ]*\).*/\2:arm64/p" /warpmark/packages.txt |
-      grep -v -e valijson -e libjs -e libtorch |
+      grep -v -e valijson -e libjs |
       xargs apt-get install -qq --yes --no-install-recommends -o Dpkg::Use-Pty=0 libgomp1:arm64 >>/tmp/apt.log
     # Headers alone, but what its package depends on is wanted for one architecture at a time.
     cd /tmp && apt-get -qq download libvalijson-dev && dpkg -x libvalijson-dev_*.deb /'

@@ -2,10 +2,14 @@
 
 #include <fmt/format.h>
 
+#include <exception>
 #include <new>
 #include <ostream>
+#include <system_error>
 
+#include "base/json.h"
 #include "base/text.h"
+#include "base/untrusted/read_fields.h"
 #include "store/location.h"
 #include "warpmark/terminal/help_text.h"
 
@@ -24,13 +28,22 @@ Error unknown_verb(const std::string& word) {
                      meant.empty() ? "verbs: " + join(ids, ", ") : "did you mean 'warpmark " + meant + "'?");
 }
 
-/// A verb that runs out of memory says so like any other error; what it stored before is safe in the database.
-Result<int> run_within_memory(const Command& command, Context& context, const ParsedOptions& options) {
+/// What a library throws and no reader expected ends the verb like any other error; what it stored before is safe in
+/// the database.
+Result<int> run_to_an_error(const Command& command, Context& context, const ParsedOptions& options) {
+  const std::string verb = "'warpmark " + std::string(command.id) + "'";
   try {
     return command.run(context, options);
   } catch (const std::bad_alloc&) {
-    return environment_error("there is not enough memory for 'warpmark " + std::string(command.id) + "'",
+    return environment_error("there is not enough memory for " + verb,
                              "free some memory, lift the limit (ulimit -v), or ask for less at once");
+  } catch (const std::system_error& refused) {
+    const bool limit = refused.code() == std::errc::resource_unavailable_try_again;
+    return environment_error("the system refused what " + verb + " needs: " + refused.code().message(),
+                             limit ? "end other processes, or raise the limits: ulimit -u, ulimit -n" : "");
+  } catch (const std::exception& unexpected) {
+    return internal_error(verb + " met an error that it does not know: " + without_library_names(unexpected.what()),
+                          "this is a fault of warpmark: report the command and its input");
   }
 }
 
@@ -49,13 +62,7 @@ int exit_code_of(const Error& error) {
 
 std::string command_line_of(const Context& context) {
   std::string line = "warpmark";
-  bool secret = false;  // the word after --token, which a stored command must not give away
-  for (const auto& word : context.words) {
-    line += " " + (secret                         ? std::string("'***'")
-                   : word.starts_with("--token=") ? std::string("--token='***'")
-                                                  : shell_quote(store::hide_password(word)));
-    secret = word == "--token";
-  }
+  for (const auto& word : context.words) line += " " + shell_quote(store::hide_password(word));
   return line;
 }
 
@@ -83,7 +90,7 @@ int run_command_line(Context& context) {
     context.out << help_of(*command, context.width);
     return kSuccess;
   }
-  const auto code = run_within_memory(*command, context, *options);
+  const auto code = run_to_an_error(*command, context, *options);
   if (code.ok()) return *code;
   const int failed = print_error(context, code.error());
   // What was cut short has no result; that is the wish of whoever pressed Ctrl-C and no fault of the machine.

@@ -59,8 +59,8 @@ struct Command {
 /// What each of commands() is for: "measure", "find out why", ... Verbs of one wish stand together.
 [[nodiscard]] std::span<const char* const> wishes();
 
-/// The command line as it can be pasted into a shell, without passwords of URLs and
-/// tokens: for results and reports.
+/// The command line as it can be pasted into a shell, without passwords of URLs: for
+/// results and reports.
 [[nodiscard]] std::string command_line_of(const Context& context);
 
 /// Parses and runs a whole command line; prints errors to context.err. Returns the exit code.

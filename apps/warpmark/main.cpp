@@ -3,11 +3,13 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <exception>
 #include <iostream>
 #include <string_view>
 
 #include "warpmark/command.h"
 #include "warpmark/terminal/interrupt.h"
+#include "warpmark/terminal/safe_stream.h"
 
 namespace {
 
@@ -18,9 +20,14 @@ bool is_set(const char* name) {
   return value != nullptr && *value != '\0';
 }
 
+/// COLUMNS, where somebody sets it, else what the terminal says.
 int columns_of_terminal() {
+  constexpr int kLeast = 40, kMost = 1000;
+  if (const int wanted = is_set("COLUMNS") ? std::atoi(environment("COLUMNS")) : 0; wanted > 0) {
+    return std::clamp(wanted, kLeast, kMost);
+  }
   winsize size{};
-  if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) return std::max<int>(40, size.ws_col);
+  if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) return std::max<int>(kLeast, size.ws_col);
   return 80;
 }
 
@@ -31,6 +38,15 @@ bool speaks_utf8() {
     return value.find("UTF-8") != std::string_view::npos || value.find("utf8") != std::string_view::npos;
   }
   return false;
+}
+
+/// What escapes in another thread ends the program by an error like any other, without a core dump.
+[[noreturn]] void end_by_exception() {
+  const std::string_view say =
+      "warpmark: an error that nobody expected ended a thread; results so far are kept\n"
+      "  are threads or memory limited here (ulimit -u, ulimit -v)?\n";
+  (void)!::write(STDERR_FILENO, say.data(), say.size());
+  ::_exit(warpmark::apps::kEnvironment);
 }
 
 /// What was said to nobody is no success: a full disk must not leave half a report and exit code 0.
@@ -45,13 +61,18 @@ int after_output(std::ostream& out, int code) {
 
 int main(int count, char** words) {
   std::ios::sync_with_stdio(false);
+  std::set_terminate(end_by_exception);
   warpmark::apps::handle_interrupts();
   const bool out_is_terminal = isatty(STDOUT_FILENO) == 1;
+  const bool err_is_terminal = isatty(STDERR_FILENO) == 1;
+  warpmark::apps::SafeBuffer safe_err(*std::cerr.rdbuf(), err_is_terminal);
+  std::ostream err(&safe_err);
+  err << std::unitbuf;
   warpmark::apps::Context context{
       .out = std::cout,
-      .err = std::cerr,
+      .err = err,
       .out_is_terminal = out_is_terminal,
-      .err_is_terminal = isatty(STDERR_FILENO) == 1,
+      .err_is_terminal = err_is_terminal,
       // NO_COLOR: any value that is not empty (no-color.org).
       .color =
           out_is_terminal && !is_set("NO_COLOR") && is_set("TERM") && std::string_view(environment("TERM")) != "dumb",

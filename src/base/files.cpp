@@ -1,19 +1,27 @@
 #include "base/files.h"
 
 #include <fcntl.h>
+#include <spawn.h>
 #include <stdlib.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstring>
 #include <fstream>
+#include <map>
 #include <mutex>
-#include <set>
 #include <system_error>
 #include <utility>
 
 #include "base/text.h"
+#include "base/untrusted/input.h"
+
+extern char** environ;
 
 namespace warpmark {
 namespace {
@@ -36,10 +44,57 @@ struct Descriptor {
   }
 };
 
+/// A shell that removes a folder when we are killed and can remove nothing any more: it waits at a socket whose other
+/// end only we hold. Nothing happens where no shell can be started.
+class FolderReaper {
+ public:
+  explicit FolderReaper(const std::string& folder) {
+    std::array<int, 2> ends{-1, -1};
+    if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) != 0) return;
+    posix_spawn_file_actions_t actions;
+    posix_spawn_file_actions_init(&actions);
+    posix_spawn_file_actions_adddup2(&actions, ends[1], STDIN_FILENO);
+    for (const int fd : {STDOUT_FILENO, STDERR_FILENO}) {
+      posix_spawn_file_actions_addopen(&actions, fd, "/dev/null", O_WRONLY, 0);
+    }
+    posix_spawnattr_t attributes;
+    posix_spawnattr_init(&attributes);
+    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSID);  // neither Ctrl-C nor a closed terminal reaches it
+    std::string shell = "/bin/sh", option = "-c", script = kScript, name = "reaper", target = folder;
+    char* words[] = {shell.data(), option.data(), script.data(), name.data(), target.data(), nullptr};
+    if (::posix_spawn(&shell_, shell.c_str(), &actions, &attributes, words, environ) != 0) shell_ = -1;
+    posix_spawnattr_destroy(&attributes);
+    posix_spawn_file_actions_destroy(&actions);
+    ::close(ends[1]);
+    socket_ = ends[0];
+  }
+  FolderReaper(FolderReaper&& other) noexcept
+      : shell_(std::exchange(other.shell_, -1)), socket_(std::exchange(other.socket_, -1)) {}
+  FolderReaper& operator=(FolderReaper&&) = delete;
+  /// The folder is gone already.
+  ~FolderReaper() {
+    if (socket_ >= 0) (void)!::send(socket_, "\n", 1, MSG_NOSIGNAL);
+    if (socket_ >= 0) ::close(socket_);
+    while (shell_ > 0 && ::waitpid(shell_, nullptr, 0) < 0 && errno == EINTR) {
+    }
+  }
+
+ private:
+  // Twice, as a program that is being killed too may still have written into it.
+  static constexpr const char* kScript =
+      "trap '' HUP INT QUIT TERM\n"
+      "read -r word && exit\n"
+      "rm -rf -- \"$1\" \"$1.removed\" && sleep 1\n"
+      "rm -rf -- \"$1\" \"$1.removed\"\n";
+
+  pid_t shell_ = -1;
+  int socket_ = -1;
+};
+
 /// Those that are there; lives as long as the program, whose end it must outlive.
 struct ScratchFolders {
   std::mutex lock;
-  std::set<std::filesystem::path> paths;
+  std::map<std::filesystem::path, FolderReaper> all;
 };
 ScratchFolders& scratch_folders() {
   static auto* const all = new ScratchFolders;
@@ -92,6 +147,12 @@ Status copy_into_stream(const std::filesystem::path& from, const std::filesystem
   }
 }
 
+constexpr std::int64_t kMostOfUnknownSize = 64 << 20;
+
+Error too_large(const std::filesystem::path& path, std::int64_t cap_bytes) {
+  return data_error(path.string() + " is larger than " + std::to_string(cap_bytes) + " bytes", "is it the right file?");
+}
+
 Status write_stream(const std::filesystem::path& path, std::string_view bytes) {
   const Descriptor stream{::open(path.c_str(), O_WRONLY | O_CLOEXEC)};
   if (stream.fd < 0 || !write_all(stream.fd, bytes)) return write_error(path, errno);
@@ -101,13 +162,14 @@ Status write_stream(const std::filesystem::path& path, std::string_view bytes) {
 }  // namespace
 
 Result<std::string> read_file(const std::filesystem::path& path, std::int64_t cap_bytes) {
-  Descriptor file{::open(path.c_str(), O_RDONLY | O_CLOEXEC)};
-  if (file.fd < 0) return read_error(path, errno);
+  WM_ASSIGN(const int opened, open_input(path));
+  const Descriptor file{opened};
   std::string bytes;
   struct stat facts {};
-  if (::fstat(file.fd, &facts) == 0 && facts.st_size > 0 && facts.st_size <= cap_bytes) {
-    bytes.reserve(static_cast<std::size_t>(facts.st_size));
-  }
+  if (::fstat(file.fd, &facts) != 0) return read_error(path, errno);
+  if (facts.st_size > cap_bytes) return too_large(path, cap_bytes);
+  if (facts.st_size == 0) cap_bytes = std::min(cap_bytes, kMostOfUnknownSize);
+  bytes.reserve(static_cast<std::size_t>(facts.st_size));
   std::string chunk(1 << 16, '\0');
   for (;;) {
     const ssize_t got = ::read(file.fd, chunk.data(), chunk.size());
@@ -115,10 +177,7 @@ Result<std::string> read_file(const std::filesystem::path& path, std::int64_t ca
     if (got < 0) return read_error(path, errno);
     if (got == 0) return bytes;
     bytes.append(chunk.data(), static_cast<std::size_t>(got));
-    if (static_cast<std::int64_t>(bytes.size()) > cap_bytes) {
-      return data_error(path.string() + " is larger than " + std::to_string(cap_bytes) + " bytes",
-                        "is it the right file?");
-    }
+    if (static_cast<std::int64_t>(bytes.size()) > cap_bytes) return too_large(path, cap_bytes);
   }
 }
 
@@ -203,7 +262,7 @@ Result<ScratchFolder> ScratchFolder::make(std::string_view kind, const std::file
             (code ? code.message() : std::strerror(errno)),
         parent.empty() ? "name a folder that you can write in TMPDIR" : "name a folder that you can write");
   }
-  scratch_folders().paths.insert(name);
+  scratch_folders().all.emplace(name, FolderReaper(name));
   return ScratchFolder(name);
 }
 
@@ -218,12 +277,12 @@ ScratchFolder::~ScratchFolder() {
   if (path_.empty()) return;
   const std::lock_guard lock(scratch_folders().lock);
   remove_with_contents(path_);
-  scratch_folders().paths.erase(path_);
+  scratch_folders().all.erase(path_);
 }
 
 void remove_scratch_folders() {
   scratch_folders().lock.lock();  // for good: what is named there must stay until the end
-  for (const auto& folder : scratch_folders().paths) remove_with_contents(folder);
+  for (const auto& [folder, reaper] : scratch_folders().all) remove_with_contents(folder);
 }
 
 std::string first_line(const std::filesystem::path& path) {

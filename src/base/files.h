@@ -10,7 +10,7 @@
 
 namespace warpmark {
 
-/// The file's bytes. Refuses files above `cap_bytes`, so that a wrong path cannot fill the memory.
+/// The file's bytes. Refuses files above `cap_bytes`, devices, and pipes above 64 MiB or that nobody writes into.
 [[nodiscard]] Result<std::string> read_file(const std::filesystem::path& path, std::int64_t cap_bytes = 1 << 30);
 
 /// Writes to a temporary file beside `path`, syncs it and renames it: a reader sees the old content or the new one,
@@ -37,7 +37,7 @@ namespace warpmark {
 [[nodiscard]] Error read_error(const std::filesystem::path& path, int code);
 
 /// A folder in the one for temporary files (or in `parent`), removed with all that is in it when the object goes, or by
-/// remove_scratch_folders().
+/// remove_scratch_folders(), or by a reaper when the program is killed.
 class ScratchFolder {
  public:
   /// Named warpmark-KIND-XXXXXX, for this user alone. Environment error where none can be made.

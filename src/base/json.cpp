@@ -1,6 +1,7 @@
 #include "base/json.h"
 
 #include "base/text.h"
+#include "base/untrusted/read_fields.h"
 
 namespace warpmark {
 namespace {
@@ -25,10 +26,9 @@ bool too_deep(std::string_view text) {
 }
 
 /// What nlohmann-json says of a text, without its own names: "line 2, column 7: invalid literal; last read: 'x'".
-std::string what_is_wrong(std::string_view said) {
-  if (const auto id = said.find("] "); said.starts_with("[json.exception") && id != std::string_view::npos) {
-    said.remove_prefix(id + 2);
-  }
+std::string what_is_wrong(std::string_view what) {
+  const std::string text = without_library_names(what);
+  std::string_view said = text;
   constexpr std::string_view kAt = "parse error at ", kExpected = "; expected ", kWhile = ": syntax error while ";
   if (said.starts_with(kAt)) said.remove_prefix(kAt.size());
   const auto place = said.find(kWhile), cause = said.find(" - ");
@@ -50,6 +50,16 @@ Result<Json> parse_json(std::string_view text, std::string_view name) {
   } catch (const nlohmann::json::exception& exception) {
     return data_error(std::string(name) + " is not valid JSON: " + what_is_wrong(exception.what()));
   }
+}
+
+std::string without_library_names(std::string_view said) {
+  const auto id = said.find("] ");
+  return std::string(said.starts_with("[json.exception") && id != std::string_view::npos ? said.substr(id + 2) : said);
+}
+
+Error wrong_fields(std::string_view name, const nlohmann::json::exception& exception) {
+  return data_error(std::string(name) + " does not have the fields it should: " + what_is_wrong(exception.what()),
+                    "was it written by another version, or changed by hand?");
 }
 
 std::string dump_json(const Json& json, int indent) {

@@ -18,7 +18,7 @@ struct ProcessOutput {
   int exit_code = 0;  ///< 128 + signal number if a signal ended it
   std::string out;
   std::string err;
-  double wall_s = 0;                   ///< from the start until it had ended and closed its output
+  double wall_s = 0;                   ///< from its start until it ended
   double cpu_s = 0;                    ///< user and system time of it and of the descendants it waited for
   std::int64_t peak_memory_bytes = 0;  ///< largest resident set of any of them
 };
@@ -30,8 +30,8 @@ struct ProcessOptions {
   std::string input{};                      ///< its standard input; empty: none
   /// Variables set or replaced in our environment.
   std::vector<std::pair<std::string, std::string>> environment;
-  /// Run it in a process group of its own, and kill the whole group at the deadline, on interruption, and when it has
-  /// ended but left children behind.
+  /// In a process group of its own, without a terminal; what it leaves behind is killed when it ends. In any case all
+  /// that it started is killed at the deadline, on interruption, and when we are killed (base/processes/reaper.h).
   bool own_group = false;
   const std::atomic<bool>* interrupted = nullptr;  ///< once true the program is killed; an environment error
   /// Asked several times a second; once true the program is killed as if interrupted.

@@ -19,12 +19,17 @@ class Deadline {
         at_ns_(monotonic_ns() + static_cast<std::int64_t>(seconds * 1e9)),
         interrupted_(interrupted) {}
 
+  [[nodiscard]] Status check() const {
+    if (interrupted_ != nullptr && interrupted_->load()) return environment_error("interrupted");
+    if (monotonic_ns() < at_ns_) return {};
+    return environment_error(fmt::format("no whole answer within {:g} s", seconds_));
+  }
+
   /// Until the connection can go on.
   [[nodiscard]] Status wait(const Connection& connection) const {
     for (;;) {
-      if (interrupted_ != nullptr && interrupted_->load()) return environment_error("interrupted");
+      WM_TRY(check());
       const std::int64_t left_ns = at_ns_ - monotonic_ns();
-      if (left_ns <= 0) return environment_error(fmt::format("no whole answer within {:g} s", seconds_));
       pollfd ready{.fd = connection.fd(), .events = POLLIN, .revents = 0};
       if (connection.wants_write()) ready.events = static_cast<short>(ready.events | POLLOUT);
       const int slice_ms = static_cast<int>(std::min<std::int64_t>(left_ns / 1'000'000 + 1, 100));
@@ -96,6 +101,7 @@ Result<Response> exchange(Connection& connection, const Request& request, const 
   Response response;
   std::string buffer(65536, '\0');
   while (!parser.done()) {
+    WM_TRY(deadline.check());  // a server that never stops sending never lets us wait
     if (connection.wants_write()) WM_TRY(connection.flush());
     const Received got = connection.receive(buffer);
     if (got.state == Received::State::would_block) {

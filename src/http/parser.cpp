@@ -3,6 +3,9 @@
 #include <utility>
 
 namespace warpmark::http {
+namespace {
+constexpr int kMostInterim = 100;
+}  // namespace
 
 std::size_t HeadCollector::take(std::string_view bytes) {
   std::size_t at = 0;
@@ -33,6 +36,7 @@ void ResponseParser::begin(bool answers_head_request) {
   has_head_ = false;
   ends_with_connection_ = false;
   answers_head_request_ = answers_head_request;
+  interim_ = 0;
   problem_.clear();
 }
 
@@ -58,7 +62,10 @@ void ResponseParser::take_head() {
     return;
   }
   collector_.clear();
-  if (head->status < 200 && head->status != 101) return;
+  if (head->status < 200 && head->status != 101) {
+    if (++interim_ > kMostInterim) problem_ = "the server sends interim answers (1xx) without end";
+    return;
+  }
   const auto length = body_length(*head, answers_head_request_);
   if (!length.ok()) {
     problem_ = length.error().what;

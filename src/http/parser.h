@@ -55,6 +55,7 @@ class ResponseParser {
   bool has_head_ = false;
   bool answers_head_request_ = false;
   bool ends_with_connection_ = false;
+  int interim_ = 0;  ///< 1xx answers before the one
   std::string problem_;
 };
 

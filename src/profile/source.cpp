@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "base/files.h"
+#include "base/untrusted/input.h"
 #include "profile/unpack.h"
 
 namespace warpmark::profile {
@@ -126,16 +127,12 @@ Result<std::size_t> ByteSource::read(std::span<char> into) {
 }
 
 Result<std::unique_ptr<ByteSource>> open_source(const std::filesystem::path& path) {
-  const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (descriptor < 0) {
-    return read_error(path, errno);
-  }
+  WM_ASSIGN(const int descriptor, open_input(path));
   auto bytes = std::make_unique<FileBytes>(descriptor);
   struct stat status = {};
   if (::fstat(descriptor, &status) != 0) {
     return read_error(path, errno);
   }
-  if (S_ISDIR(status.st_mode)) return data_error(path.string() + " is a folder, not a file");
   (void)::posix_fadvise(descriptor, 0, 0, POSIX_FADV_SEQUENTIAL);  // only a hint: what it returns does not matter
   const std::int64_t size = S_ISREG(status.st_mode) ? status.st_size : -1;
   return std::unique_ptr<ByteSource>(std::make_unique<UnpackedSource>(path, size, std::move(bytes)));

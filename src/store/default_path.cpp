@@ -12,7 +12,7 @@ Result<std::filesystem::path> default_store_path(const EnvironmentLookup& enviro
   if (const auto home = path_in("HOME"); home.is_absolute()) {
     return home / ".local" / "share" / "warpmark" / "warpmark.db";
   }
-  return environment_error("there is no place for the database: HOME is not set",
+  return environment_error("there is no place for the database: HOME names no absolute path",
                            "set WARPMARK_DB or use --db FILE; --no-store keeps nothing");
 }
 

@@ -22,13 +22,15 @@ std::string hide_in_url(std::string_view url) {
   constexpr std::string_view kKey = "password=";
   std::string shown(url);
   for (auto at = shown.find(kKey); at != std::string::npos; at = shown.find(kKey, at + kKey.size())) {
+    if (at == 0 || (shown[at - 1] != '?' && shown[at - 1] != '&')) continue;  // a part of another word
     const auto begin = at + kKey.size();
     shown.replace(begin, std::min(shown.find('&', begin), shown.size()) - begin, kHidden);
   }
   const auto start = shown.find("://") + 3;
-  // A password may hold '@' and '/' by mistake: up to the last '@' before the options.
-  const auto options = std::min(shown.find('?', start), shown.size());
-  const auto at = shown.rfind('@', options);
+  // A database's password may hold '@' and '/' by mistake: up to the last '@' before the options. Elsewhere a path may
+  // hold '@', as that of a model.
+  const auto end = std::min(shown.find_first_of(is_postgres(url) ? "?" : "/?#", start), shown.size());
+  const auto at = shown.rfind('@', end);
   const auto colon = shown.find(':', start);
   if (at == std::string::npos || at < start || colon == std::string::npos || colon > at) return shown;
   return shown.substr(0, colon + 1) + std::string(kHidden) + shown.substr(at);
@@ -40,8 +42,8 @@ bool is_postgres(std::string_view location) {
   return location.starts_with("postgresql://") || location.starts_with("postgres://");
 }
 
-Result<std::unique_ptr<Store>> open_store(const std::string& location) {
-  return is_postgres(location) ? open_postgres(location) : open_sqlite(location);
+Result<std::unique_ptr<Store>> open_store(const std::string& location, bool reads_only) {
+  return is_postgres(location) ? open_postgres(location) : open_sqlite(location, {.reads_only = reads_only});
 }
 
 std::string file_stamp(const std::string& location) {

@@ -14,8 +14,9 @@ namespace warpmark::store {
 /// "postgresql://..." or "postgres://...".
 [[nodiscard]] bool is_postgres(std::string_view location);
 
-/// Opens or creates it, and brings its schema up to date.
-[[nodiscard]] Result<std::unique_ptr<Store>> open_store(const std::string& location);
+/// Opens or creates it, and brings its schema up to date. With `reads_only` nothing will be written: a file that we may
+/// not write will do.
+[[nodiscard]] Result<std::unique_ptr<Store>> open_store(const std::string& location, bool reads_only = false);
 
 /// The folder for what is kept beside a store (journals): the file's own; for a database elsewhere the folder that the
 /// default file is in. Environment error where there is none.

@@ -4,10 +4,8 @@
 #include <fmt/format.h>
 #include <poll.h>
 #include <signal.h>
-#include <spawn.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -20,8 +18,6 @@
 #include "base/json.h"
 #include "generated/python_hook.h"
 #include "generated/python_models.h"
-
-extern char** environ;
 
 namespace warpmark::workers {
 namespace {
@@ -49,41 +45,23 @@ struct Descriptors {
   std::array<int, 2> pair{-1, -1};
   int memory = -1;
   int printed = -1;
+  int nothing = -1;
   ~Descriptors() {
-    for (const int fd : {pair[1], memory, printed}) {
+    for (const int fd : {pair[1], memory, printed, nothing}) {
       if (fd >= 0) ::close(fd);
     }
   }
 };
 
-int spawn(const ModelWorker::Options& options, const Descriptors& open, pid_t& id) {
-  posix_spawn_file_actions_t actions;
-  posix_spawn_file_actions_init(&actions);
-  posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
-  posix_spawn_file_actions_adddup2(&actions, open.printed, 1);
-  posix_spawn_file_actions_adddup2(&actions, open.printed, 2);
-  posix_spawn_file_actions_adddup2(&actions, open.pair[1], kChildSocket);
-  posix_spawn_file_actions_adddup2(&actions, open.memory, kChildMemory);
-  posix_spawnattr_t attributes;
-  posix_spawnattr_init(&attributes);
-  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP);
-  posix_spawnattr_setpgroup(&attributes, 0);
-  std::vector<std::string> variables{fmt::format("WARPMARK_WORKER_FDS={},{}", kChildSocket, kChildMemory)};
-  variables.insert(variables.end(), options.variables.begin(), options.variables.end());
-  for (char** entry = environ; *entry != nullptr; ++entry) variables.emplace_back(*entry);
-  const auto pointers = [](std::vector<std::string>& texts) {
-    std::vector<char*> all;
-    for (auto& text : texts) all.push_back(text.data());
-    all.push_back(nullptr);
-    return all;
-  };
-  std::vector<std::string> copy = options.words;
-  const auto argv = pointers(copy);
-  const auto envp = pointers(variables);
-  const int code = ::posix_spawnp(&id, argv[0], &actions, &attributes, argv.data(), envp.data());
-  posix_spawn_file_actions_destroy(&actions);
-  posix_spawnattr_destroy(&attributes);
-  return code;
+/// What NAME=VALUE says, after the descriptors.
+std::vector<std::pair<std::string, std::string>> variables_of(const ModelWorker::Options& options) {
+  std::vector<std::pair<std::string, std::string>> variables{
+      {"WARPMARK_WORKER_FDS", fmt::format("{},{}", kChildSocket, kChildMemory)}};
+  for (const auto& text : options.variables) {
+    const auto equals = text.find('=');
+    variables.emplace_back(text.substr(0, equals), text.substr(equals + 1));
+  }
+  return variables;
 }
 
 }  // namespace
@@ -119,24 +97,24 @@ Result<std::unique_ptr<ModelWorker>> ModelWorker::start(const Options& options) 
   if (memory == MAP_FAILED) return failed("shared memory");
   worker->memory_ = memory;
   open.printed = above(::open(options.printed.c_str(), O_CREAT | O_TRUNC | O_WRONLY | O_APPEND | O_CLOEXEC, 0600));
-  if (open.printed < 0 || open.pair[1] < 0) return failed("files");
-  pid_t id = -1;
-  if (const int code = spawn(options, open, id); code != 0) {
-    return environment_error(fmt::format("cannot start {}: {}", options.words.front(), std::strerror(code)),
-                             "name a Python 3 with PyTorch: --set python=/path/to/python3");
+  open.nothing = above(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+  if (open.printed < 0 || open.pair[1] < 0 || open.nothing < 0) return failed("files");
+  auto process = Reaped::start(options.words, {.descriptors = {{open.nothing, STDIN_FILENO},
+                                                               {open.printed, STDOUT_FILENO},
+                                                               {open.printed, STDERR_FILENO},
+                                                               {open.pair[1], kChildSocket},
+                                                               {open.memory, kChildMemory}},
+                                               .environment = variables_of(options)});
+  if (!process.ok()) {
+    return environment_error(process.error().what, "name a Python 3 with PyTorch: --set python=/path/to/python3");
   }
-  worker->id_ = id;
+  worker->process_ = std::move(*process);
   return worker;
 }
 
 ModelWorker::~ModelWorker() {
   if (socket_ >= 0) ::close(socket_);
-  if (id_ > 0) {
-    ::kill(-id_, SIGKILL);
-    int status = 0;
-    while (::waitpid(id_, &status, 0) < 0 && errno == EINTR) {
-    }
-  }
+  process_.reset();
   if (memory_ != nullptr) ::munmap(memory_, kRingBytes);
 }
 
@@ -148,21 +126,17 @@ std::string ModelWorker::last_words() const {
 }
 
 Error ModelWorker::gone(const std::string& asked) {
-  int status = 0;
   const std::int64_t last = monotonic_ns() + 2'000'000'000;
-  pid_t got = 0;
-  while ((got = ::waitpid(id_, &status, WNOHANG)) == 0 && monotonic_ns() < last) ::usleep(1000);
-  std::string how = "closed its channel";
-  if (got == id_) {
-    ::kill(-id_, SIGKILL);
-    id_ = -1;
-    how = WIFSIGNALED(status) ? fmt::format("was ended by signal {}", WTERMSIG(status))
-                              : fmt::format("ended with exit code {}", WEXITSTATUS(status));
-  }
-  const bool killed = got > 0 && WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL;
+  std::optional<ProcessEnding> ended;
+  while (process_ && !(ended = process_->poll()) && monotonic_ns() < last) ::usleep(1000);
+  const int code = ended ? ended->exit_code : 0;
+  const std::string how = !ended       ? "closed its channel"
+                          : code > 128 ? fmt::format("was ended by signal {}", code - 128)
+                                       : fmt::format("ended with exit code {}", code);
   return environment_error(
       fmt::format("the worker {} while it was asked to {}", how, asked),
-      (killed ? "the kernel kills what takes more memory than there is: try a smaller batch or preset; " : "") +
+      (code == 128 + SIGKILL ? "the kernel kills what takes more memory than there is: try a smaller batch or preset; "
+                             : "") +
           last_words());
 }
 

@@ -1,5 +1,5 @@
 // A process that trains or runs a model for us: it is asked over a socket pair and notes times in shared memory. It is
-// asked with deadlines and never trusted; its whole process group ends with the object.
+// asked with deadlines and never trusted; it and all it started end with the object.
 //
 // A line of JSON each way. Memory: two 64-bit numbers (version, records), then records of kind, step, nanoseconds of
 // CLOCK_MONOTONIC_RAW and a double (src/workers/models/warpmark_worker.py).
@@ -9,10 +9,12 @@
 #include <cstdint>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "base/json_fwd.h"
+#include "base/processes/reaper.h"
 #include "base/result.h"
 
 namespace warpmark::workers {
@@ -73,7 +75,7 @@ class ModelWorker {
   [[nodiscard]] std::string last_words() const;
 
   Options options_;
-  int id_ = -1;
+  std::optional<Reaped> process_;
   int socket_ = -1;
   void* memory_ = nullptr;
   std::string rest_;

@@ -1,7 +1,7 @@
 #include "workloads/cpu_libraries.h"
 
-#include <cblas.h>
 #include <fmt/format.h>
+#include <openblas_config.h>
 #include <dnnl.hpp>
 
 #include "base/text.h"
@@ -10,9 +10,7 @@ namespace warpmark::workloads {
 
 std::vector<std::string> cpu_libraries() {
   const auto* onednn = dnnl::version();
-  // "OpenBLAS 0.3.21 NO_LAPACKE DYNAMIC_ARCH ...": the first two words.
-  const auto openblas = split(openblas_get_config(), ' ');
-  return {openblas.size() >= 2 ? openblas[0] + " " + openblas[1] : "OpenBLAS",
+  return {std::string(trim(OPENBLAS_VERSION)),  // the library itself is loaded where it is used
           fmt::format("oneDNN {}.{}.{}", onednn->major, onednn->minor, onednn->patch)};
 }
 

@@ -10,7 +10,7 @@
 #include "apps/profile_fixture.h"
 #include "base/files.h"
 #include "base/json.h"
-#include "profile/collectors/program.h"
+#include "base/processes/reaper.h"
 #include "profile/read_session.h"
 
 namespace warpmark::apps {
@@ -280,17 +280,17 @@ TEST_F(ProfileCli, says_that_the_program_ended_before_the_recording_began) {
 
 TEST_F(ProfileCli, keeps_what_a_killed_program_had_done) {
   auto warpmark_run =
-      profile::Program::start({kExecutable, "profile", "--delay", "0s", "--duration", "0s", "--out", path("p.wmrec"),
-                               "--", "bash", "-c", in_quotes(kProgram) + " 30 & sleep 2.5; kill -9 $!; wait $!"},
-                              {});
+      Reaped::start({kExecutable, "profile", "--delay", "0s", "--duration", "0s", "--out", path("p.wmrec"), "--",
+                     "bash", "-c", in_quotes(kProgram) + " 30 & sleep 2.5; kill -9 $!; wait $!"},
+                    {});
   ASSERT_TRUE(warpmark_run.ok());
-  std::optional<int> code;
-  for (int i = 0; i < 200 && !code; ++i) {
+  std::optional<ProcessEnding> ended;
+  for (int i = 0; i < 200 && !ended; ++i) {
     std::this_thread::sleep_for(std::chrono::milliseconds(50));
-    code = warpmark_run->poll();
+    ended = warpmark_run->poll();
   }
-  ASSERT_TRUE(code.has_value());
-  EXPECT_EQ(*code, 137);
+  ASSERT_TRUE(ended.has_value());
+  EXPECT_EQ(ended->exit_code, 137);
   const auto session = profile::read_session(std::vector<std::filesystem::path>{path("p.wmrec")});
   ASSERT_TRUE(session.ok()) << session.error().what;
   ASSERT_EQ(session->ranks.size(), 1U);

@@ -2,11 +2,15 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
+#include <fstream>
 #include <string>
+#include <thread>
 
 namespace warpmark {
 namespace {
@@ -106,6 +110,64 @@ TEST_F(WriteFile, scratch_folders_go_with_their_object) {
   ASSERT_FALSE(nowhere.ok());
   EXPECT_EQ(nowhere.error().kind, ErrorKind::environment);
   EXPECT_NE(nowhere.error().what.find((folder_ / "none").string()), std::string::npos) << nowhere.error().what;
+}
+
+using ScratchFolders = WriteFile;
+using ReadFile = WriteFile;
+
+TEST_F(ScratchFolders, go_when_the_program_is_killed) {
+  const pid_t program = ::fork();
+  if (program == 0) {
+    const auto made = ScratchFolder::make("test", folder_);
+    (void)write_file(made->path() / "a.txt", "a");
+    (void)write_file(folder_ / "ready", "");
+    ::pause();
+  }
+  const auto comes = [](auto&& condition) {
+    for (int i = 0; i < 3000 && !condition(); ++i) ::usleep(10'000);
+    return condition();
+  };
+  ASSERT_TRUE(comes([&] { return std::filesystem::exists(folder_ / "ready"); }));
+  ::kill(program, SIGKILL);
+  ::waitpid(program, nullptr, 0);
+  EXPECT_TRUE(comes([&] {
+    const std::filesystem::directory_iterator all(folder_);
+    return std::distance(begin(all), end(all)) == 1;
+  }));
+}
+
+TEST_F(ReadFile, refuses_inputs_without_an_end) {
+  for (const char* device : {"/dev/zero", "/dev/null"}) {
+    const auto read = read_file(device);
+    ASSERT_FALSE(read.ok());
+    EXPECT_EQ(read.error().kind, ErrorKind::data);
+    EXPECT_NE(read.error().what.find("is a device"), std::string::npos) << read.error().what;
+  }
+  const auto pipe = folder_ / "pipe";
+  ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+  EXPECT_NE(read_file(pipe).error().what.find("nobody writes"), std::string::npos);
+  std::thread writer([&] {
+    std::ofstream out(pipe);
+    out << "text" << std::flush;
+    ::usleep(100'000);
+    out << " and more";
+  });
+  const auto read = read_file(pipe);
+  writer.join();
+  ASSERT_TRUE(read.ok()) << read.error().what;
+  EXPECT_EQ(*read, "text and more");
+  std::thread endless([&] {
+    const int out = ::open(pipe.c_str(), O_WRONLY | O_CLOEXEC);
+    const std::string block(1 << 20, 'x');
+    ::signal(SIGPIPE, SIG_IGN);
+    while (::write(out, block.data(), block.size()) > 0) {
+    }
+    ::close(out);
+  });
+  const auto refused = read_file(pipe);
+  endless.join();
+  ASSERT_FALSE(refused.ok());
+  EXPECT_NE(refused.error().what.find("larger than 67108864 bytes"), std::string::npos) << refused.error().what;
 }
 
 }  // namespace

@@ -2,11 +2,14 @@
 
 #include <gtest/gtest.h>
 #include <signal.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <filesystem>
 #include <thread>
 
+#include "base/files.h"
 #include "support/spawn.h"
 
 namespace warpmark {
@@ -61,6 +64,90 @@ TEST(RunProcess, kills_the_whole_group_at_the_deadline) {
   const auto left = run_process({"pgrep", "-f", "sleep " + duration});
   ASSERT_TRUE(left.ok()) << left.error().what;
   EXPECT_EQ(left->out, "");
+}
+
+/// A time to sleep that no other process of this machine has.
+std::string own_duration(int number) { return std::to_string(600 + number) + "." + std::to_string(::getpid()); }
+
+/// What still runs of `sleep DURATION` within two seconds; empty if nothing.
+std::string left_running(const std::string& duration) {
+  std::string left = "?";
+  for (int attempt = 0; attempt < 100 && !left.empty(); ++attempt) {
+    left = run_process({"pgrep", "-fx", "sleep " + duration})->out;
+    if (!left.empty()) std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  }
+  return left;
+}
+
+TEST(RunProcess, kills_descendants_that_left_their_session_and_environment) {
+  const auto duration = own_duration(1);
+  const std::string daemon = "env -i setsid sh -c 'sleep " + duration + " & wait' > /dev/null 2>&1 & ";
+  EXPECT_TRUE(run_process({"sh", "-c", daemon + "sleep 0.2"}, {.own_group = true}).ok());
+  EXPECT_EQ(left_running(duration), "") << "when the program has ended";
+  EXPECT_FALSE(run_process({"sh", "-c", daemon + "sleep 60"}, {.deadline_s = 0.3, .own_group = true}).ok());
+  EXPECT_EQ(left_running(duration), "") << "at the deadline";
+}
+
+TEST(RunProcess, does_not_wait_for_a_child_that_holds_the_output) {
+  for (const bool own_group : {true, false}) {
+    const auto duration = own_duration(2);
+    const auto output = run_process({"sh", "-c", "sleep " + duration + " & echo done; exit 4"},
+                                    {.deadline_s = 30, .own_group = own_group});
+    ASSERT_TRUE(output.ok()) << output.error().what;
+    EXPECT_EQ(output->out, "done\n");
+    EXPECT_EQ(output->exit_code, 4);
+    EXPECT_EQ(left_running(duration).empty(), own_group);
+    (void)run_process({"pkill", "-fx", "sleep " + duration});
+  }
+}
+
+TEST(RunProcess, leaves_a_program_of_its_own_session_no_terminal_to_stop_it) {
+  const auto output = run_process({"sh", "-c", "stty -echo < /dev/tty"}, {.deadline_s = 30, .own_group = true});
+  ASSERT_TRUE(output.ok()) << output.error().what;
+  EXPECT_NE(output->exit_code, 0);
+}
+
+TEST(RunProcess, leaves_nothing_when_we_are_killed) {
+  for (const bool own_group : {true, false}) {
+    const auto duration = own_duration(3);
+    const std::string command = "setsid sleep " + duration + " & sleep " + duration;
+    const pid_t us = ::fork();
+    if (us == 0) {
+      (void)run_process({"sh", "-c", command}, {.deadline_s = 60, .own_group = own_group});
+      ::_exit(0);
+    }
+    for (std::string found; found.empty();) found = run_process({"pgrep", "-fx", "sleep " + duration})->out;
+    ::kill(us, SIGKILL);
+    ::waitpid(us, nullptr, 0);
+    EXPECT_EQ(left_running(duration), "") << own_group;
+  }
+}
+
+TEST(RunProcess, lets_a_program_end_by_itself_within_its_grace_when_we_are_killed) {
+  const auto file = std::filesystem::temp_directory_path() / ("warpmark-grace-" + std::to_string(::getpid()));
+  const pid_t us = ::fork();
+  if (us == 0) {
+    const std::string command = "trap 'echo asked > " + file.string() + "; exit' TERM; echo > " + file.string() +
+                                "; while :; do sleep 0.05; done";
+    (void)run_process({"sh", "-c", command}, {.deadline_s = 60, .own_group = true, .grace_s = 20});
+    ::_exit(0);
+  }
+  while (!std::filesystem::exists(file)) std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  ::kill(us, SIGKILL);
+  ::waitpid(us, nullptr, 0);
+  for (int attempt = 0; attempt < 500 && first_line(file) != "asked"; ++attempt) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  }
+  EXPECT_EQ(first_line(file), "asked");
+  std::filesystem::remove(file);
+}
+
+TEST(RunProcess, hides_who_cleans_up_from_those_who_end_us_by_name) {
+  const auto output =
+      run_process({"sh", "-c", "tr '\\0' ' ' < /proc/$PPID/cmdline; cat /proc/$PPID/comm"}, {.own_group = true});
+  ASSERT_TRUE(output.ok()) << output.error().what;
+  EXPECT_EQ(output->out.substr(0, 7), "reaper ");
+  EXPECT_TRUE(output->out.ends_with("reaper\n")) << output->out;
 }
 
 TEST(RunProcess, ends_what_is_interrupted) {

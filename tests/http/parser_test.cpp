@@ -99,6 +99,14 @@ TEST(ResponseParser, refuses_what_is_no_http_or_contradicts_itself) {
   }
 }
 
+TEST(ResponseParser, gives_up_on_interim_answers_without_end) {
+  std::string text;
+  for (int i = 0; i < 100; ++i) text += "HTTP/1.1 100 Continue\r\n\r\n";
+  const std::string whole = "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n";
+  EXPECT_EQ(parse(text + whole, 4096, false).problem, "");
+  EXPECT_NE(parse(text + text + whole, 4096, false).problem.find("without end"), std::string::npos);
+}
+
 TEST(ResponseParser, gives_up_on_a_head_without_end) {
   const std::string head = "HTTP/1.1 200 OK\r\n" + std::string(100'000, 'x');
   EXPECT_NE(parse(head, 4096, false).problem.find("64 KiB"), std::string::npos);

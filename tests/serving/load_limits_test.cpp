@@ -2,7 +2,9 @@
 #include <gtest/gtest.h>
 #include <poll.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
+#include <array>
 #include <atomic>
 #include <thread>
 #include <vector>
@@ -12,6 +14,26 @@
 
 namespace warpmark::serving {
 namespace {
+
+TEST(ReferenceServer, ends_connections_that_send_no_whole_request) {
+  ReferenceServerOptions options = quick();
+  options.idle_deadline_s = 0.3;
+  const auto server = serve(options);
+  const auto addresses = http::resolve("127.0.0.1", server->port());
+  ASSERT_TRUE(addresses.ok());
+  for (const bool begins : {false, true}) {
+    auto socket = http::begin_connect(addresses->front());
+    ASSERT_TRUE(socket.ok());
+    std::array<char, 16> byte{};
+    auto got = http::receive_from(*socket, byte);
+    for (int i = 0; i < 1000 && got.state == http::Received::State::would_block; ++i) {
+      if (begins) (void)http::send_to(*socket, "G");  // one byte now and then is no whole request
+      ::usleep(20'000);
+      got = http::receive_from(*socket, byte);
+    }
+    EXPECT_NE(got.state, http::Received::State::would_block) << begins;
+  }
+}
 
 TEST(LoadClient, gives_no_thread_an_empty_share_which_would_be_without_limit) {
   const auto server = serve(quick());

@@ -50,6 +50,46 @@ TEST(OpenSqlite, keeps_everything_when_opened_again) {
   EXPECT_EQ(text_of(stored->session.runs.at(0)), text_of(sample_run("s1", 0)));
 }
 
+/// Opens what may not be written, as another user than root, who may write everywhere; 0 where all is as it should be.
+int read_what_may_not_be_written(const std::filesystem::path& file) {
+  return in_child([&] {
+    if (::geteuid() == 0 && ::setuid(65534) != 0) return kSkipped;
+    if (open_sqlite(file).ok()) return 1;
+    const auto store = open_sqlite(file, {.reads_only = true});
+    if (!store.ok()) return 2;
+    const auto stored = (*store)->load("last");
+    if (!stored.ok() || stored->session.id != "s1") return 3;
+    return (*store)->begin(sample_session("s2")).ok() ? 4 : 0;
+  });
+}
+
+TEST(OpenSqlite, reads_a_file_that_may_not_be_written) {
+  const TemporaryFolder folder;
+  ASSERT_TRUE(open_sqlite(folder.file()).value()->begin(sample_session("s1")).ok());
+  std::filesystem::permissions(folder.file(), std::filesystem::perms(0444));
+  std::filesystem::permissions(folder.file().parent_path(), std::filesystem::perms(0555));
+  const int result = read_what_may_not_be_written(folder.file());
+  std::filesystem::permissions(folder.file().parent_path(), std::filesystem::perms(0755));
+  if (result == kSkipped) GTEST_SKIP() << "this user may not become another one";
+  EXPECT_EQ(result, 0);
+}
+
+TEST(OpenSqlite, reads_a_file_of_an_older_version_only_where_it_may_write) {
+  const TemporaryFolder folder;
+  ASSERT_TRUE(open_sqlite(folder.file()).value()->begin(sample_session("s1")).ok());
+  execute(folder.file(), "PRAGMA user_version = 1; PRAGMA wal_checkpoint(TRUNCATE)");
+  std::filesystem::permissions(folder.file(), std::filesystem::perms(0444));
+  std::filesystem::permissions(folder.file().parent_path(), std::filesystem::perms(0555));
+  const int result = in_child([&] {
+    if (::geteuid() == 0 && ::setuid(65534) != 0) return kSkipped;
+    const auto store = open_sqlite(folder.file(), {.reads_only = true});
+    return !store.ok() && store.error().what.find("older version") != std::string::npos ? 0 : 1;
+  });
+  std::filesystem::permissions(folder.file().parent_path(), std::filesystem::perms(0755));
+  if (result == kSkipped) GTEST_SKIP() << "this user may not become another one";
+  EXPECT_EQ(result, 0);
+}
+
 TEST(OpenSqlite, refuses_a_file_that_is_no_database_and_leaves_it_alone) {
   const TemporaryFolder folder;
   const std::string notes(5000, 'x');

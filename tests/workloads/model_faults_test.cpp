@@ -51,7 +51,7 @@ TEST_F(FakeModel, that_lies_about_its_first_step_is_mistrusted) {
 
 /// What is done while an answer is awaited may let our clock see it late, and excuses no more than that.
 TEST_F(FakeModel, is_doubted_whatever_is_done_while_it_works) {
-  auto workers = ModelWorkers::start({.words = {liar("fast")}, .device = "cpu"});
+  auto workers = ModelWorkers::start({.python = liar("fast"), .device = "cpu"});
   ASSERT_TRUE(workers.ok() && (*workers)->ask({{"ask", "hello"}}, 100).ok());
   int looks = 0;
   (*workers)->while_waiting([&] { ++looks; });
@@ -64,7 +64,7 @@ TEST_F(FakeModel, is_doubted_whatever_is_done_while_it_works) {
 /// The sum of the phases is held against steps that were timed without marks, and against our clock.
 TEST_F(FakeModel, that_lies_about_phases_contradicts_the_clock) {
   const auto doubt_of = [&](const std::string& lie) {
-    auto workers = ModelWorkers::start({.words = {liar(lie)}, .device = "cpu"});
+    auto workers = ModelWorkers::start({.python = liar(lie), .device = "cpu"});
     EXPECT_TRUE(workers.ok() && (*workers)->ask({{"ask", "hello"}}, 100).ok());
     const auto phases = (*workers)->phases(10, 100);
     EXPECT_TRUE(phases.ok());
@@ -145,7 +145,7 @@ TEST_F(FakeModel, with_two_torches_on_the_path_names_both) {
   for (const char* version : {"1", "2"}) make_torch(folder_ / version, version + std::string(".99"));
   const auto python = program("#!/bin/sh\nPYTHONPATH='" + (folder_ / "1").string() + ":" + (folder_ / "2").string() +
                               "' exec python3 \"$@\"\n");
-  auto workers = ModelWorkers::start({.words = {python}, .device = "cpu"});
+  auto workers = ModelWorkers::start({.python = python, .device = "cpu"});
   ASSERT_TRUE(workers.ok());
   const auto hello = (*workers)->ask({{"ask", "hello"}}, 100);
   ASSERT_TRUE(hello.ok()) << hello.error().what;
@@ -156,7 +156,7 @@ TEST_F(FakeModel, with_two_torches_on_the_path_names_both) {
 
 TEST_F(FakeModel, asked_for_cuda_where_torch_has_none_is_unsupported) {
   WM_NEEDS_TORCH();
-  auto workers = ModelWorkers::start({.words = {testing_support::python_with_torch()}, .device = "cuda:0"});
+  auto workers = ModelWorkers::start({.python = testing_support::python_with_torch(), .device = "cuda:0"});
   ASSERT_TRUE(workers.ok());
   const Json hello = *(*workers)->ask({{"ask", "hello"}}, 200);
   if (hello["cuda"] != "") GTEST_SKIP() << "this torch has CUDA";
@@ -173,8 +173,8 @@ TEST_F(FakeModel, asked_for_cuda_where_torch_has_none_is_unsupported) {
 }
 
 TEST_F(FakeModel, of_which_one_rank_dies_ends_all) {
-  auto workers = ModelWorkers::start(
-      {.words = {"sh", "-c", "if [ $RANK = 1 ]; then exit 5; fi; sleep 600"}, .device = "cpu", .ranks = 2});
+  const auto python = program("#!/bin/sh\nif [ $RANK = 1 ]; then exit 5; fi; sleep 600\n");
+  auto workers = ModelWorkers::start({.python = python, .device = "cpu", .ranks = 2});
   ASSERT_TRUE(workers.ok());
   const auto answer = (*workers)->ask({{"ask", "hello"}}, 3);
   ASSERT_FALSE(answer.ok());

@@ -8,6 +8,7 @@
 #include "base/files.h"
 #include "base/json.h"
 #include "base/units.h"
+#include "base/untrusted/read_fields.h"
 #include "model/report.h"
 #include "report/draw/table.h"
 #include "report/formats/render.h"
@@ -25,6 +26,19 @@ struct ParetoPoint {
   std::string interval;
   bool is_best = false;  ///< none is at least as good in both and better in one
 };
+
+Result<ParetoPoint> point_of(const Json& score, const std::string& file, double speed, bool& lower_is_better) {
+  ParetoPoint point{.name = std::filesystem::path(file).stem().string(),
+                    .speed = speed,
+                    .score = score["value"].get<double>(),
+                    .interval = {}};
+  lower_is_better = score.value("better", "higher") == "lower";
+  if (score.contains("ci_low") && score["ci_low"].is_number() && score.contains("ci_high") &&
+      score["ci_high"].is_number()) {
+    point.interval = fmt::format("{:.4f} to {:.4f}", score["ci_low"].get<double>(), score["ci_high"].get<double>());
+  }
+  return point;
+}
 
 /// "scores.json=118".
 Result<ParetoPoint> pareto_point(const std::string& word, const std::string& metric, bool& lower_is_better) {
@@ -45,17 +59,7 @@ Result<ParetoPoint> pareto_point(const std::string& word, const std::string& met
     if (fits) fitting.push_back(&score);
   }
   if (fitting.empty()) return data_error(file + " has no score '" + metric + "'");
-  const Json& score = *fitting.front();
-  ParetoPoint point{.name = std::filesystem::path(file).stem().string(),
-                    .speed = *speed,
-                    .score = score["value"].get<double>(),
-                    .interval = {}};
-  lower_is_better = score.value("better", "higher") == "lower";
-  if (score.contains("ci_low") && score["ci_low"].is_number() && score.contains("ci_high") &&
-      score["ci_high"].is_number()) {
-    point.interval = fmt::format("{:.4f} to {:.4f}", score["ci_low"].get<double>(), score["ci_high"].get<double>());
-  }
-  return point;
+  return read_fields(file, [&] { return point_of(*fitting.front(), file, *speed, lower_is_better); });
 }
 
 void mark_best(std::vector<ParetoPoint>& points, bool lower_is_better) {

@@ -15,6 +15,7 @@
 #include "base/clock.h"
 #include "base/json.h"
 #include "base/subprocess.h"
+#include "base/untrusted/read_fields.h"
 #include "collectives/start/launch.h"
 #include "collectives/start/worker.h"
 #include "device/host_name.h"
@@ -61,7 +62,7 @@ std::string task_text(const ClientTask& task) {
 
 Result<ClientTask> task_of(const std::string& text) {
   WM_ASSIGN(const Json json, parse_json(text, kClientVariable));
-  try {
+  return read_fields(kClientVariable, [&]() -> Result<ClientTask> {
     return ClientTask{json.at("host"),
                       json.at("port"),
                       json.at("token"),
@@ -74,9 +75,7 @@ Result<ClientTask> task_of(const std::string& text) {
                       json.at("shared_seed"),
                       {json.at("fixed"), json.at("per_word"), true},
                       json.at("clients")};
-  } catch (const nlohmann::json::exception& exception) {
-    return data_error(std::string(kClientVariable) + " is damaged: " + exception.what());
-  }
+  });
 }
 
 bool wait_for(int fd, short what, int timeout_ms) {

@@ -8,6 +8,7 @@
 #include "base/files.h"
 #include "base/json.h"
 #include "base/quantity.h"
+#include "base/untrusted/read_fields.h"
 #include "exchange/load/experiment.h"
 #include "report/draw/format.h"
 #include "serving/results/load_comparison.h"
@@ -130,7 +131,7 @@ Result<LoadArm> arm_of(const Context& context, const ParsedOptions& options, con
     if (std::filesystem::exists(own, error)) {
       WM_ASSIGN(const std::string text, read_file(own));
       WM_ASSIGN(const Json json, parse_json(text, own.string()));
-      return arm_of_json(json, word);
+      return read_fields(own.string(), [&] { return arm_of_json(json, word); });
     }
     WM_ASSIGN(const auto experiment, exchange::read_experiment(word));
     return arm_of_experiment(experiment, word);
@@ -138,7 +139,9 @@ Result<LoadArm> arm_of(const Context& context, const ParsedOptions& options, con
   if (word.ends_with(".json")) {
     WM_ASSIGN(const std::string text, read_file(word));
     WM_ASSIGN(const Json json, parse_json(text, word));
-    if (json.is_object() && json.value("schema", "") == "warpmark.load/1") return arm_of_json(json, word);
+    if (json.is_object() && json.value("schema", Json()) == "warpmark.load/1") {
+      return read_fields(word, [&] { return arm_of_json(json, word); });
+    }
   }
   WM_ASSIGN(const Session session, load_results(context, options, word));
   return arm_of_session(session, word);

@@ -48,7 +48,7 @@ Result<StartedModel> start_model(Context& context, const ParsedOptions& options,
     return usage_error("a network under load infers, with one rank", "leave out pass and ranks");
   }
   WM_ASSIGN(const auto shape, workloads::model_shape(name, model.params));
-  WM_ASSIGN(model.workers, workloads::ModelWorkers::start({.words = {model.params.text("python")},
+  WM_ASSIGN(model.workers, workloads::ModelWorkers::start({.python = model.params.text("python"),
                                                            .device = options.get("--device", "cpu"),
                                                            .interrupted = &context.interrupted}));
   WM_TRY(model.workers->ask({{"ask", "hello"}}, kStart_s));

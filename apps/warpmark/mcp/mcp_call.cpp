@@ -1,14 +1,8 @@
 #include "warpmark/mcp/mcp_call.h"
 
 #include <fmt/format.h>
-#include <signal.h>
-#include <sys/prctl.h>
-#include <sys/wait.h>
-#include <time.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <cstring>
 #include <filesystem>
 #include <optional>
@@ -28,36 +22,6 @@ namespace fs = std::filesystem;
 constexpr std::size_t kLongestReport = 8000;
 constexpr std::size_t kLongestComplaint = 4000;
 constexpr std::size_t kLargestAnswer = 8 << 20;
-
-/// Processes whose parent we are, from /proc/PID/stat: "PID (NAME) STATE PPID ...", where NAME may hold anything.
-std::vector<pid_t> own_children() {
-  std::vector<pid_t> children;
-  std::error_code code;
-  for (const auto& entry : fs::directory_iterator("/proc", code)) {
-    const auto name = entry.path().filename().string();
-    if (!std::all_of(name.begin(), name.end(), is_digit)) continue;
-    const auto stat = first_line(entry.path() / "stat");
-    const auto end = stat.rfind(')');
-    if (end == std::string::npos) continue;
-    const auto fields = split(stat.substr(std::min(end + 2, stat.size())), ' ');
-    if (fields.size() > 1 && fields[1] == std::to_string(::getpid())) children.push_back(std::stoi(name));
-  }
-  return children;
-}
-
-/// Those that outlived the call were given to us as their last ancestor. Ending one may hand over its own children.
-void end_orphans() {
-  constexpr int kMostGenerations = 64;
-  for (int i = 0; i < kMostGenerations; ++i) {
-    const auto children = own_children();
-    if (children.empty()) return;
-    for (const pid_t child : children) ::kill(child, SIGKILL);
-    for (const pid_t child : children) {
-      while (::waitpid(child, nullptr, 0) < 0 && errno == EINTR) {
-      }
-    }
-  }
-}
 
 /// The beginning and the end of what is too long.
 std::string shortened(std::string text, std::size_t most) {
@@ -92,7 +56,6 @@ class Call {
     for (std::size_t i = 0; i < plan.steps.size(); ++i) {
       const bool last = i + 1 == plan.steps.size();
       auto output = run(plan.steps[i]);
-      end_orphans();
       if (!output.ok()) return failure(output.error());
       complaints_ += output->err;
       code_ = output->exit_code;
@@ -192,8 +155,6 @@ class Call {
 };
 
 }  // namespace
-
-void adopt_orphans() { ::prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); }
 
 McpOutcome call_mcp_tool(const McpTool& tool, const Json& arguments, const McpConfig& config,
                          const McpCallOptions& options) {

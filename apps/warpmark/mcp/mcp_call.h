@@ -24,10 +24,6 @@ struct McpCallOptions {
   std::function<void(double elapsed_s, const std::string& message)> progress;
 };
 
-/// What leaves nothing but its children to the process that calls, so that what a command started in sessions of their
-/// own can be ended, too. Once, at the start.
-void adopt_orphans();
-
 [[nodiscard]] McpOutcome call_mcp_tool(const McpTool& tool, const Json& arguments, const McpConfig& config,
                                        const McpCallOptions& options);
 

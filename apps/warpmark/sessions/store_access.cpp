@@ -61,6 +61,11 @@ Result<std::unique_ptr<store::Store>> open_store(const Context& context, const P
   return store::open_store(location);
 }
 
+Result<std::unique_ptr<store::Store>> open_to_read(const Context& context, const ParsedOptions& options) {
+  WM_ASSIGN(const auto location, store_location(context, options));
+  return store::open_store(location, true);
+}
+
 Result<Session> load_session(store::Store& store, const std::string& id) {
   WM_ASSIGN(auto stored, store.load(id));
   std::map<std::int64_t, std::vector<Run>> rounds;
@@ -76,7 +81,7 @@ Result<Session> load_session(store::Store& store, const std::string& id) {
 
 Result<Session> load_results(const Context& context, const ParsedOptions& options, const std::string& what) {
   if (is_result_file(what)) return read_one_session(what);
-  WM_ASSIGN(const auto store, open_store(context, options));
+  WM_ASSIGN(const auto store, open_to_read(context, options));
   auto session = load_session(*store, what);
   if (session.ok() || what.find_first_of("./") == std::string::npos) return session;
   return Error{session.error().kind, session.error().what + ", and no file of this name", session.error().hint};

@@ -18,6 +18,8 @@ namespace warpmark::apps {
 [[nodiscard]] Result<std::string> store_location(const Context& context, const ParsedOptions& options);
 
 [[nodiscard]] Result<std::unique_ptr<store::Store>> open_store(const Context& context, const ParsedOptions& options);
+/// To read it alone: one that we may not write will do.
+[[nodiscard]] Result<std::unique_ptr<store::Store>> open_to_read(const Context& context, const ParsedOptions& options);
 
 /// A stored session with the unfinished rounds merged and ceilings and roofs attached: what it would have shown itself.
 [[nodiscard]] Result<Session> load_session(store::Store& store, const std::string& id);

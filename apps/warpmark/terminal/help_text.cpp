@@ -227,7 +227,8 @@ std::string version_text() {
 
 std::string error_text(const Error& error, int width) {
   const auto fitted = [&](const std::string& text, std::size_t indent) {
-    return width > 0 ? wrapped(report::without_controls(text), static_cast<std::size_t>(width), indent) : text;
+    const std::string shown = report::without_controls(text);
+    return width > 0 ? wrapped(shown, static_cast<std::size_t>(width), indent) : shown;
   };
   std::string text = fitted("warpmark: " + error.what, 0) + '\n';
   if (!error.hint.empty()) text += "  " + fitted(error.hint, 2) + '\n';

@@ -13,6 +13,7 @@
 #include <ctime>
 #include <mutex>
 #include <string_view>
+#include <system_error>
 #include <thread>
 #include <utility>
 
@@ -87,10 +88,19 @@ std::atomic<bool>& interrupt_flag() { return state().interrupted; }
 
 void handle_interrupts() {
   sem_init(&state().arrived, 0, 0);
-  std::thread(watch).detach();
+  try {
+    std::thread(watch).detach();
+  } catch (const std::system_error&) {
+    return;  // no more threads are allowed: signals then end the program at once
+  }
   struct sigaction action {};
   action.sa_handler = on_interrupt;
   for (const int signal : {SIGINT, SIGTERM}) sigaction(signal, &action, nullptr);
+  for (const int signal : {SIGHUP, SIGQUIT}) {
+    struct sigaction before {};
+    sigaction(signal, nullptr, &before);
+    if (before.sa_handler != SIG_IGN) sigaction(signal, &action, nullptr);  // nohup(1)
+  }
   struct sigaction crash {};
   crash.sa_handler = on_crash;
   crash.sa_flags = static_cast<int>(SA_RESETHAND);

@@ -1,6 +1,6 @@
-// Ctrl-C and crashes. The first SIGINT or SIGTERM asks the session to stop; what has been measured is kept. If the work
-// in progress does not come back within a second, the program ends all the same: results are committed as they finish,
-// and the folders of base/files.h that were for the time being are removed.
+// Signals and crashes. The first SIGINT, SIGTERM, SIGHUP (a closed terminal) or SIGQUIT asks the session to stop; what
+// has been measured is kept. If the work in progress does not come back within a second, the program ends all the same:
+// results are committed as they finish, and the folders of base/files.h that were for the time being are removed.
 #pragma once
 
 #include <atomic>
@@ -10,7 +10,7 @@
 
 namespace warpmark::apps {
 
-/// Set by SIGINT and SIGTERM once handle_interrupts() was called.
+/// Set by these signals once handle_interrupts() was called.
 [[nodiscard]] std::atomic<bool>& interrupt_flag();
 
 /// Installs the handlers and a watchdog thread. Call once, from main.

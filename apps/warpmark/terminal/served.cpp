@@ -29,7 +29,7 @@ Result<std::unique_ptr<store::Store>> open_existing(const std::string& location)
     return environment_error("there is no database at " + location,
                              "`warpmark run` makes it; --db FILE or WARPMARK_DB names another");
   }
-  return store::open_sqlite(location, {.busy_timeout_s = 1});
+  return store::open_sqlite(location, {.busy_timeout_s = 1, .reads_only = true});
 }
 
 bool wait(Context& context, double seconds) {

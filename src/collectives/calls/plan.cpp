@@ -8,6 +8,7 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "base/units.h"
+#include "base/untrusted/read_fields.h"
 
 namespace warpmark::collectives {
 namespace {
@@ -105,7 +106,7 @@ Result<Plan> plan_from_json(const Json& json) {
     plan.launcher = json.at("launcher").get<int>();
     plan.launcher_host = json.at("launcher_host").get<std::string>();
   } catch (const nlohmann::json::exception& error) {
-    return data_error(std::string("the plan of a rank does not read: ") + error.what(),
+    return data_error("the plan of a rank does not read: " + without_library_names(error.what()),
                       "all ranks must run the same build of warpmark");
   }
   WM_ASSIGN(plan.kind, parse_collective(kind));

@@ -14,6 +14,7 @@
 
 #include "base/clock.h"
 #include "base/json.h"
+#include "base/untrusted/read_fields.h"
 #include "collectives/net/session.h"
 
 namespace warpmark::collectives::net {
@@ -110,16 +111,18 @@ std::vector<Second> watch(const std::vector<std::unique_ptr<Stream>>& streams, c
 Result<Opened> open_connection(const ClientOptions& options, Json request) {
   WM_ASSIGN(auto socket, connect_to(options.server, options.timeout_s));
   WM_ASSIGN(const auto hello, socket.receive_line());
-  if (!hello.is_object() || hello.value("warpmark", "") != "net/2") {
+  if (!hello.is_object() || hello.value("warpmark", Json()) != "net/2") {
     return data_error("the other side is no server of this version of warpmark net",
                       "run the same warpmark on both sides");
   }
-  request["answer"] = answer_to(options.token, hello.value("challenge", ""));
+  WM_ASSIGN(request["answer"], read_fields("the server's greeting", [&]() -> Result<std::string> {
+              return answer_to(options.token, hello.value("challenge", ""));
+            }));
   WM_TRY(socket.send_line(request));
   WM_ASSIGN(auto answer, socket.receive_line());
   if (answer.is_object() && answer.contains("error")) {
-    return usage_error("the server refuses: " + answer.value("error", ""),
-                       "give the token that it printed with --token or WARPMARK_NET_TOKEN");
+    return usage_error("the server refuses: " + dump_json(answer["error"], -1),
+                       "give the token that it printed, in WARPMARK_NET_TOKEN or --token-file");
   }
   return Opened{std::move(socket), std::move(answer)};
 }

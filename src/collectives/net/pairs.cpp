@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "base/json.h"
 #include "base/quantity.h"
+#include "base/untrusted/read_fields.h"
 #include "collectives/mpi/mpi_module_api.h"
 #include "device/host_name.h"
 #include "stats/order_statistics.h"
@@ -179,7 +180,7 @@ Json to_json(const Pairs& pairs) {
 }
 
 Result<Pairs> pairs_from_json(const Json& json) {
-  try {
+  return read_fields("what the ranks measured", [&]() -> Result<Pairs> {
     Pairs pairs{json.at("hosts").get<std::vector<std::string>>(), {}};
     for (const auto& item : json.at("pairs")) {
       pairs.results.push_back({item.at("a").get<int>(), item.at("b").get<int>(), item.at("latency").get<double>(),
@@ -189,9 +190,7 @@ Result<Pairs> pairs_from_json(const Json& json) {
       if (last.a < 0 || last.b < 0 || last.a >= hosts || last.b >= hosts) return data_error("a pair names no host");
     }
     return pairs;
-  } catch (const nlohmann::json::exception& error) {
-    return data_error(std::string("the pairs do not read: ") + error.what());
-  }
+  });
 }
 
 Report build_report(const Pairs& pairs) {

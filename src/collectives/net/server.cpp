@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <list>
 #include <thread>
 
@@ -18,6 +19,8 @@ namespace {
 
 /// A client whose first packet was lost sends it again after a second (RFC 6298).
 constexpr double kIdle_s = 2;
+constexpr double kStranger_s = 2;  ///< in which a client shows that it knows the token
+constexpr auto kPauseAfterFailure = std::chrono::milliseconds(100);
 constexpr double kMostBytes = 64 << 20;  ///< of a message or block that a client may ask for
 
 double served_s(std::int64_t begin_ns) { return static_cast<double>(monotonic_ns() - begin_ns) * 1e-9; }
@@ -36,14 +39,15 @@ class Connection {
 
  private:
   Status talk() {
-    WM_TRY(socket_.set_timeout(10));
+    WM_TRY(socket_.set_timeout(kStranger_s));
     const std::string challenge = random_token();
     WM_TRY(socket_.send_line(Json{{"warpmark", "net/2"}, {"challenge", challenge}}));
-    WM_ASSIGN(const auto request, socket_.receive_line());
+    WM_ASSIGN(const auto request, socket_.receive_line(kStranger_s));
     if (!request.is_object() || !equal(text_in(request, "answer"), answer_to(options_.token, challenge))) {
       WM_TRY(socket_.send_line(Json{{"error", "wrong token"}}));
       return usage_error("wrong token");
     }
+    WM_TRY(socket_.set_timeout(10));
     const std::string kind = text_in(request, "kind");
     const double seconds = std::clamp(number_in(request, "seconds", 10), 0.0, options_.longest_s);
     if (kind == "sink") return sink(seconds, number_in(request, "streams", 1) > 1);
@@ -179,7 +183,10 @@ Status serve(Socket listener, const ServerOptions& options) {
     if (ready == 0 && options.once && idle) break;
     if (ready <= 0) continue;
     auto socket = accept_from(listener);
-    if (!socket.ok()) continue;
+    if (!socket.ok()) {  // at the limit of open files the next attempt would fail at once, too
+      std::this_thread::sleep_for(kPauseAfterFailure);
+      continue;
+    }
     if (served.size() >= static_cast<std::size_t>(options.most_connections)) {
       if (options.log) options.log(peer_address(*socket) + " refused: too many connections");
       continue;

@@ -11,11 +11,13 @@
 #include <sys/time.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstring>
 #include <memory>
 
+#include "base/clock.h"
 #include "base/json.h"
 #include "base/units.h"
 
@@ -135,13 +137,17 @@ Status Socket::receive_all(std::span<char> bytes) {
 
 Status Socket::send_line(const Json& json) { return send_all(dump_json(json, -1) + "\n"); }
 
-Result<Json> Socket::receive_line() {
+Result<Json> Socket::receive_line(double whole_s) {
   constexpr std::size_t kLongest = 64 << 10;
+  const std::int64_t begin_ns = monotonic_ns();
   std::string line = std::exchange(rest_, {});
   std::array<char, 4096> chunk{};
   auto end = line.find('\n');
   while (end == std::string::npos) {
     if (line.size() > kLongest) return data_error("the other side sends no lines", "is it warpmark net?");
+    const double left_s = whole_s - static_cast<double>(monotonic_ns() - begin_ns) * 1e-9;
+    if (whole_s > 0 && left_s <= 0) return environment_error("the other side sends no whole line in time");
+    if (whole_s > 0) WM_TRY(set_timeout(std::max(left_s, 1e-3)));
     WM_ASSIGN(const auto got, receive_some(chunk));
     if (got == 0) return environment_error("the other side ended the connection", "its output tells why");
     line.append(chunk.data(), got);

@@ -31,7 +31,8 @@ class Socket {
   Status receive_all(std::span<char> bytes);
   /// One document a line, at most 64 KiB.
   Status send_line(const Json& json);
-  Result<Json> receive_line();
+  /// Within `whole_s` from now, however slowly it comes; 0: within the time-out of each piece.
+  Result<Json> receive_line(double whole_s = 0);
   /// No more is sent; the other side sees the end.
   void end_sending();
   /// Small messages leave without waiting for more (TCP_NODELAY).

@@ -1,6 +1,7 @@
 #include "collectives/results/row.h"
 
 #include "base/json.h"
+#include "base/untrusted/read_fields.h"
 
 namespace warpmark::collectives {
 namespace {
@@ -31,11 +32,8 @@ Placement placement_of(const Json& json) {
 /// Lines may be torn when ranks die: what does not read is a data error.
 template <typename Read>
 auto read_or_error(const char* what, Read&& read) -> Result<decltype(read())> {
-  try {
-    return read();
-  } catch (const nlohmann::json::exception& error) {
-    return data_error(std::string("a rank's ") + what + " does not read: " + error.what());
-  }
+  using Value = decltype(read());
+  return read_fields(std::string("a rank's ") + what, [&]() -> Result<Value> { return read(); });
 }
 
 }  // namespace

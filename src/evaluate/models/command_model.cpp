@@ -4,17 +4,15 @@
 #include <fmt/format.h>
 #include <poll.h>
 #include <signal.h>
-#include <spawn.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <optional>
 
 #include "base/clock.h"
-
-extern char** environ;
+#include "base/processes/reaper.h"
 
 namespace warpmark::evaluate {
 namespace {
@@ -35,7 +33,7 @@ class CommandModel : public Model {
 
   AskResult ask(Api, const Json& request, double deadline_s, const std::atomic<bool>* interrupted) override {
     const std::int64_t began = monotonic_ns(), deadline = began + static_cast<std::int64_t>(deadline_s * 1e9);
-    if (pid_ < 0) {
+    if (!process_) {
       if (const Status started = start(); !started.ok()) return failed(started.error().what, false, true);
     }
     std::string line, problem;
@@ -66,30 +64,19 @@ class CommandModel : public Model {
       ::close(in[1]);
       return environment_error(std::string("no pipe: ") + std::strerror(errno));
     }
-    posix_spawn_file_actions_t actions;
-    posix_spawnattr_t attributes;
-    posix_spawn_file_actions_init(&actions);
-    posix_spawnattr_init(&attributes);
-    posix_spawn_file_actions_adddup2(&actions, in[0], STDIN_FILENO);
-    posix_spawn_file_actions_adddup2(&actions, out[1], STDOUT_FILENO);
-    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP);
-    std::string shell = "/bin/sh", flag = "-c";
-    char* words[] = {shell.data(), flag.data(), command_.data(), nullptr};
-    pid_t pid = -1;
-    const int code = ::posix_spawn(&pid, shell.c_str(), &actions, &attributes, words, environ);
-    posix_spawn_file_actions_destroy(&actions);
-    posix_spawnattr_destroy(&attributes);
+    auto process =
+        Reaped::start({"/bin/sh", "-c", command_}, {.descriptors = {{in[0], STDIN_FILENO}, {out[1], STDOUT_FILENO}}});
     ::close(in[0]);
     ::close(out[1]);
     to_ = in[1];
     from_ = out[0];
-    if (code != 0) {
+    if (!process.ok()) {
       stop();
-      return environment_error("cannot start /bin/sh: " + std::string(std::strerror(code)));
+      return process.error();
     }
     ::fcntl(to_, F_SETFL, O_NONBLOCK);
     ::fcntl(from_, F_SETFL, O_NONBLOCK);
-    pid_ = pid;
+    process_ = std::move(*process);
     return {};
   }
 
@@ -97,11 +84,7 @@ class CommandModel : public Model {
     close_descriptor(to_);
     close_descriptor(from_);
     buffer_.clear();
-    if (pid_ < 0) return;
-    ::kill(-pid_, SIGKILL);
-    while (::waitpid(pid_, nullptr, 0) < 0 && errno == EINTR) {
-    }
-    pid_ = -1;
+    process_.reset();
   }
 
   /// Until the descriptor is ready; false with the reason where it is not in time.
@@ -188,7 +171,7 @@ class CommandModel : public Model {
   }
 
   std::string command_;
-  pid_t pid_ = -1;
+  std::optional<Reaped> process_;
   int to_ = -1;
   int from_ = -1;
   std::string buffer_;

@@ -9,10 +9,10 @@
 #include <thread>
 
 #include "base/files.h"
+#include "base/processes/reaper.h"
 #include "base/text.h"
 #include "base/units.h"
 #include "profile/collectors/counters.h"
-#include "profile/collectors/program.h"
 #include "profile/collectors/stacks.h"
 #include "profile/recording/join.h"
 #include "profile/recording/writer.h"
@@ -66,14 +66,14 @@ std::vector<std::pair<std::string, std::string>> environment_of(const RecordOpti
 }
 
 /// Samples until the program has ended. Ctrl-C reaches the program from the terminal by itself; a second one kills it.
-int watch(Program& program, CounterSampler& sampler, const RecordOptions& options, bool& timed_out) {
+int watch(Reaped& program, CounterSampler& sampler, const RecordOptions& options, bool& timed_out) {
   const auto interval = std::chrono::duration<double>(options.interval_s);
   auto next = std::chrono::steady_clock::now();
   auto deadline = next + std::chrono::duration_cast<std::chrono::steady_clock::duration>(
                              std::chrono::duration<double>(options.deadline_s));
   bool told = false;
   while (true) {
-    if (const auto code = program.poll()) return *code;
+    if (const auto ended = program.poll()) return ended->exit_code;
     if (options.interval_s > 0 && std::chrono::steady_clock::now() >= next) {
       sampler.sample();
       next += std::chrono::duration_cast<std::chrono::steady_clock::duration>(interval);
@@ -103,7 +103,7 @@ Result<RecordOutcome> record_program(const RecordOptions& options) {
   std::string command;
   for (const auto& word : options.command) command += (command.empty() ? "" : " ") + word;
   machine.metadata("command", command);
-  auto program = Program::start(options.command, environment_of(options, folder));
+  auto program = Reaped::start(options.command, {.environment = environment_of(options, folder), .own_group = false});
   std::error_code ignored;
   if (!program.ok()) {
     machine.close();

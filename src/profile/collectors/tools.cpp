@@ -12,9 +12,9 @@
 #include <map>
 #include <thread>
 
+#include "base/processes/reaper.h"
 #include "base/subprocess.h"
 #include "base/text.h"
-#include "profile/collectors/program.h"
 
 namespace warpmark::profile {
 namespace {
@@ -239,10 +239,10 @@ Result<int> run_nsys(const NsysOptions& options) {
 }
 
 Result<int> run_to_the_end(const std::vector<std::string>& words, const std::atomic<bool>* interrupted) {
-  WM_ASSIGN(Program program, Program::start(words, {}));
+  WM_ASSIGN(auto program, Reaped::start(words, {.own_group = false}));
   bool told = false;
   while (true) {
-    if (const auto code = program.poll()) return *code;
+    if (const auto ended = program.poll()) return ended->exit_code;
     if (!told && interrupted != nullptr && interrupted->load()) {
       program.send(SIGINT);
       told = true;

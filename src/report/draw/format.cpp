@@ -7,6 +7,8 @@
 #include <cmath>
 #include <utility>
 
+#include "base/untrusted/safe_text.h"
+
 namespace warpmark::report {
 namespace {
 
@@ -69,7 +71,8 @@ std::string format_plural(std::size_t count, std::string_view one, std::string_v
   return format_count(static_cast<std::int64_t>(count)) + " " + std::string(count == 1 ? one : many);
 }
 
-std::string without_controls(std::string_view utf8) {
+std::string without_controls(std::string_view raw) {
+  const std::string utf8 = valid_utf8(raw);
   std::string text;
   for (std::size_t i = 0; i < utf8.size(); ++i) {
     const auto byte = static_cast<unsigned char>(utf8[i]);

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/json.h"
+#include "base/untrusted/read_fields.h"
 #include "serving/records/record_bytes.h"
 
 namespace warpmark::serving {
@@ -116,12 +117,10 @@ Status OutcomeReader::take_line(std::string_view& bytes) {
   WM_ASSIGN(const Json json, parse_json(waiting_, "a client's outcome"));
   waiting_.clear();
   LoadOutcome outcome;
-  try {
-    WM_TRY(take_head(json, outcome));
+  WM_TRY(read_fields("a client's outcome", [&]() -> Status {
     wanted_ = json.at("requests").get<std::size_t>();
-  } catch (const nlohmann::json::exception& exception) {
-    return data_error(std::string("a client's outcome is damaged: ") + exception.what());
-  }
+    return take_head(json, outcome);
+  }));
   outcome_ = std::move(outcome);
   return {};
 }

@@ -4,25 +4,16 @@
 #include <bit>
 #include <utility>
 
+#include "base/untrusted/safe_text.h"
 #include "stats/random.h"
 
 namespace warpmark::serving {
-namespace {
-
-void remove_from(std::string& text, const std::string& secret) {
-  constexpr std::string_view kInstead = "***";
-  for (auto at = text.find(secret); at != std::string::npos; at = text.find(secret, at + kInstead.size())) {
-    text.replace(at, secret.size(), kInstead);
-  }
-}
-
-}  // namespace
 
 KeptRecords::KeptRecords(RecordSpool& spool, std::int64_t most_gaps, std::string secret)
     : writer_(spool), secret_(std::move(secret)), most_gaps_(most_gaps) {}
 
 void KeptRecords::add(RequestRecord record) {
-  if (!secret_.empty() && !record.message.empty()) remove_from(record.message, secret_);
+  record.message = hide_secret(std::move(record.message), secret_);
   const int largest = std::min(std::countr_zero(stats::random_bits(count_++, 0)), kSamples - 1);
   record.sample = static_cast<std::uint8_t>(largest);
   if (largest < sample_) {

@@ -17,6 +17,8 @@ constexpr std::uint32_t kListening = 0xFFFFFFFF;
 constexpr std::size_t kMostBody = 256 << 20;
 constexpr std::int64_t kServerSpin_ns = 60'000;
 constexpr std::int64_t kLongestWait_ns = 50'000'000;
+constexpr std::int64_t kPauseAfterFailure_ns = 100'000'000;
+constexpr std::int64_t kBetweenSweeps_ns = 500'000'000;
 
 }  // namespace
 
@@ -48,6 +50,8 @@ void ReferenceLoop::run(const std::atomic<bool>& stop) {
     std::int64_t now_ns = load_now_ns();
     run_timers(now_ns);
     now_ns = load_now_ns();
+    if (accepts_again_ns_ > 0 && now_ns >= accepts_again_ns_) listen(true);
+    if (now_ns >= next_sweep_ns_) close_idle(now_ns);
     const std::int64_t until =
         timers_.empty() ? now_ns + kLongestWait_ns : std::min(timers_.top().due_ns, now_ns + kLongestWait_ns);
     const std::int64_t sleep_ns = std::max<std::int64_t>(until - now_ns - kServerSpin_ns, 0);
@@ -71,7 +75,11 @@ void ReferenceLoop::run(const std::atomic<bool>& stop) {
 void ReferenceLoop::accept_all() {
   for (;;) {
     http::Socket socket = http::accept_from(listening_);
-    if (!socket.open()) return;
+    if (!socket.open()) {
+      // At the limit of open files the next attempt fails at once, too, until some connection has ended.
+      if (errno != EAGAIN && errno != ECONNABORTED && errno != EINTR) listen(false);
+      return;
+    }
     if (free_.empty()) {
       free_.push_back(static_cast<std::uint32_t>(peers_.size()));
       peers_.emplace_back();
@@ -82,11 +90,30 @@ void ReferenceLoop::accept_all() {
     const std::uint32_t generation = peer.generation + 1;
     peer = {};
     peer.generation = generation;
+    peer.idle_since_ns = load_now_ns();
     std::unique_ptr<http::TlsSession> tls;
     if (tls_) tls = std::make_unique<http::TlsSession>(tls_, "");
     peer.connection = http::Connection(std::move(socket), std::move(tls), true);
     counts_.connections.fetch_add(1, std::memory_order_relaxed);
     watch(index, true);
+  }
+}
+
+void ReferenceLoop::listen(bool on) {
+  epoll_event event{};
+  event.events = on ? EPOLLIN : 0U;
+  event.data.u64 = kListening;
+  (void)::epoll_ctl(epoll_.fd(), EPOLL_CTL_MOD, listening_.fd(), &event);
+  accepts_again_ns_ = on ? 0 : load_now_ns() + kPauseAfterFailure_ns;
+}
+
+void ReferenceLoop::close_idle(std::int64_t now_ns) {
+  next_sweep_ns_ = now_ns + kBetweenSweeps_ns;
+  const auto longest_ns = static_cast<std::int64_t>(options_.idle_deadline_s * 1e9);
+  for (std::size_t i = 0; i < peers_.size(); ++i) {
+    const ReferencePeer& peer = peers_[i];
+    if (!peer.connection.open() || peer.answering || now_ns - peer.idle_since_ns < longest_ns) continue;
+    close(static_cast<std::uint32_t>(i), false);
   }
 }
 
@@ -127,6 +154,7 @@ void ReferenceLoop::take(std::uint32_t index, std::string_view bytes) {
   ReferencePeer& peer = peers_[index];
   if (peer.answering) {
     peer.unread.append(bytes);
+    if (peer.unread.size() > kMostBody) close(index, true);
     return;
   }
   while (!bytes.empty() && !peer.parser.done() && !peer.parser.failed()) {
@@ -310,6 +338,7 @@ void ReferenceLoop::end_answer(std::uint32_t index) {
   release_slot(peer);
   const bool keep = http::keeps_alive(peer.parser.head().minor_version, peer.parser.head().headers);
   peer.answering = false;
+  peer.idle_since_ns = load_now_ns();
   peer.body.clear();
   peer.parser.begin();
   if (!keep) return close(index, false);

@@ -27,9 +27,10 @@ struct ReferencePeer {
   Asked asked;
   EventBytes event;  ///< of plain content, sent again and again
   std::uint32_t generation = 0;
-  std::int64_t left = 0;         ///< tokens
-  std::int64_t reasoning = 0;    ///< of these
-  std::int64_t ends_after = -1;  ///< tokens after which a fault ends it; -1 none
+  std::int64_t idle_since_ns = 0;  ///< connected, or the last answer was given
+  std::int64_t left = 0;           ///< tokens
+  std::int64_t reasoning = 0;      ///< of these
+  std::int64_t ends_after = -1;    ///< tokens after which a fault ends it; -1 none
   enum class Fault { none, reset, truncate, stall, stream_error } fault = Fault::none;
   bool answering = false;
   bool holds_slot = false;
@@ -51,6 +52,9 @@ class ReferenceLoop {
   };
 
   void accept_all();
+  void listen(bool on);
+  /// Those that have not sent a whole request for too long.
+  void close_idle(std::int64_t now_ns);
   void on_event(std::uint32_t index, std::uint32_t events);
   void read(std::uint32_t index);
   void take(std::uint32_t index, std::string_view bytes);
@@ -85,6 +89,8 @@ class ReferenceLoop {
   std::vector<ScriptedAnswer> answers_;  ///< of the script, with the times that are left
   stats::Random random_;
   std::int64_t streams_ = 0;
+  std::int64_t accepts_again_ns_ = 0;  ///< 0: it accepts
+  std::int64_t next_sweep_ns_ = 0;
 };
 
 }  // namespace warpmark::serving

@@ -8,6 +8,9 @@
 #include "serving/reference/reference_loop.h"
 
 namespace warpmark::serving {
+namespace {
+constexpr std::size_t kMostConnections = 65'536;
+}  // namespace
 
 struct ReferenceServer::State {
   ReferenceServerOptions options;
@@ -42,6 +45,7 @@ Result<std::unique_ptr<ReferenceServer>> ReferenceServer::start(const ReferenceS
   if (!options.certificate_file.empty()) {
     WM_ASSIGN(tls, http::TlsContext::for_server(options.certificate_file, options.key_file));
   }
+  (void)http::allow_open_files(kMostConnections);  // fewer serve as many as the limit lets
   WM_ASSIGN(const auto addresses, http::resolve(options.host, options.port));
   WM_ASSIGN(http::Socket listening, http::listen_on(addresses.front()));
   state->address = http::local_address(listening);

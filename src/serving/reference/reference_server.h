@@ -17,7 +17,8 @@ struct ReferenceServerOptions {
   std::uint16_t port = 0;        ///< 0: a free one
   std::string certificate_file;  ///< with key_file: https
   std::string key_file;
-  int cpu = -1;  ///< its thread runs there alone; -1 anywhere
+  int cpu = -1;                 ///< its thread runs there alone; -1 anywhere
+  double idle_deadline_s = 75;  ///< a connection without a whole request ends then, as with common servers
   ReferenceScript script;
 };
 

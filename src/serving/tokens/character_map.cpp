@@ -1,6 +1,7 @@
 #include "serving/tokens/character_map.h"
 
 #include "base/json.h"
+#include "base/untrusted/safe_text.h"
 #include "http/base64.h"
 #include "serving/tokens/json_parts.h"
 #include "serving/tokens/utf8.h"

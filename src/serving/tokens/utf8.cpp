@@ -28,16 +28,6 @@ std::size_t character_bytes(std::string_view text, std::size_t at) {
   return bytes;
 }
 
-std::string valid_utf8(std::string_view text) {
-  std::string out;
-  out.reserve(text.size());
-  for (std::size_t at = 0, bytes = 1; at < text.size(); at += bytes) {
-    const bool valid = first_code_point(text.substr(at), bytes) >= 0;
-    out += valid ? text.substr(at, bytes) : std::string_view("\xEF\xBF\xBD");
-  }
-  return out;
-}
-
 bool is_word_character(std::string_view character) {
   std::size_t bytes = 1;
   const auto code = first_code_point(character, bytes);

@@ -11,8 +11,6 @@ namespace warpmark::serving {
 
 /// How many bytes the character at `at` has; of what is no UTF-8 one.
 [[nodiscard]] std::size_t character_bytes(std::string_view text, std::size_t at);
-/// The same text with U+FFFD for bytes that are no UTF-8.
-[[nodiscard]] std::string valid_utf8(std::string_view text);
 /// A letter, mark, numeral or underscore.
 [[nodiscard]] bool is_word_character(std::string_view character);
 [[nodiscard]] bool is_space_character(std::string_view character);

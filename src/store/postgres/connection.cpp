@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/text.h"
+#include "base/untrusted/safe_text.h"
 #include "store/location.h"
 
 namespace warpmark::store {
@@ -152,12 +153,7 @@ Status PostgresConnection::settle(const PostgresOptions& options) {
 
 std::string PostgresConnection::without_password(std::string message) const {
   const char* password = api_.password(handle_.get());
-  const std::string secret = password == nullptr ? "" : password;
-  for (auto at = secret.empty() ? std::string::npos : message.find(secret); at != std::string::npos;
-       at = message.find(secret, at + 3)) {
-    message.replace(at, secret.size(), "***");
-  }
-  return hide_password(message);
+  return hide_password(hide_secret(std::move(message), password == nullptr ? "" : password));
 }
 
 Error PostgresConnection::connection_error() const {

@@ -38,6 +38,18 @@ Status make_room_for(const std::filesystem::path& path) {
   return may_write(folder);  // the write-ahead log lies beside the file
 }
 
+/// As SQLite's URI. On a disk that is read-only it cannot make the index of a write-ahead log, which it is then told
+/// not to look for; one that holds commits is not passed over.
+std::string read_only_uri(const std::filesystem::path& path) {
+  std::string uri = "file:";
+  for (const char c : path.string()) {
+    uri += c == '%' || c == '?' || c == '#' ? fmt::format("%{:02X}", static_cast<unsigned>(c)) : std::string(1, c);
+  }
+  std::error_code none;
+  const auto log_bytes = std::filesystem::file_size(path.string() + "-wal", none);
+  return uri + "?mode=ro" + (none || log_bytes == 0 ? "&immutable=1" : "");
+}
+
 int bind(sqlite3_stmt* statement, int position, const SqlValue& value) {
   if (const auto* integer = std::get_if<std::int64_t>(&value)) return sqlite3_bind_int64(statement, position, *integer);
   if (const auto* number = std::get_if<double>(&value)) {
@@ -106,11 +118,16 @@ Result<Database> Database::open(const std::filesystem::path& path, const Databas
   std::error_code failure;
   const auto absolute = std::filesystem::absolute(path, failure);
   if (failure) return environment_error("cannot open " + path.string() + ": " + failure.message(), kElsewhere);
-  WM_TRY(make_room_for(absolute));
+  const Status writable = make_room_for(absolute);
+  const bool read_only = !writable.ok() && options.reads_only && std::filesystem::is_regular_file(absolute, failure) &&
+                         ::faccessat(AT_FDCWD, absolute.c_str(), R_OK, AT_EACCESS) == 0;
+  if (!read_only) WM_TRY(writable);
+  const std::string name = read_only ? read_only_uri(absolute) : absolute.string();
+  const int mode = read_only ? SQLITE_OPEN_READONLY | SQLITE_OPEN_URI : SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE;
   sqlite3* handle = nullptr;
-  const int code = sqlite3_open_v2(absolute.c_str(), &handle,
-                                   SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_FULLMUTEX, nullptr);
+  const int code = sqlite3_open_v2(name.c_str(), &handle, mode | SQLITE_OPEN_FULLMUTEX, nullptr);
   Database database(handle, absolute, options);
+  database.read_only_ = read_only;
   if (handle == nullptr) return environment_error("not enough memory to open " + absolute.string());
   if (code != SQLITE_OK) return database.error(code);
   WM_TRY(database.configure());
@@ -121,6 +138,7 @@ Status Database::configure() {
   sqlite3_extended_result_codes(handle_.get(), 1);
   wait_ = std::make_unique<Wait>(Wait{static_cast<std::int64_t>(options_.busy_timeout_s * 1e9), 0});
   sqlite3_busy_handler(handle_.get(), wait_a_little, wait_.get());
+  if (read_only_) return {};
   if (sqlite3_db_readonly(handle_.get(), "main") == 1) return error(SQLITE_READONLY);
   // FULL syncs every commit: results also survive the machine, which a GPU driver can take down. A commit happens
   // between rounds, where milliseconds do not matter.

@@ -20,6 +20,7 @@ namespace warpmark::store {
 struct DatabaseOptions {
   double busy_timeout_s = 30;  ///< how long to wait for other processes' writes
   std::int64_t max_bytes = 0;  ///< the file may not grow beyond this; 0: as far as the disk allows
+  bool reads_only = false;     ///< nothing will be written: a file that we may not write is opened for reading
 };
 
 /// An open file. One thread at a time; not to be used across fork().
@@ -40,6 +41,8 @@ class Database final : public SqlDatabase {
   [[nodiscard]] Status use_write_ahead_log();
 
   [[nodiscard]] const std::filesystem::path& path() const { return path_; }
+  /// Opened for reading, as it cannot be written.
+  [[nodiscard]] bool read_only() const { return read_only_; }
 
  private:
   struct Close {
@@ -63,6 +66,7 @@ class Database final : public SqlDatabase {
   [[nodiscard]] Error error(int code) const;
 
   std::unique_ptr<sqlite3, Close> handle_;
+  bool read_only_ = false;
   std::filesystem::path path_;
   DatabaseOptions options_;
   std::unique_ptr<Wait> wait_;                          ///< where it is: SQLite keeps a pointer to it

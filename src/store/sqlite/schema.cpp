@@ -28,6 +28,11 @@ Status migrate(Database& database, std::span<const Migration> steps) {
   WM_ASSIGN(auto reading, Transaction::begin(database, Transaction::Kind::read));
   WM_ASSIGN(auto version, version_of(database, newest));
   WM_TRY(reading.commit());
+  if (database.read_only()) {
+    if (version == newest) return {};
+    return environment_error(database.path().string() + " is of an older version and cannot be written to",
+                             "copy it to a folder that you can write, and name the copy with --db");
+  }
   WM_TRY(database.use_write_ahead_log());  // not before: the file might have been another program's
   for (const Migration& step : steps) {
     if (step.version <= version) continue;

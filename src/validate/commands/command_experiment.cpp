@@ -13,6 +13,7 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "base/units.h"
+#include "base/untrusted/read_fields.h"
 #include "model/beside.h"
 #include "model/run_query.h"
 #include "model/stages.h"
@@ -105,7 +106,7 @@ Result<double> by_json(const MetricSpec& metric, const std::string& text, const 
     if (document.contains(pointer)) found = &document.at(pointer);
   } catch (const Json::exception& problem) {
     return data_error(fmt::format("metric '{}': the path '{}' cannot be followed: {}", metric.name, metric.expression,
-                                  problem.what()));
+                                  without_library_names(problem.what())));
   }
   if (found == nullptr) {
     return data_error(fmt::format("metric '{}' is not in {}: nothing at '{}'", metric.name, where, metric.expression));

@@ -1,6 +1,7 @@
 #include "watch/alerts/alert.h"
 
 #include "base/json.h"
+#include "base/untrusted/read_fields.h"
 
 namespace warpmark::watch {
 namespace {
@@ -64,11 +65,8 @@ Message message_from(const Json& json) {
 
 template <typename Read>
 auto read_kept(const Json& json, Read&& read) -> Result<decltype(read(json))> {
-  try {
-    return read(json);
-  } catch (const Json::exception& exception) {
-    return data_error(std::string("the state of the alerts is damaged: ") + exception.what());
-  }
+  using Value = decltype(read(json));
+  return read_fields("the state of the alerts", [&]() -> Result<Value> { return read(json); });
 }
 
 }  // namespace

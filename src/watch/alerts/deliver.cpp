@@ -22,7 +22,7 @@ namespace {
 constexpr double kLongestPause_s = 3600;  // however long a server asks to be left alone
 
 std::string printable(std::string_view text) {
-  std::string line = report::without_controls(valid_utf8(text.substr(0, 300)));
+  std::string line = report::without_controls(text.substr(0, 300));
   std::replace(line.begin(), line.end(), '\n', ' ');
   return std::string(trim(line));
 }

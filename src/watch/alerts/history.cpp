@@ -9,6 +9,7 @@
 #include "base/quantity.h"
 #include "base/text.h"
 #include "base/units.h"
+#include "base/untrusted/safe_text.h"
 #include "validate/guard/check_history.h"
 #include "validate/guard/trend.h"
 #include "watch/alerts/live.h"

@@ -8,6 +8,7 @@
 #include "base/quantity.h"
 #include "base/text.h"
 #include "base/units.h"
+#include "base/untrusted/safe_text.h"
 
 namespace warpmark::watch {
 namespace {

@@ -10,6 +10,7 @@
 
 #include "base/files.h"
 #include "base/json.h"
+#include "base/untrusted/read_fields.h"
 
 namespace warpmark::watch {
 namespace {
@@ -100,11 +101,7 @@ Json to_json(const WatchState& state) {
 }
 
 Result<WatchState> watch_state_from(const Json& json) {
-  try {
-    return read_state(json);
-  } catch (const Json::exception& exception) {
-    return data_error(exception.what());
-  }
+  return read_fields("the state of the alerts", [&]() -> Result<WatchState> { return read_state(json); });
 }
 
 Result<StateFile> StateFile::open(const std::filesystem::path& path) {

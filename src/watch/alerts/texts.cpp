@@ -28,7 +28,7 @@ std::string shortened(std::string_view text, std::size_t most) {
 }
 
 std::string one_line(std::string_view text) {
-  std::string line = report::without_controls(valid_utf8(text));
+  std::string line = report::without_controls(text);
   std::replace(line.begin(), line.end(), '\n', ' ');
   return shortened(line, kLongestValue);
 }

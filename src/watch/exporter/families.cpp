@@ -6,27 +6,10 @@
 #include <cmath>
 #include <string_view>
 
+#include "base/untrusted/safe_text.h"
+
 namespace warpmark::watch {
 namespace {
-
-/// Bytes of the character at the begin of the text; 0 where it is no UTF-8.
-std::size_t character_at(std::string_view text) {
-  const auto c = static_cast<unsigned char>(text[0]);
-  const std::size_t size = c < 0x80                ? 1
-                           : c >= 0xC2 && c < 0xE0 ? 2
-                           : (c & 0xF0) == 0xE0    ? 3
-                           : c >= 0xF0 && c < 0xF5 ? 4
-                                                   : 0;
-  if (size == 0 || size > text.size()) return 0;
-  for (std::size_t k = 1; k < size; ++k) {
-    if ((static_cast<unsigned char>(text[k]) & 0xC0) != 0x80) return 0;
-  }
-  if (size < 3) return size;
-  const auto next = static_cast<unsigned char>(text[1]);  // overlong forms, surrogates, beyond U+10FFFF
-  const bool wrong = (c == 0xE0 && next < 0xA0) || (c == 0xED && next >= 0xA0) || (c == 0xF0 && next < 0x90) ||
-                     (c == 0xF4 && next >= 0x90);
-  return wrong ? 0 : size;
-}
 
 /// HELP takes \\ and \n; a label's value also \". Bytes that are no UTF-8 would make Prometheus refuse everything.
 std::string escaped(std::string_view text, bool quotes) {
@@ -51,16 +34,6 @@ std::string number(double value) {
 }
 
 }  // namespace
-
-std::string valid_utf8(std::string_view text) {
-  std::string out;
-  while (!text.empty()) {
-    const std::size_t size = character_at(text);
-    out += size == 0 ? std::string_view("\xEF\xBF\xBD") : text.substr(0, size);
-    text.remove_prefix(std::max<std::size_t>(size, 1));
-  }
-  return out;
-}
 
 std::string render_families(const std::vector<Family>& families, TextFormat format) {
   const bool open = format == TextFormat::open_metrics;

@@ -31,9 +31,6 @@ enum class TextFormat { prometheus, open_metrics };
 /// are of unknown type in OpenMetrics, which would rename them otherwise. Any text may be a label's value.
 [[nodiscard]] std::string render_families(const std::vector<Family>& families, TextFormat format);
 
-/// The text with U+FFFD for each byte that is no UTF-8.
-[[nodiscard]] std::string valid_utf8(std::string_view text);
-
 /// The Content-Type of a format.
 [[nodiscard]] const char* content_type_of(TextFormat format);
 

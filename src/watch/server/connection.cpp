@@ -88,6 +88,7 @@ std::optional<Answer> Connection<Stream>::refused_for(const Request& request) co
   if (request.method() != http::verb::get && request.method() != http::verb::head) {
     return refusal(405, "only GET and HEAD are answered");
   }
+  if (request.count(http::field::host) > 1) return refusal(400, "a request has one Host header (RFC 9112, 3.2)");
   if (shared_.local_names_only && !names_loopback(text_of(request, http::field::host))) {
     return refusal(421, "this server is for this machine alone: ask it as localhost");
   }

@@ -2,21 +2,50 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <boost/asio/post.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <chrono>
+#include <cstring>
 #include <optional>
 #include <thread>
 
+#include "http/socket.h"
 #include "watch/server/connection.h"
 
 namespace warpmark::watch {
 
 using namespace serving_parts;
+namespace sockets = warpmark::http;  // `http` is Beast's here
+
+namespace {
+constexpr auto kPauseAfterFailure = std::chrono::milliseconds(100);
+constexpr std::size_t kOtherFiles = 128;  // of databases, sensors and the program itself
+
+/// Of an address, or the first one of a name such as localhost.
+Result<asio::ip::address> address_of(const std::string& host) {
+  Code code;
+  auto address = asio::ip::make_address(host, code);
+  if (!code) return address;
+  const auto found = sockets::resolve(host, 0);
+  if (!found.ok()) return usage_error("--host: " + found.error().what, "as in localhost, 127.0.0.1, ::1 or 0.0.0.0");
+  const auto* storage = &found->front().storage;
+  if (storage->ss_family == AF_INET) {
+    return asio::ip::address(
+        asio::ip::address_v4(ntohl(reinterpret_cast<const sockaddr_in*>(storage)->sin_addr.s_addr)));
+  }
+  asio::ip::address_v6::bytes_type bytes{};
+  std::memcpy(bytes.data(), &reinterpret_cast<const sockaddr_in6*>(storage)->sin6_addr, bytes.size());
+  return asio::ip::address(asio::ip::address_v6(bytes));
+}
+}  // namespace
 
 struct Server::State {
   Shared shared;  // outlives the connections that the context destroys
   std::optional<asio::ssl::context> tls;
   asio::io_context context{1};
   Tcp::acceptor acceptor{context};
+  asio::steady_timer pause{context};
   asio::ip::address address;
   std::optional<asio::thread_pool> workers;
   std::thread thread;
@@ -32,9 +61,18 @@ struct Server::State {
   void accept() {
     acceptor.async_accept([this](Code code, Tcp::socket socket) {
       if (!acceptor.is_open()) return;
+      if (code && code != asio::error::connection_aborted) return accept_later();
       // Twice as many are let in as are served, so that those too many hear why; the rest is closed at once.
       if (!code && shared.connections < 2 * shared.options.most_connections) take(std::move(socket));
       accept();
+    });
+  }
+
+  /// At the limit of open files every attempt fails at once, until some connection has ended.
+  void accept_later() {
+    pause.expires_after(kPauseAfterFailure);
+    pause.async_wait([this](Code code) {
+      if (!code) accept();
     });
   }
 
@@ -75,13 +113,16 @@ Server::Server(std::unique_ptr<State> state) : state_(std::move(state)) {}
 Result<std::unique_ptr<Server>> Server::start(const ServerOptions& options, Handler handler) {
   auto state = std::make_unique<State>();
   Code code;
-  state->address = asio::ip::make_address(options.host, code);
-  if (code) return usage_error("'" + options.host + "' is no numeric address", "as in 127.0.0.1, ::1 or 0.0.0.0");
+  WM_ASSIGN(state->address, address_of(options.host));
   state->shared.options = options;
   state->shared.handler = std::move(handler);
   state->shared.local_names_only = options.checks_names && state->address.is_loopback() && options.token.empty();
   WM_TRY(state->load_certificate());
   WM_TRY(state->check_exposure());
+  if (const Status allowed = sockets::allow_open_files(2 * options.most_connections + kOtherFiles); !allowed.ok()) {
+    const auto limit = static_cast<std::size_t>(sockets::limit_of_open_files());
+    state->shared.options.most_connections = std::max<std::size_t>(limit, kOtherFiles + 2) / 2 - kOtherFiles / 2;
+  }
   const Tcp::endpoint endpoint(state->address, options.port);
   state->acceptor.open(endpoint.protocol(), code);
   if (!code) state->acceptor.set_option(Tcp::acceptor::reuse_address(true), code);

@@ -2,7 +2,6 @@
 // batch * heads * seq * seq numbers in memory, as a framework without a fused kernel does. With causal=yes the upper
 // half is computed and masked. One head a thread, or the library's own threads where there are fewer heads than
 // threads.
-#include <cblas.h>
 #include <omp.h>
 
 #include <array>
@@ -10,14 +9,19 @@
 
 #include "workloads/attention/attention_cpu.h"
 #include "workloads/attention/flash_kernels.h"
+#include "workloads/openblas.h"
 
 namespace warpmark::workloads {
 namespace {
 
 class StandardAttention final : public AttentionMethod {
  public:
-  StandardAttention(AttentionShape shape, const SetMemory& memory, SetMemory scores)
-      : shape_(std::move(shape)), memory_(memory), scores_(std::move(scores)), kernels_(*flash_kernels().front()) {}
+  StandardAttention(const OpenBlas& blas, AttentionShape shape, const SetMemory& memory, SetMemory scores)
+      : blas_(blas),
+        shape_(std::move(shape)),
+        memory_(memory),
+        scores_(std::move(scores)),
+        kernels_(*flash_kernels().front()) {}
 
   Status attend(std::size_t set) override {
     const std::int64_t heads = shape_.matrices();
@@ -59,7 +63,7 @@ class StandardAttention final : public AttentionMethod {
     const auto seq = static_cast<blasint>(shape_.seq);
     const auto dim = static_cast<blasint>(shape_.dim);
     const float scale = 1.0F / std::sqrt(static_cast<float>(shape_.dim));
-    cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasTrans, seq, seq, dim, scale, head_of(set, kQueries, head), dim,
+    blas_.sgemm(CblasRowMajor, CblasNoTrans, CblasTrans, seq, seq, dim, scale, head_of(set, kQueries, head), dim,
                 head_of(set, kKeys, head), dim, 0.0F, scores_of(head), seq);
   }
 
@@ -73,10 +77,11 @@ class StandardAttention final : public AttentionMethod {
   void weigh(std::size_t set, std::int64_t head) const {
     const auto seq = static_cast<blasint>(shape_.seq);
     const auto dim = static_cast<blasint>(shape_.dim);
-    cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, seq, dim, seq, 1.0F, scores_of(head), seq,
+    blas_.sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, seq, dim, seq, 1.0F, scores_of(head), seq,
                 head_of(set, kValues, head), dim, 0.0F, head_of(set, kAttended, head), dim);
   }
 
+  const OpenBlas& blas_;
   AttentionShape shape_;
   const SetMemory& memory_;
   SetMemory scores_;
@@ -87,10 +92,11 @@ class StandardAttention final : public AttentionMethod {
 
 Result<std::unique_ptr<AttentionMethod>> make_standard_attention(const AttentionShape& shape, const SetMemory& memory,
                                                                  device::Device& device) {
+  WM_ASSIGN(const OpenBlas* blas, openblas());
   const auto bytes = static_cast<std::size_t>(shape.matrices() * shape.seq * shape.seq) * sizeof(float);
   WM_ASSIGN(auto scores, SetMemory::make(device, 1, std::array{bytes}));
   scores.poison(0);  // touches the pages
-  return std::unique_ptr<AttentionMethod>(std::make_unique<StandardAttention>(shape, memory, std::move(scores)));
+  return std::unique_ptr<AttentionMethod>(std::make_unique<StandardAttention>(*blas, shape, memory, std::move(scores)));
 }
 
 }  // namespace warpmark::workloads

@@ -1,18 +1,19 @@
 // gemm by OpenBLAS: f32 and f64.
-#include <cblas.h>
 #include <fmt/format.h>
 
 #include <limits>
 
 #include "workloads/gemm/gemm_cpu.h"
+#include "workloads/openblas.h"
 
 namespace warpmark::workloads {
 namespace {
 
 class OpenBlasGemm final : public GemmLibrary {
  public:
-  OpenBlasGemm(const GemmShape& shape, const SetMemory& memory)
-      : m_(static_cast<blasint>(shape.m)),
+  OpenBlasGemm(const OpenBlas& blas, const GemmShape& shape, const SetMemory& memory)
+      : blas_(blas),
+        m_(static_cast<blasint>(shape.m)),
         n_(static_cast<blasint>(shape.n)),
         k_(static_cast<blasint>(shape.k)),
         double_(shape.dtype == "f64"),
@@ -20,11 +21,11 @@ class OpenBlasGemm final : public GemmLibrary {
 
   Status multiply(std::size_t set) override {
     if (double_) {
-      cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, m_, n_, k_, 1.0, memory_.array<double>(set, kGemmA).data(),
+      blas_.dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, m_, n_, k_, 1.0, memory_.array<double>(set, kGemmA).data(),
                   k_, memory_.array<double>(set, kGemmB).data(), n_, 0.0, memory_.array<double>(set, kGemmC).data(),
                   n_);
     } else {
-      cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, m_, n_, k_, 1.0F, memory_.array<float>(set, kGemmA).data(),
+      blas_.sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, m_, n_, k_, 1.0F, memory_.array<float>(set, kGemmA).data(),
                   k_, memory_.array<float>(set, kGemmB).data(), n_, 0.0F, memory_.array<float>(set, kGemmC).data(), n_);
     }
     return {};
@@ -32,10 +33,11 @@ class OpenBlasGemm final : public GemmLibrary {
 
   [[nodiscard]] std::string name() const override { return "openblas"; }
   [[nodiscard]] std::string details() const override {
-    return fmt::format("{}, kernels for {}", openblas_get_config(), openblas_get_corename());
+    return fmt::format("{}, kernels for {}", blas_.config(), blas_.corename());
   }
 
  private:
+  const OpenBlas& blas_;
   blasint m_;
   blasint n_;
   blasint k_;
@@ -59,7 +61,8 @@ device::Support openblas_supports(const GemmShape& shape) {
 }
 
 Result<std::unique_ptr<GemmLibrary>> make_openblas_gemm(const GemmShape& shape, const SetMemory& memory) {
-  return std::unique_ptr<GemmLibrary>(std::make_unique<OpenBlasGemm>(shape, memory));
+  WM_ASSIGN(const OpenBlas* blas, openblas());
+  return std::unique_ptr<GemmLibrary>(std::make_unique<OpenBlasGemm>(*blas, shape, memory));
 }
 
 }  // namespace warpmark::workloads

@@ -10,7 +10,6 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "stats/sampled_metric.h"
-#include "workers/libtorch_build.h"
 #include "workloads/models/device_memory.h"
 #include "workloads/models/model_losses.h"
 #include "workloads/models/model_phases.h"
@@ -96,14 +95,9 @@ class ModelRound {
   }
 
   Status start() {
-    std::vector<std::string> words{what_.params.text("python")};
-    if (without_python()) {
-      stage("making the LibTorch worker");
-      WM_ASSIGN(const auto worker, workers::build_libtorch_worker(words.front(), options_.interrupted));
-      words = {worker.string(), "worker"};
-    }
-    stage("starting " + words.front() + (without_python() ? "" : " and its PyTorch"));
-    WM_ASSIGN(workers_, ModelWorkers::start({.words = std::move(words),
+    const std::string& python = what_.params.text("python");
+    stage("starting " + python + " and its PyTorch");
+    WM_ASSIGN(workers_, ModelWorkers::start({.python = python,
                                              .device = device_.info().id,
                                              .ranks = static_cast<int>(what_.params.integer("ranks")),
                                              .interrupted = options_.interrupted}));
@@ -168,7 +162,6 @@ class ModelRound {
     return std::clamp<std::int64_t>(static_cast<std::int64_t>(std::ceil(window_s / std::max(seconds, 1e-6))), least,
                                     kMostSteps);
   }
-  [[nodiscard]] bool without_python() const { return what_.params.text("worker") == "cpp"; }
   [[nodiscard]] bool on_several_gpus() const { return device_.info().backend == "cuda" && workers_->ranks() > 1; }
   /// None where it is the first rank's alone, and would be taken for that of all.
   [[nodiscard]] std::optional<double> sensor_of_all(std::string_view id) {
@@ -314,10 +307,6 @@ class ModelRound {
   /// The shapes of a step's kernels; none where nobody wants a roof, or cannot have one.
   Result<std::optional<Json>> traced() {
     if (what_.params.text("roof") == "no" || decode_) return std::optional<Json>();
-    if (without_python()) {
-      note("roof", "none: a step is traced by worker=python");
-      return std::optional<Json>();
-    }
     stage("tracing a step for its roof");
     WM_ASSIGN(const Json answer, workers_->ask({{"ask", "shapes"}}, kPrepareDeadline_s));
     return std::optional<Json>(answer.value("shapes", Json()));

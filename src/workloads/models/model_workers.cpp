@@ -62,12 +62,7 @@ Result<std::unique_ptr<ModelWorkers>> ModelWorkers::start(const Place& place) {
   const auto& folder = all->folder_.path();
   WM_TRY(workers::write_model_worker(folder));
   for (int rank = 0; rank < place.ranks; ++rank) {
-    auto words = place.words;
-    if (words.size() == 1) {
-      words.emplace_back("-u");
-      words.push_back((folder / "warpmark_worker.py").string());
-    }
-    WM_ASSIGN(auto worker, ModelWorker::start({.words = std::move(words),
+    WM_ASSIGN(auto worker, ModelWorker::start({.words = {place.python, "-u", folder / "warpmark_worker.py"},
                                                .printed = folder / fmt::format("printed{}.txt", rank),
                                                .variables = rank_variables(rank, place.ranks),
                                                .interrupted = place.interrupted}));

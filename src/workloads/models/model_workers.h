@@ -33,8 +33,8 @@ struct ModelPhases {
 class ModelWorkers {
  public:
   struct Place {
-    std::vector<std::string> words;  ///< the interpreter, or the worker itself where it is a program
-    std::string device;              ///< of the first rank; rank i has the GPU i further
+    std::string python;  ///< the interpreter
+    std::string device;  ///< of the first rank; rank i has the GPU i further
     int ranks = 1;
     const std::atomic<bool>* interrupted = nullptr;
   };

@@ -33,8 +33,6 @@ constexpr ParamSpec kParams[] = {
     {"price", ParamKind::number, "0", "until: of an hour, for the cost of reaching the quality"},
     {"roof", ParamKind::text, "yes",
      "time the kernels of the step by our own workloads: the heaviest ones, or every one", "no|yes|full"},
-    {"worker", ParamKind::text, "python", "PyTorch in its Python, or its LibTorch without one, compiled once",
-     "python|cpp"},
     {"python", ParamKind::program, "python3", "the Python whose PyTorch is measured"},
 };
 

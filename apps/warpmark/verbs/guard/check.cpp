@@ -190,7 +190,7 @@ Result<int> run_check(Context& context, const ParsedOptions& options) {
   }
   WM_TRY(check_outputs(options));
   WM_TRY(check_eval_gate(context, options));
-  WM_ASSIGN(const auto store, open_store(context, options));
+  WM_ASSIGN(const auto store, measures ? open_store(context, options) : open_to_read(context, options));
   auto sessions = measures ? measured_sessions(context, options, request, *store) : named_sessions(*store, options);
   if (!sessions.ok()) {
     if (context.interrupted) return kInterrupted;

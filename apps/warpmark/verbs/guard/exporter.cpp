@@ -63,6 +63,7 @@ Result<int> run_exporter(Context& context, const ParsedOptions& options) {
   WM_ASSIGN(const auto port, count_of(options, "--port", 9464, 0, 65535));
   server.port = static_cast<std::uint16_t>(port);
   WM_ASSIGN(server.token, token_of(options));
+  server.checks_names = true;
   watch::Exporter exporter(wanted);
   if (options.has("--textfile")) return write_textfile(context, options, exporter);
   WM_ASSIGN(const auto running,

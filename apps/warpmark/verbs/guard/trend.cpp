@@ -108,7 +108,7 @@ Result<int> run_trend(Context& context, const ParsedOptions& options) {
   WM_ASSIGN(const auto wanted, trend_options_of(options));
   WM_ASSIGN(const auto format, format_of(options));
   if (options.has("--out")) WM_TRY(check_output_folder(options.get("--out")));
-  WM_ASSIGN(const auto store, open_store(context, options));
+  WM_ASSIGN(const auto store, open_to_read(context, options));
   WM_ASSIGN(auto trend, validate::trend_of(*store, wanted));
   trend.command = command_line_of(context);
   WM_TRY(show(context, shown_trend(trend, format == "md" || context.unicode), format));

@@ -40,7 +40,7 @@ Result<std::unique_ptr<store::Store>> open_for_watch(const std::string& location
   if (std::error_code code; !std::filesystem::exists(location, code)) {
     return environment_error("there is no database at " + location, "measure with: warpmark run; or name it with --db");
   }
-  return store::open_sqlite(location, {.busy_timeout_s = 5});
+  return store::open_sqlite(location, {.busy_timeout_s = 5, .reads_only = true});
 }
 
 struct WatchRequest {

@@ -161,7 +161,7 @@ Result<Table> facts_table(Context&, const ParsedOptions&) {
 }
 
 Result<Table> runs_table(Context& context, const ParsedOptions& options) {
-  WM_ASSIGN(const auto store, open_store(context, options));
+  WM_ASSIGN(const auto store, open_to_read(context, options));
   WM_ASSIGN(const auto sessions, store->sessions({}));
   Table table{{{"session"}, {"started"}, {"command"}}, {}};
   for (const auto& session : sessions) table.rows.push_back({{session.id}, {session.started}, {session.command}});

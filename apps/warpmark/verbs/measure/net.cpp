@@ -31,7 +31,9 @@ namespace net = warpmark::collectives::net;
 constexpr std::int64_t kMostBlock = 4 << 20;  // of which each stream has one; larger ones tell nothing more
 
 constexpr OptionSpec kNetOptions[] = {
-    {"--token", "TEXT", "the server's secret (default: WARPMARK_NET_TOKEN; a server without one makes and prints one)"},
+    {"--token-file", "FILE",
+     "holds the server's secret (default: WARPMARK_NET_TOKEN; a server without one makes and prints one)", false,
+     "<files>"},
     {"--bind", "ADDRESS", "server: where to listen (default 127.0.0.1, this machine alone)"},
     {"--port", "N", "port of the server (default 5801)"},
     {"--once", "", "server: end after the first client"},
@@ -52,16 +54,19 @@ constexpr OptionSpec kNetOptions[] = {
     {"--db", "FILE|URL", "database (default: WARPMARK_DB or your own file)", false, "<files>"},
 };
 
-std::string token_of(const Context& context, const ParsedOptions& options) {
-  if (options.has("--token")) return options.get("--token");
+Result<std::string> secret_of(const Context& context, const ParsedOptions& options) {
+  if (options.has("--token-file")) {
+    WM_ASSIGN(const auto text, read_file(options.get("--token-file"), 1 << 16));
+    return std::string(trim(text));
+  }
   const char* value = context.environment("WARPMARK_NET_TOKEN");
-  return value != nullptr ? value : "";
+  return std::string(value != nullptr ? value : "");
 }
 
 Result<int> be_server(Context& context, const ParsedOptions& options) {
   WM_ASSIGN(const auto port, count_of(options, "--port", net::kDefaultPort, 0, 65535));
+  WM_ASSIGN(auto token, secret_of(context, options));
   WM_ASSIGN(auto listener, net::listen_on({options.get("--bind", "127.0.0.1"), static_cast<int>(port)}));
-  std::string token = token_of(context, options);
   const bool made = token.empty();
   if (made) token = net::random_token();
   context.out << fmt::format("listening on {} port {}\n", net::local_address(listener), net::port_of(listener));
@@ -171,9 +176,11 @@ Result<int> be_client(Context& context, const ParsedOptions& options, const std:
   WM_ASSIGN(const auto address, net::parse_address(host, static_cast<int>(port)));
   WM_ASSIGN(const auto format, format_of(options));
   WM_TRY(check_outputs(options));
-  const net::ClientOptions client{address, token_of(context, options), 10, &context.interrupted};
+  WM_ASSIGN(const auto token, secret_of(context, options));
+  const net::ClientOptions client{address, token, 10, &context.interrupted};
   if (client.token.empty()) {
-    return usage_error("the server's token is needed", "--token TEXT, or WARPMARK_NET_TOKEN; the server prints it");
+    return usage_error("the server's token is needed, which it prints",
+                       "WARPMARK_NET_TOKEN=TOKEN warpmark net client " + host);
   }
   WM_ASSIGN(const auto plan, path_plan(options));
   set_grace(8);
@@ -249,7 +256,7 @@ Result<int> run_net(Context& context, const ParsedOptions& options) {
   if (what == "server" && words.size() == 1) return be_server(context, options);
   if (what == "client" && words.size() == 2) return be_client(context, options, words[1]);
   if (what == "live") return live(context, options);
-  if (what == "client") return usage_error("which server?", "warpmark net client HOST --token TEXT");
+  if (what == "client") return usage_error("which server?", "WARPMARK_NET_TOKEN=TOKEN warpmark net client HOST");
   return usage_error("server, client HOST, live, or --hosts FILE is needed", "see --help");
 }
 
@@ -274,7 +281,7 @@ extern const Command net_command{
     .positional = {"WHAT", "server, client HOST, or live", true, "server client live"},
     .examples =
         "warpmark net server --bind 0.0.0.0\n"
-        "warpmark net client node7 --token 5f1c... --streams 1,8\n"
+        "WARPMARK_NET_TOKEN=5f1c... warpmark net client node7 --streams 1,8\n"
         "warpmark net --hosts hosts.txt\n"
         "warpmark net live -- mpirun -n 16 ./train",
     .run = run_net,

@@ -99,7 +99,7 @@ Status check_history(Context& context, const ParsedOptions& options, const std::
   check.branch = options.get("--baseline", "main");
   WM_ASSIGN(check.threshold, ratio_of(options, "--threshold", 0.05));
   WM_ASSIGN(check.alpha, ratio_of(options, "--alpha", 0.05));
-  WM_ASSIGN(const auto store, open_store(context, options));
+  WM_ASSIGN(const auto store, open_to_read(context, options));
   const std::string session_id = stored[1].substr(0, stored[1].rfind('.'));
   WM_ASSIGN(auto session, load_session(*store, session_id));
   auto checked = validate::check_against_history(*store, {std::move(session)}, check);

@@ -101,7 +101,8 @@ Result<int> run_history(Context& context, const ParsedOptions& options) {
                        (meant.empty() ? "" : "did you mean '" + meant + "'? ") + "it can: " + join(actions, ", "));
   }
   WM_TRY(check_action(kHistoryOptions, kHistoryPositional, options, action));
-  WM_ASSIGN(const auto store, open_store(context, options));
+  const bool writes = action == "import" || action == "tag" || action == "prune";
+  WM_ASSIGN(const auto store, writes ? open_store(context, options) : open_to_read(context, options));
   if (action == "list") return list_sessions(context, options, *store);
   if (action == "show") return show(context, *store, words.size() > 1 ? words[1] : "last");
   if (action == "series") return show_series(context, options, *store);

@@ -72,7 +72,6 @@ Result<int> run_mcp(Context& context, const ParsedOptions& options) {
   }
   if (context.out_is_terminal) context.err << "warpmark: waiting for messages of an agent; Ctrl-C ends\n";
   WM_ASSIGN(const auto executable, own_executable());
-  adopt_orphans();
   set_grace(5);
   {
     McpServer server({.config = config,

@@ -248,7 +248,7 @@ std::vector<std::string> library_directories() {
   for (const fs::path& entry : entries_of("/opt")) {
     for (const char* venv : {".venv", "venv"}) list.add_python_prefix(entry / venv);
   }
-  if (*environment("HOME") != '\0') list.add_python_prefix(fs::path(environment("HOME")) / ".local");
+  if (*environment("HOME") == '/') list.add_python_prefix(fs::path(environment("HOME")) / ".local");
   return std::move(list).take();
 }
 

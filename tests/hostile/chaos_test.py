@@ -1,0 +1,126 @@
+"""Ends verbs by signals at random moments: nothing is left running, no temporary file is left, and the database is whole.
+
+Usage: chaos_test.py WARPMARK [KILLS] [SEED]. A signal for each verb, and KILLS more (default 12) at random."""
+
+import fcntl
+import os
+import random
+import signal
+import sqlite3
+import sys
+import termios
+import time
+import unittest
+
+from verbs import VERBS, Room
+
+WARPMARK = os.path.abspath(sys.argv[1])
+KILLS = int(sys.argv[2]) if len(sys.argv) > 2 else 12
+SEED = int(sys.argv[3]) if len(sys.argv) > 3 else random.randrange(1 << 30)
+SIGNALS = (signal.SIGKILL, signal.SIGHUP, signal.SIGQUIT, signal.SIGTERM)
+
+
+class Chaos(unittest.TestCase):
+    def setUp(self):
+        self.room = Room(WARPMARK)
+
+    def tearDown(self):
+        self.room.end_what_is_left()
+        self.room.kept.cleanup()
+
+    def check(self, what):
+        self.assertTrue(self.room.comes_to(lambda: not self.room.left()), (what, self.room.left()))
+        self.assertTrue(self.room.comes_to(lambda: not self.room.temporary()), (what, self.room.temporary()))
+        if (self.room.folder / "results.db").exists():
+            with sqlite3.connect(self.room.folder / "results.db") as database:
+                self.assertEqual(database.execute("PRAGMA integrity_check").fetchall(), [("ok",)], what)
+        half = [path.name for path in self.room.folder.rglob("*.tmp*") if path.is_file()]
+        self.assertEqual(half, [], what)
+
+    @staticmethod
+    def end(process, sent):
+        if process.poll() is None:
+            process.send_signal(sent)
+        process.wait(60)
+        if process.stdin is not None:
+            process.stdin.close()
+
+    def running(self):
+        """The command and its two descendants."""
+        return sum(f"sleep {self.room.sleep}" in words for _, words in self.room.left()) >= 3
+
+    def test_signals(self):
+        for name, start in VERBS.items():
+            for sent in SIGNALS:
+                with self.subTest(verb=name, signal=sent.name):
+                    process = start(self.room)
+                    self.assertTrue(self.room.comes_to(lambda: self.running() or process.poll() is not None))
+                    if name == "profile" and process.poll() == 5:
+                        continue  # built without CUPTI's headers, it has no recorder
+                    self.assertIsNone(process.poll(), "it ended before its command came to run")
+                    self.end(process, sent)
+                    self.check((name, sent.name))
+
+    def test_editor_that_dies(self):
+        process = VERBS["mcp"](self.room)
+        self.assertTrue(self.room.comes_to(self.running))
+        process.stdin.close()
+        self.assertEqual(process.wait(60), 0)
+        self.check("mcp")
+
+    def test_closed_terminal(self):
+        """Who had the terminal is gone, and the kernel tells the group that is in its foreground."""
+        for name in ("run", "compare"):
+            controller, terminal = os.openpty()
+            program = self.room.program()
+            child = os.fork()
+            if child == 0:
+                os.setsid()
+                for fd in (0, 1, 2):
+                    os.dup2(terminal, fd)
+                fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+                os.close(controller)
+                os.chdir(self.room.folder / "work")
+                twice = ["--", *program] if name == "compare" else []
+                os.execve(WARPMARK, [WARPMARK, name, "--", *program, *twice], self.room.environment)
+            os.close(terminal)
+            os.set_blocking(controller, False)
+            self.assertTrue(self.room.comes_to(self.running), name)
+            os.close(controller)
+            os.waitpid(child, 0)
+            self.check(name)
+
+    def test_monitor_leaves_the_second_screen(self):
+        for sent in (signal.SIGQUIT, signal.SIGHUP, signal.SIGTERM, signal.SIGINT):
+            controller, terminal = os.openpty()
+            process = self.room.start(["monitor"], stdin=terminal, stdout=terminal, stderr=terminal)
+            os.close(terminal)
+            shown = b""
+            while b"\x1b[?1049h" not in shown:
+                shown += os.read(controller, 65536)
+            process.send_signal(sent)
+            try:
+                while piece := os.read(controller, 65536):
+                    shown += piece
+            except OSError:  # the other end is closed
+                pass
+            process.wait(60)
+            os.close(controller)
+            self.assertTrue(shown.rstrip().endswith(b"\x1b[?1049l"), (sent, shown[-200:]))
+
+    def test_at_random(self):
+        draw = random.Random(SEED)
+        ended = 0
+        for _ in range(KILLS):
+            name = draw.choice(sorted(VERBS))
+            sent = draw.choice(SIGNALS)
+            process = VERBS[name](self.room)
+            time.sleep(draw.uniform(0, 1.5))
+            ended += process.poll() is not None
+            self.end(process, sent)
+            self.check((name, sent.name, SEED))
+        print(f"{KILLS} kills with seed {SEED}: nothing left; {ended} had ended before")
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1])
