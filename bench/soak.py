@@ -65,7 +65,7 @@ def ask(service, stop, seed):
                     service.answers += 1
         except OSError:
             pass
-        time.sleep(draw.uniform(0, 0.02))
+        time.sleep(draw.uniform(0, 0.1))
 
 
 def slope(samples):

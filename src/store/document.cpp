@@ -7,7 +7,8 @@ namespace warpmark::store {
 
 Result<Document> document_of(const Json& report, const std::string& title) {
   constexpr std::string_view kOurs = "warpmark.";
-  const std::string schema = report.value("schema", "");
+  const auto named = report.is_object() ? report.value("schema", Json()) : Json();
+  const std::string schema = named.is_string() ? named.get<std::string>() : "";
   const auto slash = schema.find('/');
   if (!schema.starts_with(kOurs) || slash == std::string::npos) {
     return internal_error("a report has no schema of ours: '" + schema + "'");

@@ -12,6 +12,7 @@
 #include "base/files.h"
 #include "base/json.h"
 #include "base/text.h"
+#include "base/untrusted/read_fields.h"
 #include "serving/files/exports.h"
 #include "serving/files/genai_folder.h"
 #include "serving/results/load_runs.h"
@@ -24,6 +25,33 @@
 
 namespace warpmark::apps {
 namespace {
+
+struct EarlierStep {
+  std::string scenario, arrivals;
+  std::int64_t batch = 1, turns = 1, users = 0;
+  double rate = 0;
+};
+
+/// Of a scenario in a report. Throws what nlohmann-json throws.
+EarlierStep earlier_step(const Json& scenario) {
+  return {scenario.value("scenario", ""),
+          scenario.value("arrivals", ""),
+          scenario.value("batch", std::int64_t{1}),
+          scenario.value("turns", std::int64_t{1}),
+          scenario.value("concurrency", std::int64_t{0}),
+          scenario.value("rate_per_s", 0.0)};
+}
+
+/// Those that were not interrupted.
+Result<Json> whole_scenarios(const Json& report) {
+  Json kept = Json::array();
+  const Json scenarios = report.value("scenarios", Json::array());
+  for (const auto& scenario : scenarios) {
+    (void)earlier_step(scenario);  // done_earlier() will read it
+    if (!scenario.value("interrupted", true)) kept.push_back(scenario);
+  }
+  return kept;
+}
 
 namespace fs = std::filesystem;
 using serving::LoadReport;
@@ -101,24 +129,21 @@ Status take_earlier(LoadOutputs& outputs) {
   if (!fs::exists(file, error)) return {};
   WM_ASSIGN(const std::string text, read_file(file));
   WM_ASSIGN(const Json json, parse_json(text, file));
-  if (!json.is_object() || json.value("schema", "") != serving::kLoadSchema) {
+  if (!json.is_object() || json.value("schema", Json()) != serving::kLoadSchema) {
     return data_error(file + " is no report of a load", "--resume goes on with one of the same command");
   }
   Json target = Json::object();
   for (const auto& [key, value] : outputs.report.target) target[key] = value;
-  const Json theirs = json.value("target", Json::object());
+  const Json theirs = json.value("target", Json());
   for (const auto& [key, value] : target.items()) {
-    if (theirs.value(key, Json()) != value) {
-      return usage_error(fmt::format("{} is of another load: {} is {} there and {} here", file, key,
-                                     dump_json(theirs.value(key, Json()), -1), dump_json(value, -1)),
+    const Json its = theirs.is_object() ? theirs.value(key, Json()) : Json();
+    if (its != value) {
+      return usage_error(fmt::format("{} is of another load: {} is {} there and {} here", file, key, dump_json(its, -1),
+                                     dump_json(value, -1)),
                          "without --resume a new report is begun");
     }
   }
-  Json kept = Json::array();
-  const Json scenarios = json.value("scenarios", Json::array());
-  for (const auto& scenario : scenarios) {
-    if (!scenario.value("interrupted", true)) kept.push_back(scenario);
-  }
+  WM_ASSIGN(Json kept, read_fields(file, [&] { return whole_scenarios(json); }));
   outputs.context.err << fmt::format("note: {} loads are done already\n", kept.size());
   if (!outputs.folder.empty()) remove_other_runs(outputs.folder, kept, label_of(outputs.report, "task"));
   outputs.report.earlier = std::make_shared<const Json>(std::move(kept));
@@ -278,15 +303,13 @@ bool done_earlier(const LoadReport& report, const LoadStep& step) {
   if (!report.earlier) return false;
   const bool closed = step.traffic.arrivals.kind == serving::ArrivalKind::closed;
   return std::any_of(report.earlier->begin(), report.earlier->end(), [&](const Json& scenario) {
-    if (scenario.value("scenario", "") != step.traffic.scenario.text ||
-        scenario.value("batch", std::int64_t{1}) != step.traffic.batch ||
-        scenario.value("turns", std::int64_t{1}) != step.traffic.conversations.turns ||
-        scenario.value("arrivals", "") != to_text(step.traffic.arrivals) ||
+    const EarlierStep earlier = earlier_step(scenario);
+    if (earlier.scenario != step.traffic.scenario.text || earlier.batch != step.traffic.batch ||
+        earlier.turns != step.traffic.conversations.turns || earlier.arrivals != to_text(step.traffic.arrivals) ||
         scenario.value("parameters", Json::object()) != Json(step.parameters)) {
       return false;
     }
-    return closed ? scenario.value("concurrency", std::int64_t{0}) == step.traffic.users
-                  : scenario.value("rate_per_s", 0.0) == step.traffic.arrivals.rate;
+    return closed ? earlier.users == step.traffic.users : earlier.rate == step.traffic.arrivals.rate;
   });
 }
 

@@ -15,6 +15,7 @@
 #include "base/json.h"
 #include "base/subprocess.h"
 #include "base/text.h"
+#include "base/untrusted/read_fields.h"
 #include "collectives/net/addresses.h"
 #include "collectives/net/session.h"
 #include "collectives/start/worker.h"
@@ -51,7 +52,7 @@ class Collector {
 
   std::optional<Status> handle(const std::string& kind, const Json& request, net::Socket& socket) {
     if (kind == "clock") return net::answer_clock(socket, profile::unix_ns);
-    if (kind == "recording") return take(request, socket);
+    if (kind == "recording") return read_fields("a rank's recording", [&] { return take(request, socket); });
     return std::nullopt;
   }
 
@@ -149,8 +150,10 @@ Result<Place> place_of(const Context& context) {
                        "use warpmark profile --ranks N -- COMMAND");
   }
   WM_ASSIGN(const auto json, parse_json(text, kPlace));
-  return Place{json.value("addresses", std::vector<std::string>()), json.value("port", 0), json.value("token", ""),
-               json.value("ranks", 1)};
+  return read_fields(kPlace, [&]() -> Result<Place> {
+    return Place{json.value("addresses", std::vector<std::string>()), json.value("port", 0), json.value("token", ""),
+                 json.value("ranks", 1)};
+  });
 }
 
 /// The first of its addresses at which it answers.
@@ -189,7 +192,8 @@ Status send_recording(const net::ClientOptions& client, Json request, const fs::
     }
   }
   WM_ASSIGN(const auto taken, opened.socket.receive_line());
-  return taken.value("ok", false) ? Status() : environment_error("the recording was not taken");
+  const bool is_taken = taken.is_object() && taken.value("ok", Json()) == true;
+  return is_taken ? Status() : environment_error("the recording was not taken");
 }
 
 }  // namespace

@@ -183,14 +183,20 @@ Result<Latency> measure_latency(const ClientOptions& options, std::size_t bytes,
 Result<Datagrams> measure_datagrams(const ClientOptions& options, const DatagramOptions& how) {
   const double whole = how.count * how.interval_s + 1;
   WM_ASSIGN(auto opened, open_connection(options, Json{{"kind", "udp"}, {"seconds", whole}}));
-  WM_ASSIGN(auto udp, udp_to_peer_of(opened.socket, opened.answer.value("port", 0)));
+  int port = 0;
+  std::string mark;
+  WM_TRY(read_fields("the server's answer", [&]() -> Status {
+    port = opened.answer.at("port").get<int>();
+    mark = opened.answer.at("mark").get<std::string>();
+    return {};
+  }));
+  WM_ASSIGN(auto udp, udp_to_peer_of(opened.socket, port));
   struct Packet {
     std::array<char, 32> mark{};
     std::int64_t number = 0;
     std::int64_t sent_ns = 0;
   };
   static_assert(sizeof(Packet) == kDatagramBytes);
-  const std::string mark = opened.answer.value("mark", "");
   std::vector<char> message(std::clamp(how.bytes, kDatagramBytes, kMostDatagramBytes), 'w');
   Datagrams result{.bytes = message.size()};
   std::int64_t newest = -1;

@@ -29,7 +29,7 @@ struct Asked {
 using Handler = std::function<Answer(const Asked&)>;
 
 struct ServerOptions {
-  std::string host = "127.0.0.1";  ///< a numeric address
+  std::string host = "127.0.0.1";  ///< an address, or a name such as localhost
   std::uint16_t port = 0;          ///< 0: a free one
   /// With one, every request needs it: as "Authorization: Bearer TOKEN", or as the password of basic authentication.
   std::string token{};

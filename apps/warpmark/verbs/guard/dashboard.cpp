@@ -16,6 +16,7 @@
 #include "watch/dashboard/dashboard.h"
 #include "watch/dashboard/export.h"
 #include "watch/dashboard/live.h"
+#include "watch/server/footprint.h"
 
 namespace warpmark::apps {
 namespace {
@@ -32,6 +33,9 @@ constexpr OptionSpec kDashboardOptions[] = {
     {"--sessions", "N", "with --export: newest sessions with their runs (default 100)"},
     {"--db", "FILE|URL", "database (default: WARPMARK_DB or ~/.local/share/warpmark/warpmark.db)", false, "<files>"},
 };
+
+/// What requests needed and nobody uses goes back to the system, so that days of them do not make it grow.
+constexpr double kTidyingPeriodS = 60;
 
 watch::DashboardOptions dashboard_options_of(const std::string& location, const ParsedOptions& options) {
   watch::DashboardOptions wanted;
@@ -91,8 +95,9 @@ Result<int> run_dashboard(Context& context, const ParsedOptions& options) {
        .open_store = [location] { return open_existing(location); }},
       [&] { return running->streams() > 0; }, [&](const std::string& document) { running->publish(document); });
   context.out << "listening on " << running->url() << '\n' << std::flush;
-  while (wait(context, 3600)) {
-  }
+  do {
+    watch::give_back_unused();
+  } while (wait(context, kTidyingPeriodS));
   return kSuccess;
 }
 
