@@ -13,11 +13,13 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "base/untrusted/read_fields.h"
+#include "report/formats/html.h"
 #include "serving/files/exports.h"
 #include "serving/files/genai_folder.h"
 #include "serving/results/load_runs.h"
 #include "store/document.h"
 #include "warpmark/load/load.h"
+#include "warpmark/load/pages/load_page.h"
 #include "warpmark/sessions/build_info.h"
 #include "warpmark/sessions/new_session.h"
 #include "warpmark/sessions/session_output.h"
@@ -204,6 +206,13 @@ Status write_report_json(const LoadOutputs& outputs) {
   return written.ok() ? in_folder : written;
 }
 
+Status write_page(const LoadOutputs& outputs) {
+  const std::string file = outputs.options.get("--html");
+  return file.empty() || outputs.report.scenarios.empty()
+             ? Status()
+             : write_file(file, report::render_html(load_page_of(outputs.report)));
+}
+
 Status write_vllm_json(const LoadOutputs& outputs) {
   const std::string file = outputs.options.get("--vllm-json");
   if (file.empty() || outputs.report.scenarios.empty()) return {};
@@ -262,7 +271,7 @@ int exit_code(const LoadReport& report, bool interrupted) {
 
 Result<LoadOutputs> open_load_outputs(Context& context, const ParsedOptions& options, const LoadRequest& request) {
   WM_TRY(check_outputs(options));
-  for (const char* name : {"--requests-csv", "--vllm-json"}) {
+  for (const char* name : {"--requests-csv", "--vllm-json", "--html"}) {
     if (options.has(name)) WM_TRY(check_writable(options.get(name)));
   }
   LoadOutputs outputs{.context = context,
@@ -316,7 +325,7 @@ bool done_earlier(const LoadReport& report, const LoadStep& step) {
 Status write_load_outputs(const LoadOutputs& outputs) {
   // Where one cannot be written, the others are all the same.
   Status all;
-  for (const auto write : {write_report_json, write_csv, write_vllm_json, write_experiment_folder}) {
+  for (const auto write : {write_report_json, write_csv, write_page, write_vllm_json, write_experiment_folder}) {
     if (const Status written = write(outputs); all.ok() && !written.ok()) all = written;
   }
   for (const auto& result : outputs.report.scenarios) {

@@ -88,14 +88,14 @@ std::string few_requests_line(const ScenarioResult& result) {
       const Percentile* percentile = serving::percentile_of(metric, p);
       if (percentile == nullptr || !percentile->value || !percentile->reason.starts_with("needs")) continue;
       const Percentile* highest = serving::percentile_of(metric, 0.99);
-      return fmt::format("* value of the sample, without an interval: {} {}", serving::percentile_name(highest->p),
+      return fmt::format("* value of the sample, without an interval: {} {}\n", serving::percentile_name(highest->p),
                          highest->reason);
     }
   }
   return {};
 }
 
-std::string latency_table(const Context& context, const ScenarioResult& result) {
+Table latency_table(const ScenarioResult& result) {
   Table table{{{"latency"},
                {"n", Align::right, 2},
                {"mean", Align::right, 3},
@@ -127,8 +127,7 @@ std::string latency_table(const Context& context, const ScenarioResult& result) 
     const std::string what = metric.id.substr(0, at), turn = metric.id.substr(at + 6);
     add(metric, (what == "ttft" ? "TTFT" : what == "tpot" ? "TPOT" : "end to end") + (", turn " + turn));
   }
-  if (table.rows.empty()) return {};
-  return report::render_table(table, render_options(context)) + wrapped(context, few_requests_line(result));
+  return table;
 }
 
 std::string rate_lines(const ScenarioResult& result) {
@@ -219,7 +218,7 @@ std::string mlperf_text(const serving::MlperfVerdict& verdict) {
 }
 
 /// How good the answers were, beside how fast.
-std::string quality_line(const Context& context, const ScenarioResult& result) {
+std::string quality_line(const ScenarioResult& result) {
   if (!result.quality) return {};
   const auto& quality = *result.quality;
   std::string text = fmt::format("quality, {} ({} of {} questions):", quality.task, quality.asked, quality.of);
@@ -231,11 +230,11 @@ std::string quality_line(const Context& context, const ScenarioResult& result) {
     }
   }
   if (quality.unanswered > 0) text += fmt::format("; {} without a usable answer", quality.unanswered);
-  return wrapped(context, text);
+  return text + "\n";
 }
 
 /// What a tokenizer of our own counted, and how long that took.
-std::string own_tokens_line(const Context& context, const serving::TokenCheck& tokens) {
+std::string own_tokens_line(const serving::TokenCheck& tokens) {
   if (!tokens.own) return {};
   const auto& own = *tokens.own;
   std::string text = "tokens by " + own.tokenizer + ":";
@@ -246,21 +245,39 @@ std::string own_tokens_line(const Context& context, const serving::TokenCheck& t
   };
   add("in", own.input, tokens.input_told);
   add("out", own.output, tokens.output_told);
-  return wrapped(context, text + fmt::format(" {} of them counted in {}, apart from the load", format_count(own.tokens),
-                                             format_seconds(own.seconds)));
+  return text + fmt::format(" {} of them counted in {}, apart from the load\n", format_count(own.tokens),
+                            format_seconds(own.seconds));
 }
-
-}  // namespace
-
-namespace {
 
 /// Whether prompts may have been in a prefix cache.
 std::string prompts_line(const ScenarioResult& result) {
   const auto& prompts = result.prompts;
-  if (!prompts.warning.empty()) return "WARNING: " + prompts.warning;
+  if (!prompts.warning.empty()) return "WARNING: " + prompts.warning + "\n";
   if (!prompts.cached || *prompts.cached == 0) return {};
-  return fmt::format("prefix cache: the server had {} of the prompts' tokens ({} prompts)",
+  return fmt::format("prefix cache: the server had {} of the prompts' tokens ({} prompts)\n",
                      format_percent(*prompts.cached), prompts.kind);
+}
+
+std::string objective_lines(const ScenarioResult& result) {
+  std::string text;
+  for (const auto& outcome : result.slo) {
+    text += fmt::format("objective {}: {}", outcome.text, outcome.verdict);
+    const bool share = outcome.text.starts_with("errors");
+    if (outcome.value)
+      text += fmt::format(" ({})", share ? format_percent(*outcome.value) : format_seconds(*outcome.value));
+    text += (outcome.reason.empty() ? "" : "; " + outcome.reason) + "\n";
+  }
+  return text;
+}
+
+std::string client_lines(const serving::ClientReport& client) {
+  std::string text =
+      fmt::format("client: {}; p99 lag of sending {}, of receiving {}{}, busy {}\n", client.verdict(),
+                  format_seconds(client.send_lag_p99_s), format_seconds(client.receive_lag_p99_s),
+                  client.kernel_times ? "" : " (not known: no kernel times)", format_percent(client.busy_share));
+  for (const auto& share : client.shares) text += fmt::format("  {}: {} requests\n", share.host, share.requests);
+  for (const auto& reason : client.reasons) text += "  " + reason + "\n";
+  return text;
 }
 
 }  // namespace
@@ -282,46 +299,43 @@ std::string level_text(const ScenarioResult& result) {
   return fmt::format("{:g} requests/s, {}", result.rate, result.arrivals);
 }
 
-std::string scenario_text(const Context& context, const ScenarioResult& result) {
-  std::string text = fmt::format("{}, {}\n", result.scenario, level_text(result)) + counts_line(result);
-  if (!result.first_error.empty()) text += "first error: " + result.first_error + "\n";
-  text = wrapped(context, text + rate_lines(result) + resource_line(result)) + latency_table(context, result);
-  text += own_tokens_line(context, result.tokens) + quality_line(context, result);
-  text += wrapped(context, prompts_line(result));
+LoadText load_text_of(const ScenarioResult& result) {
+  LoadText text{.before = counts_line(result), .latencies = latency_table(result), .after = "", .client = ""};
+  if (!result.first_error.empty()) text.before += "first error: " + result.first_error + "\n";
+  text.before += rate_lines(result) + resource_line(result);
+  text.after = few_requests_line(result) + own_tokens_line(result.tokens) + quality_line(result) + prompts_line(result);
   if (result.buffered > 0) {
-    text += wrapped(context, fmt::format("{} of {} answers were buffered by the server or a proxy: they arrived all at "
-                                         "once, which shows no TPOT and no ITL, and their TTFT is when all was there",
-                                         result.buffered, result.completed));
+    text.after += fmt::format(
+        "{} of {} answers were buffered by the server or a proxy: they arrived all at once, which "
+        "shows no TPOT and no ITL, and their TTFT is when all was there\n",
+        result.buffered, result.completed);
   }
   for (const auto& disagreement : result.tokens.disagreements) {
-    text += wrapped(context, "token counts disagree: " + disagreement);
+    text.after += "token counts disagree: " + disagreement + "\n";
   }
   const LoadMetric* output = serving::metric_of(result, "output_throughput");
   if (result.tokens.source == "events" && output != nullptr && output->mean > 0) {
-    text += "the server reports no token counts: output tokens are counted as events, input tokens are unknown\n";
+    text.after += "the server reports no token counts: output tokens are counted as events, input tokens are unknown\n";
   }
-  for (const auto& outcome : result.slo) {
-    text += fmt::format("objective {}: {}", outcome.text, outcome.verdict);
-    if (outcome.value) {
-      text += " (" +
-              (outcome.text.starts_with("errors") ? format_percent(*outcome.value) : format_seconds(*outcome.value)) +
-              ")";
-    }
-    if (!outcome.reason.empty()) text += "; " + outcome.reason;
-    text += "\n";
-  }
-  if (result.mlperf) text += mlperf_text(*result.mlperf);
-  const auto& client = result.client;
-  text += fmt::format("client: {}; p99 lag of sending {}, of receiving {}{}, busy {}\n", client.verdict(),
-                      format_seconds(client.send_lag_p99_s), format_seconds(client.receive_lag_p99_s),
-                      client.kernel_times ? "" : " (not known: no kernel times)", format_percent(client.busy_share));
-  for (const auto& share : client.shares) text += fmt::format("  {}: {} requests\n", share.host, share.requests);
-  for (const auto& reason : client.reasons) text += "  " + reason + "\n";
-  return text + "\n";
+  text.after += objective_lines(result);
+  if (result.mlperf) text.after += mlperf_text(*result.mlperf);
+  text.client = client_lines(result.client);
+  return text;
+}
+
+std::string scenario_text(const Context& context, const ScenarioResult& result) {
+  const LoadText text = load_text_of(result);
+  const std::string table =
+      text.latencies.rows.empty() ? "" : report::render_table(text.latencies, render_options(context));
+  return fmt::format("{}, {}\n", result.scenario, level_text(result)) + wrapped(context, text.before) + table +
+         wrapped(context, text.after) + text.client + "\n";
 }
 
 std::string summary_text(const Context& context, const std::vector<ScenarioResult>& results) {
-  if (results.size() < 2) return {};
+  return results.size() < 2 ? "" : report::render_table(load_summary_of(results), render_options(context));
+}
+
+Table load_summary_of(const std::vector<ScenarioResult>& results) {
   Table table{{{"scenario"},
                {"load"},
                {"requests/s", Align::right},
@@ -360,7 +374,7 @@ std::string summary_text(const Context& context, const std::vector<ScenarioResul
          {format_count(result.failed), result.failed > 0 ? Tone::bad : Tone::plain},
          {result.client.trusted ? "reliable" : "unreliable", result.client.trusted ? Tone::plain : Tone::warning}});
   }
-  return report::render_table(table, render_options(context));
+  return table;
 }
 
 }  // namespace warpmark::apps

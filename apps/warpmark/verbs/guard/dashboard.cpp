@@ -35,7 +35,7 @@ constexpr OptionSpec kDashboardOptions[] = {
 };
 
 /// What requests needed and nobody uses goes back to the system, so that days of them do not make it grow.
-constexpr double kTidyingPeriodS = 60;
+constexpr double kDashboardTidying_s = 60;
 
 watch::DashboardOptions dashboard_options_of(const std::string& location, const ParsedOptions& options) {
   watch::DashboardOptions wanted;
@@ -97,7 +97,7 @@ Result<int> run_dashboard(Context& context, const ParsedOptions& options) {
   context.out << "listening on " << running->url() << '\n' << std::flush;
   do {
     watch::give_back_unused();
-  } while (wait(context, kTidyingPeriodS));
+  } while (wait(context, kDashboardTidying_s));
   return kSuccess;
 }
 

@@ -28,7 +28,7 @@ constexpr OptionSpec kExporterOptions[] = {
 };
 
 /// What scrapes need comes back at the next one; what the first look at a store or at GPUs needed does not.
-constexpr double kTidyingPeriodS = 60;
+constexpr double kExporterTidying_s = 60;
 
 Result<int> write_textfile(Context& context, const ParsedOptions& options, watch::Exporter& exporter) {
   double interval_s = 15;
@@ -71,7 +71,7 @@ Result<int> run_exporter(Context& context, const ParsedOptions& options) {
   context.out << "listening on " << running->url() << '\n' << std::flush;
   do {
     watch::give_back_unused();
-  } while (wait(context, kTidyingPeriodS));
+  } while (wait(context, kExporterTidying_s));
   return kSuccess;
 }
 

@@ -100,6 +100,7 @@ constexpr OptionSpec kLoadOptions[] = {
     {"--db", "FILE|URL", "run: database (default: WARPMARK_DB or your own file)", false, "<files>"},
     {"--json", "FILE", "run, selftest, compare, tokens: write the results as JSON", false, "<files>"},
     {"--requests-csv", "FILE", "run: a row for each request", false, "<files>"},
+    {"--html", "FILE", "run: the report as a page", false, "<files>"},
     {"--vllm-json", "FILE", "run: the last load as vLLM's bench serve writes it", false, "<files>"},
     {"--experiment-folder", "DIR", "excel: the experiment", false, "<files>"},
     {"--excel-name", "FILE", "excel: the workbook (default: in the folder, by its name)", false, "<files>"},
