@@ -4,8 +4,9 @@
 
 Starts `dashboard`, `exporter`, `load server` and `watch` over one database, and clients that ask each of them all the time;
 some end in the middle of a request. Every 10 s it notes resident memory and open files of each. The slope is that of a
-straight line through the second half, with its standard error; the first half warms up caches. Exit code 1 where a service
-ended, or the memory of one grows by more than --limit KiB a minute beyond twice the standard error."""
+straight line through the least memory of every two minutes of the second half, with its standard error; the first half warms up
+caches. Exit code 1 where a service ended, or the memory of one grows by more than --limit KiB a minute beyond twice the standard
+error."""
 
 import argparse
 import json
@@ -68,12 +69,22 @@ def ask(service, stop, seed):
         time.sleep(draw.uniform(0, 0.1))
 
 
+def floors(samples):
+    """The least memory of every two minutes: what was given back in between comes and goes."""
+    least = {}
+    for seconds, resident, _ in samples:
+        window = int(seconds // 120)
+        least[window] = min(least.get(window, resident), resident)
+    return [(2 * window + 1, resident) for window, resident in sorted(least.items())]
+
+
 def slope(samples):
     """KiB a minute, and its standard error."""
-    late = samples[len(samples) // 2:]
+    least = floors(samples)
+    late = least[len(least) // 2:]
     if len(late) < 3:
         return 0.0, math.inf
-    xs, ys = [s[0] / 60 for s in late], [s[1] for s in late]
+    xs, ys = [s[0] for s in late], [s[1] for s in late]
     x, y = sum(xs) / len(xs), sum(ys) / len(ys)
     spread = sum((a - x) ** 2 for a in xs)
     gradient = sum((a - x) * (b - y) for a, b in zip(xs, ys)) / spread

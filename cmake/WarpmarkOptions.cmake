@@ -14,6 +14,7 @@ option(WARPMARK_CUDA "Build the CUDA module if nvcc is found" ON)
 option(WARPMARK_UNITY "Compile several files as one (WarpmarkUnity.cmake)" OFF)
 option(WARPMARK_LIBFUZZER "Build fuzz/ with libFuzzer instead of the replay of its corpus (clang)" OFF)
 option(WARPMARK_COVERAGE "Count the lines and branches that run (gcov)" OFF)
+option(WARPMARK_RELEASE "For others: name no folder of this machine in what is built" OFF)
 set(WARPMARK_SANITIZE "" CACHE STRING "Sanitizers, as in -fsanitize=")
 
 # A warning is an error with the compiler the project is checked with. Another one may know new warnings, and a newcomer's
@@ -30,6 +31,9 @@ target_compile_options(warpmark_flags INTERFACE -Wall -Wextra -Wshadow -Wnon-vir
   -Wno-missing-field-initializers)  # designated initializers name what differs from the defaults
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION MATCHES "^12\\.")
   target_compile_options(warpmark_flags INTERFACE -Wno-restrict)  # false alarm on "text" + std::string: GCC bug 105651
+endif()
+if(WARPMARK_RELEASE)  # of kernels (-lineinfo) alone the folder stays
+  target_compile_options(warpmark_flags INTERFACE -fmacro-prefix-map=${CMAKE_SOURCE_DIR}/=)
 endif()
 if(WARPMARK_WERROR)
   target_compile_options(warpmark_flags INTERFACE -Werror)

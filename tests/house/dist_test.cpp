@@ -8,6 +8,7 @@
 #include <string>
 
 #include "base/files.h"
+#include "base/json.h"
 #include "base/subprocess.h"
 
 namespace warpmark {
@@ -54,6 +55,37 @@ TEST(Distribution, is_not_made_without_libdw) {
   ASSERT_TRUE(checked.ok()) << checked.error().what;
   EXPECT_EQ(checked->exit_code, 1);
   EXPECT_THAT(checked->err, testing::HasSubstr("was made without libdw"));
+}
+
+TEST(Distribution, says_what_it_consists_of_in_the_same_bytes_each_time) {
+  const auto folder = std::filesystem::path(testing::TempDir()) / ("sbom" + std::to_string(::getpid()));
+  std::filesystem::create_directories(folder / "root/bin");
+  EXPECT_TRUE(write_file(folder / "root/bin/warpmark", "program").ok());
+  const auto packed = run_process({"sh", "-c", "ldd /bin/sh | awk '$2 == \"=>\" {print $1, $3; exit}'"});
+  ASSERT_TRUE(packed.ok());
+  EXPECT_TRUE(write_file(folder / "bundled.txt", packed->out).ok());
+  std::string first;
+  for (int i = 0; i < 2; ++i) {
+    const auto made =
+        run_process({"python3", "-B", std::string(WARPMARK_SOURCE_DIR) + "/cmake/make_sbom.py", folder / "root",
+                     "warpmark-1", "1", folder / "bundled.txt", "86400", folder / "sbom.json"},
+                    {.deadline_s = 60});
+    ASSERT_TRUE(made.ok()) << made.error().what;
+    if (made->exit_code != 0) GTEST_SKIP() << "no packages of Debian: " << made->err;
+    const auto text = read_file(folder / "sbom.json");
+    ASSERT_TRUE(text.ok());
+    if (i == 0) first = *text;
+    EXPECT_EQ(*text, first);
+  }
+  std::filesystem::remove_all(folder);
+  const auto bill = parse_json(first, "sbom.json");
+  ASSERT_TRUE(bill.ok());
+  EXPECT_EQ((*bill)["spdxVersion"], "SPDX-2.3");
+  EXPECT_EQ((*bill)["creationInfo"]["created"], "1970-01-02T00:00:00Z");
+  EXPECT_EQ((*bill)["files"][0]["fileName"], "./bin/warpmark");
+  EXPECT_EQ((*bill)["packages"][0]["name"], "warpmark");
+  EXPECT_EQ((*bill)["packages"][1]["name"], "libc6");
+  EXPECT_FALSE((*bill)["packages"][1]["versionInfo"].get<std::string>().empty());
 }
 
 TEST(Distribution, is_checked_with_what_only_libdw_needs) {

@@ -201,6 +201,15 @@ TEST(TextFormats, are_read_in_time_that_grows_with_their_size) {
   EXPECT_EQ(series(*counters, "throttle_reasons", 1023)->values.back(), 4);
 }
 
+TEST(NcclTests, with_rows_in_place_alone_says_so) {
+  const auto session = read_text(
+      "# nThread 1 nGpus 2 minBytes 8\n"
+      "#  size count type redop time algbw busbw #wrong time algbw busbw #wrong\n"
+      " 8 2 float sum x x x N/A 4 5 6 0\n");
+  ASSERT_FALSE(session.ok());
+  EXPECT_NE(session.error().what.find("no row of results"), std::string::npos) << session.error().what;
+}
+
 TEST(NcclTests, leaves_out_and_counts_what_no_sweep_prints) {
   std::string text = "# nThread 1 nGpus 2 minBytes 8\n# size count type redop root time algbw busbw #wrong\n";
   for (int i = 0; i < 20'000; ++i) text += "8 2 float sum -1 1.5 2.5 3.5 0\n";
