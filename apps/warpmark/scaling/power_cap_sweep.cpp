@@ -166,7 +166,7 @@ Result<int> sweep_power_caps(Context& context, const ParsedOptions& options, con
   return context.interrupted ? kInterrupted : kSuccess;
 }
 
-Result<int> be_the_guardian(const ParsedOptions& options) {
+Result<int> be_the_restorer(const ParsedOptions& options) {
   WM_TRY(validate::restore_when_told(options.positionals()));
   return kSuccess;
 }

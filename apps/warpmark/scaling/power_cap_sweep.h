@@ -14,7 +14,7 @@ namespace warpmark::apps {
 /// Runs in rounds of random order. Changes nothing before everything else is known to be right.
 Result<int> sweep_power_caps(Context& context, const ParsedOptions& options, const ScaleRequest& request);
 
-/// The guardian that a sweep starts: what it is told stands on its command line.
-Result<int> be_the_guardian(const ParsedOptions& options);
+/// The restorer that a sweep starts: what it is told stands on its command line.
+Result<int> be_the_restorer(const ParsedOptions& options);
 
 }  // namespace warpmark::apps

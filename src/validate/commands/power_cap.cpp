@@ -20,7 +20,7 @@ namespace {
 namespace nvml = device::nvml;
 
 /// In a session of its own, so that Ctrl-C and a killed group do not reach it.
-Result<std::pair<int, int>> start_guardian(const std::vector<std::string>& words) {
+Result<std::pair<int, int>> start_restorer(const std::vector<std::string>& words) {
   std::array<int, 2> ends{};
   if (::pipe2(ends.data(), O_CLOEXEC) != 0) return environment_error(std::string("pipe: ") + std::strerror(errno));
   posix_spawn_file_actions_t files;
@@ -45,17 +45,17 @@ Result<std::pair<int, int>> start_guardian(const std::vector<std::string>& words
 
 }  // namespace
 
-Result<PowerCap> PowerCap::take(std::vector<std::string> uuids, std::vector<std::string> guardian_words) {
+Result<PowerCap> PowerCap::take(std::vector<std::string> uuids, std::vector<std::string> restorer_words) {
   PowerCap cap;
   for (const auto& uuid : uuids) {
     WM_ASSIGN(const auto limits, nvml::power_limits_of(uuid));
     cap.found_.push_back(limits);
-    guardian_words.push_back(fmt::format("{}={:.3f}", uuid, limits.now_w));
+    restorer_words.push_back(fmt::format("{}={:.3f}", uuid, limits.now_w));
   }
   cap.uuids_ = std::move(uuids);
-  WM_ASSIGN(const auto guardian, start_guardian(guardian_words));
-  cap.guardian_ = guardian.first;
-  cap.guardian_pipe_ = guardian.second;
+  WM_ASSIGN(const auto restorer, start_restorer(restorer_words));
+  cap.restorer_ = restorer.first;
+  cap.restorer_pipe_ = restorer.second;
   for (std::size_t i = 0; i < cap.uuids_.size(); ++i) {
     WM_TRY(nvml::set_power_limit(cap.uuids_[i], cap.found_[i].now_w));
   }
@@ -65,18 +65,18 @@ Result<PowerCap> PowerCap::take(std::vector<std::string> uuids, std::vector<std:
 PowerCap::PowerCap(PowerCap&& other) noexcept
     : uuids_(std::move(other.uuids_)),
       found_(std::move(other.found_)),
-      guardian_pipe_(std::exchange(other.guardian_pipe_, -1)),
-      guardian_(std::exchange(other.guardian_, 0)),
+      restorer_pipe_(std::exchange(other.restorer_pipe_, -1)),
+      restorer_(std::exchange(other.restorer_, 0)),
       changed_(std::exchange(other.changed_, false)) {}
 
 PowerCap::~PowerCap() {
   const bool restored = !changed_ || restore().ok();
-  if (guardian_pipe_ < 0) return;
-  // Without these words the guardian does what we could not.
-  if (restored) (void)!::write(guardian_pipe_, "done\n", 5);
-  ::close(guardian_pipe_);
+  if (restorer_pipe_ < 0) return;
+  // Without these words the restorer does what we could not.
+  if (restored) (void)!::write(restorer_pipe_, "done\n", 5);
+  ::close(restorer_pipe_);
   int status = 0;
-  while (::waitpid(guardian_, &status, 0) < 0 && errno == EINTR) {
+  while (::waitpid(restorer_, &status, 0) < 0 && errno == EINTR) {
   }
 }
 

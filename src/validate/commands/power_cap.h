@@ -1,5 +1,5 @@
 // Caps on the power of GPUs, for as long as something is measured. Whatever happens to this process, the limits that
-// were found are put back: by this object when it goes, and else by a guardian process that waits for our end.
+// were found are put back: by this object when it goes, and else by a restorer process that waits for our end.
 #pragma once
 
 #include <string>
@@ -13,9 +13,9 @@ namespace warpmark::validate {
 
 class PowerCap {
  public:
-  /// Reads the limits, starts the guardian (`guardian_words`, behind which "GPU=watts" are put; it gets a pipe as its
+  /// Reads the limits, starts the restorer (`restorer_words`, behind which "GPU=watts" are put; it gets a pipe as its
   /// standard input and runs restore_when_told) and sees whether limits may be set, by setting those that are.
-  [[nodiscard]] static Result<PowerCap> take(std::vector<std::string> uuids, std::vector<std::string> guardian_words);
+  [[nodiscard]] static Result<PowerCap> take(std::vector<std::string> uuids, std::vector<std::string> restorer_words);
   ~PowerCap();
   PowerCap(PowerCap&& other) noexcept;
   PowerCap& operator=(PowerCap&&) = delete;
@@ -30,12 +30,12 @@ class PowerCap {
   PowerCap() = default;
   std::vector<std::string> uuids_;
   std::vector<device::nvml::PowerLimits> found_;
-  int guardian_pipe_ = -1;
-  int guardian_ = 0;
+  int restorer_pipe_ = -1;
+  int restorer_ = 0;
   bool changed_ = false;
 };
 
-/// The guardian: waits for the end of standard input, and sets these ("GPU-...=700") unless it was told "done". Ignores
+/// The restorer: waits for the end of standard input, and sets these ("GPU-...=700") unless it was told "done". Ignores
 /// what ends others.
 Status restore_when_told(const std::vector<std::string>& limits);
 

@@ -209,7 +209,7 @@ Result<std::vector<validate::ProfiledRun>> profiles_of(Context& context, const P
 }
 
 Result<int> run_scale(Context& context, const ParsedOptions& options) {
-  if (options.has("--restore-power-caps")) return be_the_guardian(options);
+  if (options.has("--restore-power-caps")) return be_the_restorer(options);
   WM_ASSIGN(const auto request, scale_request_of(context, options));
   if (options.has("--power-cap-sweep")) return sweep_power_caps(context, options, request);
   WM_ASSIGN(const auto format, format_of(options));
