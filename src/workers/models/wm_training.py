@@ -69,6 +69,7 @@ class KnobHost:
 
     class Recorder:
         at_window = None
+        lab = None
         steps_seen = 0
         emptied = 0
 
@@ -176,7 +177,7 @@ class Training:
         )
 
     def compiled(self, function, mode):
-        if mode is None or "compile" not in self.knobs.checks:
+        if mode is None or not self.knobs.places.get("compile"):
             return function
         return torch.compile(function, **({} if mode == "default" else {"mode": mode}))
 
