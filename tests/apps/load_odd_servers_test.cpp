@@ -191,7 +191,9 @@ TEST_F(OddServer, that_fails_too_often_ends_the_load) {
 
 TEST_F(OddServer, is_compared_with_itself_by_all_parameters) {
   start_odd();
-  (void)load("plain", {"--turns", "1,2", "--num-concurrency", "1,2", "--max-requests-per-run", "12"});
+  (void)load("plain", {"--turns", "1,2", "--num-concurrency", "1,2", "--max-requests-per-run", "12", "--html",
+                       path("load.html")});
+  EXPECT_THAT(*read_file(path("load.html")), ::testing::AllOf(HasSubstr("<svg"), HasSubstr("TTFT, turn 2")));
   const auto compared = warpmark({"load", "compare", path("load.json"), path("load.json"), "--json", path("c.json")});
   EXPECT_EQ(compared.exit_code, 0) << compared.err;
   std::set<std::string> loads;

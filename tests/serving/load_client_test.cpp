@@ -35,7 +35,9 @@ TEST(LoadClient, measures_every_request_of_a_closed_loop) {
     EXPECT_LE(record.intended_ns, record.sent_ns);
   }
   EXPECT_EQ(server->counts().connections.load(), 4) << "connections are kept";
-  EXPECT_EQ(metric_of(measured.result, "itl")->n, 40 * 9);
+  // Of a client that a busy machine kept from reading, an answer arrives at once.
+  const LoadMetric* gaps = metric_of(measured.result, "itl");
+  EXPECT_EQ(gaps == nullptr ? 0 : gaps->n, (40 - measured.result.buffered) * 9);
   EXPECT_EQ(measured.result.tokens.source, "usage");
   EXPECT_NEAR(*measured.result.tokens.tokens_per_event, 1, 1e-9);
 }

@@ -47,15 +47,14 @@ Window steady_window(const LoadOutcome& outcome, const EvaluationOptions& option
     return window;
   }
   if (!options.find_warmup) return window;
-  std::vector<double> series;
-  std::vector<std::int64_t> sent;
+  WarmupSeries series;
   for (const auto& record : outcome.records) {
     if (record.fault != Fault::none) continue;
-    series.push_back(seconds(answer_end_ns(record) - record.sent_ns));
-    sent.push_back(record.intended_ns);
+    series.add(seconds(answer_end_ns(record) - record.sent_ns), record.intended_ns);
   }
-  const std::size_t left_out = warmup_length(series);
-  if (left_out > 0 && sent[left_out] < window.end_ns) window.begin_ns = std::max(window.begin_ns, sent[left_out]);
+  if (const std::int64_t end_ns = series.end_ns(); end_ns > 0 && end_ns < window.end_ns) {
+    window.begin_ns = std::max(window.begin_ns, end_ns);
+  }
   return window;
 }
 

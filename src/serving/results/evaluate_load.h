@@ -33,6 +33,22 @@ struct EvaluationOptions {
 /// afterwards whether that went well.
 [[nodiscard]] ScenarioResult evaluate_load(LoadOutcome outcome, const LoadPlan& plan, const EvaluationOptions& options);
 
+/// Finds the warm-up of values that come one by one, of which it keeps one in five: of a long load there are millions.
+class WarmupSeries {
+ public:
+  static constexpr std::size_t kBatch = 5;
+  void add(double value, std::int64_t at_ns);
+  [[nodiscard]] std::size_t batches_left_out() const;
+  /// When the first value was added that does not belong to it; 0 where all do not.
+  [[nodiscard]] std::int64_t end_ns() const;
+
+ private:
+  std::vector<double> means_;
+  std::vector<std::int64_t> begins_ns_;
+  double sum_ = 0;
+  std::size_t in_batch_ = 0;
+};
+
 /// How many values at the beginning belong to the warm-up.
 [[nodiscard]] std::size_t warmup_length(std::span<const double> series);
 

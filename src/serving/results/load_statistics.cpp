@@ -125,26 +125,40 @@ LoadMetric rate_metric(std::string id, std::string unit, double rate, std::span<
   return metric;
 }
 
-std::size_t warmup_length(std::span<const double> series) {
-  constexpr std::size_t kBatch = 5, kLeast = 50;
-  if (series.size() < kLeast) return 0;
-  std::vector<double> batches;
-  for (std::size_t i = 0; i + kBatch <= series.size(); i += kBatch) {
-    batches.push_back(std::accumulate(series.begin() + static_cast<std::ptrdiff_t>(i),
-                                      series.begin() + static_cast<std::ptrdiff_t>(i + kBatch), 0.0) /
-                      kBatch);
-  }
+void WarmupSeries::add(double value, std::int64_t at_ns) {
+  if (in_batch_ == 0) begins_ns_.push_back(at_ns);
+  sum_ += value;
+  if (++in_batch_ < kBatch) return;
+  means_.push_back(sum_ / static_cast<double>(kBatch));
+  sum_ = 0;
+  in_batch_ = 0;
+}
+
+std::size_t WarmupSeries::batches_left_out() const {
+  constexpr std::size_t kLeast = 10;
+  if (means_.size() < kLeast) return 0;
   double sum = 0, squares = 0, best = HUGE_VAL;
   std::size_t best_at = 0;
-  for (std::size_t i = batches.size(); i-- > 0;) {
-    sum += batches[i];
-    squares += batches[i] * batches[i];
-    const auto n = static_cast<double>(batches.size() - i);
-    if (i > batches.size() / 2) continue;
+  for (std::size_t i = means_.size(); i-- > 0;) {
+    sum += means_[i];
+    squares += means_[i] * means_[i];
+    const auto n = static_cast<double>(means_.size() - i);
+    if (i > means_.size() / 2) continue;
     const double score = std::max(squares - sum * sum / n, 0.0) / (n * n);
     if (score < best || (score == best && i < best_at)) best = score, best_at = i;
   }
-  return best_at * kBatch;
+  return best_at;
+}
+
+std::int64_t WarmupSeries::end_ns() const {
+  const std::size_t left_out = batches_left_out();
+  return left_out == 0 ? 0 : begins_ns_[left_out];
+}
+
+std::size_t warmup_length(std::span<const double> series) {
+  WarmupSeries batches;
+  for (const double value : series) batches.add(value, 0);
+  return batches.batches_left_out() * WarmupSeries::kBatch;
 }
 
 }  // namespace warpmark::serving
