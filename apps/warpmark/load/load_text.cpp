@@ -305,10 +305,11 @@ LoadText load_text_of(const ScenarioResult& result) {
   text.before += rate_lines(result) + resource_line(result);
   text.after = few_requests_line(result) + own_tokens_line(result.tokens) + quality_line(result) + prompts_line(result);
   if (result.buffered > 0) {
+    const char* late = result.client.trusted ? "" : ", or read late by this client";
     text.after += fmt::format(
-        "{} of {} answers were buffered by the server or a proxy: they arrived all at once, which "
+        "{} of {} answers were buffered by the server or a proxy{}: they arrived all at once, which "
         "shows no TPOT and no ITL, and their TTFT is when all was there\n",
-        result.buffered, result.completed);
+        result.buffered, result.completed, late);
   }
   for (const auto& disagreement : result.tokens.disagreements) {
     text.after += "token counts disagree: " + disagreement + "\n";

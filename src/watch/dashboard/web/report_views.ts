@@ -106,7 +106,7 @@ function laws(doc: Document): Child[] {
 }
 
 function load_view(doc: Document): Child[] {
-  const shown = ["p50", "p90", "p99"];
+  const shown = ["p50", "p90", "p95", "p99"];
   return of(doc.scenarios).flatMap((scenario) => [
     h("h2", null, scenario.scenario + " ", h("span", {class: "quiet"}, scenario.rate_per_s ? quantity(scenario.rate_per_s, "requests/s") : scenario.concurrency ? scenario.concurrency + " at a time" : scenario.arrivals)),
     h("p", null, `${scenario.requests?.completed ?? 0} of ${scenario.requests?.sent ?? 0} requests completed`, scenario.requests?.failed ? h("span", {class: "bad"}, `, ${scenario.requests.failed} failed (${scenario.first_error ?? ""})`) : "",
@@ -115,6 +115,7 @@ function load_view(doc: Document): Child[] {
     table("Metrics of " + scenario.scenario, [
       {name: "metric", cell: ([id]: [string, any]) => id, sort: ([id]: [string, any]) => id},
       {name: "mean", number: true, cell: ([, metric]: [string, any]) => quantity(metric.mean, metric.unit)},
+      {name: "sd", number: true, cell: ([, metric]: [string, any]) => metric.n > 1 ? quantity(metric.stdev, metric.unit) : ""},
       ...shown.map((name) => ({name, number: true, cell: ([, metric]: [string, any]) => h("span", {title: metric.percentiles?.[name]?.reason}, quantity(metric.percentiles?.[name]?.value, metric.unit))})),
       {name: "largest", number: true, cell: ([, metric]: [string, any]) => quantity(metric.max, metric.unit)},
       {name: "n", number: true, cell: ([, metric]: [string, any]) => metric.n},
