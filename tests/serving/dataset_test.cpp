@@ -37,6 +37,9 @@ TEST_F(Dataset, of_sharegpt_gives_questions_and_answers) {
   ASSERT_TRUE(rows.ok()) << rows.error().what;
   ASSERT_EQ(rows->size(), 2U);
   EXPECT_EQ((*rows)[0].turns, (std::vector<std::string>{"q1", "a1", "q2", "a2"}));
+  ASSERT_EQ((*rows)[0].messages.size(), 2U) << "what the system says is sent, too";
+  EXPECT_EQ((*rows)[0].messages[0].role, "system");
+  EXPECT_EQ((*rows)[0].messages[0].text, "x");
   EXPECT_EQ((*rows)[1].messages[0].text, "q");
 }
 
@@ -111,6 +114,21 @@ TEST_F(TraceFile, that_is_none_says_what_is_known) {
   ASSERT_FALSE(broken.ok());
   EXPECT_NE(broken.error().what.find("row 2"), std::string::npos);
   EXPECT_FALSE(read_trace(file("z", "{\"timestamp\":1}\n")).ok());
+}
+
+TEST_F(Dataset, of_json_lines_has_the_limits_of_its_rows) {
+  const auto rows = read_dataset(file("r.jsonl", R"({"prompt":"a","max_tokens":7}
+{"messages":[{"role":"system","content":"s"},{"role":"user","content":"q"}],"max_completion_tokens":8}
+{"prompt":"b","output_tokens":9}
+{"messages":[{"role":"user","content":[{"type":"text","text":"q"}]}],"max_tokens":5}
+)"));
+  ASSERT_TRUE(rows.ok()) << rows.error().what;
+  ASSERT_EQ(rows->size(), 4U);
+  EXPECT_EQ((*rows)[0].output_tokens, 7);
+  EXPECT_EQ((*rows)[1].output_tokens, 8);
+  EXPECT_EQ((*rows)[1].messages[0].role, "system");
+  EXPECT_EQ((*rows)[2].output_tokens, 9);
+  EXPECT_NE((*rows)[3].body.find("\"type\":\"text\""), std::string::npos) << "parts are sent as they are";
 }
 
 }  // namespace

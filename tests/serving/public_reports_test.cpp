@@ -43,7 +43,7 @@ ScenarioResult evaluated(const std::vector<RequestRecord>& records, std::int64_t
   return evaluate_load(std::move(outcome), plan, {.find_warmup = false});
 }
 
-double mean_of(const ScenarioResult& result, const char* id) {
+double mean_in(const ScenarioResult& result, const char* id) {
   const LoadMetric* metric = metric_of(result, id);
   return metric == nullptr ? NAN : metric->mean;
 }
@@ -52,7 +52,7 @@ TEST(PublicReport, genai_bench_31_speeds_of_200000_tokens_a_second) {
   const auto all_at_once = chat({kWord + kWord + kWord + kWord + kEnd});
   const auto streamed = chat({kWord, kWord, kWord, kWord, kEnd});
   const auto result = evaluated({all_at_once, streamed});
-  EXPECT_NEAR(mean_of(result, "output_speed"), 100, 1e-3) << "of the answer that shows one: a token in 10 ms";
+  EXPECT_NEAR(mean_in(result, "output_speed"), 100, 1e-3) << "of the answer that shows one: a token in 10 ms";
 }
 
 TEST(PublicReport, genai_bench_100_an_inference_speed_of_4008080_tokens_a_second) {
@@ -95,8 +95,8 @@ TEST(PublicReport, guidellm_444_failed_requests_change_no_latency) {
   failed.fault = Fault::timeout;
   failed.first_token_ns = failed.first_visible_ns = 9'000 * kMs;
   const auto result = evaluated({answered, failed}, 100 * kMs);
-  EXPECT_NEAR(mean_of(result, "ttft"), 0.01, 1e-6);
-  EXPECT_NEAR(mean_of(result, "request_throughput"), 10, 0.1) << "one answer in 100 ms";
+  EXPECT_NEAR(mean_in(result, "ttft"), 0.01, 1e-6);
+  EXPECT_NEAR(mean_in(result, "request_throughput"), 10, 0.1) << "one answer in 100 ms";
 }
 
 TEST(PublicReport, guidellm_216_no_negative_first_token_where_no_stream_came) {
@@ -141,8 +141,8 @@ TEST(PublicReport, guidellm_470_a_thousand_requests_have_the_rate_of_their_time)
     records.push_back(record);
   }
   const auto result = evaluated(records);
-  EXPECT_NEAR(mean_of(result, "request_throughput"), 1000 / result.wall_s, 1e-3);
-  EXPECT_NEAR(mean_of(result, "output_throughput"), 2000 / result.wall_s, 1e-3);
+  EXPECT_NEAR(mean_in(result, "request_throughput"), 1000 / result.wall_s, 1e-3);
+  EXPECT_NEAR(mean_in(result, "output_throughput"), 2000 / result.wall_s, 1e-3);
 }
 
 TEST(PublicReport, vllm_7242_the_first_token_is_no_gap_between_tokens) {
@@ -153,7 +153,7 @@ TEST(PublicReport, vllm_7242_the_first_token_is_no_gap_between_tokens) {
 
 TEST(PublicReport, vllm_6531_gaps_and_time_per_token_agree_where_events_are_tokens) {
   const auto result = evaluated({chat({kWord, kWord, kWord, kWord, kStop + usage_event(4) + event_of("[DONE]")})});
-  EXPECT_NEAR(mean_of(result, "itl"), mean_of(result, "tpot"), 1e-9);
+  EXPECT_NEAR(mean_in(result, "itl"), mean_in(result, "tpot"), 1e-9);
 }
 
 TEST(PublicReport, vllm_27485_gaps_are_divided_by_the_tokens_of_an_event) {
@@ -163,8 +163,8 @@ TEST(PublicReport, vllm_27485_gaps_are_divided_by_the_tokens_of_an_event) {
   const auto result =
       evaluated({chat({content_of("content", "a", told(1)), content_of("content", "b c d e", told(5)), kEnd})});
   EXPECT_EQ(metric_of(result, "itl")->n, 4);
-  EXPECT_NEAR(mean_of(result, "itl"), 0.0025, 1e-6);
-  EXPECT_NEAR(mean_of(result, "chunk_gap"), 0.01, 1e-6) << "the gap between events stands apart";
+  EXPECT_NEAR(mean_in(result, "itl"), 0.0025, 1e-6);
+  EXPECT_NEAR(mean_in(result, "chunk_gap"), 0.01, 1e-6) << "the gap between events stands apart";
 }
 
 TEST(PublicReport, vllm_19776_speculative_decoding_has_a_time_per_token_by_usage) {
@@ -187,8 +187,8 @@ TEST(PublicReport, vllm_54101_waiting_in_the_client_is_in_the_time_from_when_a_r
     *at += 1'400 * kMs;
   }
   const auto result = evaluated({record});
-  EXPECT_NEAR(mean_of(result, "e2e"), 0.02, 1e-6);
-  EXPECT_NEAR(mean_of(result, "e2e_from_due"), 1.42, 1e-6);
+  EXPECT_NEAR(mean_in(result, "e2e"), 0.02, 1e-6);
+  EXPECT_NEAR(mean_in(result, "e2e_from_due"), 1.42, 1e-6);
 }
 
 TEST(PublicReport, vllm_21104_a_rate_of_200_is_not_183) {
