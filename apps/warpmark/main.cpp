@@ -23,8 +23,8 @@ bool is_set(const char* name) {
 /// COLUMNS, where somebody sets it, else what the terminal says.
 int columns_of_terminal() {
   constexpr int kLeast = 40, kMost = 1000;
-  if (const int wanted = is_set("COLUMNS") ? std::atoi(environment("COLUMNS")) : 0; wanted > 0) {
-    return std::clamp(wanted, kLeast, kMost);
+  if (const long wanted = is_set("COLUMNS") ? std::strtol(environment("COLUMNS"), nullptr, 10) : 0; wanted > 0) {
+    return static_cast<int>(std::clamp<long>(wanted, kLeast, kMost));
   }
   winsize size{};
   if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) return std::max<int>(kLeast, size.ws_col);

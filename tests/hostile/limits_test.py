@@ -127,6 +127,31 @@ class Limits(unittest.TestCase):
         for client in clients:
             client.close()
 
+    def test_names_of_hosts(self):
+        """A page from elsewhere whose name was made to resolve to 127.0.0.1 asks under that name."""
+        for words in (["exporter", "--port", "0", "--no-store"], ["dashboard", "--port", "0", "--host", "localhost"]):
+            _, port = self.serve(words)
+            for hosts, status in (("Host: localhost\r\n", b"200"), ("Host: evil.example\r\n", b"421"),
+                                  ("Host: localhost\r\nHost: evil.example\r\n", b"400")):
+                with self.subTest(words=words, hosts=hosts):
+                    with socket.create_connection(("localhost", port), 60) as client:
+                        client.sendall(f"GET / HTTP/1.1\r\n{hosts}\r\n".encode())
+                        self.assertEqual(client.recv(12)[9:12], status)
+
+    def test_width(self):
+        """COLUMNS is heeded where it is a number that makes sense."""
+        def lines(columns):
+            ended = subprocess.run([WARPMARK, "run", "--help"], env={**self.environment, "COLUMNS": columns}, capture_output=True,
+                                   check=True)
+            return len(ended.stdout.splitlines())
+
+        self.assertGreater(lines("50"), lines("80"))
+        self.assertGreater(lines("80"), lines("160"))
+        for odd in ("many", "-5", ""):
+            self.assertEqual(lines(odd), lines("80"))
+        self.assertEqual(lines("1"), lines("40"))
+        self.assertEqual(lines("99999999999999999999"), lines("1000"))
+
     def test_terminated(self):
         """SIGTERM is the same everywhere: services end well, and work that was cut short is interrupted."""
         for words in (["exporter", "--port", "0"], ["dashboard", "--port", "0"], ["net", "server", "--port", "0"],

@@ -1,6 +1,7 @@
 #include "watch/server/server.h"
 
 #include <fmt/format.h>
+#include <netinet/in.h>
 
 #include <algorithm>
 #include <boost/asio/post.hpp>
