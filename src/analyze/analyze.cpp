@@ -14,6 +14,7 @@
 #include "analyze/evidence/evidence.h"
 #include "analyze/missing.h"
 #include "analyze/recorded/collective_benchmarks.h"
+#include "analyze/recorded/missing_work.h"
 #include "analyze/rules/rules.h"
 #include "analyze/tables/tables.h"
 
@@ -48,6 +49,7 @@ void describe_ranks(const Evidence& evidence, Analysis& analysis) {
     one.rank = rank.number();
     one.gpu = gpu_of(rank);
     one.steps = rank.steps.analyzed;
+    one.pauses = rank.steps.pauses;
     one.median_step_ns = median_length(rank.steps);
     one.breakdown = breakdown_parts(rank.breakdown);
     analysis.median_step_ns = std::max(analysis.median_step_ns, one.median_step_ns);
@@ -101,6 +103,24 @@ bool comes_before(const Finding& a, const Finding& b) {
   return key(a) > key(b);
 }
 
+/// Amdahl: what a fix removes is at most what its finding lost, of the whole that it is a part of. Where the interval
+/// then says nothing, only the bound is left.
+void bound_gain(double lost_ns, double whole_ns, Gain& gain) {
+  if (whole_ns <= 0) return;
+  const double most = whole_ns / std::max(whole_ns - lost_ns, whole_ns * 1e-3);
+  gain.high = std::min(gain.high, std::max(1.0, most));
+  gain.low = std::min(gain.low, gain.high);
+  if (gain.low < 1) gain.low = 1;
+}
+
+void bound_gains(double whole_ns, Finding& finding) {
+  const auto lost_ns = static_cast<double>(finding.lost_ns);
+  bound_gain(lost_ns, whole_ns, finding.gain);
+  for (Recommendation& one : finding.recommendations) {
+    if (one.gain) bound_gain(lost_ns, whole_ns, *one.gain);
+  }
+}
+
 std::vector<const Rule*> find_bottlenecks(const Evidence& evidence, const AnalyzeOptions& options, Analysis& analysis) {
   std::vector<const Rule*> applied;
   for (const Rule* rule : rules()) {
@@ -112,6 +132,7 @@ std::vector<const Rule*> find_bottlenecks(const Evidence& evidence, const Analyz
         if (finding.gain.method.empty()) finding.gain = estimate_gain(*rule, evidence);
         if (finding.severity >= kWorthFixing) applied.push_back(rule);
       }
+      if (evidence.has_timeline() && finding.lost_ns > 0) bound_gains(evidence.rank().undisturbed_step_ns(), finding);
       analysis.findings.push_back(std::move(finding));
     }
   }
@@ -215,6 +236,23 @@ std::string verdict_of_all(const Analysis& analysis) {
                      format_times(top.gain.low), format_times(top.gain.high), by);
 }
 
+/// Graphs without kernels look like an idle GPU, or a healthy one.
+std::string lost_work(const Evidence& evidence) {
+  std::int64_t launches = 0, without = 0;
+  for (const RankEvidence& rank : evidence.ranks) {
+    const MissingWork missing = find_missing_work(*rank.timeline, rank.list);
+    if (!missing.is_most()) continue;
+    launches += missing.graph_launches;
+    without += missing.without_work;
+  }
+  if (without == 0) return "";
+  return fmt::format(
+      "GPU work is missing: {} of {} CUDA graph launches left no kernel in the recording, so how busy the GPU was is "
+      "not "
+      "known. Record again with kernels of graphs (warpmark profile; nsys profile --cuda-graph-trace=node)",
+      without, launches);
+}
+
 std::string verdict_of(const Analysis& analysis, const ProfileSession& session) {
   if (analysis.findings.empty() && analysis.ranks.empty()) return verdict_without_steps(session);
   const std::string verdict = verdict_of_all(analysis);
@@ -249,7 +287,8 @@ Analysis analyze(const ProfileSession& session, const AnalyzeOptions& options) {
   const std::vector<const Rule*> applied = find_bottlenecks(evidence, options, analysis);
   AnalysisTable lines = place_in_source(evidence, options.source, analysis.findings);
   if (!analysis.findings.empty()) analysis.combined = combined_gain(applied, analysis.findings, evidence);
-  analysis.verdict = verdict_of(analysis, session);
+  const std::string lost = lost_work(evidence);
+  analysis.verdict = lost.empty() ? verdict_of(analysis, session) : lost + ".";
   analysis.cautions = cautions_of(evidence);
   if (options.tables) analysis.tables = all_tables(evidence, options.table_rows);
   if (options.tables && !lines.rows.empty()) analysis.tables.insert(analysis.tables.begin(), std::move(lines));

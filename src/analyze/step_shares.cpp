@@ -27,7 +27,7 @@ StepShares shares_of(const RankEvidence& rank, const Claims& claims) {
   shares.loading_s = rank.part_ns(Part::idle_data_loading) * kNs;
   shares.host_s = (for_hosts - between) * kNs;
   for (const Part part : {Part::idle_sync, Part::idle_allocation, Part::idle_optimizer, Part::idle_launch,
-                          Part::idle_host, Part::idle_host_transfer}) {
+                          Part::idle_host_work, Part::idle_host_transfer}) {
     const bool communicates =
         rank.over_host != OverHost::nothing &&
         (is_host_copy_part(part) || (part == Part::idle_optimizer && rank.over_host == OverHost::gradients));

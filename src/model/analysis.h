@@ -27,10 +27,18 @@ struct StepSpan {
   std::int64_t end_ns = 0;
 };
 
+/// A step far longer than the others (a checkpoint, an evaluation, a profiler's cycle), which no mean counts.
+struct StepPause {
+  std::int64_t start_ns = 0;  ///< since the timeline's origin
+  std::int64_t end_ns = 0;
+  std::string name;  ///< the range that most of it was spent in; empty if unknown
+};
+
 struct RankAnalysis {
   int rank = 0;
-  std::string gpu;              ///< name; empty if unknown
-  std::vector<StepSpan> steps;  ///< those analyzed
+  std::string gpu;                ///< name; empty if unknown
+  std::vector<StepSpan> steps;    ///< those analyzed
+  std::vector<StepPause> pauses;  ///< left out
   std::int64_t median_step_ns = 0;
   std::vector<BreakdownPart> breakdown;
 };

@@ -27,6 +27,7 @@ class Attributor {
   Attribution run() {
     result_.lead.by_waits = lost_lead_ns(facts_);
     result_.imbalance = imbalance_of(facts_, result_.lead.by_waits);
+    host_alone();
     loading();
     copies();
     communication();
@@ -49,6 +50,16 @@ class Attributor {
   void loading() {
     const double rest = rank_.part_ns(Part::idle_data_loading) - late_ns({Part::idle_data_loading});
     lost(Claimant::data_loading) = claims().claim(Claimant::data_loading, {Part::idle_data_loading}, rest);
+  }
+
+  /// What the host does, waits for, or is held in by itself; what only the late rank loses there is load_imbalance.
+  void host_alone() {
+    const auto take = [this](Claimant by, Part part) {
+      lost(by) = claims().claim(by, {part}, rank_.part_ns(part) - late_ns({part}));
+    };
+    take(Claimant::host_work, Part::idle_host_work);
+    take(Claimant::waiting_for_input, Part::idle_waiting_for_input);
+    take(Claimant::blocking_call, Part::idle_blocking_call);
   }
 
   /// Between host and GPU; those that messages to other ranks make belong to communication.
@@ -81,19 +92,19 @@ class Attributor {
 
   void allocations() {
     result_.lead.by_allocations = late_by_allocations_ns(facts_);
-    lost(Claimant::memory_allocation) = claims().claim(
-        Claimant::memory_allocation, {Part::idle_allocation, Part::idle_launch, Part::idle_host, Part::idle_profiler},
-        rank_.part_ns(Part::idle_allocation) + result_.lead.by_allocations);
+    lost(Claimant::memory_allocation) =
+        claims().claim(Claimant::memory_allocation, {Part::idle_allocation, Part::idle_launch, Part::idle_profiler},
+                       rank_.part_ns(Part::idle_allocation) + result_.lead.by_allocations);
   }
 
   void updates() {
     result_.lead.by_updates = late_updates_ns(facts_);
     const double kernels = rank_.avoidable_ns(Owner::optimizer);
     const double recorded = recorded_update_loss_ns(rank_, updates_in_steps(rank_));
-    const double given = claim_kernels(Claimant::optimizer, Owner::optimizer, kernels) +
-                         claims().claim(Claimant::optimizer, {Part::idle_optimizer}, recorded - kernels) +
-                         claims().claim(Claimant::optimizer, {Part::idle_launch, Part::idle_host, Part::idle_profiler},
-                                        result_.lead.by_updates);
+    const double given =
+        claim_kernels(Claimant::optimizer, Owner::optimizer, kernels) +
+        claims().claim(Claimant::optimizer, {Part::idle_optimizer}, recorded - kernels) +
+        claims().claim(Claimant::optimizer, {Part::idle_launch, Part::idle_profiler}, result_.lead.by_updates);
     lost(Claimant::optimizer) = settled(recorded + result_.lead.by_updates, given);
   }
 
@@ -188,22 +199,19 @@ class Attributor {
     const HostLead& lead = result_.lead;
     result_.without_dispatch = without_dispatch(facts_);
     const double others = used_by_others(*facts_.session, rank_).value_or(0) * rank_.step_ns();
-    claims().claim(Claimant::other_processes, {Part::idle_launch, Part::idle_host}, others);
-    double idle = rank_.part_ns(Part::idle_launch) + rank_.part_ns(Part::idle_host) - lead.by_waits - lead.by_updates -
-                  lead.by_allocations - rank_.between_collectives_ns() - late_ns({Part::idle_host, Part::idle_launch}) -
-                  others;
+    claims().claim(Claimant::other_processes, {Part::idle_launch}, others);
+    double idle = rank_.part_ns(Part::idle_launch) - lead.by_waits - lead.by_updates - lead.by_allocations -
+                  rank_.between_collectives_ns() - late_ns({Part::idle_launch}) - others;
     if (rank_.replay.knows_host()) {
       idle = std::min(idle, rank_.undisturbed_step_ns() * (1 - 1 / std::max(result_.without_dispatch, 1.0)));
     }
-    lost(Claimant::launch_overhead) =
-        claims().claim(Claimant::launch_overhead, {Part::idle_launch, Part::idle_host}, idle);
+    lost(Claimant::launch_overhead) = claims().claim(Claimant::launch_overhead, {Part::idle_launch}, idle);
   }
 
   static constexpr std::initializer_list<Part> kCopies = {Part::exposed_copy_to_device, Part::exposed_copy_to_host,
                                                           Part::idle_host_transfer};
   /// Next to waits, and where the host would be ahead without them; recording hides some of it.
-  static constexpr std::initializer_list<Part> kWaits = {Part::idle_sync, Part::idle_launch, Part::idle_host,
-                                                         Part::idle_profiler};
+  static constexpr std::initializer_list<Part> kWaits = {Part::idle_sync, Part::idle_launch, Part::idle_profiler};
 
   const Facts& facts_;
   const RankEvidence& rank_;  // the critical one

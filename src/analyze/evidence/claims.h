@@ -22,6 +22,9 @@ enum class Claimant : std::uint8_t {
   memory_bandwidth,
   multi_gpu_comm,
   load_imbalance,
+  host_work,
+  waiting_for_input,
+  blocking_call,
   late_host,        ///< what kept the host of the rank that is waited for: claimed there
   other_processes,  ///< the GPU worked for somebody else
   count,

@@ -17,7 +17,9 @@ void correct_for_recording(RankEvidence& rank) {
   const auto measured = measured_inflation(*rank.timeline);
   if (!measured && (!rank.replay.knows_host() || recording_cost(*rank.timeline).op_ns == 0)) return;
   const double undisturbed_ns = measured ? rank.step_ns() / (1 + *measured) : rank.replay.step_ns();
-  const double inflation = (rank.step_ns() - undisturbed_ns) * rank.step_count();
+  // No more than what recording its events can have cost.
+  const auto most = static_cast<double>(rank.host->recording_ns(rank.steps.start(), rank.steps.end()));
+  const double inflation = std::min(most, (rank.step_ns() - undisturbed_ns) * rank.step_count());
   const double unexplained = inflation - static_cast<double>(rank.breakdown.of(Part::idle_profiler));
   constexpr Part kSlowed[] = {Part::idle_launch, Part::idle_optimizer, Part::idle_sync};
   double sum = 0;
@@ -100,7 +102,8 @@ bool is_own_work(Part part) {
     case Part::idle_host_transfer:
     case Part::idle_sync:
     case Part::idle_allocation:
-    case Part::idle_host: return true;
+    case Part::idle_blocking_call:
+    case Part::idle_host_work: return true;
     default: return part < Part::idle_data_loading && part != Part::exposed_communication;
   }
 }

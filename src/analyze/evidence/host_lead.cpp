@@ -15,8 +15,7 @@ double further_loss_ns(const Removal& removal, const Facts& facts, double record
   const double replayed_gain = speedup_of(facts, change);
   if (replayed_gain <= 1) return 0;
   const double faster = replayed_gain * std::exp(removal.bias);
-  const double idle =
-      rank.part_ns(Part::idle_launch) + rank.part_ns(Part::idle_host) + rank.part_ns(Part::idle_profiler);
+  const double idle = rank.part_ns(Part::idle_launch) + rank.part_ns(Part::idle_profiler);
   return std::clamp(rank.undisturbed_step_ns() * (1 - 1 / faster) - recorded_ns, 0.0, idle);
 }
 
@@ -41,11 +40,9 @@ double late_by_allocations_ns(const Facts& facts) {
 
 double lost_lead_ns(const Facts& facts) {
   const RankEvidence& rank = facts.rank();
-  const double recorded = rank.part_ns(Part::idle_sync);
   // Without the waits of launches the step is shorter by them, down to the time that the GPU works.
-  const double idle = rank.part_ns(Part::idle_launch) + rank.part_ns(Part::idle_host);
-  const double blocked = std::min(idle, blocked_in_launches_ns(rank) - recorded);
-  return std::max(blocked, further_loss_ns(kWithoutWaits, facts, recorded));
+  const double blocked = blocked_in_launches_ns(rank) - rank.part_ns(Part::idle_sync);
+  return std::clamp(blocked, 0.0, rank.part_ns(Part::idle_launch));
 }
 
 double late_updates_ns(const Facts& facts) {

@@ -9,12 +9,16 @@
 #include "analyze/names/api_calls.h"
 #include "analyze/names/operators.h"
 #include "analyze/names/ranges.h"
+#include "analyze/names/waits.h"
 
 namespace warpmark::analyze {
 
 namespace {
 
 constexpr std::int64_t kLongCopyCallNs = 20'000;  // an asynchronous copy call above this does the copying itself
+// Dispatching an operator takes about 10 us (PyTorch, "CUDA semantics", and its benchmark of instruction counts): what
+// lasts ten times as long and launches nothing is work of its own.
+constexpr std::int64_t kLongerThanDispatchNs = 100'000;
 
 HostCause cause_of(const HiddenWait& wait) { return wait.moves_data ? HostCause::transfer : HostCause::sync; }
 
@@ -29,6 +33,8 @@ struct HostActivity::Builder {
   std::vector<std::uint8_t> name_cause = std::vector<std::uint8_t>(timeline.names.size(), 0xFF);
   std::unordered_map<EventIndex, const GpuWork*> copies = {};
   std::vector<EventIndex> release_waits = find_waits_for_release(timeline);
+  std::vector<bool> calls_within = events_with_calls(timeline, list);
+  std::vector<std::int64_t> launch_times = times_of_launches(timeline, list);
   std::unordered_set<EventIndex> moving_ops = {};  ///< operators that launch copies of data between host and GPU
 
   struct Open {
@@ -61,11 +67,41 @@ struct HostActivity::Builder {
     return cause;
   }
 
+  /// Host events around a call of the GPU's API.
+  static std::vector<bool> events_with_calls(const Timeline& timeline, const WorkList& list) {
+    std::vector<bool> within(timeline.events.size(), false);
+    for (EventIndex i = 0; i < timeline.events.size(); ++i) {
+      if (!is_api_call(timeline.events.kind[i])) continue;
+      for (EventIndex at = list.parent[i]; at != kNoEvent && !within[at]; at = list.parent[at]) within[at] = true;
+    }
+    return within;
+  }
+
+  static std::vector<std::int64_t> times_of_launches(const Timeline& timeline, const WorkList& list) {
+    std::vector<std::int64_t> times;
+    for (const GpuWork& work : list.works) {
+      if (work.launch != kNoEvent) times.push_back(timeline.events.start[work.launch]);
+    }
+    std::sort(times.begin(), times.end());
+    return times;
+  }
+
+  /// It lasts, calls nothing of the GPU, and no other thread launches for it meanwhile (a backward pass).
+  [[nodiscard]] bool is_of_host_alone(EventIndex i) const {
+    const EventColumns& events = timeline.events;
+    if (events.duration[i] < kLongerThanDispatchNs || calls_within[i]) return false;
+    const auto next = std::lower_bound(launch_times.begin(), launch_times.end(), events.start[i]);
+    return next == launch_times.end() || *next >= events.end(i);
+  }
+
   /// A blocking copy from or to pinned memory is an asynchronous call and a wait for it, in one operator.
   HostCause of_event(EventIndex i) {
     const EventColumns& events = timeline.events;
     if (modes.checks.contains(i)) return HostCause::reading;
     const HostCause cause = of_name(events.name[i], events.kind[i]);
+    const bool unnamed = cause == HostCause::none || (cause == HostCause::dispatch && events.kind[i] == EventKind::op);
+    if (unnamed && is_of_host_alone(i))
+      return waits_for_input(timeline.name_of(i)) ? HostCause::input : HostCause::work;
     if (cause == HostCause::sync && std::ranges::binary_search(release_waits, i)) return HostCause::allocation;
     if (cause == HostCause::sync && moving_ops.contains(list.parent[i])) return HostCause::transfer;
     if (cause != HostCause::transfer || !is_api_call(events.kind[i])) return cause;
@@ -104,6 +140,8 @@ struct HostActivity::Builder {
       case HostCause::sync:
       case HostCause::data_loading:
       case HostCause::optimizer: return own;
+      case HostCause::input: return own;
+      case HostCause::work: return around == HostCause::optimizer || around == HostCause::input ? around : own;
       case HostCause::reading: return around == HostCause::optimizer ? around : own;
       case HostCause::dispatch: return around == HostCause::optimizer || around == HostCause::reading ? around : own;
       default: return around == HostCause::none ? HostCause::other : around;
@@ -150,7 +188,8 @@ struct HostActivity::Builder {
     const bool in_wait = !stack.empty() && is_wait_range(stack.back());
     const HostCause own = in_wait ? HostCause::none : of_event(i);
     const HostCause cause = combined(stack.empty() ? HostCause::none : stack.back().cause, own);
-    const bool inherits = !stack.empty() && (own == HostCause::none || (own == HostCause::dispatch && cause != own));
+    const bool inherits = !stack.empty() && (own == HostCause::none || (own == HostCause::dispatch && cause != own) ||
+                                             (own == HostCause::work && stack.back().cause == own));
     const Open open{end, cause, inherits ? stack.back().event : i};
     const bool waits = cause == HostCause::sync || cause == HostCause::transfer || cause == HostCause::allocation;
     if (waits && !in_wait && (is_api_call(kind) || own == HostCause::sync))
@@ -182,7 +221,8 @@ HostActivity::HostActivity(const Timeline& timeline, const WorkList& list, const
   std::vector<std::vector<Builder::Open>> stacks(timeline.tracks.size());
   for (EventIndex i = 0; i < events.size(); ++i) {
     const EventKind kind = events.kind[i];
-    const bool waits = kind == EventKind::os_call && is_waiting_os_call(timeline.name_of(i));
+    const bool waits =
+        kind == EventKind::os_call && is_waiting_os_call(timeline.name_of(i)) && !builder.is_of_host_alone(i);
     const bool range = kind == EventKind::op || kind == EventKind::annotation || is_api_call(kind) ||
                        kind == EventKind::python || (kind == EventKind::os_call && !waits);
     if (!range || !wanted[events.track[i]]) continue;
@@ -257,7 +297,7 @@ void HostActivity::put_over(Track& track, const std::vector<const HiddenWait*>& 
     std::int64_t at = wait->start;
     while (at < wait->end) {  // piece by piece of what lies under it
       const std::int64_t until = next < under.time.size() ? std::min(wait->end, under.time[next]) : wait->end;
-      const bool unexplained = is_unrecorded(cause);
+      const bool unexplained = is_unrecorded(cause) || cause == HostCause::input;
       if (unexplained) add(at, cause_of(*wait), wait->event);
       take_until(until);
       if (unexplained && until == wait->end) add(until, cause, event);
@@ -283,6 +323,12 @@ void HostActivity::segments(std::uint32_t track, std::uint32_t fallback, std::in
     from = until;
     ++i;
   }
+}
+
+std::int64_t HostActivity::recording_ns(std::int64_t from, std::int64_t to) const {
+  std::int64_t sum = 0;
+  for (const Track& track : tracks_) sum += cost_within(track, from, to);
+  return sum;
 }
 
 std::int64_t HostActivity::cost_within(const Track& track, std::int64_t from, std::int64_t to) const {

@@ -24,6 +24,8 @@ enum class HostCause : std::uint8_t {
   optimizer,
   dispatch,
   other,  ///< inside a range or Python function, but in no operator or call
+  work,   ///< an operator, range or function of the host alone, that launches nothing and lasts
+  input,  ///< blocked until somebody sends something: a request, a batch, another thread's result
   /// what is there for the host to see a value, beside the wait for it: operators that read one, those that only pick
   /// the next of many to be read, anomaly mode's checks and stacks. Who does not look needs none of it
   reading,
@@ -60,6 +62,8 @@ class HostActivity {
   /// All blocking calls outside of data loading, ascending by end.
   [[nodiscard]] const std::vector<BlockingCall>& blocking_calls() const { return blocking_; }
   [[nodiscard]] const DebugModes& debug_modes() const { return modes_; }
+  /// Estimated cost of recording the host events of [from, to) on all threads that launch.
+  [[nodiscard]] std::int64_t recording_ns(std::int64_t from, std::int64_t to) const;
   /// The segment copies in the host's memory, for which it need not wait for the GPU.
   [[nodiscard]] bool stages_copy(const HostSegment& segment) const { return staging_.contains(segment.event); }
   /// The segment is a wait that no call tells for what was copied to the host.
@@ -95,6 +99,10 @@ class HostActivity {
 /// Host time of the glue between operators: dispatching, or nothing that was recorded.
 [[nodiscard]] constexpr bool is_dispatching(HostCause cause) {
   return cause == HostCause::dispatch || is_unrecorded(cause);
+}
+/// Host time that nothing of the GPU's API explains: it may prepare the input of what comes next.
+[[nodiscard]] constexpr bool may_prepare(HostCause cause) {
+  return is_dispatching(cause) || cause == HostCause::work || cause == HostCause::input;
 }
 /// Also in an optimizer's step.
 [[nodiscard]] constexpr bool is_dispatching_anything(HostCause cause) {

@@ -11,6 +11,7 @@ constexpr std::int64_t kLongPreparingNs = 1'000'000;
 // Calling an operator from Python takes some us around what is recorded of it, an index into a list 0.1 us: a longer
 // stretch between operators is the program's own.
 constexpr std::int64_t kShortGlueNs = 20'000;
+constexpr std::int64_t kLongGlueNs = 500'000;  // fifty operators' worth
 
 template <typename Predicate>
 void name_loading(std::span<HostSegment> segments, std::int64_t least_ns, Predicate may_load) {
@@ -24,20 +25,6 @@ void name_loading(std::span<HostSegment> segments, std::int64_t least_ns, Predic
   }
 }
 
-void name_round_trip(std::span<HostSegment> segments) {
-  for (HostSegment& one : segments) {
-    if (is_dispatching_anything(one.cause)) one.cause = HostCause::transfer;
-  }
-}
-
-template <typename Predicate>
-void name_long_work(std::span<HostSegment> segments, Predicate may_transfer) {
-  for (HostSegment& one : segments) {
-    if (may_transfer(one.cause) && one.end - one.start - one.recording_ns >= kLongLoadingNs)
-      one.cause = HostCause::transfer;
-  }
-}
-
 void name_picking(std::span<HostSegment> segments) {
   for (HostSegment& one : segments) {
     const bool glue = is_unrecorded(one.cause);
@@ -46,17 +33,20 @@ void name_picking(std::span<HostSegment> segments) {
   }
 }
 
+bool prepares_beforehand(HostCause cause) { return may_prepare(cause) && cause != HostCause::dispatch; }
+
 }  // namespace
 
-void name_by_works(const BetweenWorks& between, std::vector<HostSegment>& segments, std::span<HostSegment> working) {
-  if (between.makes_room || between.to_download) name_long_work(segments, is_unrecorded);
-  if (between.after_download) {
-    between.to_upload ? name_round_trip(segments) : name_long_work(segments, is_dispatching);
-  } else if (between.to_upload) {
-    name_loading(working, std::max(kLongLoadingNs, between.step_ns / 40), is_dispatching);
+void name_by_works(const BetweenWorks& between, std::span<HostSegment> segments, std::span<HostSegment> working) {
+  if (between.to_upload) {
+    name_loading(working, std::max(kLongLoadingNs, between.step_ns / 40), may_prepare);
   } else {
     if (between.between_values) name_picking(segments);
-    if (between.leads_to_upload) name_loading(working, std::max(kLongPreparingNs, between.step_ns / 10), is_unrecorded);
+    if (between.leads_to_upload)
+      name_loading(working, std::max(kLongPreparingNs, between.step_ns / 10), prepares_beforehand);
+  }
+  for (HostSegment& one : working) {
+    if (is_unrecorded(one.cause) && one.end - one.start - one.recording_ns > kLongGlueNs) one.cause = HostCause::work;
   }
 }
 

@@ -11,28 +11,20 @@ namespace warpmark::analyze {
 
 /// The works on both sides of a stretch of host time.
 struct BetweenWorks {
-  bool after_download = false;   ///< the work before moves data to the host
   bool to_upload = false;        ///< the next one uploads data ...
   bool leads_to_upload = false;  ///< ... or is followed by an upload of its thread
-  bool to_download = false;      ///< the next one moves data to the host, launched by another thread
-  bool makes_room = false;       ///< the GPU waits long for a copy to the host
   bool between_values = false;   ///< both only read a value
   std::int64_t step_ns = 0;
 };
 
 /// Renames segments of a stretch for what surrounds it:
-/// - Between a download and the upload that follows it the host computes on what it copied: the whole round trip is a
-///   transfer. What it does after a download for longer than dispatching takes (300 us), in an operator or outside of
-///   all, is work on what it copied, and giving back its memory: a transfer, too.
 /// - Long host work that ends with an upload prepares the input, whether or not somebody named it so: what dispatches
 ///   there loads if it (without recording costs) lasts longer than 300 us and a fortieth of a step. Before a work that
 ///   only leads to an upload the same holds of what the host does in no operator, for 1 ms and a tenth of a step.
-/// - Before a download that a thread of its own launches, or that the GPU waits for, the host makes room for what is
-///   copied: what it does as long outside of all operators and calls is a transfer.
 /// - Between two reads of values with no other work of the GPU the operators only pick the next value (`x[i][j]`): one
-///   copy of all of them needs none, nor the glue between them (below 20 us): reading. What the program itself does
-///   longer stays. (An idle stretch after a read is blamed on that wait anyway: there nobody asks for it.)
+///   copy of all of them needs none, nor the glue between them (below 20 us): reading.
+/// - What is left outside of all operators and calls for longer than the glue between them takes is work of the host.
 /// `working`: those of `segments` in which the host may have worked on its own, as no queue held it back.
-void name_by_works(const BetweenWorks& between, std::vector<HostSegment>& segments, std::span<HostSegment> working);
+void name_by_works(const BetweenWorks& between, std::span<HostSegment> segments, std::span<HostSegment> working);
 
 }  // namespace warpmark::analyze

@@ -35,6 +35,21 @@ std::string optimizer_class(const NameTable& names) {
 
 bool names_profiler_step(std::string_view range) { return contains_any(range, {"profilerstep"}); }
 
+bool names_step(std::string_view range) {
+  if (names_data_loading(range) || names_optimizer_step(range) || contains_any(range, {"zero_grad"})) return false;
+  return contains_any(range, {"step", "iteration", "train_batch", "execute_", "run_batch"});
+}
+
+bool is_same_but_digits(std::string_view range, std::string_view plain) {
+  std::size_t at = 0;
+  for (const char c : range) {
+    if (c >= '0' && c <= '9') continue;
+    if (at == plain.size() || plain[at] != c) return false;
+    ++at;
+  }
+  return at == plain.size();
+}
+
 bool names_backward_pass(std::string_view range) { return contains_any(range, {"backward"}); }
 
 bool names_sharding(std::string_view range) {

@@ -19,6 +19,10 @@ enum class Loader : std::uint8_t { none, some, single, multi };
 /// Of PyTorch's profiler: of one step ("ProfilerStep#12"), or of all (without the number).
 [[nodiscard]] bool names_profiled_step(std::string_view range);
 [[nodiscard]] bool names_profiler_step(std::string_view range);
+/// A user's or an inference server's own range around one iteration ("train_step", "execute_32_context_0").
+[[nodiscard]] bool names_step(std::string_view range);
+/// The range's name without digits is `plain`.
+[[nodiscard]] bool is_same_but_digits(std::string_view range, std::string_view plain);
 [[nodiscard]] bool names_backward_pass(std::string_view range);
 /// As PyTorch's FSDP records them: gathering parameters and scattering gradients of sharded modules.
 [[nodiscard]] bool names_sharding(std::string_view range);

@@ -1,139 +1,68 @@
-// A step's window on the GPU's clock begins when the first work that the step launched on the busiest stream begins,
-// and ends where the next step's window begins: where the host runs ahead of the GPU, the ranges of the host say
-// nothing about when the GPU works on a step. So windows tile the recording without gap, and their sum is exact.
+// A step's window on the GPU's clock begins when the first work that the step launched begins, and ends where the next
+// step's window begins: where the host runs ahead of the GPU, the ranges of the host say nothing about when the GPU
+// works on a step. So windows tile the recording without gap, and their sum is exact.
 #include "analyze/recorded/steps.h"
 
 #include <algorithm>
-#include <array>
-#include <map>
+#include <cmath>
+#include <optional>
 #include <span>
 #include <string_view>
+#include <utility>
 
-#include "analyze/names/api_calls.h"
 #include "analyze/names/ranges.h"
-#include "analyze/names/words.h"
-#include "analyze/recorded/launch_sequence.h"
+#include "analyze/recorded/marked_ranges.h"
 #include "analyze/recorded/order_statistics.h"
+#include "analyze/recorded/repeating_launches.h"
 #include "base/text.h"
 
 namespace warpmark::analyze {
 
 namespace {
 
-struct HostStep {
-  std::int64_t start = 0;
-  std::int64_t end = 0;
-};
+// A step holds most of the work. What the program marks may share the recording with other phases; what is only seen
+// to repeat has nothing else that speaks for it.
+constexpr double kMarkedShare = 0.5;
+constexpr double kRepeatedShare = 0.8;
 
-struct Candidate {
-  std::string name;  // without digits
-  std::vector<HostStep> ranges;
-  bool overlapping = false;
-  std::size_t beside_another = 0;  // ranges that a range of this name on another track overlaps
-  std::int64_t covered = 0;
-};
+bool is_explicit(const RangeGroup& group) { return names_profiler_step(group.name) || names_step(group.name); }
 
-std::string without_digits(std::string_view text) {
-  std::string result;
-  for (const char c : text) {
-    if (c < '0' || c > '9') result += c;
-  }
-  return result;
-}
+/// Ranges that can be steps: one after another, and nothing that several threads do at once.
+bool are_in_turn(const RangeGroup& group) { return !group.overlapping && group.concurrent * 2 < group.ranges.size(); }
 
-std::vector<Candidate> repeating_ranges(const Timeline& timeline, EventKind kind) {
-  const EventColumns& events = timeline.events;
-  std::map<std::pair<std::uint32_t, std::string>, Candidate> groups;
-  std::map<std::string, std::pair<std::int64_t, Candidate*>> latest;  // of each name: the end, of which group
-  std::vector<std::string> plain(timeline.names.size());
-  for (EventIndex i = 0; i < events.size(); ++i) {
-    if (events.kind[i] != kind || events.duration[i] <= 0) continue;
-    std::string& name = plain[events.name[i]];
-    if (name.empty()) name = without_digits(timeline.name_of(i));
-    Candidate& group = groups[{events.track[i], name}];
-    group.name = name;
-    if (!group.ranges.empty() && events.start[i] < group.ranges.back().end) group.overlapping = true;
-    group.ranges.push_back({events.start[i], events.end(i)});
-    group.covered += events.duration[i];
-    auto& [end, other] = latest[name];
-    const bool host = kind == EventKind::annotation;  // the GPU's ranges may be repeated on each stream
-    if (host && other != nullptr && other != &group && events.start[i] < end) {
-      ++group.beside_another;
-      ++other->beside_another;
-    }
-    if (other == nullptr || events.end(i) > end) {
-      end = events.end(i);
-      other = &group;
-    }
-  }
-  std::vector<Candidate> result;
-  for (auto& [key, group] : groups) result.push_back(std::move(group));
-  return result;
-}
-
-/// When each work began on the clock of the ranges, ascending: on the host's it was launched.
-std::vector<std::int64_t> beginnings_of_work(const Timeline& timeline, const WorkList& list, EventKind kind) {
-  std::vector<std::int64_t> begun;
-  for (const GpuWork& work : list.works) {
-    if (kind == EventKind::gpu_annotation) {
-      begun.push_back(work.start);
-    } else if (work.launch != kNoEvent) {
-      begun.push_back(timeline.events.start[work.launch]);
-    }
-  }
-  std::sort(begun.begin(), begun.end());
-  return begun;
-}
-
-/// Compilation and data loading may repeat and cover the recording, too. But several threads do them at once, while
-/// steps follow one another, and steps do the program's work: three of four begin some, and together half of it.
-bool are_steps(const Candidate& one, const std::vector<std::int64_t>& begun) {
-  if (one.beside_another * 2 >= one.ranges.size()) return false;
-  std::size_t within = 0;
-  std::size_t idle = 0;
-  for (const HostStep& range : one.ranges) {
-    const auto first = std::lower_bound(begun.begin(), begun.end(), range.start);
-    const auto count = static_cast<std::size_t>(std::lower_bound(first, begun.end(), range.end) - first);
-    within += count;
-    idle += count == 0 ? 1U : 0U;
-  }
-  return begun.empty() || (idle * 4 <= one.ranges.size() && within * 2 >= begun.size());
-}
-
-/// The ranges that are steps: the profiler's own first, else those that cover most of the time, the fewest of them.
-const Candidate* choose(const std::vector<Candidate>& candidates, std::int64_t span,
-                        const std::vector<std::int64_t>& begun) {
-  const Candidate* best = nullptr;
-  for (const Candidate& one : candidates) {
-    if (one.overlapping) continue;
-    if (names_profiler_step(one.name) && one.ranges.size() >= 2) return &one;
-    const bool once_a_step = one.ranges.size() >= 3 && one.covered * 2 >= span;
-    if (!once_a_step || !are_steps(one, begun)) continue;
-    if (best == nullptr || one.covered > best->covered + span / 50 ||
-        (one.covered > best->covered - span / 50 && one.ranges.size() < best->ranges.size())) {
-      best = &one;
-    }
+/// Of the groups that `wanted` accepts the one that holds the most work; of about as much, the fewest ranges.
+template <typename Wanted>
+const RangeGroup* most_work(const std::vector<RangeGroup>& groups, Wanted wanted) {
+  constexpr double kAsMuch = 0.02;
+  const RangeGroup* best = nullptr;
+  for (const RangeGroup& one : groups) {
+    if (!are_in_turn(one) || !wanted(one)) continue;
+    const bool more = best == nullptr || one.work_share > best->work_share + kAsMuch;
+    const bool fewer =
+        best != nullptr && one.work_share > best->work_share - kAsMuch && one.ranges.size() < best->ranges.size();
+    if (more || fewer) best = &one;
   }
   return best;
 }
 
-/// Start on the GPU of the first work of the busiest stream launched from `from` on.
-std::vector<std::int64_t> gpu_starts(const Timeline& timeline, const WorkList& list,
-                                     const std::vector<HostStep>& ranges) {
-  std::vector<std::pair<std::int64_t, std::int64_t>> launches;  // launch time, start
-  for (const GpuWork& work : list.works) {
-    if (work.track == list.main_stream && work.launch != kNoEvent) {
-      launches.emplace_back(timeline.events.start[work.launch], work.start);
-    }
+/// What the program or its profiler says is a step; else what it marks again and again. A single marker of the profiler
+/// may be its whole cycle: ranges that replay one CUDA graph each are the iterations within it.
+const RangeGroup* choose(const std::vector<RangeGroup>& groups) {
+  const auto several = [](std::size_t least, double share, auto named) {
+    return [=](const RangeGroup& one) { return one.ranges.size() >= least && one.work_share >= share && named(one); };
+  };
+  const auto by_profiler = [](const RangeGroup& one) { return names_profiler_step(one.name); };
+  const auto by_program = [](const RangeGroup& one) { return names_step(one.name); };
+  const auto anything = [](const RangeGroup&) { return true; };
+  const auto replays = [](const RangeGroup& one) { return one.alike && one.replays_graphs; };
+  if (const auto* found = most_work(groups, several(2, kMarkedShare, by_profiler))) return found;
+  if (const auto* found = most_work(groups, several(2, kMarkedShare, by_program))) return found;
+  const RangeGroup* single = most_work(groups, several(1, kRepeatedShare, is_explicit));
+  if (single != nullptr) {
+    const auto* within = by_profiler(*single) ? most_work(groups, several(3, kRepeatedShare, replays)) : nullptr;
+    return within != nullptr ? within : single;
   }
-  std::sort(launches.begin(), launches.end());
-  std::vector<std::int64_t> starts;
-  for (const HostStep& range : ranges) {
-    const auto first = std::lower_bound(launches.begin(), launches.end(), std::pair(range.start, std::int64_t{0}));
-    if (first == launches.end()) break;
-    starts.push_back(first->second);
-  }
-  return starts;
+  return most_work(groups, several(3, kMarkedShare, anything));
 }
 
 std::vector<StepSpan> windows(const std::vector<std::int64_t>& boundaries) {
@@ -142,6 +71,39 @@ std::vector<StepSpan> windows(const std::vector<std::int64_t>& boundaries) {
     if (boundaries[i + 1] > boundaries[i]) spans.push_back({boundaries[i], boundaries[i + 1]});
   }
   return spans;
+}
+
+/// A step that stands alone lasts as long as the slower of both sides: the host's range, or the GPU's work.
+StepSpan alone(const MarkedRange& range) {
+  const bool by_gpu = range.last_work - range.first_work >= range.end - range.start;
+  if (range.work_ns == 0) return {range.start, range.end};
+  return {by_gpu ? range.first_work : range.start, std::max(range.end, range.last_work)};
+}
+
+Steps from_ranges(const RangeGroup& chosen) {
+  Steps steps;
+  const bool on_gpu = chosen.kind == EventKind::gpu_annotation;
+  steps.found_by = names_profiler_step(chosen.name)
+                       ? "ProfilerStep annotations"
+                       : std::string(on_gpu ? "GPU range" : "annotation") + " '" + std::string(trim(chosen.name)) + "'";
+  steps.found = static_cast<int>(chosen.ranges.size());
+  std::vector<std::int64_t> boundaries;
+  for (const MarkedRange& range : chosen.ranges) {
+    if (range.work_ns == 0 && chosen.work_share > 0) continue;  // it launched nothing: part of the one before
+    boundaries.push_back(on_gpu || range.work_ns == 0 ? range.start : range.first_work);
+  }
+  steps.analyzed = windows(boundaries);
+  if (steps.analyzed.empty() && !chosen.ranges.empty()) steps.analyzed.push_back(alone(chosen.ranges.front()));
+  return steps;
+}
+
+Steps from_launches(const Timeline& timeline, const WorkList& list) {
+  Steps steps;
+  const std::vector<std::int64_t> boundaries = repeating_launches(timeline, list, kRepeatedShare);
+  steps.found = static_cast<int>(boundaries.size());
+  steps.found_by = "repeating kernel sequence";
+  steps.analyzed = windows(boundaries);
+  return steps;
 }
 
 Steps whole_recording(const Timeline& timeline, const WorkList& list) {
@@ -166,219 +128,69 @@ void leave_out_start(Steps& steps) {
   if (steps.analyzed.size() >= 4) steps.analyzed.erase(steps.analyzed.begin());
 }
 
-Steps from_ranges(const Timeline& timeline, const WorkList& list, const Candidate& chosen, const char* kind) {
-  Steps steps;
-  steps.found_by = names_profiler_step(chosen.name) ? "ProfilerStep annotations"
-                                                    : std::string(kind) + " '" + std::string(trim(chosen.name)) + "'";
-  steps.found = static_cast<int>(chosen.ranges.size());
-  std::vector<std::int64_t> boundaries = gpu_starts(timeline, list, chosen.ranges);
-  if (boundaries.size() < 2) {  // launches were not recorded: the ranges themselves
-    boundaries.clear();
-    for (const HostStep& range : chosen.ranges) boundaries.push_back(range.start);
-  }
-  steps.analyzed = windows(boundaries);
-  steps.repeating = !steps.analyzed.empty();
-  leave_out_start(steps);
-  return steps;
+/// Above this a step is an outlier: three scaled median absolute deviations (Leys et al., "Detecting outliers", J. Exp.
+/// Soc. Psychology 49, 2013: 3 is the conservative choice), and half as long again as the median, as steps that hardly
+/// vary have no deviation.
+double longest_steady_ns(const std::vector<StepSpan>& spans) {
+  constexpr double kDeviations = 3, kNormal = 1.4826, kHalfAgain = 1.5;
+  std::vector<double> lengths, deviations;
+  for (const StepSpan& span : spans) lengths.push_back(static_cast<double>(span.end_ns - span.start_ns));
+  const double median = upper_median(lengths);
+  for (const double length : lengths) deviations.push_back(std::abs(length - median));
+  return std::max(median + kDeviations * kNormal * upper_median(std::move(deviations)), kHalfAgain * median);
 }
 
-/// What was launched at once: a kernel or a copy, or all nodes of a CUDA graph on the main stream.
-struct Launched {
-  std::int64_t start = 0;
-  EventIndex launch = kNoEvent;
-  NameId name = 0;          ///< of the one work; of graphs a number beyond all names, the same for the same nodes
-  std::uint32_t shape = 0;  ///< of a kernel's launch: an element of Timeline::launch_shapes
-  std::int64_t busy_ns = 0;
-};
-
-/// In the order in which they began on the main stream. The layers of a graph may be alike, so that its nodes' names
-/// repeat within it: the graph counts as one.
-std::vector<Launched> launched_on_main_stream(const Timeline& timeline, const WorkList& list) {
+/// The longest range of the host that lies within the pause and is no step itself: "save_checkpoint".
+std::string what_paused(const Timeline& timeline, const StepSpan& span, std::string_view step) {
   const EventColumns& events = timeline.events;
-  std::vector<const GpuWork*> order;
-  for (const GpuWork& work : list.works) {
-    if (work.track == list.main_stream) order.push_back(&work);
+  EventIndex longest = kNoEvent;
+  for (EventIndex i = 0; i < events.size() && events.start[i] < span.end_ns; ++i) {
+    const EventKind kind = events.kind[i];
+    const bool range = kind == EventKind::annotation || kind == EventKind::python || kind == EventKind::op ||
+                       kind == EventKind::runtime_api;
+    if (!range || events.start[i] < span.start_ns || events.end(i) > span.end_ns) continue;
+    if (is_same_but_digits(timeline.name_of(i), step)) continue;
+    if (longest == kNoEvent || events.duration[i] > events.duration[longest]) longest = i;
   }
-  std::map<std::vector<NameId>, NameId> graphs;  // by their nodes' names; parallel branches may swap places
-  std::vector<Launched> launched;
-  for (std::size_t first = 0; first < order.size();) {
-    const std::uint32_t correlation = events.correlation[order[first]->event];
-    std::size_t next = first + 1;
-    while (next < order.size() && correlation != 0 && events.correlation[order[next]->event] == correlation) ++next;
-    const EventIndex work = order[first]->event;
-    NameId name = events.name[work];
-    if (next - first > 1) {
-      std::vector<NameId> nodes;
-      for (std::size_t i = first; i < next; ++i) nodes.push_back(events.name[order[i]->event]);
-      std::sort(nodes.begin(), nodes.end());
-      const auto known = static_cast<NameId>(timeline.names.size() + graphs.size());
-      name = graphs.try_emplace(std::move(nodes), known).first->second;
+  const bool most = longest != kNoEvent && events.duration[longest] * 2 > span.end_ns - span.start_ns;
+  return most ? std::string(timeline.name_of(longest)) : "";
+}
+
+/// Takes the pauses out: the steps analyzed are the longest run of steady ones between two pauses, so that they still
+/// follow one another. Programs whose steps are long again and again have no pauses but steps of several kinds.
+void separate_pauses(const Timeline& timeline, std::string_view step, Steps& steps) {
+  constexpr std::size_t kFewest = 5;      // of fewer none is usual
+  constexpr std::size_t kMostPauses = 5;  // one step of five
+  if (steps.analyzed.size() < kFewest) return;
+  const double steady = longest_steady_ns(steps.analyzed);
+  std::vector<StepSpan> best, run;
+  for (const StepSpan& span : steps.analyzed) {
+    if (static_cast<double>(span.end_ns - span.start_ns) <= steady) {
+      run.push_back(span);
+    } else {
+      steps.pauses.push_back({span.start_ns, span.end_ns, ""});
+      run.clear();
     }
-    const bool kernel = next - first == 1 && events.kind[work] == EventKind::kernel;
-    std::int64_t busy = 0;
-    for (std::size_t i = first; i < next; ++i) busy += order[i]->end - order[i]->start;
-    launched.push_back({order[first]->start, order[first]->launch, name, kernel ? events.detail[work] : 0, busy});
-    first = next;
+    if (run.size() > best.size()) best = run;
   }
-  return launched;
-}
-
-/// What was launched first after each wait of the host for the GPU, as indices into `order`.
-std::vector<std::size_t> first_after_waits(const Timeline& timeline, const std::vector<Launched>& order) {
-  const EventColumns& events = timeline.events;
-  const NameSet waits(timeline.names, is_sync_call);
-  std::vector<std::pair<std::int64_t, std::size_t>> launches;  // when, which
-  for (std::size_t i = 0; i < order.size(); ++i) {
-    if (order[i].launch != kNoEvent) launches.emplace_back(events.start[order[i].launch], i);
-  }
-  std::sort(launches.begin(), launches.end());
-  std::vector<std::size_t> found;
-  for (EventIndex i = 0; i < events.size(); ++i) {
-    if (!is_api_call(events.kind[i]) || !waits.contains(events.name[i])) continue;
-    const auto next = std::lower_bound(launches.begin(), launches.end(), std::pair(events.end(i), std::size_t{0}));
-    if (next != launches.end()) found.push_back(next->second);
-  }
-  std::sort(found.begin(), found.end());
-  found.erase(std::unique(found.begin(), found.end()), found.end());
-  return found;
-}
-
-/// What is launched, and in grids and blocks of which size: the same kernels work on all levels of a pyramid.
-std::vector<std::uint32_t> with_shapes(const Timeline& timeline, const std::vector<Launched>& order) {
-  std::map<std::array<std::uint32_t, 6>, std::uint32_t> sizes;
-  std::vector<std::uint32_t> size_of;
-  for (const LaunchShape& one : timeline.launch_shapes) {
-    const std::array<std::uint32_t, 6> size = {one.grid[0],  one.grid[1],  one.grid[2],
-                                               one.block[0], one.block[1], one.block[2]};
-    size_of.push_back(sizes.try_emplace(size, static_cast<std::uint32_t>(sizes.size())).first->second);
-  }
-  std::map<std::pair<NameId, std::uint32_t>, std::uint32_t> kinds;
-  std::vector<std::uint32_t> launches;
-  for (const Launched& one : order) {
-    const std::uint32_t size = one.shape < size_of.size() ? size_of[one.shape] : 0;
-    launches.push_back(kinds.try_emplace({one.name, size}, static_cast<std::uint32_t>(kinds.size())).first->second);
-  }
-  return launches;
-}
-
-/// Sizes that depend on the data differ from step to step: then the names alone.
-std::vector<std::size_t> matching_starts(const Timeline& timeline, const std::vector<Launched>& order,
-                                         const std::vector<NameId>& names) {
-  std::vector<std::size_t> starts = self_matching_sequence(with_shapes(timeline, order));
-  return starts.empty() ? self_matching_sequence(names) : starts;
-}
-
-/// Whether as many rounds of `spacing` launches lie between any two: a model has the same layers in each step, and not
-/// hundreds. A program that waits now and then, by the clock or to print how far it is, makes steps in between.
-bool are_layers(const std::vector<std::size_t>& waited, std::size_t spacing) {
-  constexpr std::size_t kMostLayers = 128;
-  const std::size_t usual = even_spacing(waited);
-  if (usual < 2 * spacing || usual > kMostLayers * spacing) return false;
-  std::size_t same = 0;
-  for (std::size_t i = 1; i < waited.size(); ++i) same += waited[i] - waited[i - 1] == usual ? 1U : 0U;
-  return same * 4 >= (waited.size() - 1) * 3;
-}
-
-/// Few launches that repeat may be a layer, or one element of a loop: the step is a longer sequence that repeats. A
-/// model of equal layers repeats two or three kernels and nothing else: a program that waits for the GPU every so many
-/// of them makes a step from wait to wait.
-std::vector<std::size_t> step_starts(const Timeline& timeline, const std::vector<Launched>& order) {
-  constexpr std::size_t kFewLaunches = 8;
-  std::vector<NameId> names;
-  for (const Launched& one : order) names.push_back(one.name);
-  std::vector<std::size_t> starts = repeating_sequence(names);
-  const std::size_t spacing = even_spacing(starts);
-  if (spacing >= kFewLaunches) return starts;
-  std::vector<std::size_t> matching = matching_starts(timeline, order, names);
-  if (spacing == 0 || even_spacing(matching) >= 2 * spacing) return matching;
-  std::vector<std::size_t> waited = first_after_waits(timeline, order);
-  return are_layers(waited, spacing) ? waited : starts;
-}
-
-/// Where a loop within the step was found, the host reads, writes or waits at the end of the step only: every so many
-/// windows one is much longer, and they take much of the time. The step then ends where a long window ends.
-std::vector<std::int64_t> up_to_long_windows(const std::vector<std::int64_t>& boundaries) {
-  constexpr std::int64_t kMuchLonger = 3;  // than the median
-  std::vector<std::int64_t> lengths;
-  for (std::size_t i = 0; i + 1 < boundaries.size(); ++i) lengths.push_back(boundaries[i + 1] - boundaries[i]);
-  if (lengths.empty()) return boundaries;
-  const std::int64_t median = upper_median(lengths);
-  std::vector<std::size_t> after_long;
-  std::vector<std::int64_t> ends;
-  std::int64_t in_long = 0;
-  for (std::size_t i = 0; i < lengths.size(); ++i) {
-    if (lengths[i] <= kMuchLonger * median) continue;
-    in_long += lengths[i];
-    after_long.push_back(i + 1);
-    ends.push_back(boundaries[i + 1]);
-  }
-  const bool much_of_the_time = in_long * 5 > boundaries.back() - boundaries.front();
-  return much_of_the_time && even_spacing(after_long) >= 2 ? ends : boundaries;
-}
-
-std::int64_t busy_of(std::span<const Launched> launches) {
-  std::int64_t sum = 0;
-  for (const Launched& one : launches) sum += one.busy_ns;
-  return sum;
-}
-
-std::int64_t length_of(std::span<const Launched> launches) {
-  return launches.empty() ? 0 : launches.back().start + launches.back().busy_ns - launches.front().start;
-}
-
-/// What a program does before its steps, or after them, may repeat as well: where more of the time and of the GPU's
-/// work lies before what was found, or behind it, that is searched by itself. Time alone may be a compiler's, and work
-/// alone a phase that keeps the GPU busy before one that does not.
-std::vector<std::int64_t> boundaries_in_main_part(const Timeline& timeline, std::vector<Launched> order) {
-  constexpr int kTries = 3;
-  std::vector<std::size_t> starts = step_starts(timeline, order);
-  for (int i = 0; i < kTries && starts.size() >= 2; ++i) {
-    const std::span<const Launched> all(order);
-    const std::span<const Launched> before = all.first(starts.front());
-    const std::span<const Launched> behind = all.subspan(starts.back());
-    const std::int64_t found = busy_of(all) - busy_of(before) - busy_of(behind);
-    const std::span<const Launched> most = busy_of(before) > busy_of(behind) ? before : behind;
-    const std::int64_t found_length = all[starts.back()].start - all[starts.front()].start;
-    if (found >= busy_of(most) || found_length >= length_of(most)) break;
-    std::vector<Launched> part(most.begin(), most.end());
-    std::vector<std::size_t> in_part = step_starts(timeline, part);
-    if (in_part.size() < 3) break;
-    order = std::move(part);
-    starts = std::move(in_part);
-  }
-  std::vector<std::int64_t> boundaries;
-  for (const std::size_t at : starts) boundaries.push_back(order[at].start);
-  return boundaries;
-}
-
-Steps from_kernels(const Timeline& timeline, const WorkList& list) {
-  Steps steps;
-  const std::vector<std::int64_t> boundaries =
-      up_to_long_windows(boundaries_in_main_part(timeline, launched_on_main_stream(timeline, list)));
-  steps.found = static_cast<int>(boundaries.size());
-  steps.found_by = "repeating kernel sequence";
-  steps.analyzed = windows(boundaries);
-  steps.repeating = !steps.analyzed.empty();
-  leave_out_start(steps);
-  return steps;
+  if (steps.pauses.empty()) return;
+  if (steps.pauses.size() * kMostPauses > steps.analyzed.size() || best.size() < 2) return steps.pauses.clear();
+  for (StepPause& pause : steps.pauses) pause.name = what_paused(timeline, {pause.start_ns, pause.end_ns}, step);
+  steps.analyzed = std::move(best);
 }
 
 }  // namespace
 
 Steps find_steps(const Timeline& timeline, const WorkList& list) {
-  if (timeline.events.size() == 0) return whole_recording(timeline, list);
-  std::int64_t span = 0;
-  if (!list.empty()) span = list.works.back().end - list.works.front().start;
-  for (const auto& [kind, word] :
-       {std::pair(EventKind::annotation, "annotation"), std::pair(EventKind::gpu_annotation, "GPU range")}) {
-    const std::vector<Candidate> candidates = repeating_ranges(timeline, kind);
-    if (const Candidate* chosen = choose(candidates, span, beginnings_of_work(timeline, list, kind))) {
-      Steps steps = from_ranges(timeline, list, *chosen, word);
-      if (!steps.analyzed.empty()) return steps;
-    }
-  }
-  Steps steps = from_kernels(timeline, list);
-  return steps.analyzed.empty() ? whole_recording(timeline, list) : steps;
+  if (timeline.events.size() == 0 || list.empty()) return whole_recording(timeline, list);
+  const std::vector<RangeGroup> groups = marked_ranges(timeline, list);
+  const RangeGroup* chosen = choose(groups);
+  Steps steps = chosen != nullptr ? from_ranges(*chosen) : from_launches(timeline, list);
+  if (steps.analyzed.empty()) return whole_recording(timeline, list);
+  steps.repeating = true;
+  leave_out_start(steps);
+  separate_pauses(timeline, chosen != nullptr ? chosen->name : "", steps);
+  return steps;
 }
 
 }  // namespace warpmark::analyze

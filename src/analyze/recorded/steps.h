@@ -1,6 +1,6 @@
-// The iterations of a program, found without asking: profiler or user annotations that repeat, else the repeating
-// sequence of kernels, else the whole recording is one step. What a step's time is: docs/metrics/analyze.md, section
-// "Steps".
+// The iterations of a program, found without asking: what the profiler or the program marks as a step, else ranges that
+// it marks, else launches that repeat, else none: the whole recording is then taken as one. What a step's time is:
+// docs/metrics/analyze.md, section "Steps".
 #pragma once
 
 #include <span>
@@ -16,9 +16,10 @@ namespace warpmark::analyze {
 struct Steps {
   std::string found_by;  ///< as Analysis::steps_found_by
   std::vector<StepSpan>
-      analyzed;            ///< contiguous and ascending: each ends where the next begins; empty without GPU work
-  int found = 0;           ///< before leaving out start-up and the cut end
-  bool repeating = false;  ///< false: the whole recording is taken as one step
+      analyzed;                   ///< contiguous and ascending: each ends where the next begins; empty without GPU work
+  std::vector<StepPause> pauses;  ///< steps far longer than the others: not analyzed
+  int found = 0;                  ///< before leaving out start-up, pauses and the cut end
+  bool repeating = false;         ///< false: there are no steps, and the whole recording is taken as one
   std::int64_t start() const { return analyzed.empty() ? 0 : analyzed.front().start_ns; }
   std::int64_t end() const { return analyzed.empty() ? 0 : analyzed.back().end_ns; }
   std::int64_t length() const { return end() - start(); }

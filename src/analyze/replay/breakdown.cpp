@@ -107,7 +107,9 @@ const char* part_id(Part part) {
       "idle_optimizer",
       "idle_launch",
       "idle_kernel_gap",
-      "idle_host",
+      "idle_host_work",
+      "idle_waiting_for_input",
+      "idle_blocking_call",
       "idle_profiler",
       "idle_unknown",
   };

@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstdint>
+#include <map>
 #include <utility>
 #include <vector>
 
@@ -38,11 +39,13 @@ enum class Part : std::uint8_t {
   idle_allocation,
   idle_waiting_for_rank,
   idle_optimizer,
-  idle_launch,      ///< the host was dispatching, or the launch was on its way
-  idle_kernel_gap,  ///< the next work was launched in time, yet had not begun
-  idle_host,        ///< the host did something long that was not recorded
-  idle_profiler,    ///< estimated cost of recording itself
-  idle_unknown,     ///< launches were not recorded
+  idle_launch,             ///< the host was dispatching, or the launch was on its way
+  idle_kernel_gap,         ///< the next work was launched in time, yet had not begun
+  idle_host_work,          ///< the host computed: an operator, a function, or long in none that was recorded
+  idle_waiting_for_input,  ///< the launching thread was blocked until somebody sent something
+  idle_blocking_call,      ///< a call lasted longer than the work that it waited for
+  idle_profiler,           ///< estimated cost of recording itself
+  idle_unknown,            ///< launches were not recorded
   count,
 };
 inline constexpr std::size_t kParts = static_cast<std::size_t>(Part::count);
@@ -65,6 +68,8 @@ struct Breakdown {
   std::array<std::int64_t, kParts> ns{};               ///< sums to the length of the steps
   std::array<std::int64_t, kParts> pieces{};           ///< how many stretches
   std::array<std::vector<IdlePiece>, kParts> longest;  ///< of the idle parts, longest first, a few
+  /// What the host did in idle_host_work, idle_waiting_for_input and idle_blocking_call, by its name (0: not recorded).
+  std::map<std::pair<Part, NameId>, std::int64_t> host_names;
   /// All idle stretches; only where stacks were recorded, which are joined with them.
   std::vector<std::pair<Part, IdlePiece>> all_pieces;
   /// Idle because the host was loading, dispatching or slowed by recording before work that exchanges nothing.

@@ -1,9 +1,11 @@
 #include "analyze/replay/idle_causes.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "analyze/host/segment_names.h"
 #include "analyze/names/api_calls.h"
+#include "analyze/recorded/missing_work.h"
 #include "analyze/recorded/recording_debt.h"
 
 namespace warpmark::analyze {
@@ -11,15 +13,25 @@ namespace warpmark::analyze {
 namespace {
 
 constexpr std::size_t kLongestKept = 5;
-constexpr std::int64_t kLongHostNs = 500'000;  // an unrecorded stretch above this is not the glue between operators
-constexpr std::int64_t kLongStartNs = 20'000;  // of work that nothing keeps from beginning; usual are 1 to 5 us
 // Recording costs carried on. Idle stretches are few: what recording cost while the GPU was busy shows in the next one,
 // where the replay sees every stretch and carries a tenth of it.
 constexpr std::int64_t kMostDebtNs = 1'000'000;
+// The host runs again this long after what it waited for has ended: the interrupt, the scheduler and the call's return.
+// Longer, the call did something else.
+constexpr std::int64_t kLongestReturnNs = 100'000;
 
 struct Launch {
   std::int64_t time;
   std::uint32_t track;
+};
+
+/// How far ahead the host would have been without its waits of one kind: what it waited while the GPU worked, and not
+/// yet held against an idle stretch. No more than the waits of one step.
+struct Lead {
+  Part part;
+  std::int64_t ns = 0;
+  std::int64_t waited_in_step = 0;
+  EventIndex event = kNoEvent;
 };
 
 class Explainer {
@@ -39,52 +51,73 @@ class Explainer {
       overhead.push_back({events.start[i], events.end(i)});
     }
     overhead_ = Coverage(std::move(overhead));
+    missing_ = find_missing_work(input.timeline, input.list).unknown;
     step_ns_ = input.steps.length() / std::ssize(input.steps.analyzed);
   }
 
+  /// What may hide work of the GPU that was not recorded is no idle time with a cause.
   void explain(const Interval& gap) {
+    std::int64_t from = gap.start;
+    for (; next_missing_ < missing_.size() && missing_[next_missing_].end <= gap.start; ++next_missing_) {
+    }
+    for (std::size_t i = next_missing_; i < missing_.size() && missing_[i].start < gap.end; ++i) {
+      const Interval lost{std::max(from, missing_[i].start), std::min(gap.end, missing_[i].end)};
+      if (lost.end <= lost.start) continue;
+      explain_known({from, lost.start}, gap.end);
+      give(Part::idle_unknown, lost, kNoEvent, kNoEvent);
+      from = lost.end;
+    }
+    explain_known({from, gap.end}, gap.end);
+  }
+
+ private:
+  void explain_known(const Interval& gap, std::int64_t works_again) {
+    if (gap.end <= gap.start) return;
     const EventColumns& events = input_.timeline.events;
     const auto& works = input_.list.works;
     const auto next = std::partition_point(works.begin() + static_cast<std::ptrdiff_t>(next_), works.end(),
-                                           [&gap](const GpuWork& work) { return work.start < gap.end; });
+                                           [works_again](const GpuWork& work) { return work.start < works_again; });
     next_ = static_cast<std::size_t>(next - works.begin());
     exchanges_ = next != works.end() && next->exchanges;
     exchanged_ = next != works.begin() && std::prev(next)->exchanges;
-    if (next == works.end() || next->launch == kNoEvent) return give(Part::idle_unknown, gap, kNoEvent, kNoEvent);
+    if (next == works.end() || next->launch == kNoEvent) return without_launch(gap);
     const std::int64_t launch = events.start[next->launch];
-    const Part launching = next->in_optimizer ? Part::idle_optimizer : Part::idle_launch;
     if (launch <= gap.start) {
       const bool late = events.end(next->launch) > gap.start;
-      return give(late                         ? launching
-                  : waits_for_host(*next, gap) ? Part::idle_host_transfer
-                                               : Part::idle_kernel_gap,
-                  gap, next->launch, next->event);
+      return give(late ? in_call(*next) : Part::idle_kernel_gap, gap, next->launch, next->event);
     }
     const std::int64_t handed_over = std::min(gap.end, launch);
     const std::uint32_t track = events.track[next->launch];
     segments_.clear();
-    const std::uint32_t before = track_before(launch, track);
-    input_.host.segments(track, before, gap.start, handed_over, segments_);
-    // What the host did before it read a single value was not for the copy.
-    const bool prepares = next->category == Category::copy_to_host && handed_over - gap.start > kLongHostNs &&
-                          events.value[next->event] > kOneNumberBytes;
-    name_by_works({.after_download = next != works.begin() && std::prev(next)->downloads,
-                   .to_upload = uploads(input_.timeline, *next),
+    input_.host.segments(track, track_before(launch, track), gap.start, handed_over, segments_);
+    name_by_works({.to_upload = uploads(input_.timeline, *next),
                    .leads_to_upload = next->leads_to_upload,
-                   .to_download = next->downloads && track != before,
-                   .makes_room = prepares,
+                   .between_values = false,
                    .step_ns = step_ns_},
                   segments_, segments_);
-    waited_ = kNoEvent;
     for (const HostSegment& segment : segments_) explain(segment, next->event);
-    give(launching, {handed_over, gap.end}, next->launch, next->event);
+    const Interval rest{handed_over, gap.end};
+    give(in_call(*next), rest, next->launch, next->event);
   }
 
- private:
-  /// Nothing on the GPU keeps a copy from beginning that has been launched: it waits for the host's part of the copies
-  /// before it, which runs in its stream (cuLaunchHostFunc), or for their memory.
-  static bool waits_for_host(const GpuWork& work, const Interval& gap) {
-    return work.downloads && gap.end - gap.start >= kLongStartNs;
+  /// The launch was made and its work has not begun: on its way, unless the call itself takes long. A copy call then
+  /// stages what it moves; what reads a value waits for something that was not recorded.
+  [[nodiscard]] Part in_call(const GpuWork& work) const {
+    const Part launching = work.in_optimizer ? Part::idle_optimizer : Part::idle_launch;
+    const bool copies = is_copy_call(input_.timeline.name_of(work.launch));
+    if (!copies || input_.timeline.events.duration[work.launch] <= kLongestReturnNs) return launching;
+    return moves_data(work) ? Part::idle_host_transfer : Part::idle_blocking_call;
+  }
+
+  /// Nothing tells what ends this stretch: what the thread does that launched last, if it was recorded.
+  void without_launch(const Interval& gap) {
+    const auto& works = input_.list.works;
+    if (next_ < works.size() || launches_.empty()) return give(Part::idle_unknown, gap, kNoEvent, kNoEvent);
+    const std::uint32_t track = track_before(gap.start, launches_.back().track);
+    segments_.clear();
+    input_.host.segments(track, track, gap.start, gap.end, segments_);
+    name_by_works({.step_ns = step_ns_}, segments_, segments_);
+    for (const HostSegment& segment : segments_) explain(segment, kNoEvent);
   }
 
   std::uint32_t track_before(std::int64_t time, std::uint32_t otherwise) const {
@@ -106,19 +139,17 @@ class Explainer {
       if (is_dispatching(segment.cause) || reads) cost = std::max(cost, overhead_.covered(rest.start, rest.end));
       rest = take(Part::idle_profiler, cost, rest, segment.event, next);
     }
-    if (is_dispatching(segment.cause)) {
-      if (waited_ != kNoEvent) return give(waited_for_, rest, waited_, next);
-      const bool long_host = segment.cause != HostCause::dispatch && segment.end - segment.start > kLongHostNs;
+    const bool behind_waits = is_dispatching(segment.cause) || segment.cause == HostCause::work;
+    if (behind_waits) {
       for (Lead& lead : lead_) {
         const std::int64_t taken = std::min(lead.ns, rest.end - rest.start);
         lead.ns -= taken;
         rest = take(lead.part, taken, rest, lead.event, next);
       }
-      return give(long_host ? Part::idle_host : Part::idle_launch, rest, segment.event, next);
-    }
-    if (segment.cause == HostCause::sync || segment.cause == HostCause::transfer) {
-      waited_ = segment.event;  // the queue is empty because the host was not there
-      waited_for_ = part_of(segment.cause);
+    } else if (segment.cause == HostCause::sync) {
+      const std::int64_t returning = std::min(rest.end - rest.start, kLongestReturnNs);
+      rest = take(Part::idle_sync, returning, rest, segment.event, next);
+      return give(Part::idle_blocking_call, rest, segment.event, next);
     }
     give(part_of(segment.cause), rest, segment.event, next);
   }
@@ -126,13 +157,17 @@ class Explainer {
   /// The host's lead that waits before `time` took away.
   void refill(std::int64_t time) {
     const auto& calls = input_.host.blocking_calls();
+    const auto& steps = input_.steps.analyzed;
     for (; next_call_ < calls.size() && calls[next_call_].end <= time; ++next_call_) {
-      if (calls[next_call_].end < input_.steps.start()) continue;
-      Lead& lead = lead_[calls[next_call_].cause == HostCause::sync       ? 0
-                         : calls[next_call_].cause == HostCause::transfer ? 1
-                                                                          : 2];
-      lead.ns += calls[next_call_].waited_ns;
-      if (calls[next_call_].waited_ns > 0) lead.event = calls[next_call_].event;
+      const BlockingCall& call = calls[next_call_];
+      if (call.end < input_.steps.start()) continue;
+      for (; next_step_ < steps.size() && steps[next_step_].start_ns <= call.end; ++next_step_) {
+        for (Lead& lead : lead_) lead.ns = std::min(lead.ns, std::exchange(lead.waited_in_step, 0));
+      }
+      Lead& lead = lead_[call.cause == HostCause::sync ? 0 : call.cause == HostCause::transfer ? 1 : 2];
+      lead.ns += call.waited_ns;
+      lead.waited_in_step += call.waited_ns;
+      if (call.waited_ns > 0) lead.event = call.event;
     }
   }
 
@@ -144,6 +179,8 @@ class Explainer {
       case HostCause::reading:
       case HostCause::sync: return Part::idle_sync;
       case HostCause::optimizer: return Part::idle_optimizer;
+      case HostCause::work: return Part::idle_host_work;
+      case HostCause::input: return Part::idle_waiting_for_input;
       default: return Part::idle_launch;
     }
   }
@@ -164,6 +201,10 @@ class Explainer {
     }
     breakdown_.ns[index] += piece.end - piece.start;
     breakdown_.pieces[index] += 1;
+    if (is_named_by_host(part)) {
+      const NameId name = host_event == kNoEvent ? 0 : input_.timeline.events.name[host_event];
+      breakdown_.host_names[{part, name}] += piece.end - piece.start;
+    }
     if (has_stacks_) breakdown_.all_pieces.push_back({part, {piece.start, piece.end, host_event, next}});
     std::vector<IdlePiece>& longest = breakdown_.longest[index];
     const auto shorter = [&piece](const IdlePiece& one) { return one.end - one.start < piece.end - piece.start; };
@@ -173,15 +214,15 @@ class Explainer {
     if (longest.size() > kLongestKept) longest.pop_back();
   }
 
-  struct Lead {
-    Part part;
-    std::int64_t ns = 0;
-    EventIndex event = kNoEvent;
-  };
+  static bool is_named_by_host(Part part) {
+    return part == Part::idle_host_work || part == Part::idle_waiting_for_input || part == Part::idle_blocking_call;
+  }
 
   const BreakdownInput& input_;
   Breakdown& breakdown_;
   std::vector<Launch> launches_;  // ascending by time
+  std::vector<Interval> missing_;
+  std::size_t next_missing_ = 0;
   Coverage overhead_;
   bool has_stacks_ = false;
   std::int64_t step_ns_ = 0;
@@ -189,9 +230,8 @@ class Explainer {
   bool exchanges_ = false;  ///< what ends this stretch ...
   bool exchanged_ = false;  ///< ... and the work before it
   std::size_t next_call_ = 0;
+  std::size_t next_step_ = 0;
   RecordingDebt debt_;
-  EventIndex waited_ = kNoEvent;  ///< the host's wait for the GPU, or for a copy, that ended in this stretch
-  Part waited_for_ = Part::idle_sync;
   Lead lead_[3] = {{Part::idle_sync}, {Part::idle_host_transfer}, {Part::idle_allocation}};
   std::vector<HostSegment> segments_;
 };

@@ -100,10 +100,8 @@ class HostTime {
   void fill(const Order& from, const Order& to, ReplayWork& work) {
     segments_.clear();
     host_.segments(to.track, from.track, from.launch, to.launch, segments_);
-    name_by_works({.after_download = from.downloads,
-                   .to_upload = to.uploads,
+    name_by_works({.to_upload = to.uploads,
                    .leads_to_upload = to.leads_to_upload,
-                   .to_download = to.downloads && to.track != from.track,
                    .between_values = from.reads && to.reads,
                    .step_ns = step_ns_},
                   segments_, unblocked(from, to));

@@ -302,7 +302,7 @@ std::vector<Finding> apply(const Evidence& evidence) {
   recommend(evidence, limit, launches.calls / rank.step_count(), finding);
   show_main_thread(evidence, finding);
   show_other_processes(evidence, finding);
-  show_idle(rank, {Part::idle_launch, Part::idle_host}, finding);
+  show_idle(rank, {Part::idle_launch}, finding);
   return {finding};
 }
 

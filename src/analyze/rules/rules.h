@@ -13,6 +13,9 @@ namespace warpmark::analyze {
   RULE(kDataLoadingRule)         \
   RULE(kHostTransferRule)        \
   RULE(kCpuGpuSyncRule)          \
+  RULE(kHostWorkRule)            \
+  RULE(kWaitingForInputRule)     \
+  RULE(kBlockingCallRule)        \
   RULE(kLaunchOverheadRule)      \
   RULE(kPrecisionRule)           \
   RULE(kAttentionRule)           \

@@ -67,6 +67,10 @@ Json rank_to_json(const RankAnalysis& rank) {
   json["steps"] = Json::array();
   for (const StepSpan& span : rank.steps)
     json["steps"].push_back({{"start_ns", span.start_ns}, {"end_ns", span.end_ns}});
+  for (const StepPause& pause : rank.pauses) {
+    json["pauses"].push_back({{"start_ns", pause.start_ns}, {"end_ns", pause.end_ns}});
+    put_text(json["pauses"].back(), "name", pause.name);
+  }
   json["breakdown"] = breakdown_to_json(rank.breakdown);
   return json;
 }

@@ -1,0 +1,164 @@
+// The GPU idles while the host does, waits for, or is held in something that no launch is part of: readers of three
+// parts of the breakdown, which names what the host did.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "analyze/names/code_frames.h"
+#include "analyze/rules/rules.h"
+
+namespace warpmark::analyze {
+
+namespace {
+
+constexpr Advice kRunAhead = {
+    .kind = AdviceKind::code,
+    .text =
+        "Take it off the path to the next launch: prepare the next step on another thread or process while the GPU "
+        "works on this one, or compute it on the GPU.",
+    .native =
+        "auto next = std::async(std::launch::async, prepare, i + 1);  // next.get() before the launches of step i + 1",
+    .pytorch =
+        "pool = concurrent.futures.ProcessPoolExecutor(1); next_inputs = pool.submit(prepare, i + 1)  "
+        "# next_inputs.result() before step i + 1",
+    .jax =
+        "pool = concurrent.futures.ProcessPoolExecutor(1); next_inputs = pool.submit(prepare, i + 1)  "
+        "# next_inputs.result() before step i + 1",
+};
+constexpr Advice kProfileHost = {
+    .kind = AdviceKind::command,
+    .text = "See which functions take the time.",
+    .native = "perf record -g -- <command>",
+    .pytorch = "py-spy record --gil -o host.svg -- <command>",
+    .jax = "py-spy record --gil -o host.svg -- <command>",
+};
+constexpr Advice kMoreRequests = {
+    .kind = AdviceKind::config,
+    .text =
+        "The GPU has nothing to do: send more requests at once, or let fewer GPUs serve them. In a program that feeds "
+        "itself, find what the thread that launches waits for.",
+    .native = "",
+    .pytorch = "",
+    .jax = "",
+};
+constexpr Advice kFindBlockedCall = {
+    .kind = AdviceKind::measure,
+    .text =
+        "The call lasted longer than the GPU work that was recorded: either work is missing from the recording, or the "
+        "driver held the call (pageable memory, another process on the GPU, a lock). Record it with stacks.",
+    .native = "nsys profile --trace=cuda,osrt --sample=process-tree --cudabacktrace=all <command>",
+    .pytorch = "nsys profile --trace=cuda,osrt,nvtx --python-backtrace=cuda <command>",
+    .jax = "nsys profile --trace=cuda,osrt,nvtx --python-backtrace=cuda <command>",
+};
+
+/// What the host did in a part, longest first.
+struct Doing {
+  std::string name;  ///< empty where nothing was recorded
+  double ns = 0;     ///< a step
+};
+
+std::vector<Doing> doings_in(const RankEvidence& rank, Part part) {
+  std::vector<Doing> all;
+  for (const auto& [key, ns] : rank.breakdown.host_names) {
+    if (key.first != part) continue;
+    all.push_back({std::string(rank.timeline->names.at(key.second)), static_cast<double>(ns) / rank.step_count()});
+  }
+  std::ranges::sort(all, [](const Doing& a, const Doing& b) { return a.ns > b.ns; });
+  return all;
+}
+
+/// "tokenize (preprocess.py:10)", "aten::sort"
+std::string shown_name(const std::string& name) {
+  const CodeFrame frame = parse_code_frame(name);
+  if (frame.file.empty()) return name;
+  return fmt::format("{} ({}:{})", frame.function, file_name_of(frame.file), frame.line);
+}
+
+struct Reader {
+  const Rule& rule;
+  Claimant by;
+  Part part;
+  const char* does;       ///< "The GPU waits 6.1 ms per step (61 %) while the host {} ..."
+  const char* otherwise;  ///< what it does where no name was recorded
+};
+
+Finding read(const Reader& reader, const Evidence& evidence) {
+  constexpr std::size_t kNamed = 3;
+  const RankEvidence& rank = evidence.rank();
+  const double lost = evidence.attribution.lost_ns(reader.by);
+  const double step = rank.undisturbed_step_ns();
+  const std::vector<Doing> doings = doings_in(rank, reader.part);
+  const bool named = !doings.empty() && !doings.front().name.empty();
+  const std::string what =
+      named ? fmt::format("{} {}", reader.does, shown_name(doings.front().name)) : std::string(reader.otherwise);
+  Finding finding = make_finding(reader.rule, lost, step,
+                                 fmt::format("The GPU waits {} per step ({}) while the host {}", time_text(lost),
+                                             format_percent(lost / step), what));
+  for (std::size_t i = 0; i < std::min(kNamed, doings.size()); ++i) {
+    const std::string name = doings[i].name.empty() ? "Not recorded" : shown_name(doings[i].name);
+    finding.evidence.push_back(
+        time_fact(i == 0 ? "host_time_per_step" : "", "GPU idle per step: " + name, doings[i].ns));
+  }
+  show_idle(rank, {reader.part}, finding);
+  return finding;
+}
+
+std::vector<Finding> host_work(const Evidence& evidence) {
+  if (evidence.attribution.lost_ns(Claimant::host_work) <= 0) return {};
+  Finding finding =
+      read({kHostWorkRule, Claimant::host_work, Part::idle_host_work, "runs", "does work of its own"}, evidence);
+  advise(evidence, {kRunAhead, kProfileHost}, finding);
+  show_main_thread(evidence, finding);
+  return {finding};
+}
+
+std::vector<Finding> waiting_for_input(const Evidence& evidence) {
+  if (evidence.attribution.lost_ns(Claimant::waiting_for_input) <= 0) return {};
+  Finding finding = read({kWaitingForInputRule, Claimant::waiting_for_input, Part::idle_waiting_for_input,
+                          "waits for input or requests in", "waits for input or requests"},
+                         evidence);
+  advise(evidence, {kMoreRequests, kProfileHost}, finding);
+  show_main_thread(evidence, finding);
+  return {finding};
+}
+
+std::vector<Finding> blocking_call(const Evidence& evidence) {
+  if (evidence.attribution.lost_ns(Claimant::blocking_call) <= 0) return {};
+  Finding finding = read({kBlockingCallRule, Claimant::blocking_call, Part::idle_blocking_call, "is inside",
+                          "is inside a call of the GPU's API"},
+                         evidence);
+  advise(evidence, {kFindBlockedCall}, finding);
+  return {finding};
+}
+
+void scale_host(HostCause cause, double success, Change& change) {
+  for (WhatIf& one : change.ranks) one.host_scale[static_cast<std::size_t>(cause)] *= 1 - success;
+}
+
+void drop_work(const Evidence&, double success, Change& change) { scale_host(HostCause::work, success, change); }
+void drop_input(const Evidence&, double success, Change& change) { scale_host(HostCause::input, success, change); }
+
+/// What the call took beyond its work is not part of the replay: the bound of the idle time itself.
+double without_blocking(const Evidence& evidence) {
+  const double step = evidence.rank().undisturbed_step_ns();
+  return step / std::max(1.0, step - evidence.attribution.lost_ns(Claimant::blocking_call));
+}
+
+void drop_nothing(const Evidence&, double, Change&) {}
+
+}  // namespace
+
+constinit const Rule kHostWorkRule = {"host_work",    "host_work", "Does the GPU wait for computation on the host?",
+                                      Need::gpu_work, host_work,   drop_work,
+                                      {1.0, 0.0}};
+constinit const Rule kWaitingForInputRule = {
+    "waiting_for_input", "host_work",       "Does the GPU wait for requests or another thread?",
+    Need::gpu_work,      waiting_for_input, drop_input,
+    {1.0, 0.0}};
+constinit const Rule kBlockingCallRule = {
+    "blocking_call", "cpu_gpu_sync",  "Do calls last longer than the work that they wait for?",
+    Need::gpu_work,  blocking_call,   drop_nothing,
+    {1.0, 0.0},      without_blocking};
+
+}  // namespace warpmark::analyze
