@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/units.h"
+#include "profile/stream_order.h"
 #include "profile/timeline_sort.h"
 
 namespace warpmark::profile {
@@ -188,6 +189,11 @@ Timeline TimelineBuilder::finish() {
   sort_events(timeline_);
   sort_counters();
   rebase();
+  if (const Overruns overruns = shorten_overruns(timeline_); overruns.count > 0) {
+    issue("overrunning_duration",
+          "GPU work that lasts longer than later work of its stream allows: shortened to where the next one began",
+          overruns.example, overruns.count);
+  }
   count_overlaps();
   join_issues_of_source();
   Timeline finished = std::move(timeline_);

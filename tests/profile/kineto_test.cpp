@@ -154,11 +154,58 @@ TEST(Kineto, reads_sync_records_annotations_and_input_shapes) {
   EXPECT_EQ(timeline.names.at(timeline.events.detail[3]), "[[4, 8], [8, 2]]");
 }
 
+TEST(Kineto, joins_rows_that_begin_and_end_events) {
+  const Timeline timeline = timeline_of(trace_of(
+      R"({"ph": "B", "cat": "user_annotation", "name": "step", "pid": 1, "tid": 2, "ts": 1},
+      {"ph": "B", "cat": "cpu_op", "name": "aten::mm", "pid": 1, "tid": 2, "ts": 3, "args": {"External id": 7}},
+      {"ph": "B", "cat": "kernel", "name": "gemm", "pid": 0, "tid": 7, "ts": 8, "args": {"device": 0, "stream": 7}},
+      {"ph": "E", "pid": 1, "tid": 2, "ts": 5}, {"ph": "E", "pid": 0, "tid": 7, "ts": 18},
+      {"ph": "E", "pid": 1, "tid": 2, "ts": 20}, {"ph": "E", "pid": 1, "tid": 2, "ts": 30})"));
+  ASSERT_EQ(timeline.events.size(), 3U);
+  EXPECT_EQ(timeline.name_of(0), "step");
+  EXPECT_EQ(timeline.events.duration[0], 19'000);
+  EXPECT_EQ(timeline.name_of(1), "aten::mm");
+  EXPECT_EQ(timeline.events.duration[1], 2'000);
+  EXPECT_EQ(timeline.events.kind[2], EventKind::kernel);
+  EXPECT_EQ(timeline.events.duration[2], 10'000);
+  EXPECT_EQ(test::issue_count(timeline, "unmatched_bracket"), 1) << "the last end closes nothing";
+}
+
+TEST(Kineto, reads_shapes_that_were_written_over_several_lines) {
+  const Timeline timeline = timeline_of(trace_of(
+      "{\"ph\": \"X\", \"cat\": \"cpu_op\", \"name\": \"aten::mm\", \"pid\": 1, \"tid\": 2, \"ts\": 1, \"dur\": 2,"
+      " \"args\": {\"Input Dims\": [\n  [\n    4,\n    8\n  ],\n  [8, 2]\n]}}"));
+  ASSERT_EQ(timeline.events.size(), 1U);
+  EXPECT_EQ(timeline.names.at(timeline.events.detail[0]), "[[4, 8], [8, 2]]");
+  EXPECT_EQ(test::issue_count(timeline, "control_character"), 0);
+}
+
+TEST(Kineto, leaves_out_rows_without_a_time) {
+  const Timeline timeline = timeline_of(
+      trace_of(op("a", "5") + R"(, {"ph": "X", "cat": "kernel", "name": "k", "pid": 0, "tid": 7, "ts": 0, "dur": 0})"));
+  EXPECT_EQ(timeline.events.size(), 1U);
+  EXPECT_EQ(test::issue_count(timeline, "no_time"), 1);
+}
+
+TEST(Kineto, shortens_work_that_overruns_its_successors) {
+  std::string rows;
+  for (int i = 0; i < 4; ++i) {
+    rows += (i > 0 ? "," : "") +
+            std::string(R"({"ph": "X", "cat": "kernel", "name": "k", "pid": 0, "tid": 7, "ts": )") +
+            std::to_string(100 + 10 * i) + R"(, "dur": )" + (i == 1 ? "5000" : "10") +
+            R"(, "args": {"device": 0, "stream": 7, "correlation": )" + std::to_string(i + 1) + "}}";
+  }
+  const Timeline timeline = timeline_of(trace_of(rows));
+  ASSERT_EQ(timeline.events.size(), 4U);
+  EXPECT_EQ(timeline.events.duration[1], 10'000);
+  EXPECT_EQ(test::issue_count(timeline, "overrunning_duration"), 1);
+}
+
 TEST(Kineto, counts_every_row_once) {
   const Timeline timeline = timeline_of(
       trace_of(op("a", "5") + R"(, {"ph": "s", "id": 1, "cat": "ac2g", "ts": 5, "pid": 1, "tid": 2, "name": "ac2g"},
       {"ph": "M", "name": "process_name", "pid": 1, "tid": 0, "ts": 0, "args": {"name": "python"}},
-      {"ph": "B", "name": "b", "ts": 1}, {"ph": "X", "name": "no time"},
+      {"ph": "b", "name": "b", "ts": 1}, {"ph": "X", "name": "no time"},
       {"name": "Record Window End", "ph": "i", "s": "g", "pid": "", "tid": "", "ts": 9223372036854775807}, {}, 5])"));
   EXPECT_EQ(fact(timeline, "rows"), "7");
   EXPECT_EQ(timeline.events.size(), 1U);

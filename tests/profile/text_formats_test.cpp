@@ -221,5 +221,39 @@ TEST(NcclTests, leaves_out_and_counts_what_no_sweep_prints) {
   EXPECT_EQ(session->quality[0].count, 20'000 - 16384);
 }
 
+TEST(NvidiaSmiQuery, reads_units_times_and_reasons) {
+  const auto session = read_text(
+      "timestamp, index, utilization.gpu [%], power.draw [W], clocks.current.sm [MHz], memory.used [MiB], memory.total "
+      "[MiB], clocks_throttle_reasons.sw_power_cap, clocks_throttle_reasons.hw_thermal_slowdown\n"
+      "2026/04/23 11:23:24.000, 0, 42 %, 370.50 W, 2032 MHz, 48000 MiB, 80000 MiB, Not Active, Active\n"
+      "2026/04/23 11:23:24.250, 0, 45 %, [N/A], 2032 MHz, 48000 MiB, 80000 MiB, Not Active, Active\n");
+  ASSERT_TRUE(session.ok()) << session.error().what;
+  const auto series = [&](const char* id) {
+    return *std::ranges::find(session->counters, std::string(id), &CounterSeries::id);
+  };
+  EXPECT_EQ(series("gpu_utilization").values, (std::vector<double>{0.42, 0.45}));
+  EXPECT_EQ(series("gpu_utilization").times[1] - series("gpu_utilization").times[0], 250'000'000);
+  EXPECT_TRUE(std::isnan(series("power").values[1]));
+  EXPECT_EQ(series("sm_clock").values[0], 2032e6);
+  EXPECT_EQ(series("memory_total").values[0], 80000.0 * 1024 * 1024);
+  EXPECT_EQ(series("throttle_reasons").values[0], 0x40);
+}
+
+TEST(NvidiaSmiPmon, adds_up_the_processes_of_a_gpu) {
+  const auto session = read_text(
+      "# gpu        pid  type    sm   mem   enc   dec   command\n"
+      "# Idx          #   C/G     %     %     %     %   name\n"
+      "    0       1234     C    30    10     -     -   python\n"
+      "    0       1235     C    12     4     -     -   python\n"
+      "    0       1234     C    20    10     -     -   python\n"
+      "    0       1235     C    10     4     -     -   python\n");
+  ASSERT_TRUE(session.ok()) << session.error().what;
+  const auto found = std::ranges::find(session->counters, std::string("gpu_utilization"), &CounterSeries::id);
+  ASSERT_NE(found, session->counters.end());
+  ASSERT_EQ(found->values.size(), 2U);
+  EXPECT_NEAR(found->values[0], 0.42, 1e-9);
+  EXPECT_NEAR(found->values[1], 0.30, 1e-9);
+}
+
 }  // namespace
 }  // namespace warpmark::profile

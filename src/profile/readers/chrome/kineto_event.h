@@ -93,6 +93,13 @@ struct RawCounter {
   bool is_memory = false;
 };
 
+/// A row that begins ('B') or ends ('E') an event of its process and thread.
+struct RawBracket {
+  std::int64_t process = 0, thread = 0, time = 0;
+  std::uint32_t event = 0;  ///< index within the batch of what begins; kEndBracket: the one that was opened last ends
+};
+inline constexpr std::uint32_t kEndBracket = 0xFFFFFFFF;
+
 struct RawTrackName {
   std::int64_t process = 0, thread = 0;
   std::string name;
@@ -105,7 +112,7 @@ enum class Flaw : std::uint8_t {
   truncated,     ///< the text ends within it
   not_a_number,  ///< ts or dur
   no_time,
-  other_phase,  ///< of no use here, as 'B' and 'E' are
+  other_phase,  ///< of no use here, as asynchronous rows are
   profiler_row,
   large_id,
   odd_argument,  ///< a word where an argument has a number
@@ -119,6 +126,7 @@ struct EventBatch {
   std::vector<RawCollective> collectives;
   std::vector<RawCounter> counters;
   std::vector<RawTrackName> track_names;
+  std::vector<RawBracket> brackets;
   std::vector<std::uint64_t> flows;  ///< id * 4 + 2 for gpu arrows + 1 for their ends
   std::vector<std::string_view> new_texts;
   std::vector<Track> new_tracks;

@@ -63,7 +63,7 @@ HostMemory host_memory_of(std::string_view side) {
 EventKind kind_of(const EventFields& fields) {
   const char phase = fields.phase.empty() ? 'X' : fields.phase[0];
   const Category category = kCategories.find(fields.category);
-  if (phase != 'X') {
+  if (phase != 'X' && phase != 'B') {
     const bool is_memory = fields.name == "[memory]" || category.kind == EventKind::allocation;
     return is_memory ? EventKind::allocation : EventKind::mark;
   }

@@ -1,6 +1,7 @@
 #include "profile/readers/chrome/kineto_merge.h"
 
 #include <algorithm>
+#include <tuple>
 #include <utility>
 
 #include "profile/readers/text/json_text.h"
@@ -20,8 +21,8 @@ constexpr FlawText kFlawTexts[] = {
     {"truncated", "the file ends within an event, which was left out: what came later is missing"},
     {"not_a_number",
      "times that are no number: without a start the event was left out, without a duration it is an instant"},
-    {"no_time", "events without a start: left out"},
-    {"other_phase", "rows of kinds that the PyTorch profiler does not write ('B', 'E', 'b', 'e', ...): left out"},
+    {"no_time", "events without a time, or with none but 0: left out"},
+    {"other_phase", "rows of kinds that the PyTorch profiler does not write ('b', 'e', 'n', ...): left out"},
     {"profiler_row", "rows about the recording itself: left out"},
     {"large_id", "ids above 32 bits: shortened, so that two may have become one"},
     {"odd_argument", "arguments that are no number (NaN, inf, N/A): left out, the events were kept"},
@@ -50,6 +51,7 @@ void KinetoMerge::add(std::size_t parser, const EventBatch& batch) {
   skip(parser, batch);
   Words& words = words_[parser];
   std::size_t next_collective = 0;
+  std::size_t next_bracket = 0;
   for (std::size_t i = 0; i < batch.events.size(); ++i) {
     const RawEvent& raw = batch.events[i];
     NewEvent event{
@@ -58,6 +60,11 @@ void KinetoMerge::add(std::size_t parser, const EventBatch& batch) {
     if (raw.kind == EventKind::kernel) event.detail = words.shapes[raw.detail];
     if (raw.kind == EventKind::op && raw.detail > 0) event.detail = name_of(words, raw.detail - 1);
     const EventIndex index = builder_.add(event);
+    for (; next_bracket < batch.brackets.size(); ++next_bracket) {
+      const RawBracket& one = batch.brackets[next_bracket];
+      if (one.event != kEndBracket && one.event > i) break;
+      brackets_.push_back({one.process, one.thread, one.time, one.event == kEndBracket ? kEndBracket : index});
+    }
     for (; next_collective < batch.collectives.size() && batch.collectives[next_collective].event == i;
          ++next_collective) {
       const RawCollective& from = batch.collectives[next_collective];
@@ -66,6 +73,10 @@ void KinetoMerge::add(std::size_t parser, const EventBatch& batch) {
                                static_cast<std::int32_t>(std::clamp<std::int64_t>(from.group_size, 0, INT32_MAX)),
                                from.sequence});
     }
+  }
+  for (; next_bracket < batch.brackets.size(); ++next_bracket) {  // ends behind the last event
+    const RawBracket& one = batch.brackets[next_bracket];
+    brackets_.push_back({one.process, one.thread, one.time, kEndBracket});
   }
   add_counters(words, batch);
   flows_.insert(flows_.end(), batch.flows.begin(), batch.flows.end());
@@ -117,9 +128,41 @@ void KinetoMerge::add_counters(Words& words, const EventBatch& batch) {
 
 void KinetoMerge::finish() {
   builder_.add_metadata("rows", std::to_string(rows_));
+  close_brackets();
   name_tracks();
   count_flows();
   count_flaws();
+}
+
+/// Rows of one thread nest: an end closes what was opened last. What the file never closes stays an instant.
+void KinetoMerge::close_brackets() {
+  std::ranges::stable_sort(brackets_, [](const RawBracket& a, const RawBracket& b) {
+    return std::tie(a.process, a.thread, a.time) < std::tie(b.process, b.thread, b.time);
+  });
+  EventColumns& events = builder_.facts().events;
+  std::vector<std::uint32_t> open;
+  std::int64_t unmatched = 0;
+  for (std::size_t i = 0; i < brackets_.size(); ++i) {
+    const RawBracket& one = brackets_[i];
+    if (i > 0 && (brackets_[i - 1].process != one.process || brackets_[i - 1].thread != one.thread)) {
+      unmatched += std::ssize(open);
+      open.clear();
+    }
+    if (one.event != kEndBracket) {
+      open.push_back(one.event);
+    } else if (open.empty()) {
+      ++unmatched;
+    } else {
+      events.duration[open.back()] = one.time - events.start[open.back()];
+      open.pop_back();
+    }
+  }
+  unmatched += std::ssize(open);
+  if (unmatched > 0) {
+    builder_.issue("unmatched_bracket",
+                   "rows that begin or end an event ('B', 'E') without the other: instants, or left out", "",
+                   unmatched);
+  }
 }
 
 /// Kineto's rows that name threads do not tell whether they mean a thread of a process or a stream of a GPU.

@@ -42,12 +42,14 @@ class KinetoMerge {
   void add_counters(Words& words, const EventBatch& batch);
   void count_flows();
   void count_flaws();
+  void close_brackets();
   void name_tracks();
 
   TimelineBuilder& builder_;
   std::vector<Words> words_;
   std::vector<std::uint64_t> flows_;
   std::vector<RawTrackName> track_names_;
+  std::vector<RawBracket> brackets_;           ///< with the index of the event in the builder
   std::map<std::string, double> last_memory_;  ///< by series: so that only changes are kept
   std::array<std::int64_t, static_cast<std::size_t>(Flaw::count)> flaws_{};
   std::array<std::string, static_cast<std::size_t>(Flaw::count)> examples_;

@@ -135,6 +135,8 @@ void KinetoParser::record(const EventFields& fields, EventBatch& batch) {
 void KinetoParser::record_phase(const EventFields& fields, EventBatch& batch) {
   const char phase = fields.phase.empty() ? 'X' : fields.phase[0];
   switch (phase) {
+    case 'B':
+    case 'E': record_bracket(fields, phase == 'B', batch); break;
     case 'X':
     case 'i':
     case 'I':
@@ -164,7 +166,7 @@ void KinetoParser::record_event(const EventFields& fields, EventBatch& batch) {
   if (kind == EventKind::kernel) {
     event.detail = shape_of(args.shape, batch);
   } else if (kind == EventKind::op) {
-    if (args.input_dims.size() > 2) event.detail = texts_.intern(args.input_dims) + 1;
+    if (args.input_dims.size() > 2) event.detail = texts_.intern(on_one_line(args.input_dims)) + 1;
   } else if (kind == EventKind::memcpy) {
     event.value = args.bytes;
     event.detail = copy_detail_of(fields.name);
@@ -188,6 +190,34 @@ void KinetoParser::record_event(const EventFields& fields, EventBatch& batch) {
   batch.events.push_back(event);
 }
 
+/// What begins becomes an event whose duration the merge fills in.
+void KinetoParser::record_bracket(const EventFields& fields, bool begins, EventBatch& batch) {
+  RawEvent times;
+  if (begins) {
+    const std::size_t before = batch.events.size();
+    record_event(fields, batch);
+    if (batch.events.size() == before) return;
+    times = batch.events.back();
+    batch.events.back().duration = 0;
+  } else if (!read_times(fields, times, batch)) {
+    return;
+  }
+  batch.brackets.push_back({fields.process.number, fields.thread.number, times.start,
+                            begins ? static_cast<std::uint32_t>(batch.events.size() - 1) : kEndBracket});
+}
+
+/// Lists that were written over several lines, as writers that indent do.
+std::string_view KinetoParser::on_one_line(std::string_view list) {
+  if (list.find_first_of("\n\r\t") == std::string_view::npos) return list;
+  one_line_.clear();
+  for (const char c : list) {
+    if (c == ' ' || c == '\n' || c == '\r' || c == '\t') continue;
+    one_line_ += c;
+    if (c == ',') one_line_ += ' ';
+  }
+  return one_line_;
+}
+
 bool KinetoParser::read_times(const EventFields& fields, RawEvent& event, EventBatch& batch) {
   if (fields.ts.empty()) return count_flaw(batch, Flaw::no_time, fields.name), false;
   const auto start = nanoseconds(fields.ts);
@@ -197,6 +227,8 @@ bool KinetoParser::read_times(const EventFields& fields, RawEvent& event, EventB
   const auto duration = nanoseconds(fields.dur);
   if (!duration) count_flaw(batch, Flaw::not_a_number, fields.name);
   event.duration = duration.value_or(0);
+  const bool lasts = fields.phase.empty() || fields.phase[0] == 'X';
+  if (lasts && event.start == 0 && event.duration <= 0) return count_flaw(batch, Flaw::no_time, fields.name), false;
   return true;
 }
 

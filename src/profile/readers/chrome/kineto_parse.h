@@ -44,6 +44,8 @@ class KinetoParser {
   [[nodiscard]] const char* parse_carefully(const char* p, const char* end, bool final, EventBatch& batch);
   void record(const EventFields& fields, EventBatch& batch);
   void record_phase(const EventFields& fields, EventBatch& batch);
+  void record_bracket(const EventFields& fields, bool begins, EventBatch& batch);
+  std::string_view on_one_line(std::string_view list);
   void record_event(const EventFields& fields, EventBatch& batch);
   void record_memory(const EventFields& fields, RawEvent& event, EventBatch& batch);
   void record_counter(const EventFields& fields, EventBatch& batch);
@@ -70,6 +72,7 @@ class KinetoParser {
   const ScanFunctions& scan_;
   const XlaRows* xla_;
   std::string scratch_;
+  std::string one_line_;
   std::string xla_name_;
   TextTable texts_;
   std::map<Track, std::uint32_t, TrackOrder> tracks_;

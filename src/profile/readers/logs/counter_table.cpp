@@ -1,6 +1,7 @@
 #include "profile/readers/logs/counter_table.h"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
 #include "profile/readers/text/decimal.h"
@@ -25,6 +26,20 @@ bool CounterTable::add(int device, std::int64_t time_ns, std::span<const std::st
               value ? *value * columns_[i]->scale : std::numeric_limits<double>::quiet_NaN());
   }
   return true;
+}
+
+bool CounterTable::add_to(int device, std::int64_t time_ns, std::span<const std::string_view> values) {
+  if (values.size() < columns_.size()) return false;
+  bool any = false;
+  for (std::size_t i = 0; i < columns_.size(); ++i) {
+    if (columns_[i] == nullptr) continue;
+    const auto known = series_.find({device, columns_[i]->id});
+    if (known == series_.end() || session_.counters[known->second].times.back() != time_ns) continue;
+    double& sum = session_.counters[known->second].values.back();
+    any = true;
+    if (const auto value = parse_number(values[i])) sum = (std::isnan(sum) ? 0 : sum) + *value * columns_[i]->scale;
+  }
+  return any;
 }
 
 void CounterTable::add_value(const char* id, const char* unit, int device, std::int64_t time_ns, double value) {

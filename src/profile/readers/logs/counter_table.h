@@ -30,6 +30,8 @@ class CounterTable {
   [[nodiscard]] std::size_t columns() const { return columns_.size(); }
   /// One value a column. Returns false if there are fewer.
   [[nodiscard]] bool add(int device, std::int64_t time_ns, std::span<const std::string_view> values);
+  /// Adds the values to those of the same GPU and time, the last ones added; false if there are none.
+  [[nodiscard]] bool add_to(int device, std::int64_t time_ns, std::span<const std::string_view> values);
   void add_value(const char* id, const char* unit, int device, std::int64_t time_ns, double value);
   /// The value that was added last; nothing if there is none.
   [[nodiscard]] std::optional<double> last(const char* id, int device) const;

@@ -41,6 +41,7 @@ constexpr CounterColumn kColumns[] = {
     {"mmclk", "memory_clock", "Hz", 1e6},
     {"fbusd", "memory_used", "B", kMiB},
     {"fbusg", "memory_used", "B", kMiB},
+    {"fbtotl", "memory_total", "B", kMiB},
     {"dvccte", "throttle_reasons", "", 1},
     {"dvcct", "throttle_reasons", "", 1},
     {"pvtime", "power_violation_time", "s", 1e-9},

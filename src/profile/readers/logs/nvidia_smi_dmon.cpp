@@ -114,6 +114,8 @@ class DmonTable {
       if (!seen_gpu) ++before;
     }
     columns_before_ = before;
+    const auto pid = std::ranges::find(headers, "pid");
+    of_processes_ = pid != headers.end();
     has_time_ = before == 2;
     has_header_ = true;
     table_.set_columns(headers);
@@ -125,12 +127,15 @@ class DmonTable {
     const auto gpu = parse_integer(words[columns_before_]);
     if (!gpu || *gpu < 0 || *gpu >= kMostGpus) return short_row();
     const int device = static_cast<int>(*gpu);
-    std::int64_t time = rows_[device]++ * kSecondNs;
+    const std::string process =
+        of_processes_ && words.size() > columns_before_ + 1 ? std::string(words[columns_before_ + 1]) : "";
+    std::int64_t time = rows_[{device, process}]++ * kSecondNs;
     if (has_time_) {
       const auto read = epoch_ns(words[0], words[1]);
       if (!read) return short_row();
       time = *read;
     }
+    if (of_processes_ && table_.add_to(device, time, std::span(words).subspan(columns_before_ + 1))) return;
     if (!table_.add(device, time, std::span(words).subspan(columns_before_ + 1))) return short_row();
     add_reasons(device, time);
   }
@@ -146,7 +151,8 @@ class DmonTable {
 
   ProfileSession& session_;
   CounterTable table_;
-  std::map<int, std::int64_t> rows_;
+  std::map<std::pair<int, std::string>, std::int64_t> rows_;  ///< of a GPU; of pmon, of a process on it
+  bool of_processes_ = false;                                 ///< nvidia-smi pmon: a row for each process
   std::size_t columns_before_ = 0;
   bool has_header_ = false;
   bool has_time_ = false;
@@ -161,6 +167,6 @@ Status read(ByteSource& source, const ReadOptions&, ProfileSession& session) {
 
 }  // namespace
 
-const TraceReader kNvidiaSmiDmonReader = {"nvidia_smi_dmon", "table of nvidia-smi dmon", sniff, read};
+const TraceReader kNvidiaSmiDmonReader = {"nvidia_smi_dmon", "table of nvidia-smi dmon or pmon", sniff, read};
 
 }  // namespace warpmark::profile
