@@ -9,8 +9,6 @@ that of the finding for the injected rule, else of the first accepted one (--gai
 A finding's gain is that of its first recommendation. Where another one was applied (CURES) and has a gain of its own,
 "cure" columns compare that.
 
---refit: the same scores with each fitted constant of the analysis (src/analyze/*/fitted.cpp) moved by a third, down and up.
-A constant that no score and no first finding depends on on these profiles rests on nothing that they can show.
 Exits 1 if warpmark failed on a trace or a --require-* bound is missed."""
 import argparse
 import concurrent.futures
@@ -21,7 +19,6 @@ import subprocess
 import sys
 import tempfile
 
-import fitted_constants
 
 HEALTHY_SEVERITY = 0.4  # above it a finding is a warning
 WIDEST = 2.0            # high / low of a useful gain interval
@@ -168,32 +165,6 @@ def rows_of(labels, warpmark, arguments):
         return list(pool.map(lambda label: row_of(label, warpmark, arguments), labels))
 
 
-def gains_moved(rows, others):
-    """Profiles whose gain in the middle is another one by more than a twentieth."""
-    middle = [{r["name"]: math.sqrt(r["cure_low"] * r["cure_high"]) for r in some if "cure_low" in r}
-              for some in (rows, others)]
-    return sum(abs(math.log(middle[1].get(name, value) / value)) > 0.05 for name, value in middle[0].items())
-
-
-def refit(labels, arguments):
-    rows = rows_of(labels, arguments.warpmark, arguments)
-    base = totals_of(rows)
-    print(f"{'room':9} {'constant':26} {'value':>8} {'times':>6} {'accepted':>9} {'healthy':>8} {'held':>6} {'moved':>6}")
-    columns = ("accepted", "healthy_left_alone", "gain_of_cure_held")
-    print(f"{'':9} {'as it is':26} {'':8} {'':6} " + " ".join(f"{base[c]:8.3f}" for c in columns))
-    with tempfile.TemporaryDirectory() as folder:
-        copy = os.path.join(folder, "warpmark")
-        for constant in fitted_constants.constants():
-            for factor in (2 / 3, 4 / 3):
-                fitted_constants.moved(arguments.warpmark, constant, factor, copy)
-                others = rows_of(labels, copy, arguments)
-                totals = totals_of(others)
-                print(f"{constant[0]:9} {constant[2]:26} {constant[3]:8.4g} {factor:6.2f} "
-                      + " ".join(f"{totals[c] - base[c]:+8.3f}" for c in columns) + f" {gains_moved(rows, others):6}",
-                      flush=True)
-    return 1 if base["errors"] or not rows else 0
-
-
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("labels", nargs="+", help="labels.json or its folder")
@@ -206,12 +177,8 @@ def main():
     parser.add_argument("--option", action="append", default=[], help="further argument of analyze; repeatable")
     parser.add_argument("--require-accepted", type=float, default=0, help="0..1, healthy ones too")
     parser.add_argument("--require-gain", type=float, default=0, help="0..1, held and narrower than 2x")
-    parser.add_argument("--refit", action="store_true", help="with each fitted constant moved by a third")
     arguments = parser.parse_args()
     labels = [label for path in arguments.labels for label in labels_of(path, arguments.split)]
-
-    if arguments.refit:
-        return refit(labels, arguments)
     rows = rows_of(labels, arguments.warpmark, arguments)
     print_table(rows)
     totals = totals_of(rows)

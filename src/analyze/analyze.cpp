@@ -73,12 +73,14 @@ void mean_breakdown(const Evidence& evidence, Analysis& analysis) {
     for (std::size_t i = 0; i < kParts; ++i) mean[i] += rank.part_ns(static_cast<Part>(i)) / ranks;
   }
   std::int64_t left = std::llround(step);
+  const double undisturbed = std::max(1.0, step - mean[static_cast<std::size_t>(Part::idle_profiler)]);
   for (std::size_t i = 0; i < kParts; ++i) {
     if (mean[i] <= 0) continue;
     const auto part = static_cast<Part>(i);
     const auto ns = static_cast<std::int64_t>(mean[i]);
     left -= ns;
-    analysis.breakdown.push_back({part_id(part), part_group(part), ns, mean[i] / step});
+    const double share = part == Part::idle_profiler ? 0 : mean[i] / undisturbed;
+    analysis.breakdown.push_back({part_id(part), part_group(part), ns, share});
   }
   const auto largest = std::ranges::max_element(analysis.breakdown, {}, &BreakdownPart::total_ns);
   largest->total_ns += left;
@@ -91,14 +93,11 @@ double gain_a_step(const Finding& finding) {
 }
 
 /// By class: critical, warning, a note worth its fix, less. What slows the machine down overlaps what the program does:
-/// it hides none of the program's own findings of its class. All critical ones cost more than a third of the step: of
-/// them that comes first whose cure gains most. Else the more severe.
+/// it hides none of the program's own findings of its class. Within a class by what the fix gains.
 bool comes_before(const Finding& a, const Finding& b) {
   const auto key = [](const Finding& one) {
-    const bool critical = one.severity > kCritical;
-    const double gains = critical ? gain_a_step(one) : 0;
-    return std::tuple(critical, one.severity >= kWarning, one.severity >= kWorthFixing, one.kind != "environment",
-                      gains, one.severity, one.lost_ns);
+    return std::tuple(one.severity > kCritical, one.severity >= kWarning, one.severity >= kWorthFixing,
+                      one.kind != "environment", gain_a_step(one), one.severity, one.lost_ns);
   };
   return key(a) > key(b);
 }
@@ -187,53 +186,49 @@ double unexplained_idle(const Analysis& analysis) {
   return share;
 }
 
-/// What a note may gain all the same: nothing that is wrong, but a larger step forward than its share tells.
-std::string most_to_gain(const Analysis& analysis) {
-  constexpr double kMuch = 1.1;  // at least
-  const auto gains = [](const Finding& finding) { return finding.gain.per_sample ? 1.0 : finding.gain.low; };
-  const auto most = std::ranges::max_element(analysis.findings, {}, gains);
-  if (most == analysis.findings.end() || gains(*most) < kMuch) return "";
-  return fmt::format("; the most to gain: {}, {} to {}", most->rule, format_times(most->gain.low),
-                     format_times(most->gain.high));
+/// "3.2x-6.4x", "up to 1.8x" where nothing but the bound is known.
+std::string speedup_text(const Gain& gain) {
+  const auto times = [](double factor) {
+    return factor >= 9.95    ? fmt::format("{:.0f}x", factor)
+           : factor >= 1.995 ? fmt::format("{:.1f}x", factor)
+                             : fmt::format("{:.2f}x", factor);
+  };
+  const bool bound_alone = gain.low <= 1.005 || times(gain.low) == times(gain.high);
+  return bound_alone ? "up to " + times(gain.high) : times(gain.low) + "-" + times(gain.high);
 }
 
 std::string healthy_verdict(const Analysis& analysis) {
-  double largest = 0.01;
-  for (const Finding& finding : analysis.findings) largest = std::max(largest, finding.severity / 2);
   const double unexplained = unexplained_idle(analysis);
   constexpr double kMuch = 0.05;
-  const bool healthy = unexplained < std::max(kMuch, largest);
-  return fmt::format(
-      "Nothing {}worth fixing above {:.0f} % of the {}{}{}.", healthy ? "" : "that was recorded is ",
-      std::ceil(largest * 100), analysis.ranks.empty() ? "time" : "step",
-      healthy ? "" : fmt::format(", but the GPU idles {:.0f} % of it and why was not recorded", unexplained * 100),
-      most_to_gain(analysis));
+  if (unexplained >= kMuch) {
+    return fmt::format("The GPU idles {:.0f} % of the {}, and why was not recorded.", unexplained * 100,
+                       analysis.ranks.empty() ? "time" : "step");
+  }
+  if (analysis.findings.empty() || analysis.findings.front().severity <= 0) return "No significant bottleneck.";
+  const Finding& largest = analysis.findings.front();
+  const std::string gain = largest.gain.high > 1.005 ? ", estimated speedup " + speedup_text(largest.gain) : "";
+  return fmt::format("No significant bottleneck. Largest candidate: {} ({:.0f} % of the {}{}).", largest.rule,
+                     std::ceil(largest.severity * 50), analysis.ranks.empty() ? "time" : "step", gain);
 }
 
-/// "; first: compile the model; most, where it can be done: replay the step as a CUDA graph, 4.8x to 9.6x".
-std::string cures_named(const Finding& finding) {
+/// "; first: compile the model; most, where it can be done: replay the step as a CUDA graph, 4.8x-9.6x".
+std::string fixes_named(const Finding& finding) {
   if (finding.recommendations.empty()) return "";
   const std::string first = clause_of(finding.recommendations.front());
-  std::string text = first.empty() ? "" : "; first: " + first;
+  std::string text = first.empty() ? "" : " Fix: " + first + ".";
   const Recommendation* stronger = stronger_cure(finding);
   const std::string more = stronger == nullptr ? "" : clause_of(*stronger);
   if (more.empty()) return text;
-  return text + fmt::format("; most, where it can be done: {}, {} to {}", more, format_times(stronger->gain->low),
-                            format_times(stronger->gain->high));
+  return text + fmt::format(" Larger, where possible: {}, {}.", more, speedup_text(*stronger->gain));
 }
 
 /// Of what was read.
 std::string verdict_of_all(const Analysis& analysis) {
   if (analysis.findings.empty() || analysis.findings.front().severity < kWarning) return healthy_verdict(analysis);
   const Finding& top = analysis.findings.front();
-  const std::string by = cures_named(top);
-  if (top.gain.per_sample) {
-    return fmt::format("{} ({}): curing it gives about {} to {} the samples a second{}.", top.title, top.rule,
-                       format_times(top.gain.low), format_times(top.gain.high), by);
-  }
-  const char* what = !analysis.ranks.empty() ? "step" : top.lost_ns > 0 ? "profiled kernels" : "work";
-  return fmt::format("{} ({}): curing it makes the {} about {} to {} as fast{}.", top.title, top.rule, what,
-                     format_times(top.gain.low), format_times(top.gain.high), by);
+  std::string gain = speedup_text(top.gain);
+  if (top.gain.per_sample) gain += " samples per second";
+  return fmt::format("{} ({}). Estimated speedup if fixed: {}.{}", top.title, top.rule, gain, fixes_named(top));
 }
 
 /// Graphs without kernels look like an idle GPU, or a healthy one.
@@ -282,11 +277,17 @@ Analysis analyze(const ProfileSession& session, const AnalyzeOptions& options) {
   analysis.rank_count = static_cast<int>(session.ranks.size());
   for (const Timeline& timeline : session.ranks) analysis.sources.push_back(timeline.source);
   const Evidence evidence = gather_evidence(session);
+  analysis.rank_count = std::max(analysis.rank_count, static_cast<int>(evidence.ranks.size()));
   describe_ranks(evidence, analysis);
   mean_breakdown(evidence, analysis);
   const std::vector<const Rule*> applied = find_bottlenecks(evidence, options, analysis);
   AnalysisTable lines = place_in_source(evidence, options.source, analysis.findings);
-  if (!analysis.findings.empty()) analysis.combined = combined_gain(applied, analysis.findings, evidence);
+  if (!analysis.findings.empty()) {
+    analysis.combined = combined_gain(applied, analysis.findings, evidence);
+    double lost = 0;
+    for (const Finding& finding : analysis.findings) lost += static_cast<double>(finding.lost_ns);
+    if (evidence.has_timeline()) bound_gain(lost, evidence.rank().undisturbed_step_ns(), analysis.combined);
+  }
   const std::string lost = lost_work(evidence);
   analysis.verdict = lost.empty() ? verdict_of(analysis, session) : lost + ".";
   analysis.cautions = cautions_of(evidence);

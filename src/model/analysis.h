@@ -36,11 +36,11 @@ struct StepPause {
 
 struct RankAnalysis {
   int rank = 0;
-  std::string gpu;                ///< name; empty if unknown
-  std::vector<StepSpan> steps;    ///< those analyzed
-  std::vector<StepPause> pauses;  ///< left out
+  std::string gpu;              ///< name; empty if unknown
+  std::vector<StepSpan> steps;  ///< those analyzed
   std::int64_t median_step_ns = 0;
   std::vector<BreakdownPart> breakdown;
+  std::vector<StepPause> pauses{};  ///< between the steps, left out
 };
 
 /// A value of a table: text, or a number in its column's unit.

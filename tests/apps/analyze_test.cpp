@@ -172,7 +172,7 @@ TEST_F(AnalyzeCli, reads_what_the_profiler_of_jax_wrote) {
   for (const auto& part : (*json)["breakdown"]) shares += part["share"].get<double>();
   EXPECT_NEAR(shares, 1, 1e-3);
   EXPECT_EQ((*json)["findings"][0]["rule"], "host_transfer");
-  EXPECT_EQ((*json)["findings"][1]["rule"], "cpu_gpu_sync");
+  EXPECT_THAT((*json)["findings"].dump(), HasSubstr("\"cpu_gpu_sync\""));
   EXPECT_THAT(output.out, HasSubstr("jax.device_put"));
   EXPECT_THAT(output.out, Not(HasSubstr("record_shapes")));
   const auto launched = warpmark({"analyze", trace, "--query",

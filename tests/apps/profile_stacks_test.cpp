@@ -46,7 +46,7 @@ def launch(which):
     call.kernel = ctypes.cast(names[which], ctypes.c_void_p)
     cupti.mock_cupti_enter(ctypes.byref(call))
     start = max(time.time_ns() + 20000, state["free"])
-    state["free"] = start + 2000000
+    state["free"] = start + 300000
     cupti.mock_cupti_work(ctypes.byref(Work(0, names[which], start, state["free"], 7, call.correlation, 0, 132, 128)))
     cupti.mock_cupti_exit(ctypes.byref(call))
 
@@ -66,6 +66,7 @@ import torch
 def forward():
     for i in range(3):
         torch.launch(i)
+        read_loss()
 
 def read_loss():
     return torch.wait()
@@ -74,8 +75,6 @@ def train(seconds):
     end = time.time() + seconds
     while time.time() < end:
         forward()
-        read_loss()
-        time.sleep(0.003)
 
 train(3.0)
 )py";
@@ -105,6 +104,13 @@ class ProfileStacks : public ProfileCli {
   }
 };
 
+Json finding_of(const Json& analysis, const std::string& rule) {
+  for (const auto& finding : analysis["findings"]) {
+    if (finding["rule"] == rule) return finding;
+  }
+  return nullptr;
+}
+
 struct Page {
   std::string timeline;  ///< of a few steps, as JSON
   std::string findings;
@@ -127,19 +133,19 @@ TEST_F(ProfileStacks, a_wait_is_found_at_its_line) {
   const auto analysis =
       warpmark({"analyze", path("p.wmrec"), "--source", path(""), "--json", path("a.json"), "--html", path("a.html")});
   ASSERT_EQ(analysis.exit_code, 0) << analysis.err;
-  EXPECT_THAT(analysis.out, HasSubstr("train.py:12 read_loss: return torch.wait()"));
+  EXPECT_THAT(analysis.out, HasSubstr("train.py:13 read_loss: return torch.wait()"));
   const auto json = parse_json(*read_file(path("a.json")), "a.json");
   ASSERT_TRUE(json.ok());
   EXPECT_EQ(testing_support::schema_errors(*json, "analysis.schema.json"), "");
-  const Json& finding = (*json)["findings"][0];
-  EXPECT_EQ(finding["rule"], "cpu_gpu_sync");
+  const Json finding = finding_of(*json, "cpu_gpu_sync");
+  ASSERT_TRUE(finding.is_object());
   EXPECT_EQ(finding["evidence"][0]["id"], "source_line");
-  EXPECT_THAT(finding["evidence"][0]["text"].get<std::string>(), HasSubstr("train.py:12 read_loss"));
+  EXPECT_THAT(finding["evidence"][0]["text"].get<std::string>(), HasSubstr("train.py:13 read_loss"));
   EXPECT_GT(finding["evidence"][0]["value"].get<double>(), 0.3);
   // Steps of 4 ms between samples: those that the page's timeline shows may have none.
-  EXPECT_THAT(page_of(path("a.html")).findings, HasSubstr("train.py:12 read_loss"));
+  EXPECT_THAT(page_of(path("a.html")).findings, HasSubstr("train.py:13 read_loss"));
   const auto rows = warpmark({"analyze", path("p.wmrec"), "--query",
-                              "SELECT count(*) AS n FROM events WHERE kind = 'python' AND name LIKE '%train.py:12 %'",
+                              "SELECT count(*) AS n FROM events WHERE kind = 'python' AND name LIKE '%train.py:13 %'",
                               "--format", "json"});
   ASSERT_EQ(rows.exit_code, 0) << rows.err;
   EXPECT_THAT(rows.out, Not(HasSubstr(": 0")));
@@ -152,7 +158,7 @@ TEST_F(ProfileStacks, of_a_program_that_ends_while_it_is_recorded_are_kept) {
   const auto output = record({"--delay", "0s", "--duration", "0s"});
   ASSERT_EQ(output.exit_code, 0) << output.err;
   const auto analysis = warpmark({"analyze", path("p.wmrec")});
-  EXPECT_THAT(analysis.out, HasSubstr("train.py:12 read_loss")) << output.err;
+  EXPECT_THAT(analysis.out, HasSubstr("train.py:13 read_loss")) << output.err;
 }
 
 TEST_F(ProfileStacks, nothing_is_sampled_where_it_is_not_wanted) {
@@ -201,8 +207,8 @@ TEST_F(NativeStacks, a_wait_is_found_at_its_line) {
   const auto json = parse_json(*read_file(path("a.json")), "a.json");
   ASSERT_TRUE(json.ok());
   EXPECT_EQ(testing_support::schema_errors(*json, "analysis.schema.json"), "");
-  const Json& finding = (*json)["findings"][0];
-  EXPECT_EQ(finding["rule"], "cpu_gpu_sync");
+  const Json finding = finding_of(*json, "cpu_gpu_sync");
+  ASSERT_TRUE(finding.is_object());
   EXPECT_EQ(finding["evidence"][0]["id"], "source_line");
   EXPECT_THAT(finding["evidence"][0]["text"].get<std::string>(), HasSubstr(place));
   EXPECT_GT(finding["evidence"][0]["value"].get<double>(), 0.8);
@@ -213,7 +219,7 @@ TEST_F(NativeStacks, a_wait_is_found_at_its_line) {
       return timeline.events.kind[i] == EventKind::python && timeline.name_of(i).find(part) != std::string_view::npos;
     });
   };
-  EXPECT_GT(seen(":" + std::to_string(line_of("read_loss();")) + " step"), 0) << "the function it was inlined into";
+  EXPECT_GT(seen(":" + std::to_string(line_of("read_loss();")) + " forward"), 0) << "the function it was inlined into";
   EXPECT_GT(seen(":" + std::to_string(line_of("training.step()")) + " main"), 0);
   EXPECT_GT(seen(" forward"), 0);
   EXPECT_EQ(seen("libwarpmark_inject"), 0) << "the recorder is no part of the program";

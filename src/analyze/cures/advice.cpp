@@ -43,8 +43,18 @@ std::string batch_snippet(const Evidence& evidence, int times, std::string_view 
   return fmt::format("batch_size *= {}{}  {} {}", times, native ? ";" : "", native ? "//" : "#", remark);
 }
 
+bool has_bf16_and_tf32(const Evidence& evidence) {
+  int newest = 0;
+  for (const Timeline& timeline : evidence.session->ranks) {
+    for (const GpuInfo& gpu : timeline.gpus) newest = std::max(newest, gpu.compute_major);
+  }
+  return newest == 0 || newest >= 8;
+}
+
+namespace {
+
 // cuBLAS: CUBLAS_COMPUTE_32F multiplies CUDA_R_16BF and adds up in FP32 (cuBLAS library, "cublasGemmEx").
-constinit const Advice kComputeIn16Bits = {
+constexpr Advice kComputeInBf16 = {
     .kind = AdviceKind::code,
     .text = "Multiply in BF16; weights, sums and reductions stay in FP32.",
     .native =
@@ -57,6 +67,23 @@ constinit const Advice kComputeIn16Bits = {
         "w.astype(jnp.bfloat16)",
     .cupy = "y = x.astype(ml_dtypes.bfloat16) @ w.astype(ml_dtypes.bfloat16)  # CuPy 14; cupy.float16 before",
 };
+
+constexpr Advice kComputeInFp16 = {
+    .kind = AdviceKind::code,
+    .text = "Multiply in FP16, with the loss scaled so that small gradients do not vanish; sums stay in FP32.",
+    .native =
+        "cublasGemmEx(handle, CUBLAS_OP_N, CUBLAS_OP_N, m, n, k, &alpha, a, CUDA_R_16F, lda, b, CUDA_R_16F, ldb, "
+        "&beta, c, CUDA_R_32F, ldc, CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT);",
+    .pytorch = "with torch.autocast('cuda', dtype=torch.float16): loss = model(x)  # and torch.amp.GradScaler()",
+    .jax = "flax.linen.Dense(features, dtype=jnp.float16)  # every module, and a scaled loss",
+    .cupy = "y = x.astype(cupy.float16) @ w.astype(cupy.float16)",
+};
+
+}  // namespace
+
+const Advice& compute_in_16_bits(const Evidence& evidence) {
+  return has_bf16_and_tf32(evidence) ? kComputeInBf16 : kComputeInFp16;
+}
 
 constinit const Advice kMendGraphBreaks = {
     .kind = AdviceKind::code,

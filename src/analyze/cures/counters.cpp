@@ -301,11 +301,13 @@ std::optional<Throttle> worst_throttle(const Evidence& evidence, std::uint64_t r
 Finding throttle_finding(const Rule& rule, const Evidence& evidence, const Throttle& throttle,
                          const ThrottleText& text) {
   const double step = evidence.has_timeline() ? evidence.rank().undisturbed_step_ns() : 1e9;
+  constexpr double kInAll = 0.95;     // a GPU that is never free of it does not show the clock that it would have
   constexpr double kMostLost = 0.95;  // samples of a clock of 0 tell nothing of how fast it would be
   const double lost_share = std::min(lost_by(throttle), kMostLost);
   Finding finding = make_finding(
       rule, step * lost_share * text.counted, step,
       fmt::format("GPU {} {} in {:.0f} % of the samples", throttle.device, text.what, throttle.share * 100));
+  if (throttle.share >= kInAll && !evidence.has_timeline()) finding.severity = std::max(finding.severity, kWarning);
   if (!evidence.has_timeline()) finding.lost_ns = 0;
   finding.evidence = {
       share_fact("throttled_share", "Samples in which it is slowed down", throttle.share),
@@ -313,7 +315,7 @@ Finding throttle_finding(const Rule& rule, const Evidence& evidence, const Throt
                  throttle.clock_known ? "SM clock below its highest" : "SM clock lost (assumed, as it was not sampled)",
                  throttle.clock_loss),
   };
-  finding.gain = shaped(1.0, 1 / (1 - lost_share), "work that scales with the SM clock, all of it at most");
+  finding.gain = at_most(1 / (1 - lost_share), "work that scales with the SM clock, all of it at most");
   return finding;
 }
 

@@ -23,8 +23,12 @@ std::string stem(std::string_view name) { return std::string(stem_of(name)); }
 
 std::map<std::string, Group> grouped(const Evidence& evidence) {
   std::map<std::string, Group> groups;
+  const bool times_known = std::ranges::any_of(evidence.session->kernels, [](const KernelProfile& profile) {
+    return profile.metric("gpu__time_duration.sum").has_value();
+  });
   for (const KernelProfile& profile : evidence.session->kernels) {
-    const double ns = profile.metric("gpu__time_duration.sum").value_or(0);
+    // Where no time was measured, every launch counts as much as any other.
+    const double ns = profile.metric("gpu__time_duration.sum").value_or(times_known ? 0 : 1);
     Group& group = groups[profile.name];
     group.total_ns += ns;
     if (ns > group.longest_ns) group.longest = &profile, group.longest_ns = ns;
@@ -111,8 +115,8 @@ std::vector<Finding> kernel_finding(const Rule& rule, const Evidence& evidence, 
   }
   if (some) advise(evidence, {kChooseOtherKernel}, finding);
   finding.gain =
-      shaped(1.0, whole / std::max(whole - lost, 0.05 * whole),
-             "share of the kernels' time that the metric leaves unused; at most, as another limit may follow");
+      at_most(whole / std::max(whole - lost, 0.05 * whole),
+              "share of the kernels' time that the metric leaves unused; at most, as another limit may follow");
   return {finding};
 }
 

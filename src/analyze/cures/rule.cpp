@@ -1,7 +1,5 @@
 #include "analyze/cures/rule.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 
 namespace warpmark::analyze {
@@ -25,46 +23,23 @@ double replayed(const Rule& rule, const Evidence& evidence, double removed) {
 }
 
 Gain estimate_gain(const Rule& rule, const Evidence& evidence) {
-  const double foretold =
-      rule.foretell != nullptr ? rule.foretell(evidence) : replayed(rule, evidence, rule.calibration.removed);
-  return gain_around(foretold, rule.calibration,
-                     fmt::format("replay of the recorded steps with {:.0f} % of this cause removed, and how far such "
-                                 "replays were off",
-                                 rule.calibration.removed * 100));
+  const double all = rule.predict != nullptr ? rule.predict(evidence) : replayed(rule, evidence, 1.0);
+  return gain_up_to(all, "trace re-simulated without half and without all of this cause");
 }
-
-namespace {
-
-/// What a rule foretells, to what its replay alone does: loading by workers leaves a quarter of the loading.
-double beyond_replay(const Rule& rule, const Evidence& evidence) {
-  if (rule.foretell == nullptr) return 1;
-  return rule.foretell(evidence) / replayed(rule, evidence, rule.calibration.removed);
-}
-
-}  // namespace
 
 Gain combined_gain(const std::vector<const Rule*>& applied, const std::vector<Finding>& findings,
                    const Evidence& evidence) {
   Change change(evidence);
-  Calibration calibration{1.0, 0.0, 0.0};
-  double foretold = 1;
   for (const Rule* rule : applied) {
-    if (rule->change == nullptr) continue;
-    rule->change(evidence, rule->calibration.removed, change);
-    calibration.spread = std::max(calibration.spread, rule->calibration.spread);
+    if (rule->change != nullptr) rule->change(evidence, 1.0, change);
   }
-  if (evidence.has_timeline()) {
-    foretold = speedup_of(evidence, change);
-    for (const Rule* rule : applied) foretold *= beyond_replay(*rule, evidence);
-  }
-  Gain gain = gain_around(foretold, calibration, "replay with all findings cured together");
-  // A rule may foretell more than its replay alone; curing everything never gains less than curing one thing.
-  for (const Finding& finding : findings) {
+  Gain gain = gain_up_to(evidence.has_timeline() ? speedup_of(evidence, change) : 1,
+                         "trace re-simulated without all of these causes");
+  for (const Finding& finding : findings) {  // a rule may predict more than its replay alone
     if (finding.gain.per_sample) continue;
     gain.low = std::max(gain.low, finding.gain.low);
     gain.high = std::max(gain.high, finding.gain.high);
   }
-  gain.high = std::min(gain.high, gain.low * kWidestGain);
   return gain;
 }
 

@@ -20,21 +20,20 @@ struct Rule {
   Need needs;
   /// Gains that it leaves open are filled in by the caller where `change` is given.
   std::vector<Finding> (*apply)(const Evidence&);
-  /// Multiplies the cure into `change`, `success` of it. Null: the rule states its gain itself.
-  void (*change)(const Evidence&, double success, Change& change);
-  Calibration calibration;
-  /// Speed-up foretold where the replay of `change` alone does not tell it. Null: it does.
-  double (*foretell)(const Evidence&) = nullptr;
+  /// Multiplies the fix into `change`, `success` of it. Null: the rule states its gain itself.
+  void (*change)(const Evidence&, double success, Change& change) = nullptr;
+  /// Speedup predicted where the replay of `change` alone does not tell it. Null: it does.
+  double (*predict)(const Evidence&) = nullptr;
 };
 
 /// True if the evidence has what the rule needs.
 [[nodiscard]] bool can_apply(const Rule& rule, const Evidence& evidence);
 
-/// Speed-up of the step with `removed` of the rule's cause removed.
+/// Speedup of the step with `removed` of the rule's cause removed.
 [[nodiscard]] double replayed(const Rule& rule, const Evidence& evidence, double removed);
-/// The interval for a rule with a `change`. high / low is below 2.
+/// The interval for a rule with a `change`.
 [[nodiscard]] Gain estimate_gain(const Rule& rule, const Evidence& evidence);
-/// All these rules' cures at once: overlapping gains are not counted twice, and no single finding gains more.
+/// All these rules' fixes at once: overlapping gains are not counted twice, and no single finding gains more.
 [[nodiscard]] Gain combined_gain(const std::vector<const Rule*>& applied, const std::vector<Finding>& findings,
                                  const Evidence& evidence);
 }  // namespace warpmark::analyze

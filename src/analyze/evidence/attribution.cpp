@@ -25,8 +25,11 @@ class Attributor {
   }
 
   Attribution run() {
-    result_.lead.by_waits = lost_lead_ns(facts_);
-    result_.imbalance = imbalance_of(facts_, result_.lead.by_waits);
+    // Without the waits of launches the step is shorter by them, down to the time that the GPU works.
+    result_.by_launches = std::clamp(blocked_in_launches_ns(rank_) - rank_.part_ns(Part::idle_sync), 0.0,
+                                     rank_.part_ns(Part::idle_launch));
+    result_.imbalance = imbalance_of(facts_, result_.by_launches);
+    other_processes();
     host_alone();
     loading();
     copies();
@@ -52,10 +55,16 @@ class Attributor {
     lost(Claimant::data_loading) = claims().claim(Claimant::data_loading, {Part::idle_data_loading}, rest);
   }
 
+  /// Idle time in which the GPU worked for others.
+  void other_processes() {
+    const double others = used_by_others(*facts_.session, rank_).value_or(0) * rank_.step_ns();
+    claims().claim(Claimant::other_processes, {Part::idle_host_work, Part::idle_launch}, others);
+  }
+
   /// What the host does, waits for, or is held in by itself; what only the late rank loses there is load_imbalance.
   void host_alone() {
     const auto take = [this](Claimant by, Part part) {
-      lost(by) = claims().claim(by, {part}, rank_.part_ns(part) - late_ns({part}));
+      lost(by) = claims().claim(by, {part}, std::min(claims().left_ns(part), rank_.part_ns(part) - late_ns({part})));
     };
     take(Claimant::host_work, Part::idle_host_work);
     take(Claimant::waiting_for_input, Part::idle_waiting_for_input);
@@ -86,44 +95,46 @@ class Attributor {
   }
 
   void waits() {
-    const double rest = rank_.part_ns(Part::idle_sync) + result_.lead.by_waits - late_ns({Part::idle_sync});
+    const double rest = rank_.part_ns(Part::idle_sync) + result_.by_launches - late_ns({Part::idle_sync});
     lost(Claimant::cpu_gpu_sync) = claims().claim(Claimant::cpu_gpu_sync, kWaits, rest);
   }
 
   void allocations() {
-    result_.lead.by_allocations = late_by_allocations_ns(facts_);
     lost(Claimant::memory_allocation) =
-        claims().claim(Claimant::memory_allocation, {Part::idle_allocation, Part::idle_launch, Part::idle_profiler},
-                       rank_.part_ns(Part::idle_allocation) + result_.lead.by_allocations);
+        claims().claim(Claimant::memory_allocation, {Part::idle_allocation}, rank_.part_ns(Part::idle_allocation));
   }
 
   void updates() {
-    result_.lead.by_updates = late_updates_ns(facts_);
     const double kernels = rank_.avoidable_ns(Owner::optimizer);
     const double recorded = recorded_update_loss_ns(rank_, updates_in_steps(rank_));
-    const double given =
-        claim_kernels(Claimant::optimizer, Owner::optimizer, kernels) +
-        claims().claim(Claimant::optimizer, {Part::idle_optimizer}, recorded - kernels) +
-        claims().claim(Claimant::optimizer, {Part::idle_launch, Part::idle_profiler}, result_.lead.by_updates);
-    lost(Claimant::optimizer) = settled(recorded + result_.lead.by_updates, given);
+    lost(Claimant::optimizer) =
+        settled(recorded, claim_kernels(Claimant::optimizer, Owner::optimizer, kernels) +
+                              claims().claim(Claimant::optimizer, {Part::idle_optimizer}, recorded - kernels));
   }
 
   void kernels() {
-    result_.movement = movement_of(rank_);
     result_.precision = precision_loss_of(rank_);
     lost(Claimant::attention) =
         claim_kernels(Claimant::attention, Owner::attention, rank_.avoidable_ns(Owner::attention));
     const PrecisionLoss& precision = result_.precision;
-    lost(Claimant::precision) = precision.of_doubles
-                                    ? claim_doubles(precision.in_doubles_ns * (1 - kLeftInSingles))
-                                    : claim_kernels(Claimant::precision, Owner::precision, precision.products_ns);
+    lost(Claimant::precision) = precision.of_doubles ? claim_doubles(precision.in_doubles_ns * (1 - kLeftInSingles))
+                                                     : claim_narrowed(precision.products_ns + precision.around_ns);
     lost(Claimant::memory_bandwidth) =
-        claim_kernels(Claimant::memory_bandwidth, Owner::memory_bandwidth, result_.movement.all_ns());
+        claim_kernels(Claimant::memory_bandwidth, Owner::memory_bandwidth, rank_.avoidable_ns(Owner::memory_bandwidth));
   }
 
   double claim_kernels(Claimant by, Owner owner, double ns) {
     return claim_works(by, ns, [this, owner](std::size_t i) {
       return rank_.blame.owner[i] == owner ? 1.0 - static_cast<double>(rank_.blame.share_left[i]) : 0.0;
+    });
+  }
+
+  /// Products in fewer bits, and what surrounds them with half of the bytes.
+  double claim_narrowed(double ns) {
+    return claim_works(Claimant::precision, ns, [this](std::size_t i) {
+      const Owner owner = rank_.blame.owner[i];
+      if (owner == Owner::precision) return 1.0 - static_cast<double>(rank_.blame.share_left[i]);
+      return owner == Owner::none ? 1.0 - static_cast<double>(rank_.blame.share_left_in_16_bits[i]) : 0.0;
     });
   }
 
@@ -183,25 +194,21 @@ class Attributor {
       }
     }
     for (std::size_t r = 0; r < facts_.ranks.size(); ++r) {
-      if (r != facts_.critical || !imbalance.in_turns_ns.empty())
+      if (r != facts_.critical)
         result_.ranks[r].claim(Claimant::load_imbalance, {Part::idle_waiting_for_rank}, imbalance.explained_ns(r));
     }
     if (imbalance.own_ns.empty()) return;
-    const bool in_turns = !imbalance.in_turns_ns.empty();
     lost(Claimant::load_imbalance) =
-        in_turns ? std::min(std::ranges::max(imbalance.in_turns_ns), rank_.undisturbed_step_ns())
-                 : std::min(imbalance.explained_ns(), facts_.ranks[imbalance.latest].undisturbed_step_ns());
+        std::min(imbalance.explained_ns(), facts_.ranks[imbalance.latest].undisturbed_step_ns());
   }
 
   /// Idle time that dispatching explains: as recorded, but no more than would go without it, and none in which the GPU
   /// worked for others.
   void dispatching() {
-    const HostLead& lead = result_.lead;
     result_.without_dispatch = without_dispatch(facts_);
-    const double others = used_by_others(*facts_.session, rank_).value_or(0) * rank_.step_ns();
-    claims().claim(Claimant::other_processes, {Part::idle_launch}, others);
-    double idle = rank_.part_ns(Part::idle_launch) - lead.by_waits - lead.by_updates - lead.by_allocations -
-                  rank_.between_collectives_ns() - late_ns({Part::idle_launch}) - others;
+    double idle = std::min(claims().left_ns(Part::idle_launch), rank_.part_ns(Part::idle_launch) - result_.by_launches -
+                                                                    rank_.between_collectives_ns() -
+                                                                    late_ns({Part::idle_launch}));
     if (rank_.replay.knows_host()) {
       idle = std::min(idle, rank_.undisturbed_step_ns() * (1 - 1 / std::max(result_.without_dispatch, 1.0)));
     }

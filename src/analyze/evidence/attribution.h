@@ -15,14 +15,6 @@
 
 namespace warpmark::analyze {
 
-/// Idle time of the critical rank that nothing recorded is next to, but that would be hidden if its host were ahead,
-/// ns a step: see host_lead.h.
-struct HostLead {
-  double by_waits = 0;
-  double by_allocations = 0;
-  double by_updates = 0;
-};
-
 /// Communication that nothing hides, and waiting for ranks that are not later by work of their own or by their hosts,
 /// ns a step.
 struct Exposed {
@@ -37,9 +29,8 @@ struct Attribution {
   std::vector<Claims> ranks;  ///< as Facts::ranks
   std::array<double, kClaimants> lost{};
   Imbalance imbalance;
-  HostLead lead;
+  double by_launches = 0;  ///< idle time of launch calls that wait for what they launched, ns a step
   PrecisionLoss precision;
-  Movement movement;
   Exposed exposed;               ///< of the rank whose communication is exposed most
   std::size_t most_exposed = 0;  ///< index into Facts::ranks
   double without_dispatch = 1;   ///< speed-up if dispatching took no time

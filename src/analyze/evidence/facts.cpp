@@ -176,13 +176,20 @@ Facts gather_facts(const ProfileSession& session) {
   std::vector<Steps> steps;
   for (std::size_t r = 0; r < lists.size(); ++r) steps.push_back(find_steps(session.ranks[r], lists[r]));
   if (facts.of_one_program()) agree_on_steps(session, alignments, steps);
+  std::vector<RankEvidence> all;
   for (std::size_t r = 0; r < lists.size(); ++r) {
-    RankEvidence one;
-    one.timeline = &session.ranks[r];
-    one.index = r;
-    one.list = std::move(lists[r]);
-    one.alignment = std::move(alignments[r]);
-    one.steps = std::move(steps[r]);
+    std::vector<WorkList> parts = split_by_gpu(session.ranks[r], std::move(lists[r]));
+    for (WorkList& part : parts) {
+      RankEvidence one;
+      one.timeline = &session.ranks[r];
+      one.index = r;
+      if (parts.size() == 1) one.alignment = std::move(alignments[r]);
+      one.steps = parts.size() == 1 ? std::move(steps[r]) : find_steps(session.ranks[r], part);
+      one.list = std::move(part);
+      all.push_back(std::move(one));
+    }
+  }
+  for (RankEvidence& one : all) {
     one.loading = find_loading(*one.timeline, one.list);
     if (one.list.empty() || one.steps.analyzed.empty()) continue;
     one.busy = Coverage(busy_intervals(one.list, [](const GpuWork&) { return true; }));
@@ -191,9 +198,7 @@ Facts gather_facts(const ProfileSession& session) {
     one.host = std::make_unique<HostActivity>(*one.timeline, one.list, one.computing);
     one.breakdown = break_down({*one.timeline, one.list, one.steps, *one.host, one.alignment.wait_until});
     one.blame = blame_kernels(*one.timeline, one.list, one.steps.analyzed);
-    one.gathers = find_host_gathers(*one.timeline, one.list, one.steps.analyzed);
-    one.value_reads = find_value_reads(*one.timeline, one.list, one.host->debug_modes());
-    one.replay = Replay(*one.timeline, one.list, one.steps, *one.host, one.busy, one.alignment, one.value_reads.works);
+    one.replay = Replay(*one.timeline, one.list, one.steps, *one.host, one.busy, one.alignment);
     one.over_host = over_host_of(*one.timeline, one.list, one.steps);
     correct_for_recording(one);
     give_to_loading(one);

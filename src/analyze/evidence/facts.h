@@ -11,10 +11,8 @@
 #include <string>
 #include <vector>
 
-#include "analyze/host/host_gather.h"
 #include "analyze/host/loading.h"
 #include "analyze/host/over_host.h"
-#include "analyze/host/value_reads.h"
 #include "analyze/names/framework.h"
 #include "analyze/needless/kernel_blame.h"
 #include "analyze/recorded/ranks.h"
@@ -40,13 +38,14 @@ struct RankEvidence {
   RankAlignment alignment;
   Breakdown breakdown;
   KernelBlame blame;
-  HostGathers gathers;
-  ValueReads value_reads;
   Replay replay;
   OverHost over_host = OverHost::nothing;
 
   /// As the recording says, else its place.
-  [[nodiscard]] int number() const { return timeline->rank >= 0 ? timeline->rank : static_cast<int>(index); }
+  [[nodiscard]] int number() const {
+    if (list.device >= 0) return list.device;  // of a file that holds several
+    return timeline->rank >= 0 ? timeline->rank : static_cast<int>(index);
+  }
   [[nodiscard]] double step_count() const { return steps.count(); }
   [[nodiscard]] double step_ns() const;              ///< mean over the analyzed steps
   [[nodiscard]] double part_ns(Part part) const;     ///< mean a step

@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <vector>
 
-#include "analyze/evidence/rendezvous.h"
-
 namespace warpmark::analyze {
 
 namespace {
@@ -60,22 +58,6 @@ double dispatch_ns(const Facts& facts, double dispatching_ns) {
   return std::min(dispatching_ns * share_beyond(own, usual), excess_ns(facts, Part::idle_launch));
 }
 
-/// Of each rank's waiting what is computing that another has more of; empty if the rank with the most work hardly waits
-/// for others, or if hosts or links are the greater part of it.
-std::vector<double> in_turns_ns(const Facts& facts, std::size_t latest, double explained_ns) {
-  constexpr double kMostOfIt = 0.8;    // of a rank's waiting
-  constexpr double kTakesTurns = 0.1;  // of the most that a rank waits
-  constexpr double kLeast = 0.01;      // of the step
-  std::vector<double> waiting = waiting_for_computing_ns(facts);
-  for (std::size_t r = 0; r < waiting.size(); ++r) {
-    if (waiting[r] < kMostOfIt * facts.ranks[r].part_ns(Part::idle_waiting_for_rank)) waiting[r] = 0;
-  }
-  const double most = std::ranges::max(waiting);
-  const bool in_turns = most > std::max(kClearlyMore * explained_ns, kLeast * facts.rank().step_ns()) &&
-                        waiting[latest] > kTakesTurns * most;
-  return in_turns ? waiting : std::vector<double>{};
-}
-
 }  // namespace
 
 double median_without(std::vector<double> values, std::size_t left_out) {
@@ -106,7 +88,6 @@ Imbalance imbalance_of(const Facts& facts, double lost_lead_ns) {
   result.mean_late_ns = most - sum / static_cast<double>(result.own_ns.size());
   // Where most ranks are slow, the others' median is, too: then the few fast ones tell.
   result.late_ns = std::max({0.0, most - median_without(result.own_ns, result.latest), result.mean_late_ns});
-  result.in_turns_ns = in_turns_ns(facts, result.latest, result.explained_ns());
   if (result.late_ns <= 0 || result.latest != facts.critical) return result;
   double all = result.loading_ns + result.lead_ns + result.dispatch_ns;
   for (std::size_t i = 0; i < kParts; ++i) {

@@ -24,8 +24,6 @@ struct Imbalance {
   double dispatch_ns = 0;   ///< ... for dispatching ...
   double lead_ns = 0;       ///< ... and what waits took of its host's lead
   double blamed_share = 0;  ///< of the critical rank's excess; 0 if no rank waits for it
-  /// Waiting of each rank for computing of which now one rank has more, now another; empty if it is always the same.
-  std::vector<double> in_turns_ns;
   /// Median own work of the others, or the mean of all.
   [[nodiscard]] double others_ns() const { return own_ns.empty() ? 0 : own_ns[latest] - late_ns; }
   /// Waiting that the late rank's own work explains.
@@ -33,8 +31,7 @@ struct Imbalance {
   /// What of a rank's waiting is imbalance.
   [[nodiscard]] double explained_ns(std::size_t rank) const {
     if (own_ns.empty()) return 0;
-    const double own = std::max(explained_ns(), std::min(own_ns[latest] - own_ns[rank], waiting_ns));
-    return in_turns_ns.empty() ? own : std::max(own, in_turns_ns[rank]);
+    return std::max(explained_ns(), std::min(own_ns[latest] - own_ns[rank], waiting_ns));
   }
   /// Of the blamed excess what kept the critical rank's host, in whatever the others wait for.
   [[nodiscard]] double blamed_host_ns() const { return (loading_ns + dispatch_ns + lead_ns) * blamed_share; }

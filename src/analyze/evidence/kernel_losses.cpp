@@ -1,9 +1,7 @@
 #include "analyze/evidence/kernel_losses.h"
 
 #include <algorithm>
-#include <span>
 
-#include "analyze/evidence/fitted.h"
 #include "analyze/evidence/severity.h"
 #include "analyze/names/words.h"
 
@@ -18,27 +16,6 @@ bool has_tensor_cores(const RankEvidence& rank) {
     if (gpu.compute_major > 0 && gpu.compute_major < 7) return false;
   }
   return true;
-}
-
-/// Time a step of these works that need not be at all.
-double needless_ns(const RankEvidence& rank, std::span<const std::size_t> works) {
-  double sum = 0;
-  for (const std::size_t i : works) {
-    const GpuWork& work = rank.list.works[i];
-    if (rank.in_steps(work)) sum += static_cast<double>(work.end - work.start) * (1 - rank.blame.share_left[i]);
-  }
-  return sum / rank.step_count();
-}
-
-/// Avoidable.
-double own_passes_ns(const RankEvidence& rank) {
-  double sum = 0;
-  for (std::size_t i = 0; i < rank.list.works.size(); ++i) {
-    const GpuWork& work = rank.list.works[i];
-    if (rank.blame.owner[i] != Owner::memory_bandwidth || work.category != Category::other) continue;
-    if (rank.in_steps(work)) sum += static_cast<double>(work.end - work.start) * (1 - rank.blame.share_left[i]);
-  }
-  return sum / rank.step_count();
 }
 
 }  // namespace
@@ -64,8 +41,13 @@ std::vector<bool> works_in_doubles(const RankEvidence& rank) {
 PrecisionLoss precision_loss_of(const RankEvidence& rank) {
   PrecisionLoss loss;
   if (has_tensor_cores(rank)) {
-    loss.products_ns =
-        std::max(rank.avoidable_ns(Owner::precision) - kTf32Forgiven * math_ns(rank, MatrixMath::tensor_tf32), 0.0);
+    loss.products_ns = rank.avoidable_ns(Owner::precision);
+  }
+  for (std::size_t i = 0; i < rank.list.works.size() && loss.products_ns > 0; ++i) {
+    const GpuWork& work = rank.list.works[i];
+    if (rank.blame.owner[i] == Owner::none && rank.in_steps(work))
+      loss.around_ns +=
+          static_cast<double>(work.end - work.start) * (1 - rank.blame.share_left_in_16_bits[i]) / rank.step_count();
   }
   const std::vector<bool> doubles = works_in_doubles(rank);
   for (std::size_t i = 0; i < doubles.size(); ++i) {
@@ -78,16 +60,6 @@ PrecisionLoss precision_loss_of(const RankEvidence& rank) {
   const double note = std::min(severity_of(loss.in_doubles_ns * (1 - kLeftInSingles), step), kPrecisionNoteAtMost);
   loss.of_doubles = loss.in_doubles_ns > 0 && (loss.products_ns <= 0 || note > severity_of(loss.products_ns, step));
   return loss;
-}
-
-Movement movement_of(const RankEvidence& rank) {
-  Movement movement;
-  movement.appending_ns = needless_ns(rank, rank.blame.appends);
-  movement.one_hot_ns = needless_ns(rank, rank.blame.one_hots);
-  const double needless = movement.appending_ns + movement.one_hot_ns;  // nothing of it takes a compiler
-  movement.by_fusing_ns = std::max(0.0, rank.avoidable_ns(Owner::memory_bandwidth) - needless) * kSurelyReached;
-  movement.own_passes_ns = own_passes_ns(rank) * kSurelyReached;
-  return movement;
 }
 
 }  // namespace warpmark::analyze

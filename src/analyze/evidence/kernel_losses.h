@@ -20,19 +20,10 @@ inline constexpr double kPrecisionNoteAtMost = 0.35;  ///< much is computed in d
 
 struct PrecisionLoss {
   double products_ns = 0;    ///< of products and convolutions; 0 where the GPU has no tensor cores
+  double around_ns = 0;      ///< of other kernels that move half of the bytes then
   double in_doubles_ns = 0;  ///< all time of other kernels in doubles; 0 if it is next to nothing
   bool of_doubles = false;   ///< these lose more than the products do: of both the larger loss is told
 };
 [[nodiscard]] PrecisionLoss precision_loss_of(const RankEvidence& rank);
-
-struct Movement {
-  double appending_ns = 0;   ///< tensors copied whole to append to them
-  double one_hot_ns = 0;     ///< rows that hold one number
-  double by_fusing_ns = 0;   ///< counted of what fusing could save
-  double own_passes_ns = 0;  ///< of it, kernels of the program's own. Whether one needs what another thread wrote, as
-                             ///< in a stencil, is not recorded
-  [[nodiscard]] double all_ns() const { return by_fusing_ns + (appending_ns + one_hot_ns); }
-};
-[[nodiscard]] Movement movement_of(const RankEvidence& rank);
 
 }  // namespace warpmark::analyze

@@ -92,13 +92,4 @@ std::vector<double> waiting_for_host_ns(const Facts& facts) {
   return waiting;
 }
 
-std::vector<double> waiting_for_computing_ns(const Facts& facts) {
-  std::vector<const Coverage*> busy;
-  for (const RankEvidence& rank : facts.ranks) busy.push_back(&rank.compute);
-  const Lateness lateness(facts, std::move(busy));
-  std::vector<double> waiting;
-  for (std::size_t r = 0; r < facts.ranks.size(); ++r) waiting.push_back(lateness.explained_ns(r, nullptr));
-  return waiting;
-}
-
 }  // namespace warpmark::analyze

@@ -13,8 +13,4 @@ namespace warpmark::analyze {
 /// holds nobody: who was late at the first of them is as late at the last, which is waited for.
 [[nodiscard]] std::vector<double> waiting_for_host_ns(const Facts& facts);
 
-/// What of each rank's waiting is computing that another has more of since both last went on together, ns a step:
-/// imbalance, also where it is now one rank and now another.
-[[nodiscard]] std::vector<double> waiting_for_computing_ns(const Facts& facts);
-
 }  // namespace warpmark::analyze

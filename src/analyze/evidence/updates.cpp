@@ -1,6 +1,5 @@
 #include "analyze/evidence/updates.h"
 
-#include "analyze/evidence/fitted.h"
 #include "analyze/names/kernel_category.h"
 #include "analyze/names/kernel_names.h"
 
@@ -19,15 +18,12 @@ Updates updates_in_steps(const RankEvidence& rank) {
   return sum;
 }
 
-bool is_unfused(const RankEvidence& rank, const Updates& updates) {
-  return updates.kernels / rank.step_count() > kFewUpdateKernels && updates.multi_tensor * 2 < updates.kernels;
-}
+double host_left_of_updates(const Updates& updates, double steps) { return steps / (steps + updates.kernels); }
 
 double recorded_update_loss_ns(const RankEvidence& rank, const Updates& updates) {
   const double idle =
       rank.over_host == OverHost::gradients ? 0 : rank.part_ns(Part::idle_optimizer);  // else of multi_gpu_comm
-  return rank.avoidable_ns(Owner::optimizer) +
-         idle * (is_unfused(rank, updates) ? 1 - kHostLeftOfUpdates : 1 - kHostLeftOfForeach);
+  return rank.avoidable_ns(Owner::optimizer) + idle * (1 - host_left_of_updates(updates, rank.step_count()));
 }
 
 }  // namespace warpmark::analyze

@@ -16,9 +16,8 @@ struct Updates {
 
 [[nodiscard]] Updates updates_in_steps(const RankEvidence& rank);
 
-/// Many kernels, most of them for one parameter each.
-[[nodiscard]] bool is_unfused(const RankEvidence& rank, const Updates& updates);
-
+/// Of the host's time for updates: one launch a step in place of all.
+[[nodiscard]] double host_left_of_updates(const Updates& updates, double steps);
 /// Avoidable kernel time, and idle time of an optimizer that a fused one would not have, a step.
 [[nodiscard]] double recorded_update_loss_ns(const RankEvidence& rank, const Updates& updates);
 

@@ -1,6 +1,5 @@
 #include "analyze/evidence/what_ifs.h"
 
-#include "analyze/evidence/fitted.h"
 #include "analyze/evidence/updates.h"
 
 namespace warpmark::analyze {
@@ -12,7 +11,6 @@ double speedup_of(const Facts& facts, const Change& change) {
 
 void drop_waits(const Facts& facts, double success, Change& change) {
   for (std::size_t r = 0; r < facts.ranks.size(); ++r) {
-    const RankEvidence& rank = facts.ranks[r];
     WhatIf& one = change.ranks[r];
     for (const HostCause cause : {HostCause::sync, HostCause::reading}) {
       one.host_scale[static_cast<std::size_t>(cause)] *= 1 - success;
@@ -22,8 +20,6 @@ void drop_waits(const Facts& facts, double success, Change& change) {
         one.drop_wait[static_cast<std::size_t>(cause)] = true;
       }
     }
-    open_columns(rank, one);
-    for (const std::size_t i : rank.value_reads.works) one.duration_scale[i] *= static_cast<float>(1 - success);
   }
 }
 
@@ -38,9 +34,9 @@ void drop_allocations(const Facts&, double success, Change& change) {
 void update_together(const Facts& facts, double success, Change& change) {
   shrink_owned(facts, Owner::optimizer, success, change);
   for (std::size_t r = 0; r < facts.ranks.size(); ++r) {
-    const bool unfused = is_unfused(facts.ranks[r], updates_in_steps(facts.ranks[r]));
+    const RankEvidence& rank = facts.ranks[r];
     change.ranks[r].host_scale[static_cast<std::size_t>(HostCause::optimizer)] *=
-        scaled(unfused ? kHostLeftOfUpdates : kHostLeftOfForeach, success);
+        scaled(host_left_of_updates(updates_in_steps(rank), rank.step_count()), success);
   }
 }
 

@@ -18,12 +18,6 @@ struct Change {
 /// Speed-up of the step if all of `change` is done; 1 if nothing could be replayed.
 [[nodiscard]] double speedup_of(const Facts& facts, const Change& change);
 
-/// What goes when one cause is removed, and how that was off.
-struct Removal {
-  void (*remove)(const Facts& facts, double success, Change& change);  ///< multiplies it into `change`
-  double bias;  ///< middle of ln(measured / foretold) of the pairs
-};
-
 /// The host waits for the GPU within the step, and reads values.
 void drop_waits(const Facts& facts, double success, Change& change);
 /// Memory is allocated and freed within the step.
@@ -34,10 +28,6 @@ void update_together(const Facts& facts, double success, Change& change);
 void drop_dispatch(double share, Change& change);
 /// Speed-up with no dispatching at all.
 [[nodiscard]] double without_dispatch(const Facts& facts);
-
-inline constexpr Removal kWithoutWaits = {drop_waits, 0.02};
-inline constexpr Removal kWithoutAllocations = {drop_allocations, 0.05};
-inline constexpr Removal kUpdatesTogether = {update_together, 0.1};
 
 /// What is left of a factor where so much of the cure succeeds: all of it leaves `left`.
 [[nodiscard]] constexpr double scaled(double left, double success) { return 1.0 - success * (1.0 - left); }

@@ -5,7 +5,6 @@
 #include <unordered_map>
 
 #include "analyze/host/hidden_waits.h"
-#include "analyze/host/staged_uploads.h"
 #include "analyze/names/api_calls.h"
 #include "analyze/names/operators.h"
 #include "analyze/names/ranges.h"
@@ -234,7 +233,6 @@ HostActivity::HostActivity(const Timeline& timeline, const WorkList& list, const
     Builder::close_until(tracks_[t], stacks[t], INT64_MAX);
   }
   add_hidden_waits(find_hidden_waits(timeline, list), wanted, gpu_busy);
-  add_staged_uploads(timeline, list);
   std::sort(blocking_.begin(), blocking_.end(),
             [](const BlockingCall& a, const BlockingCall& b) { return a.end < b.end; });
 }
@@ -251,19 +249,6 @@ void HostActivity::add_hidden_waits(const std::vector<HiddenWait>& waits, const 
   }
   for (std::size_t t = 0; t < tracks_.size(); ++t) {
     if (!of_track[t].empty()) put_over(tracks_[t], of_track[t]);
-  }
-}
-
-void HostActivity::add_staged_uploads(const Timeline& timeline, const WorkList& list) {
-  std::vector<std::vector<HiddenWait>> of_track(tracks_.size());
-  for (const StagedUpload& one : find_staged_uploads(timeline, list)) {
-    of_track[one.track].push_back({one.start, one.end, one.copy, one.track, true});
-    staging_.insert(one.copy);
-  }
-  for (std::size_t t = 0; t < tracks_.size(); ++t) {
-    std::vector<const HiddenWait*> pieces;
-    for (const HiddenWait& one : of_track[t]) pieces.push_back(&one);
-    if (!pieces.empty()) put_over(tracks_[t], pieces);
   }
 }
 

@@ -82,7 +82,6 @@ class HostActivity {
   void add_hidden_waits(const std::vector<HiddenWait>& waits, const std::vector<bool>& wanted,
                         const Coverage& gpu_busy);
   static void put_over(Track& track, const std::vector<const HiddenWait*>& waits);
-  void add_staged_uploads(const Timeline& timeline, const WorkList& list);
   [[nodiscard]] std::int64_t cost_within(const Track& track, std::int64_t from, std::int64_t to) const;
 
   std::vector<Track> tracks_;

@@ -2,8 +2,8 @@
 // the host packs, copies to its GPU, and after the collective copies back and unpacks.
 #pragma once
 
-#include "analyze/recorded/steps.h"
 #include "analyze/recorded/work_list.h"
+#include "analyze/steps/steps.h"
 #include "model/profile/timeline.h"
 
 namespace warpmark::analyze {

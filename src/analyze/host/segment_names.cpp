@@ -13,6 +13,9 @@ constexpr std::int64_t kLongPreparingNs = 1'000'000;
 constexpr std::int64_t kShortGlueNs = 20'000;
 constexpr std::int64_t kLongGlueNs = 500'000;  // fifty operators' worth
 
+// One thread that touches fresh memory and one that copies each reach some 4 GB/s: one after the other 2 GB/s.
+constexpr std::int64_t kRoomBytesPerNs = 2;
+
 template <typename Predicate>
 void name_loading(std::span<HostSegment> segments, std::int64_t least_ns, Predicate may_load) {
   std::int64_t sum = 0;
@@ -46,7 +49,10 @@ void name_by_works(const BetweenWorks& between, std::span<HostSegment> segments,
       name_loading(working, std::max(kLongPreparingNs, between.step_ns / 10), prepares_beforehand);
   }
   for (HostSegment& one : working) {
-    if (is_unrecorded(one.cause) && one.end - one.start - one.recording_ns > kLongGlueNs) one.cause = HostCause::work;
+    if (!is_unrecorded(one.cause) || one.end - one.start - one.recording_ns <= kLongGlueNs) continue;
+    const bool makes_room = one.end - one.start <= between.downloaded / kRoomBytesPerNs;
+    one.cause = makes_room ? HostCause::transfer : HostCause::work;
+    one.event = kNoEvent;  // what it was is not recorded
   }
 }
 

@@ -14,6 +14,7 @@ struct BetweenWorks {
   bool to_upload = false;        ///< the next one uploads data ...
   bool leads_to_upload = false;  ///< ... or is followed by an upload of its thread
   bool between_values = false;   ///< both only read a value
+  std::int64_t downloaded = 0;   ///< bytes that the next one copies to the host
   std::int64_t step_ns = 0;
 };
 
@@ -23,6 +24,8 @@ struct BetweenWorks {
 ///   only leads to an upload the same holds of what the host does in no operator, for 1 ms and a tenth of a step.
 /// - Between two reads of values with no other work of the GPU the operators only pick the next value (`x[i][j]`): one
 ///   copy of all of them needs none, nor the glue between them (below 20 us): reading.
+/// - Before a copy to the host the program makes room for what comes, and the driver copies it there: unrecorded work
+///   that takes no longer than that is a part of the copy.
 /// - What is left outside of all operators and calls for longer than the glue between them takes is work of the host.
 /// `working`: those of `segments` in which the host may have worked on its own, as no queue held it back.
 void name_by_works(const BetweenWorks& between, std::span<HostSegment> segments, std::span<HostSegment> working);

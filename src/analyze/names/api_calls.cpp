@@ -6,8 +6,6 @@ namespace warpmark::analyze {
 
 bool is_launch_call(std::string_view api) { return contains_any(api, {"launch"}); }
 
-bool is_kernel_launch_call(std::string_view api) { return contains_any(api, {"launchkernel"}); }
-
 bool is_graph_launch_call(std::string_view api) { return contains_any(api, {"graphlaunch"}); }
 
 bool is_sync_call(std::string_view api) { return contains_any(api, {"synchronize", "queuefinish", "ureventwait"}); }

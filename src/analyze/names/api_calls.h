@@ -13,8 +13,6 @@ namespace warpmark::analyze {
 }
 
 [[nodiscard]] bool is_launch_call(std::string_view api);
-/// A launch of a kernel, no graph.
-[[nodiscard]] bool is_kernel_launch_call(std::string_view api);
 [[nodiscard]] bool is_graph_launch_call(std::string_view api);
 [[nodiscard]] bool is_sync_call(std::string_view api);
 [[nodiscard]] bool is_copy_call(std::string_view api);

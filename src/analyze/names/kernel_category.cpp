@@ -57,19 +57,44 @@ Category by_name(std::string_view name) {
   if (is_fusion(name)) return of_fusion(name);
   if (name.starts_with("cupy_") || name.starts_with("cupyx_")) return of_cupy(name);
   if (holds_any(name, {"nccl", "rccl", "nvshmem", "cross_device_reduce", "all_reduce", "allreduce", "allgather",
-                       "all_gather", "reducescatter", "reduce_scatter", "multimem_", "alltoall", "all_to_all"})) {
+                       "all_gather", "reducescatter", "reduce_scatter", "multimem_", "alltoall", "all_to_all",
+                       "deep_ep", "mscclpp", "cross_device", "sendrecv"})) {
     return Category::communication;
   }
+  // Tensile's (rocBLAS, hipBLASLt) names spell the indices of the contraction; mixture-of-experts kernels multiply.
+  if (name.starts_with("cijk_") || holds_any(name, {"marlin", "fused_moe", "::fmoe", "moe_gemm", "deep_gemm"}) ||
+      name.starts_with("bmm_")) {
+    return Category::gemm;
+  }
+  if (name.starts_with("igemm_") || name.starts_with("miopensp3asmconv")) return Category::convolution;
   // The backward pass of FlashAttention and cuDNN sums dO * O first, and rounds dQ last.
-  if (holds_any(name, {"flash", "fmha", "sdpa", "attention", "attn", "_mha_", "dot_do_o", "convert_dq"}))
+  if (holds_any(name, {"flash", "fmha", "sdpa", "attention", "attn", "_mha_", "_mla_", "dot_do_o", "convert_dq",
+                       "sage_fwd", "fwd_grouped_kernel_stage"}))
     return Category::attention;
   if (holds_any(name, {"fusedoptimizer", "fusedadam", "adam", "lamb_", "distopt"})) return Category::optimizer;
   if (holds_any(name, {"multi_tensor_apply", "multitensorapply"})) return Category::optimizer;
   if (holds_any(name, {"splitkreduce", "cublas", "nvjet"})) return Category::gemm;
   if (holds_any(name, {"reduce_kernel", "triton_red"})) return Category::reduction;
-  if (holds_any(name, {"batch_norm", "batchnorm", "layer_norm", "layernorm", "rms_norm", "rmsnorm", "groupnorm",
-                       "group_norm", "instance_norm", "::bn_", "bn_fw", "bn_bw", "gammabeta", "rowwisemoments",
-                       "ln_fwd", "ln_bwd", "weight_norm", "computefusedparams", "computeinternalgradients"})) {
+  if (holds_any(name, {"batch_norm",
+                       "batchnorm",
+                       "layer_norm",
+                       "layernorm",
+                       "rms_norm",
+                       "rmsnorm",
+                       "groupnorm",
+                       "group_norm",
+                       "instance_norm",
+                       "::bn_",
+                       "bn_fw",
+                       "bn_bw",
+                       "gammabeta",
+                       "rowwisemoments",
+                       "ln_fwd",
+                       "ln_bwd",
+                       "weight_norm",
+                       "computefusedparams",
+                       "computeinternalgradients",
+                       "_fused_native_layer_norm"})) {
     return Category::normalization;
   }
   if (holds_any(name, {"softmax"})) return Category::softmax;

@@ -57,8 +57,6 @@ bool names_sharding(std::string_view range) {
          range.starts_with("RegisterPostBackwardFunction");
 }
 
-bool names_synchronized_norm(std::string_view range) { return holds_any(range, {"SyncBatchNorm"}); }
-
 bool names_profiled_step(std::string_view range) { return range.starts_with("ProfilerStep#"); }
 
 bool waits_for_array(std::string_view range) {

@@ -26,8 +26,6 @@ enum class Loader : std::uint8_t { none, some, single, multi };
 [[nodiscard]] bool names_backward_pass(std::string_view range);
 /// As PyTorch's FSDP records them: gathering parameters and scattering gradients of sharded modules.
 [[nodiscard]] bool names_sharding(std::string_view range);
-/// A normalisation that all ranks do together, as PyTorch names it.
-[[nodiscard]] bool names_synchronized_norm(std::string_view range);
 
 /// Ranges of JAX that end once a value is there, which the GPU still works on: reading an array, block_until_ready().
 [[nodiscard]] bool waits_for_array(std::string_view range);

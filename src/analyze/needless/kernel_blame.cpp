@@ -8,23 +8,28 @@
 
 #include "analyze/names/kernel_names.h"
 #include "analyze/needless/attention_order.h"
-#include "analyze/needless/attention_shapes.h"
-#include "analyze/needless/autocast.h"
-#include "analyze/needless/fitted.h"
 #include "analyze/needless/memory_passes.h"
-#include "analyze/needless/needless_copies.h"
-#include "analyze/needless/one_hot.h"
 #include "analyze/needless/xla_kernels.h"
-#include "analyze/recorded/steps.h"
 
 namespace warpmark::analyze {
 
 namespace {
 
+// Of 16-bit tensor cores to FP32 units (NVIDIA H100 data sheet, dense: 67 to 989 TFLOP/s), FP64 to TF32 (67 to 495);
+// TF32 to 16 bits: half of the bytes, twice the rate.
+constexpr float kSimtToTensor = 67.0F / 989;
+constexpr float kDoubleToSingle = 67.0F / 495;
+constexpr float kHalfOfTheBytes = 0.5F;
+// A fused Adam reads and writes 28 B a parameter, ten kernels of its formula about 100 B.
+constexpr float kFusedUpdate = 0.28F;
+// A fused attention is one call of about ten, and neither writes nor reads the scores (Dao et al., NeurIPS 2022): half
+// of what the products around the softmax move.
+constexpr float kFusedDispatch = 0.1F;
+
 class Blamer {
  public:
   Blamer(const Timeline& timeline, const WorkList& list, std::span<const StepSpan> steps)
-      : timeline_(timeline), list_(list), steps_(steps), shapes_(timeline) {
+      : timeline_(timeline), list_(list), steps_(steps) {
     result_.owner.assign(list.works.size(), Owner::none);
     result_.share_left.assign(list.works.size(), 1.0F);
     result_.share_left_in_16_bits.assign(list.works.size(), 1.0F);
@@ -34,11 +39,8 @@ class Blamer {
   KernelBlame run() {
     optimizer();
     attention();
-    attention_widened();
-    attention_copies();
-    one_hots();
     precision();
-    blame_memory_passes(timeline_, list_, steps_, shapes_, result_);
+    blame_memory_passes(timeline_, list_, steps_, result_);
     return std::move(result_);
   }
 
@@ -49,9 +51,7 @@ class Blamer {
     for (std::size_t i = 0; i < list_.works.size(); ++i) {
       const GpuWork& work = list_.works[i];
       if (work.category != Category::optimizer) continue;
-      const bool fused = is_fused_update(name(i));
-      const bool multi = is_multi_tensor(name(i));
-      result_.own(i, Owner::optimizer, fused ? 1.0F : multi ? kForeachOptimizer : kUnfusedOptimizer);
+      result_.own(i, Owner::optimizer, is_fused_update(name(i)) ? 1.0F : kFusedUpdate);
     }
   }
 
@@ -59,75 +59,38 @@ class Blamer {
   void own_scores(std::size_t i) {
     const GpuWork& work = list_.works[i];
     if (work.category != Category::gemm) return result_.own(i, Owner::attention, 0.0F, kFusedDispatch);
-    result_.own(i, Owner::attention, work.math == MatrixMath::simt_fp32 ? kSimtToTensor : kScoreProduct, 0.5F);
+    result_.own(i, Owner::attention, work.math == MatrixMath::simt_fp32 ? kSimtToTensor : kHalfOfTheBytes, 0.5F);
   }
 
   void attention() {
-    const std::vector<std::size_t> by_shape = find_attention_by_shape(list_, shapes_);
-    result_.attention_by_shape = !by_shape.empty();
-    for (const std::size_t i : by_shape) own_scores(i);
-    if (result_.attention_by_shape) return;
     const std::vector<std::size_t> order = works_of_main_stream(list_);
     for (const std::size_t i : find_attention_by_order(timeline_, list_, order)) own_scores(i);
     for (const std::size_t i : find_xla_attention(timeline_, list_, order)) own_scores(i);
   }
 
-  /// Attention in FP32 within a program of 16 bits first scales and widens what it multiplies, and narrows the result:
-  /// passes that a fused kernel does in registers.
-  void attention_widened() {
-    const std::vector<std::size_t> order = works_of_main_stream(list_);
-    for (std::size_t at = 0; at < order.size(); ++at) {
-      const GpuWork& work = list_.works[order[at]];
-      if (result_.owner[order[at]] != Owner::attention || work.math != MatrixMath::simt_fp32) continue;
-      for (const int step : {-1, +1}) {
-        auto next = static_cast<std::ptrdiff_t>(at) + step;
-        for (int n = 0; n < kReachOfAttention && next >= 0 && next < std::ssize(order); ++n, next += step) {
-          const std::size_t i = order[static_cast<std::size_t>(next)];
-          if (list_.works[i].category == Category::memset) continue;
-          if (!is_elementwise(list_.works[i].category)) break;
-          if (surrounds_attention(name(i))) own_scores(i);
-        }
-      }
-    }
-  }
-
-  void attention_copies() {
-    const std::vector<std::size_t> copies = find_copies_before_products(timeline_, list_, [this](std::size_t i) {
-      return result_.owner[i] == Owner::attention && list_.works[i].category == Category::gemm;
-    });
-    for (const std::size_t i : copies) {
-      result_.attention_copies += result_.owner[i] == Owner::none;
-      own_scores(i);
-    }
-  }
-
-  void one_hots() {
-    for (const OneHotWork& one : find_one_hots(timeline_, list_, shapes_)) {
-      if (result_.owner[one.work] != Owner::none) continue;
-      result_.own(one.work, Owner::memory_bandwidth, one.left);
-      result_.one_hots.push_back(one.work);
-    }
-  }
-
+  /// Kernels of a network that multiply nothing move half of the bytes in 16 bits, where convolutions, or products in
+  /// doubles, set the type of what is around them (PyTorch, "Automatic Mixed Precision package": normalisations,
+  /// softmax and losses stay in FP32 else).
   void precision() {
-    const float narrower = bytes_left_in_16_bits(timeline_, list_);
-    result_.network = runs_a_network(timeline_, list_);
+    std::int64_t convolutions = 0, products = 0, doubles = 0;
+    for (const GpuWork& work : list_.works) {
+      if (work.math == MatrixMath::simt_fp64) doubles += work.end - work.start;
+      if (work.category == Category::convolution) convolutions += work.end - work.start;
+      if (work.category == Category::gemm) products += work.end - work.start;
+    }
     for (std::size_t i = 0; i < list_.works.size(); ++i) {
       const GpuWork& work = list_.works[i];
       switch (work.math) {
-        case MatrixMath::simt_fp32:
-          result_.own(i, Owner::precision,
-                      work.category == Category::convolution ? kSimtConvolutionToTensor : kSimtToTensor);
-          break;
-        case MatrixMath::vector_fp32:
-          if (result_.network) result_.own(i, Owner::precision, kWideVector);
-          break;
-        case MatrixMath::tensor_tf32: result_.own(i, Owner::precision, kTf32ToHalf); break;
+        case MatrixMath::simt_fp32: result_.own(i, Owner::precision, kSimtToTensor); break;
+        case MatrixMath::tensor_tf32: result_.own(i, Owner::precision, kHalfOfTheBytes); break;
         case MatrixMath::simt_fp64: result_.own(i, Owner::precision, kDoubleToSingle); break;
-        default:
-          if (!is_compute(work.category) || work.category == Category::gemm || work.category == Category::convolution)
-            break;
-          result_.share_left_in_16_bits[i] = left_when_narrow(name(i), work.category, narrower);
+        default: {
+          const bool follows = (convolutions > products || doubles > (convolutions + products) / 2) &&
+                               is_compute(work.category) && !works_on_16_bits(name(i)) &&
+                               work.category != Category::gemm && work.category != Category::convolution &&
+                               work.category != Category::optimizer;
+          if (follows) result_.share_left_in_16_bits[i] = kHalfOfTheBytes;
+        }
       }
     }
   }
@@ -135,7 +98,6 @@ class Blamer {
   const Timeline& timeline_;
   const WorkList& list_;
   std::span<const StepSpan> steps_;
-  RecordedShapes shapes_;
   KernelBlame result_;
 };
 

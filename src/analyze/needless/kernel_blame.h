@@ -1,6 +1,5 @@
 // Which kernels do avoidable work, and how much of their time would be left after the usual cure. Each work has one
-// owner, so that no time is promised twice: optimizer before attention before one-hot rows before precision before the
-// rest of memory_bandwidth.
+// owner, so that no time is promised twice: optimizer before attention before precision before memory_bandwidth.
 #pragma once
 
 #include <cstddef>
@@ -8,8 +7,8 @@
 #include <span>
 #include <vector>
 
-#include "analyze/recorded/steps.h"
 #include "analyze/recorded/work_list.h"
+#include "analyze/steps/steps.h"
 #include "model/analysis.h"
 #include "model/profile/timeline.h"
 
@@ -30,11 +29,6 @@ struct KernelBlame {
   std::int64_t chain_kernels = 0;
   std::int64_t gathers = 0;
   std::int64_t layout_conversions = 0;
-  std::vector<std::size_t> appends;   ///< works that copy a whole tensor to add little to it, of memory_bandwidth
-  std::vector<std::size_t> one_hots;  ///< works that write and read one-hot rows, of memory_bandwidth
-  std::int64_t attention_copies = 0;  ///< long copies of what attention multiplies, as of heads repeated
-  bool network = false;               ///< runs_a_network(): then products with a vector are products with weights
-  bool attention_by_shape = false;    ///< false: told from the order of kernels, as shapes were not recorded
 };
 
 /// `steps`: a chain ends with its step, whose last results the next one does not read.

@@ -314,12 +314,49 @@ WorkList list_work(const Timeline& timeline) {
   return list;
 }
 
-double threads_of(const Timeline& timeline, const GpuWork& work) {
-  if (timeline.events.kind[work.event] != EventKind::kernel) return 0;
-  const LaunchShape& shape = timeline.launch_shapes[timeline.events.detail[work.event]];
-  double threads = 1;
-  for (int i = 0; i < 3; ++i) threads *= static_cast<double>(shape.grid[i]) * shape.block[i];
-  return threads;
+std::vector<WorkList> split_by_gpu(const Timeline& timeline, WorkList list) {
+  constexpr double kMuch = 0.05;  // of the GPUs' time: less is a helper's
+  const EventColumns& events = timeline.events;
+  using Owner = std::pair<int, std::int64_t>;                               // device, process
+  std::map<std::uint32_t, std::map<std::int64_t, std::int64_t>> processes;  // of each stream, with their time
+  for (const GpuWork& work : list.works) {
+    if (work.launch != kNoEvent)
+      processes[work.track][timeline.tracks[events.track[work.launch]].process] += work.end - work.start;
+  }
+  const auto owner_of = [&](const GpuWork& work) -> Owner {
+    const int device = timeline.tracks[work.track].device;
+    if (work.launch != kNoEvent) return {device, timeline.tracks[events.track[work.launch]].process};
+    const auto& known = processes[work.track];
+    const auto most = std::ranges::max_element(known, {}, [](const auto& one) { return one.second; });
+    return {device, most == known.end() ? 0 : most->first};
+  };
+  std::map<Owner, std::int64_t> time;
+  std::int64_t all = 0;
+  for (const GpuWork& work : list.works) {
+    time[owner_of(work)] += work.end - work.start;
+    all += work.end - work.start;
+  }
+  std::erase_if(time,
+                [&](const auto& one) { return static_cast<double>(one.second) < kMuch * static_cast<double>(all); });
+  std::vector<WorkList> lists;
+  if (time.size() < 2) {
+    lists.push_back(std::move(list));
+    return lists;
+  }
+  for (const auto& [owner, ns] : time) {
+    WorkList part;
+    part.parent = list.parent;
+    part.device = owner.first;
+    for (const GpuWork& work : list.works) {
+      if (owner_of(work) != owner) continue;
+      part.works.push_back(work);
+      part.with_launch += work.launch != kNoEvent;
+      part.with_op += work.op != kNoEvent;
+    }
+    part.main_stream = busiest_stream(part.works);
+    lists.push_back(std::move(part));
+  }
+  return lists;
 }
 
 std::vector<std::size_t> works_of_main_stream(const WorkList& list) {

@@ -34,6 +34,7 @@ struct WorkList {
   std::uint32_t main_stream = 0;   ///< track with most kernel time
   std::int64_t with_launch = 0;    ///< works whose API call is known
   std::int64_t with_op = 0;
+  int device = -1;  ///< of a list that was split: its GPU
   bool empty() const { return works.empty(); }
 };
 
@@ -53,8 +54,9 @@ inline constexpr std::int64_t kOneNumberBytes = 16;
 [[nodiscard]] bool uploads(const Timeline& timeline, const GpuWork& work);
 
 [[nodiscard]] WorkList list_work(const Timeline& timeline);
-/// Of a kernel's launch; 0 of other works.
-[[nodiscard]] double threads_of(const Timeline& timeline, const GpuWork& work);
+/// One list for each GPU, and for each process on it, where a timeline holds several that do much of the work (ranks
+/// merged into one file, a program with several GPUs); else the list itself.
+[[nodiscard]] std::vector<WorkList> split_by_gpu(const Timeline& timeline, WorkList list);
 /// Index into WorkList::works, ascending.
 [[nodiscard]] std::vector<std::size_t> works_of_main_stream(const WorkList& list);
 /// Whether the program trains, by an optimizer's step or the names of what was recorded.

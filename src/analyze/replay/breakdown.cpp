@@ -154,11 +154,13 @@ Breakdown break_down(const BreakdownInput& input) {
 
 std::vector<BreakdownPart> breakdown_parts(const Breakdown& breakdown) {
   std::vector<BreakdownPart> parts;
-  const std::int64_t total = breakdown.total();
+  // Shares are of the step as it is without recording, which so has none.
+  const std::int64_t total = std::max<std::int64_t>(1, breakdown.total() - breakdown.of(Part::idle_profiler));
   for (std::size_t i = 0; i < kParts; ++i) {
     if (breakdown.ns[i] == 0) continue;
     const auto part = static_cast<Part>(i);
-    const double share = static_cast<double>(breakdown.ns[i]) / static_cast<double>(total);
+    const double share =
+        part == Part::idle_profiler ? 0 : static_cast<double>(breakdown.ns[i]) / static_cast<double>(total);
     parts.push_back({part_id(part), part_group(part), breakdown.ns[i], share});
   }
   return parts;

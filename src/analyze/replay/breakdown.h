@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "analyze/host/host_activity.h"
-#include "analyze/recorded/steps.h"
 #include "analyze/recorded/work_list.h"
+#include "analyze/steps/steps.h"
 #include "model/analysis.h"
 
 namespace warpmark::analyze {
@@ -70,6 +70,7 @@ struct Breakdown {
   std::array<std::vector<IdlePiece>, kParts> longest;  ///< of the idle parts, longest first, a few
   /// What the host did in idle_host_work, idle_waiting_for_input and idle_blocking_call, by its name (0: not recorded).
   std::map<std::pair<Part, NameId>, std::int64_t> host_names;
+  std::vector<IdlePiece> loading;  ///< of idle_data_loading: the work that ends each is of another phase
   /// All idle stretches; only where stacks were recorded, which are joined with them.
   std::vector<std::pair<Part, IdlePiece>> all_pieces;
   /// Idle because the host was loading, dispatching or slowed by recording before work that exchanges nothing.

@@ -93,6 +93,7 @@ class Explainer {
     name_by_works({.to_upload = uploads(input_.timeline, *next),
                    .leads_to_upload = next->leads_to_upload,
                    .between_values = false,
+                   .downloaded = next->downloads ? events.value[next->event] : 0,
                    .step_ns = step_ns_},
                   segments_, segments_);
     for (const HostSegment& segment : segments_) explain(segment, next->event);
@@ -139,7 +140,9 @@ class Explainer {
       if (is_dispatching(segment.cause) || reads) cost = std::max(cost, overhead_.covered(rest.start, rest.end));
       rest = take(Part::idle_profiler, cost, rest, segment.event, next);
     }
-    const bool behind_waits = is_dispatching(segment.cause) || segment.cause == HostCause::work;
+    // What is recorded as work would be there without the waits, too.
+    const bool unnamed_work = segment.cause == HostCause::work && segment.event == kNoEvent;
+    const bool behind_waits = is_dispatching(segment.cause) || unnamed_work;
     if (behind_waits) {
       for (Lead& lead : lead_) {
         const std::int64_t taken = std::min(lead.ns, rest.end - rest.start);
@@ -205,6 +208,7 @@ class Explainer {
       const NameId name = host_event == kNoEvent ? 0 : input_.timeline.events.name[host_event];
       breakdown_.host_names[{part, name}] += piece.end - piece.start;
     }
+    if (part == Part::idle_data_loading) breakdown_.loading.push_back({piece.start, piece.end, host_event, next});
     if (has_stacks_) breakdown_.all_pieces.push_back({part, {piece.start, piece.end, host_event, next}});
     std::vector<IdlePiece>& longest = breakdown_.longest[index];
     const auto shorter = [&piece](const IdlePiece& one) { return one.end - one.start < piece.end - piece.start; };

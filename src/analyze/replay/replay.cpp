@@ -37,6 +37,7 @@ struct Order {
   bool reads;                  ///< a value or a few, where `downloads` moves data; or is there for such a read
   bool blocks;                 ///< the launch call waited for this work
   std::int64_t pending_until;  ///< end of the last of this work and all launched before
+  std::int64_t downloaded;     ///< bytes, if `downloads`
 };
 
 std::int64_t median_lead(std::span<const Order> order, const WorkList& list) {
@@ -103,6 +104,7 @@ class HostTime {
     name_by_works({.to_upload = to.uploads,
                    .leads_to_upload = to.leads_to_upload,
                    .between_values = from.reads && to.reads,
+                   .downloaded = to.downloaded,
                    .step_ns = step_ns_},
                   segments_, unblocked(from, to));
     std::int64_t blocked = blocked_by_queue(from);
@@ -192,7 +194,7 @@ class HostTime {
 }  // namespace
 
 Replay::Replay(const Timeline& timeline, const WorkList& list, const Steps& steps, const HostActivity& host,
-               const Coverage& gpu_busy, const RankAlignment& alignment, const std::vector<std::size_t>& value_reads) {
+               const Coverage& gpu_busy, const RankAlignment& alignment) {
   if (steps.analyzed.empty() || list.empty()) return;
   const EventColumns& events = timeline.events;
   std::int64_t end = steps.start();
@@ -216,10 +218,11 @@ Replay::Replay(const Timeline& timeline, const WorkList& list, const Steps& step
     const bool blocks = host.debug_modes().launches_block && known && !is_copy(work.category) &&
                         outlasts(events.end(work.launch), work.end);
     const bool moves_back = work.downloads;
-    const bool reads = work.category == Category::copy_to_host || std::ranges::binary_search(value_reads, i);
+    const bool reads = work.category == Category::copy_to_host;
     order.push_back({i, known ? events.start[work.launch] : work.start, known ? events.end(work.launch) : work.start,
                      known ? events.track[work.launch] : 0, uploads(timeline, work),
-                     work.leads_to_upload && !uploads(timeline, work), moves_back, reads && !moves_back, blocks, 0});
+                     work.leads_to_upload && !uploads(timeline, work), moves_back, reads && !moves_back, blocks, 0,
+                     moves_back ? events.value[work.event] : 0});
   }
   knows_host_ = unknown * 10 < std::ssize(order);
   std::sort(order.begin(), order.end(), [](const Order& a, const Order& b) {

@@ -12,8 +12,8 @@
 
 #include "analyze/host/host_activity.h"
 #include "analyze/recorded/ranks.h"
-#include "analyze/recorded/steps.h"
 #include "analyze/recorded/work_list.h"
+#include "analyze/steps/steps.h"
 
 namespace warpmark::analyze {
 
@@ -51,9 +51,9 @@ struct WhatIf {
 class Replay {
  public:
   Replay() = default;
-  /// Waiting for other ranks is left out of durations. `value_reads` as found by find_value_reads().
+  /// Waiting for other ranks is left out of durations.
   Replay(const Timeline& timeline, const WorkList& list, const Steps& steps, const HostActivity& host,
-         const Coverage& gpu_busy, const RankAlignment& alignment, const std::vector<std::size_t>& value_reads);
+         const Coverage& gpu_busy, const RankAlignment& alignment);
 
   /// Steady time of one step of this rank as if it never waited for another, ns; 0 if nothing could be replayed.
   /// O(works). Ranks that wait for one another: replay_together.h.

@@ -25,18 +25,12 @@ constexpr Advice kCheckFusedAttention = {
 };
 
 // What cuDNN's and JAX's attention does anyway.
-constexpr Advice kShareHeads = {
-    .kind = AdviceKind::code,
-    .text = "Do not repeat keys and values for every head: a fused kernel shares them.",
-    .pytorch = "y = torch.nn.functional.scaled_dot_product_attention(q, k, v, enable_gqa=True)",
-};
-
 std::vector<Finding> apply(const Evidence& evidence) {
   const RankEvidence& rank = evidence.rank();
   const double lost = evidence.attribution.lost_ns(Claimant::attention);
   const double step = rank.undisturbed_step_ns();
   // Between two products there may also be a loss: what the order alone tells is worth a word where it matters.
-  if (lost <= (rank.blame.attention_by_shape ? 0.0 : kLeastByOrder * step)) return {};
+  if (lost <= kLeastByOrder * step) return {};
   double kernels = 0;
   for (std::size_t i = 0; i < rank.list.works.size(); ++i) {
     kernels += rank.blame.owner[i] == Owner::attention && rank.in_steps(rank.list.works[i]);
@@ -47,12 +41,8 @@ std::vector<Finding> apply(const Evidence& evidence) {
   finding.evidence = {
       time_fact("score_kernels_per_step", "Softmax, mask, scale and cast kernels on attention scores, per step", lost),
       count_fact("score_kernel_count_per_step", "Such kernels per step", kernels / rank.step_count()),
-      {rank.blame.attention_by_shape ? "Told from the shapes of the operators' inputs"
-                                     : "Told from the order of kernels, as no shapes were recorded",
-       "attention_told_by", std::nullopt, ""},
   };
   advise(evidence, {kFuseAttention, kCheckFusedAttention}, finding);
-  if (rank.blame.attention_copies > 0) advise(evidence, {kShareHeads}, finding);
   show_works(
       rank, [&rank](std::size_t i) { return rank.blame.owner[i] == Owner::attention; }, finding);
   return {finding};
@@ -65,6 +55,6 @@ void change(const Evidence& evidence, double success, Change& change) {
 }  // namespace
 
 constinit const Rule kAttentionRule = {"attention", "memory_bandwidth", "Is attention unfused?", Need::gpu_work, apply,
-                                       change,      {1.0, 0.05}};
+                                       change};
 
 }  // namespace warpmark::analyze

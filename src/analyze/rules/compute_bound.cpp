@@ -40,7 +40,7 @@ std::vector<Finding> apply(const Evidence& evidence) {
 
 }  // namespace
 
-constinit const Rule kComputeBoundRule = {
-    "compute_bound", "kernel_efficiency", "Is the GPU busy with useful work?", Need::gpu_work, apply, nullptr, {}};
+constinit const Rule kComputeBoundRule = {"compute_bound", "kernel_efficiency", "Is the GPU busy with useful work?",
+                                          Need::gpu_work, apply};
 
 }  // namespace warpmark::analyze

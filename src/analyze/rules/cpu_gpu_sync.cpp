@@ -1,6 +1,5 @@
 // The host waits for the GPU within the step (.item(), .cpu(), nonzero, explicit synchronization). The wait costs
-// nothing by itself while the GPU works; lost is the GPU's idle time afterwards, until the host has its lead again:
-// next to the waits as recorded, further away as replayed without them.
+// nothing by itself while the GPU works; lost is the GPU's idle time afterwards, no more of it than was waited.
 #include <algorithm>
 #include <map>
 
@@ -68,16 +67,6 @@ constexpr Advice kFindWaits = {
     .cupy = "with cupyx.allow_synchronize(False): step()  # raises where it waits",
 };
 
-constexpr Advice kAllAtOnce = {
-    .kind = AdviceKind::code,
-    .text = "Work on all values at once instead of one in each round of a loop: then none has to be read.",
-    .native =
-        "sum_by_key<<<blocks, 256>>>(x, key, sum);  // atomicAdd(&sum[key[i]], x[i]) for all i, not a loop over keys",
-    .pytorch = "sums = torch.zeros_like(sums).index_add_(0, key, x)  # or torch.where with a mask, scatter_, sort",
-    .jax = "sums = jax.ops.segment_sum(x, key, num_segments)  # or jnp.where with a mask, jax.vmap",
-    .cupy = "cupyx.scatter_add(sums, key, x)  # or cupy.where with a mask, cupy.bincount",
-};
-
 struct Waits {
   double count = 0;
   double ns = 0;
@@ -139,22 +128,15 @@ std::vector<Finding> apply(const Evidence& evidence) {
   if (waits.count == 0 && !modes.launches_block) return {};
   const double step = rank.undisturbed_step_ns();
   const double idle = rank.part_ns(Part::idle_sync);
-  const double lead = evidence.attribution.lead.by_waits;
   const double lost = evidence.attribution.lost_ns(Claimant::cpu_gpu_sync);
   if (lost <= 0) return {};
   Finding finding = make_finding(kCpuGpuSyncRule, lost, step, title_of(modes, lost, step));
   finding.evidence = {
       time_fact("sync_idle_per_step", "GPU idle because the host had waited, per step", idle),
-      time_fact("lost_lead_per_step", "Further idle time that would go with the waits, per step", lead),
       count_fact("syncs_per_step", "Waits of the host per step", waits.count / rank.step_count()),
       time_fact("sync_wait_per_step", "Host time in them while the GPU worked, per step", waits.ns / rank.step_count()),
   };
   add_debug_modes(rank, modes, finding);
-  if (rank.value_reads.rounds > 0) {
-    finding.evidence.push_back(count_fact("loop_rounds", "Rounds of loops that read value after value in the recording",
-                                          static_cast<double>(rank.value_reads.rounds)));
-    advise(evidence, {kAllAtOnce}, finding);
-  }
   if (!waits.from.empty()) {
     const auto most = std::max_element(waits.from.begin(), waits.from.end(),
                                        [](const auto& a, const auto& b) { return a.second < b.second; });
@@ -167,14 +149,11 @@ std::vector<Finding> apply(const Evidence& evidence) {
   return {finding};
 }
 
-void change(const Evidence& evidence, double success, Change& change) {
-  kWithoutWaits.remove(evidence, success, change);
-}
+void change(const Evidence& evidence, double success, Change& change) { drop_waits(evidence, success, change); }
 
 }  // namespace
 
 constinit const Rule kCpuGpuSyncRule = {
-    "cpu_gpu_sync", "cpu_gpu_sync",           "Does the host wait for the GPU within the step?", Need::gpu_work, apply,
-    change,         {1.0, kWithoutWaits.bias}};
+    "cpu_gpu_sync", "cpu_gpu_sync", "Does the host wait for the GPU within the step?", Need::gpu_work, apply, change};
 
 }  // namespace warpmark::analyze

@@ -2,7 +2,6 @@
 // long host work that ends with an upload.
 #include <algorithm>
 
-#include "analyze/cures/fitted.h"
 #include "analyze/evidence/main_thread.h"
 #include "analyze/rules/rules.h"
 
@@ -11,56 +10,6 @@ namespace warpmark::analyze {
 namespace {
 
 constexpr auto kLoading = static_cast<std::size_t>(HostCause::data_loading);
-
-/// The recorded idle time alone: where the cost of recording is overestimated, the replay has the host ahead of the GPU
-/// and loading hidden, though the GPU was seen to wait for it.
-double gain_of_idle_time(const Evidence& evidence) {
-  const RankEvidence& rank = evidence.rank();
-  const double step = rank.undisturbed_step_ns();
-  if (!rank.loading.in_process) return 1;
-  return step / std::max(1.0, step - (1 - kLeftWithWorkers) * rank.part_ns(Part::idle_data_loading));
-}
-
-/// Mean over the batches of the longest wait of any rank, which the others then wait for: now one rank's workers are
-/// late, now another's. Recordings end together: batches are counted from there.
-double mean_longest_wait_ns(const Evidence& evidence) {
-  std::size_t batches = SIZE_MAX;
-  for (const RankEvidence& one : evidence.ranks) batches = std::min(batches, one.loading.waits_ns.size());
-  double sum = 0;
-  for (std::size_t back = 1; back <= batches; ++back) {
-    double longest = 0;
-    for (const RankEvidence& one : evidence.ranks)
-      longest = std::max(longest, one.loading.waits_ns[one.loading.waits_ns.size() - back]);
-    sum += longest;
-  }
-  return batches == 0 ? 0 : sum / static_cast<double>(batches);
-}
-
-/// Recordings of a few steps hold few batches: all waits of the recording count, not only those of the analyzed steps.
-/// Worker processes deliver in bursts (the mean wait tells their pace), which is also the pace of the loop whatever the
-/// recording cost; loading in the program's own process is steady but for outliers (the median). Of several ranks the
-/// one that waits longest sets the pace; how long it waited for the others is not part of its loop.
-double gain_without_waits(const Evidence& evidence) {
-  const auto usual_of = [](const RankEvidence& one) {
-    return one.loading.in_process ? one.loading.median_ns() : one.loading.mean_ns();
-  };
-  const RankEvidence& rank = *std::ranges::max_element(evidence.ranks, {}, usual_of);
-  const double replayed_gain = replayed(kDataLoadingRule, evidence, 1.0);
-  const double before = rank.replay.step_ns();
-  const Loading& loading = rank.loading;
-  if (before <= 0 || loading.waits_ns.size() < 2) return replayed_gain;
-  const double in_steps = rank.replay.host_ns(HostCause::data_loading);
-  const double usual = usual_of(rank);
-  double step = std::max(before - in_steps, 0.0) + usual;
-  if (!loading.in_process) {
-    const double longest = std::max(usual, mean_longest_wait_ns(evidence));
-    const double paced = rank.step_ns() - in_steps + longest;
-    step = std::max(step, evidence.ranks.size() == 1 ? paced : std::min(paced, rank.step_ns()));
-  }
-  const double after =
-      std::max(evidence.base_step_ns / replayed_gain, loading.in_process ? usual * kLeftWithWorkers : 0.0);
-  return std::max(step / after, gain_of_idle_time(evidence));
-}
 
 // Told as what computes it: the recording may be of another machine. Where there are fewer cores than GPUs one is left,
 // as persistent workers that are none are an error.
@@ -132,13 +81,7 @@ std::vector<Finding> apply(const Evidence& evidence) {
   };
   const bool workers = rank.loading.by_workers();
   advise(evidence, {workers ? kMoreWorkers : kLoadAhead, kReadAhead}, finding);
-  const std::size_t on_gpu = finding.recommendations.size();
   advise(evidence, {kDecodeOnGpu, kReadPastHost, kWatchHost}, finding);
-  if (workers && evidence.ranks.size() == 1) {
-    finding.recommendations[on_gpu].id = "gpu_preprocessing";
-    finding.recommendations[on_gpu].gain = gain_around(gain_without_waits(evidence), kDataLoadingRule.calibration,
-                                                       "replay of the recorded steps without waiting for input");
-  }
   show_main_thread(evidence, finding);
   show_idle(rank, {Part::idle_data_loading}, finding);
   return {finding};
@@ -148,17 +91,16 @@ void change(const Evidence&, double success, Change& change) {
   for (WhatIf& one : change.ranks) one.host_scale[kLoading] *= 1 - success;
 }
 
-double foretell(const Evidence& evidence) {
-  const double without_waits = gain_without_waits(evidence);
-  if (!evidence.rank().loading.by_workers()) return without_waits;
-  const double reach = evidence.ranks.size() == 1 ? kWorkersReach : kWorkersReachOfRanks;
-  return std::max(1.0, std::min(without_waits, kMostMoreWorkers) * reach);
+/// Batches that are there in time leave nothing of the idle time, wherever the host loads them.
+double without_waiting(const Evidence& evidence) {
+  const double step = evidence.rank().undisturbed_step_ns();
+  return step / std::max(1.0, step - evidence.attribution.lost_ns(Claimant::data_loading));
 }
 
 }  // namespace
 
 constinit const Rule kDataLoadingRule = {"data_loading", "data_loading", "Does the GPU wait for input data?",
                                          Need::gpu_work, apply,          change,
-                                         {1.0, 0.0},     foretell};
+                                         without_waiting};
 
 }  // namespace warpmark::analyze

@@ -16,12 +16,15 @@ namespace {
 constexpr double kMostSeverity = 0.39;
 
 /// Time a step that each GPU computes, communication and copies apart.
-std::map<int, double> computing_by_device(const RankEvidence& rank) {
+std::map<int, double> computing_by_device(const Evidence& evidence, const RankEvidence& rank) {
   std::map<int, double> by_device;
-  for (const GpuWork& work : rank.list.works) {
-    if (!is_compute(work.category) || !rank.in_steps(work)) continue;
-    by_device[rank.timeline->tracks[work.track].device] +=
-        static_cast<double>(work.end - work.start) / rank.step_count();
+  for (const RankEvidence& one : evidence.ranks) {
+    if (one.timeline != rank.timeline) continue;
+    for (const GpuWork& work : one.list.works) {
+      if (!is_compute(work.category) || !rank.in_steps(work)) continue;
+      by_device[rank.timeline->tracks[work.track].device] +=
+          static_cast<double>(work.end - work.start) / rank.step_count();
+    }
   }
   return by_device;
 }
@@ -39,7 +42,7 @@ constexpr Advice kOneProcessEach = {
 std::vector<Finding> apply(const Evidence& evidence) {
   const RankEvidence& rank = evidence.rank();
   if (!any_name(rank.timeline->names, names_data_parallel)) return {};
-  const std::map<int, double> computing = computing_by_device(rank);
+  const std::map<int, double> computing = computing_by_device(evidence, rank);
   if (computing.size() < 2) return {};
   double all = 0, busiest = 0;
   for (const auto& [device, ns] : computing) all += ns, busiest = std::max(busiest, ns);
@@ -59,19 +62,15 @@ std::vector<Finding> apply(const Evidence& evidence) {
   advise(evidence, {kOneProcessEach}, finding);
   show_works(
       rank, [&rank](std::size_t i) { return rank.list.works[i].category == Category::communication; }, finding);
-  finding.gain = shaped(1.0, step / std::max(even, 0.05 * step),
-                        "at most what is left when every GPU computes its even share without a pause");
+  finding.gain = at_most(step / std::max(even, 0.05 * step),
+                         "at most what is left when every GPU computes its even share without a pause");
   return {finding};
 }
 
 }  // namespace
 
-constinit const Rule kDataParallelRule = {"data_parallel",
-                                          "multi_gpu_comm",
-                                          "Does one process drive several GPUs with nn.DataParallel?",
-                                          Need::gpu_work,
-                                          apply,
-                                          nullptr,
-                                          {}};
+constinit const Rule kDataParallelRule = {"data_parallel", "multi_gpu_comm",
+                                          "Does one process drive several GPUs with nn.DataParallel?", Need::gpu_work,
+                                          apply};
 
 }  // namespace warpmark::analyze

@@ -86,7 +86,7 @@ std::vector<Finding> apply(const Evidence& evidence) {
 
 }  // namespace
 
-constinit const Rule kGpuMemoryRule = {
-    "gpu_memory", "memory_allocation", "Is the GPU's memory full, or scattered?", Need::gpu_work, apply, nullptr, {}};
+constinit const Rule kGpuMemoryRule = {"gpu_memory", "memory_allocation", "Is the GPU's memory full, or scattered?",
+                                       Need::gpu_work, apply};
 
 }  // namespace warpmark::analyze

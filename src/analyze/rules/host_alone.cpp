@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "analyze/names/api_calls.h"
 #include "analyze/names/code_frames.h"
 #include "analyze/rules/rules.h"
 
@@ -34,13 +35,13 @@ constexpr Advice kProfileHost = {
     .jax = "py-spy record --gil -o host.svg -- <command>",
 };
 constexpr Advice kMoreRequests = {
-    .kind = AdviceKind::config,
+    .kind = AdviceKind::command,
     .text =
-        "The GPU has nothing to do: send more requests at once, or let fewer GPUs serve them. In a program that feeds "
-        "itself, find what the thread that launches waits for.",
-    .native = "",
-    .pytorch = "",
-    .jax = "",
+        "The GPU has nothing to do: send more requests at once, or serve them with fewer GPUs. In a program that feeds "
+        "itself, see what the thread that launches waits for.",
+    .native = "gdb -p $(pidof PROGRAM) -batch -ex 'thread apply all bt'",
+    .pytorch = "py-spy dump --pid $(pgrep -n python)",
+    .jax = "py-spy dump --pid $(pgrep -n python)",
 };
 constexpr Advice kFindBlockedCall = {
     .kind = AdviceKind::measure,
@@ -89,9 +90,10 @@ Finding read(const Reader& reader, const Evidence& evidence) {
   const double lost = evidence.attribution.lost_ns(reader.by);
   const double step = rank.undisturbed_step_ns();
   const std::vector<Doing> doings = doings_in(rank, reader.part);
-  const bool named = !doings.empty() && !doings.front().name.empty();
-  const std::string what =
-      named ? fmt::format("{} {}", reader.does, shown_name(doings.front().name)) : std::string(reader.otherwise);
+  const std::string first = doings.empty() ? "" : doings.front().name;
+  const std::string what = first.empty()             ? std::string(reader.otherwise)
+                           : first == kBlockedThread ? std::string("is asleep, or waits for input or another thread")
+                                                     : fmt::format("{} {}", reader.does, shown_name(first));
   Finding finding = make_finding(reader.rule, lost, step,
                                  fmt::format("The GPU waits {} per step ({}) while the host {}", time_text(lost),
                                              format_percent(lost / step), what));
@@ -107,7 +109,8 @@ Finding read(const Reader& reader, const Evidence& evidence) {
 std::vector<Finding> host_work(const Evidence& evidence) {
   if (evidence.attribution.lost_ns(Claimant::host_work) <= 0) return {};
   Finding finding =
-      read({kHostWorkRule, Claimant::host_work, Part::idle_host_work, "runs", "does work of its own"}, evidence);
+      read({kHostWorkRule, Claimant::host_work, Part::idle_host_work, "runs", "does something that was not recorded"},
+           evidence);
   advise(evidence, {kRunAhead, kProfileHost}, finding);
   show_main_thread(evidence, finding);
   return {finding};
@@ -150,15 +153,13 @@ void drop_nothing(const Evidence&, double, Change&) {}
 }  // namespace
 
 constinit const Rule kHostWorkRule = {"host_work",    "host_work", "Does the GPU wait for computation on the host?",
-                                      Need::gpu_work, host_work,   drop_work,
-                                      {1.0, 0.0}};
+                                      Need::gpu_work, host_work,   drop_work};
 constinit const Rule kWaitingForInputRule = {
     "waiting_for_input", "host_work",       "Does the GPU wait for requests or another thread?",
-    Need::gpu_work,      waiting_for_input, drop_input,
-    {1.0, 0.0}};
+    Need::gpu_work,      waiting_for_input, drop_input};
 constinit const Rule kBlockingCallRule = {
-    "blocking_call", "cpu_gpu_sync",  "Do calls last longer than the work that they wait for?",
-    Need::gpu_work,  blocking_call,   drop_nothing,
-    {1.0, 0.0},      without_blocking};
+    "blocking_call", "cpu_gpu_sync", "Do calls last longer than the work that they wait for?",
+    Need::gpu_work,  blocking_call,  drop_nothing,
+    without_blocking};
 
 }  // namespace warpmark::analyze

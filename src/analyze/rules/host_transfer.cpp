@@ -3,9 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 
-#include "analyze/cures/counters.h"
 #include "analyze/rules/rules.h"
 #include "base/quantity.h"
 
@@ -82,12 +80,6 @@ Copies copies_in_steps(const RankEvidence& rank) {
   return sum;
 }
 
-/// Of the host time that the replay knows as data loading, what picking rows takes, 0..1.
-double gathered_share(const RankEvidence& rank) {
-  const double loading = rank.replay.host_ns(HostCause::data_loading);
-  return loading > 0 ? std::min(1.0, rank.gathers.ns / rank.step_count() / loading) : 0;
-}
-
 void drop_copies(const Evidence& evidence, double success, Change& change) {
   constexpr auto kTransfer = static_cast<std::size_t>(HostCause::transfer);
   for (std::size_t r = 0; r < evidence.ranks.size(); ++r) {
@@ -102,27 +94,6 @@ void drop_copies(const Evidence& evidence, double success, Change& change) {
       one.dispatch_scale[i] *= static_cast<float>(1 - success);  // what stays where it is needs no calls
     }
   }
-}
-
-/// Rows that the host picked from a table: with the table on the GPU neither the picking nor the copy is left, where
-/// pinned memory and overlap only hide the copy.
-void recommend_table(const Evidence& evidence, Finding& finding) {
-  const RankEvidence& rank = evidence.rank();
-  if (rank.gathers.count == 0) return;
-  finding.evidence.push_back(time_fact("host_gather_per_step",
-                                       "The host picks the rows before it copies them, per step",
-                                       rank.gathers.ns / rank.step_count()));
-  Change copies(evidence);
-  drop_copies(evidence, 1.0, copies);
-  Recommendation& pinned = finding.recommendations.front();
-  pinned.id = pinned.text == kPinInputs.text ? "pin_memory" : "copy_ahead";
-  pinned.gain = gain_around(speedup_of(evidence, copies), kHostTransferRule.calibration,
-                            "replay of the recorded steps without the copies, the host picking rows as before");
-  finding.recommendations.insert(
-      finding.recommendations.begin(),
-      {AdviceKind::code,
-       "If the table fits into the GPU's memory, keep it there, pick its rows there and send only the indices.",
-       "table = table.to('cuda')  # once; then x = table[index.to('cuda')]"});
 }
 
 /// By direction; what is pinned already need not be pinned.
@@ -164,59 +135,16 @@ std::vector<Finding> apply(const Evidence& evidence) {
         share_fact("pageable_share", "Of it in pageable memory", copies.pageable / std::max(1.0, copies.bytes)));
   }
   recommend_copies(evidence, copies, finding);
-  recommend_table(evidence, finding);
   show_works(
       rank, [&rank](std::size_t i) { return moves_data(rank.list.works[i]); }, finding);
   return {finding};
 }
 
-void change(const Evidence& evidence, double success, Change& change) {
-  drop_copies(evidence, success, change);
-  for (std::size_t r = 0; r < evidence.ranks.size(); ++r) {
-    change.ranks[r].host_scale[static_cast<std::size_t>(HostCause::data_loading)] *=
-        1 - success * gathered_share(evidence.ranks[r]);
-  }
-}
-
-/// What is left of copies from pageable memory to the GPU where it is pinned instead: `change` then has them in order,
-/// at the rate of the link and without waits. ns a step that these keep the link of the busiest rank busy.
-double pin_copies(const Evidence& evidence, Change& change) {
-  double busiest = 0;
-  for (std::size_t r = 0; r < evidence.ranks.size(); ++r) {
-    const RankEvidence& rank = evidence.ranks[r];
-    const EventColumns& events = rank.timeline->events;
-    const double bytes_per_ns = link_rate(evidence, rank.timeline->tracks[rank.list.main_stream].device).rate * 1e-9;
-    double on_link = 0;
-    for (std::size_t i = 0; i < rank.list.works.size(); ++i) {
-      const GpuWork& work = rank.list.works[i];
-      if (work.category != Category::copy_to_device) continue;
-      if (host_memory(events.detail[work.event]) != HostMemory::pageable) continue;
-      const auto recorded = static_cast<double>(std::max<std::int64_t>(1, work.end - work.start));
-      const double pinned = std::min(recorded, static_cast<double>(events.value[work.event]) / bytes_per_ns);
-      change.ranks[r].duration_scale[i] = static_cast<float>(pinned / recorded);
-      if (rank.in_steps(work)) on_link += pinned;
-    }
-    busiest = std::max(busiest, on_link / rank.step_count());
-  }
-  return busiest;
-}
-
-/// The cure at hand for inputs is pinned memory: at least they are copied in order and faster, at best beside all else,
-/// and the link alone bounds the step. What stays on the GPU needs no link, but whether it may is not recorded.
-double foretell(const Evidence& evidence) {
-  const double without = replayed(kHostTransferRule, evidence, 1.0);
-  if (evidence.rank().gathers.count > 0) return without;  // the table goes to the GPU
-  Change pinned(evidence);
-  change(evidence, 1.0, pinned);
-  const double on_link = pin_copies(evidence, pinned);
-  const double overlapped = on_link > 0 ? std::min(without, evidence.base_step_ns / on_link) : without;
-  return std::sqrt(std::min(speedup_of(evidence, pinned), overlapped) * overlapped);
-}
+void change(const Evidence& evidence, double success, Change& change) { drop_copies(evidence, success, change); }
 
 }  // namespace
 
 constinit const Rule kHostTransferRule = {
-    "host_transfer", "data_loading", "Do copies between host and GPU stop the work?", Need::gpu_work, apply, change,
-    {1.0, 0.05},     foretell};
+    "host_transfer", "data_loading", "Do copies between host and GPU stop the work?", Need::gpu_work, apply, change};
 
 }  // namespace warpmark::analyze

@@ -6,8 +6,6 @@
 #include <utility>
 #include <vector>
 
-#include "analyze/cures/fitted.h"
-#include "analyze/cures/recurrent_cells.h"
 #include "analyze/cures/repeating_steps.h"
 #include "analyze/evidence/main_thread.h"
 #include "analyze/evidence/other_processes.h"
@@ -18,11 +16,9 @@ namespace warpmark::analyze {
 
 namespace {
 
-// A graph is one call: the replay without dispatch foretold eight programs within 0.11 and
-// a tenth too much (kernels of a graph do not follow one another at once); such replays of 22 programs were off by more
-// than a tenth in four.
-constexpr Calibration kCompiled = {1.0, 0.0};
-constexpr Calibration kGraph = {1.0, -0.1};
+// Compiling removes the interpreter and the operators of what it fuses, and adds guards of its own: a quarter of
+// dispatching counts as gone. An execution of an XLA program is one dispatch, whatever the program holds.
+constexpr double kCompiledAway = 0.25;
 constexpr double kWorthCapturing = 1.8;  // below it compiling gains nearly as much and is one line
 constexpr double kFewLaunches = 8;       // of a step that is a round of a loop
 
@@ -86,12 +82,6 @@ constexpr Advice kCompile = {
     .text = "Compile the model: fewer, larger kernels and less Python between them.",
     .pytorch = "model = torch.compile(model)",
     .jax = "step = jax.jit(step, donate_argnums=0)  # the whole step, not its parts",
-};
-// PyTorch: nn.GRU, nn.LSTM and nn.RNN give the sequence to cuDNN.
-constexpr Advice kRunSequence = {
-    .kind = AdviceKind::code,
-    .text = "Run the sequence by one call, not cell by cell, where no input depends on an earlier output.",
-    .pytorch = "outputs, state = torch.nn.GRU(features, hidden, batch_first=True)(inputs)  # not nn.GRUCell in a loop",
 };
 constexpr Advice kLoopWithin = {
     .kind = AdviceKind::code,
@@ -192,15 +182,6 @@ double when_compiled(const Evidence& evidence) {
   return speedup_of(evidence, change);
 }
 
-/// Nothing where no cells run in a loop, or compiling gains more.
-std::optional<double> with_cells_at_once(const Evidence& evidence) {
-  if (cells_in_a_loop(evidence.rank()) == 0) return std::nullopt;
-  Change change(evidence);
-  run_cells_at_once(evidence, 1.0, change);
-  const double gain = speedup_of(evidence, change);
-  return gain > when_compiled(evidence) ? std::optional(gain) : std::nullopt;
-}
-
 /// Compiled as one, and yet bound by launches: a loop within it, or what XLA puts into no graph by itself.
 bool is_compiled_as_one(const Evidence& evidence) {
   constexpr double kOne = 1.5;
@@ -216,12 +197,10 @@ bool graph_first(const Evidence& evidence, double limit) {
 
 /// The cure that the recording speaks for comes first, and its gain is the finding's.
 void recommend(const Evidence& evidence, double limit, double launches, Finding& finding) {
-  const Gain graph = gain_around(limit, kGraph, "replay of the recorded steps without dispatch");
+  const Gain graph = gain_up_to(limit, "trace re-simulated without dispatch");
   const double away = compiled_away(evidence);
-  const Gain compiled =
-      gain_around(when_compiled(evidence), kCompiled,
-                  fmt::format("replay of the recorded steps with {} of dispatching gone{}", format_percent(away),
-                              away > kCompiledAway ? ", one execution in place of all" : ", as compiling did"));
+  const Gain compiled = gain_up_to(when_compiled(evidence),
+                                   fmt::format("trace re-simulated with {} of dispatching gone", format_percent(away)));
   const bool training = evidence.rank().trains();
   const auto give = [&](const Advice& advice, const char* id, const std::optional<Gain>& gain) {
     for (Recommendation& one : advice_for(evidence, {advice})) {
@@ -258,12 +237,6 @@ void recommend(const Evidence& evidence, double limit, double launches, Finding&
     if (!as_one) fuse();
   } else {
     finding.gain = compiled;
-    if (const auto at_once = with_cells_at_once(evidence)) {
-      finding.evidence.push_back(count_fact("cells_per_step", "Recurrent cells one after another, per step",
-                                            cells_in_a_loop(evidence.rank())));
-      finding.gain = gain_around(*at_once, kCompiled, "replay with one call for each loop of recurrent cells");
-      give(kRunSequence, "cells_at_once", finding.gain);
-    }
     fuse();
     give(kCaptureStatic, "static_cuda_graph", graph);
   }
@@ -309,8 +282,6 @@ std::vector<Finding> apply(const Evidence& evidence) {
 void change(const Evidence& evidence, double success, Change& change) {
   if (graph_first(evidence, evidence.attribution.without_dispatch)) {
     drop_dispatch(success, change);
-  } else if (with_cells_at_once(evidence)) {
-    run_cells_at_once(evidence, success, change);
   } else {
     compile(evidence, success, change);
   }
@@ -319,6 +290,6 @@ void change(const Evidence& evidence, double success, Change& change) {
 }  // namespace
 
 constinit const Rule kLaunchOverheadRule = {
-    "launch_overhead", "launch_overhead", "Does the GPU wait for launches?", Need::gpu_work, apply, change, kCompiled};
+    "launch_overhead", "launch_overhead", "Does the GPU wait for launches?", Need::gpu_work, apply, change};
 
 }  // namespace warpmark::analyze

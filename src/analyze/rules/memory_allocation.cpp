@@ -52,7 +52,6 @@ std::vector<Finding> apply(const Evidence& evidence) {
   }
   const double idle = rank.part_ns(Part::idle_allocation);
   if (calls == 0 || idle <= 0) return {};
-  const double later = evidence.attribution.lead.by_allocations;
   const double lost = evidence.attribution.lost_ns(Claimant::memory_allocation);
   const double step = rank.undisturbed_step_ns();
   Finding finding = make_finding(kMemoryAllocationRule, lost, step,
@@ -60,7 +59,6 @@ std::vector<Finding> apply(const Evidence& evidence) {
                                      " a step (" + format_percent(lost / step) + ")");
   finding.evidence = {
       time_fact("allocation_idle_per_step", "GPU idle because of allocation calls, per step", idle),
-      time_fact("allocation_lost_lead_per_step", "Further idle time that would go with them, per step", later),
       count_fact("allocation_calls_per_step", "Allocation and free calls per step", calls / rank.step_count()),
       time_fact("allocation_host_per_step", "Host time in them, per step", time / rank.step_count()),
   };
@@ -69,18 +67,11 @@ std::vector<Finding> apply(const Evidence& evidence) {
   return {finding};
 }
 
-void change(const Evidence& evidence, double success, Change& change) {
-  kWithoutAllocations.remove(evidence, success, change);
-}
+void change(const Evidence& evidence, double success, Change& change) { drop_allocations(evidence, success, change); }
 
 }  // namespace
 
-constinit const Rule kMemoryAllocationRule = {"memory_allocation",
-                                              "memory_allocation",
-                                              "Is memory allocated within the step?",
-                                              Need::gpu_work,
-                                              apply,
-                                              change,
-                                              {1.0, kWithoutAllocations.bias}};
+constinit const Rule kMemoryAllocationRule = {
+    "memory_allocation", "memory_allocation", "Is memory allocated within the step?", Need::gpu_work, apply, change};
 
 }  // namespace warpmark::analyze

@@ -31,12 +31,7 @@ std::vector<Finding> apply(const Evidence& evidence) {
 
 }  // namespace
 
-constinit const Rule kMemoryBoundKernelRule = {"memory_bound_kernel",
-                                               "memory_bandwidth",
-                                               "Is memory the roof of a kernel?",
-                                               Need::kernel_profiles,
-                                               apply,
-                                               nullptr,
-                                               {}};
+constinit const Rule kMemoryBoundKernelRule = {"memory_bound_kernel", "memory_bandwidth",
+                                               "Is memory the roof of a kernel?", Need::kernel_profiles, apply};
 
 }  // namespace warpmark::analyze

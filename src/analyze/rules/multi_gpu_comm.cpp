@@ -5,7 +5,6 @@
 #include <algorithm>
 
 #include "analyze/cures/comm_cures.h"
-#include "analyze/cures/micro_batches.h"
 #include "analyze/evidence/collective_traffic.h"
 #include "analyze/host/over_host.h"
 #include "analyze/recorded/collective_benchmarks.h"
@@ -177,11 +176,8 @@ bool waits_for_late_ranks(const Evidence& evidence) {
   return evidence.attribution.imbalance.explained_ns(most) > waiting_ns(evidence, most) / 2;
 }
 
-/// What every micro-batch reduces need be reduced once, and no more of it goes.
 void change(const Evidence& evidence, double success, Change& change) {
-  const int times = reductions_an_update(evidence.rank());
-  hide_communication(evidence, times > 1 ? success * (1 - 1.0 / times) : success, change);
-  if (times > 1) reduce_once(evidence, times, success, change);
+  hide_communication(evidence, success, change);
   if (!waits_for_late_ranks(evidence)) return;
   for (WhatIf& one : change.ranks) one.keeps_rendezvous = true;
 }
@@ -189,7 +185,6 @@ void change(const Evidence& evidence, double success, Change& change) {
 }  // namespace
 
 constinit const Rule kMultiGpuCommRule = {
-    "multi_gpu_comm", "multi_gpu_comm",     "Is communication exposed?", Need::gpu_work, apply,
-    change,           kWithoutCommunication};
+    "multi_gpu_comm", "multi_gpu_comm", "Is communication exposed?", Need::gpu_work, apply, change};
 
 }  // namespace warpmark::analyze

@@ -113,8 +113,7 @@ std::vector<Finding> apply(const Evidence& evidence) {
 
 }  // namespace
 
-constinit const Rule kOccupancyRule = {
-    "occupancy", "kernel_efficiency", "Do multiprocessors hold enough warps?", Need::kernel_profiles, apply, nullptr,
-    {}};
+constinit const Rule kOccupancyRule = {"occupancy", "kernel_efficiency", "Do multiprocessors hold enough warps?",
+                                       Need::kernel_profiles, apply};
 
 }  // namespace warpmark::analyze

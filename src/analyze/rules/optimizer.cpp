@@ -85,14 +85,11 @@ std::vector<Finding> apply(const Evidence& evidence) {
   return {finding};
 }
 
-void change(const Evidence& evidence, double success, Change& change) {
-  kUpdatesTogether.remove(evidence, success, change);
-}
+void change(const Evidence& evidence, double success, Change& change) { update_together(evidence, success, change); }
 
 }  // namespace
 
 constinit const Rule kOptimizerRule = {
-    "optimizer", "launch_overhead",           "Are parameters updated one by one?", Need::gpu_work, apply,
-    change,      {1.0, kUpdatesTogether.bias}};
+    "optimizer", "launch_overhead", "Are parameters updated one by one?", Need::gpu_work, apply, change};
 
 }  // namespace warpmark::analyze

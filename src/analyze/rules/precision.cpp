@@ -3,15 +3,14 @@
 #include <utility>
 #include <vector>
 
-#include "analyze/cures/fitted.h"
-#include "analyze/recorded/order_statistics.h"
 #include "analyze/rules/rules.h"
 
 namespace warpmark::analyze {
 
 namespace {
 
-constexpr Calibration kTf32Calibration = {1.0, 0.0};
+// FP32 units to tensor cores on TF32: 67 to 495 TFLOP/s dense (NVIDIA H100 data sheet).
+constexpr float kSimtToTf32 = 67.0F / 495;
 
 /// TF32 alone: what surrounds the matrix work stays as it is.
 void allow_tf32(const Evidence& evidence, double success, Change& change) {
@@ -28,14 +27,13 @@ void allow_tf32(const Evidence& evidence, double success, Change& change) {
 Gain gain_of_tf32(const Evidence& evidence) {
   Change change(evidence);
   allow_tf32(evidence, 1.0, change);
-  return gain_around(speedup_of(evidence, change), kTf32Calibration,
-                     "replay with FP32 matrix kernels at the rate of TF32");
+  return gain_up_to(speedup_of(evidence, change), "replay with FP32 matrix kernels at the rate of TF32");
 }
 
 /// PyTorch computes in 16 bits by a line around the model. JAX uses TF32 unless told otherwise, and a program of its
 /// own kernels keeps its data in the type that it was written for: there the switch for TF32 is the cure at hand.
 bool tf32_is_nearer(const Evidence& evidence, double simt, double tf32, double wide) {
-  return evidence.framework != Framework::pytorch && simt > tf32 && wide <= simt;
+  return evidence.framework != Framework::pytorch && simt > tf32 && wide <= simt && has_bf16_and_tf32(evidence);
 }
 
 // cuBLAS library: "cublasMath_t" and "cublasComputeType_t"; cuDNN: "cudnnMathType_t". Double precision in TF32 is
@@ -127,53 +125,15 @@ void add_times(std::initializer_list<NamedTime> times, Finding& finding) {
   }
 }
 
-constexpr double kUsualAtMost = 2;  // times the median: what the host does beside, after a product, is no cast
-
-/// All that WhatIf::dispatch_scale scales.
-double dispatch_after(const ReplayWork& work) {
-  double sum = 0;
-  for (std::size_t c = 0; c < kHostCauses; ++c) {
-    if (is_dispatching_anything(static_cast<HostCause>(c))) sum += static_cast<double>(work.host_ns[c]);
-  }
-  return sum;
-}
-
-/// Casts of what products read: the host's way to the next launch is as much longer as the usual way is. Products that
-/// a graph holds were cast when it was captured; FP64 becomes FP32 without.
-void add_casts(const RankEvidence& rank, double success, WhatIf& change) {
-  const std::vector<ReplayWork>& works = rank.replay.works();  // those of one launch stand together
-  const auto launch = [&](std::size_t at) {
-    return at < works.size() ? rank.list.works[works[at].work].launch : kNoEvent;
-  };
-  std::vector<std::pair<std::size_t, double>> after;  // of each product
-  for (std::size_t at = 0; at < works.size(); ++at) {
-    const std::size_t i = works[at].work;
-    if (rank.blame.owner[i] != Owner::precision || rank.list.works[i].math == MatrixMath::simt_fp64) continue;
-    const bool alone =
-        launch(at) != kNoEvent && launch(at) != launch(at + 1) && (at == 0 || launch(at) != launch(at - 1));
-    if (const double ns = dispatch_after(works[at]); alone && ns > 0) after.emplace_back(i, ns);
-  }
-  if (after.empty()) return;
-  std::vector<double> sorted;
-  for (const auto& [work, ns] : after) sorted.push_back(ns);
-  const double middle = upper_median(std::move(sorted));
-  for (const auto& [work, ns] : after) {
-    const double grows = (kDispatchUnderAutocast - 1) * std::min(1.0, kUsualAtMost * middle / ns);
-    change.dispatch_scale[work] *= static_cast<float>(1 + success * grows);
-  }
-}
-
 /// 16 bits speed up the matrix work and halve the bytes of all that surrounds it.
 void narrow_to_16_bits(const Evidence& evidence, double success, Change& change) {
   shrink_owned(evidence, Owner::precision, success, change);
-  const bool casts = evidence.framework == Framework::pytorch && !evidence.compiled;
   for (std::size_t r = 0; r < evidence.ranks.size(); ++r) {
     std::vector<float>& scale = change.ranks[r].duration_scale;
     const KernelBlame& blame = evidence.ranks[r].blame;
     for (std::size_t i = 0; i < scale.size(); ++i) {
       scale[i] *= static_cast<float>(scaled(static_cast<double>(blame.share_left_in_16_bits[i]), success));
     }
-    if (casts) add_casts(evidence.ranks[r], success, change.ranks[r]);
   }
 }
 
@@ -186,8 +146,7 @@ void put_tf32_first(const Evidence& evidence, Finding& finding) {
   finding.gain = *all.front().gain;
   Change change(evidence);
   narrow_to_16_bits(evidence, 1.0, change);
-  all[1].gain =
-      gain_around(speedup_of(evidence, change), kPrecisionRule.calibration, "replay with matrix work in 16 bits");
+  all[1].gain = gain_up_to(speedup_of(evidence, change), "replay with matrix work in 16 bits");
 }
 
 /// Kernels of the program's own, which no tensor core would compute.
@@ -207,8 +166,7 @@ Finding of_doubles(const Evidence& evidence) {
   finding.severity = std::min(finding.severity, kPrecisionNoteAtMost);
   finding.evidence = {time_fact("fp64_per_step", "Kernels whose data is in double precision, per step", sum)};
   advise(evidence, {kComputeInSingles}, finding);
-  finding.gain = gain_around(speedup_of(evidence, change), kPrecisionRule.calibration,
-                             "replay with half the time for what is computed in doubles");
+  finding.gain = gain_up_to(speedup_of(evidence, change), "replay with half the time for what is computed in doubles");
   show_works(
       rank, [&doubles](std::size_t i) { return doubles[i]; }, finding);
   return finding;
@@ -222,8 +180,7 @@ std::vector<Finding> apply(const Evidence& evidence) {
   if (lost <= 0) return {};
   const double step = rank.undisturbed_step_ns();
   const double tf32 = math_ns(rank, MatrixMath::tensor_tf32);
-  const double simt =
-      math_ns(rank, MatrixMath::simt_fp32) + (rank.blame.network ? math_ns(rank, MatrixMath::vector_fp32) : 0);
+  const double simt = math_ns(rank, MatrixMath::simt_fp32);
   const double wide = math_ns(rank, MatrixMath::simt_fp64);
   const double half = math_ns(rank, MatrixMath::tensor_half);
   Finding finding = make_finding(kPrecisionRule, lost, step, title_of({simt, wide, tf32}, step));
@@ -237,8 +194,8 @@ std::vector<Finding> apply(const Evidence& evidence) {
   const bool convolves = owns(rank, Category::convolution);
   const bool in_doubles = wide > simt;
   if (in_doubles) advise(evidence, {kLeaveDoubles}, finding);
-  if (!in_doubles) advise(evidence, {kComputeIn16Bits}, finding);
-  if (simt > tf32) {
+  if (!in_doubles) advise(evidence, {compute_in_16_bits(evidence)}, finding);
+  if (simt > tf32 && has_bf16_and_tf32(evidence)) {
     const bool alone = convolves && !owns(rank, Category::gemm);
     for (Recommendation& one : advice_for(evidence, {alone ? kTf32Convolutions : kTf32Products})) {
       one.id = "tf32";
@@ -264,7 +221,6 @@ void change(const Evidence& evidence, double success, Change& change) {
 }  // namespace
 
 constinit const Rule kPrecisionRule = {
-    "precision", "kernel_efficiency", "Does matrix work use the tensor cores?", Need::gpu_work, apply,
-    change,      {1.0, 0.02}};
+    "precision", "kernel_efficiency", "Does matrix work use the tensor cores?", Need::gpu_work, apply, change};
 
 }  // namespace warpmark::analyze

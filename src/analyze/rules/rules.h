@@ -28,7 +28,6 @@ namespace warpmark::analyze {
   RULE(kComputeBoundRule)        \
   RULE(kGpuUnderusedRule)        \
   RULE(kTensorDimensionsRule)    \
-  RULE(kFoldableNormRule)        \
   RULE(kDataParallelRule)        \
   RULE(kOccupancyRule)           \
   RULE(kWarpDivergenceRule)      \
@@ -36,6 +35,7 @@ namespace warpmark::analyze {
   RULE(kSmEfficiencyRule)        \
   RULE(kMemoryBoundKernelRule)   \
   RULE(kTailEffectRule)          \
+  RULE(kLowUtilizationRule)      \
   RULE(kIdleMultiprocessorsRule) \
   RULE(kIdleTensorCoresRule)     \
   RULE(kMemoryBusyRule)          \

@@ -34,24 +34,29 @@ std::optional<KernelSaving> judge(const KernelProfile& profile) {
       "issue_active", *issue, ""};
 }
 
+/// Throughputs alone say how far a kernel is from its peaks, and not that it could reach them.
+void count_once(const Evidence& evidence, std::vector<Finding>& findings) {
+  const bool issues_known = std::ranges::any_of(evidence.session->kernels, [](const KernelProfile& profile) {
+    return profile.metric("smsp__issue_active.avg.per_cycle_active").has_value();
+  });
+  for (Finding& finding : findings) finding.severity /= issues_known ? 1 : 2;
+}
+
 std::vector<Finding> apply(const Evidence& evidence) {
-  return kernel_finding(
+  std::vector<Finding> findings = kernel_finding(
       kSmEfficiencyRule, evidence, "Latency, not throughput, limits",
       {{AdviceKind::code, "Give each thread more independent work, so that loads are in flight together.",
         "#pragma unroll 4"},
        {AdviceKind::code, "Launch more blocks, or overlap small kernels on several streams.",
         "cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking);"}},
       judge);
+  count_once(evidence, findings);
+  return findings;
 }
 
 }  // namespace
 
-constinit const Rule kSmEfficiencyRule = {"sm_efficiency",
-                                          "kernel_efficiency",
-                                          "Do the multiprocessors keep issuing?",
-                                          Need::kernel_profiles,
-                                          apply,
-                                          nullptr,
-                                          {}};
+constinit const Rule kSmEfficiencyRule = {"sm_efficiency", "kernel_efficiency", "Do the multiprocessors keep issuing?",
+                                          Need::kernel_profiles, apply};
 
 }  // namespace warpmark::analyze

@@ -40,7 +40,7 @@ std::vector<Finding> apply(const Evidence& evidence) {
 
 }  // namespace
 
-constinit const Rule kTailEffectRule = {
-    "tail_effect", "kernel_efficiency", "Do blocks fill whole waves?", Need::kernel_profiles, apply, nullptr, {}};
+constinit const Rule kTailEffectRule = {"tail_effect", "kernel_efficiency", "Do blocks fill whole waves?",
+                                        Need::kernel_profiles, apply};
 
 }  // namespace warpmark::analyze

@@ -48,12 +48,7 @@ std::vector<Finding> apply(const Evidence& evidence) {
 
 }  // namespace
 
-constinit const Rule kUncoalescedAccessRule = {"uncoalesced_access",
-                                               "memory_bandwidth",
-                                               "Are memory accesses coalesced?",
-                                               Need::kernel_profiles,
-                                               apply,
-                                               nullptr,
-                                               {}};
+constinit const Rule kUncoalescedAccessRule = {"uncoalesced_access", "memory_bandwidth",
+                                               "Are memory accesses coalesced?", Need::kernel_profiles, apply};
 
 }  // namespace warpmark::analyze

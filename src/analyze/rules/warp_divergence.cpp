@@ -32,12 +32,7 @@ std::vector<Finding> apply(const Evidence& evidence) {
 
 }  // namespace
 
-constinit const Rule kWarpDivergenceRule = {"warp_divergence",
-                                            "kernel_efficiency",
-                                            "Do the threads of a warp stay together?",
-                                            Need::kernel_profiles,
-                                            apply,
-                                            nullptr,
-                                            {}};
+constinit const Rule kWarpDivergenceRule = {"warp_divergence", "kernel_efficiency",
+                                            "Do the threads of a warp stay together?", Need::kernel_profiles, apply};
 
 }  // namespace warpmark::analyze

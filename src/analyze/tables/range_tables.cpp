@@ -164,6 +164,21 @@ Phase phase_of(const RankEvidence& rank, const GpuWork& work) {
   return Phase::forward;
 }
 
+/// Idle time in which the host loads data is of that phase, whatever work ends it.
+template <typename Uses>
+void give_loading_to_data(const RankEvidence& rank, Uses& uses) {
+  for (const IdlePiece& piece : rank.breakdown.loading) {
+    if (piece.next_work == kNoEvent) continue;
+    const std::int64_t start = rank.timeline->events.start[piece.next_work];
+    auto next = std::ranges::lower_bound(rank.list.works, start, {}, &GpuWork::start);
+    while (next != rank.list.works.end() && next->start == start && next->event != piece.next_work) ++next;
+    if (next == rank.list.works.end()) continue;
+    const auto ns = static_cast<double>(piece.end - piece.start);
+    uses[static_cast<std::size_t>(phase_of(rank, *next))].idle_ns -= ns;
+    uses[static_cast<std::size_t>(Phase::data)].idle_ns += ns;
+  }
+}
+
 }  // namespace
 
 AnalysisTable range_table(const Evidence& evidence, std::size_t rows) {
@@ -190,12 +205,13 @@ AnalysisTable range_table(const Evidence& evidence, std::size_t rows) {
 AnalysisTable phase_table(const Evidence& evidence) {
   AnalysisTable table{"phases",
                       "Phases of a training step",
-                      "Per step of the critical rank, by what launched the work; works of several streams overlap.",
+                      "Per step of the critical rank, by what launched the work; the rows sum to the step. Where works "
+                      "overlap, the earlier one counts.",
                       {{"phase", "Phase", ""},
                        {"gpu_time", "GPU time per step", "s"},
                        {"gpu_idle", "GPU idle per step", "s"},
                        {"launches", "Launches per step", ""},
-                       {"share", "Of GPU and idle time", "ratio"}},
+                       {"share", "Of the step", "ratio"}},
                       {}};
   const RankEvidence& rank = evidence.rank();
   if (!has_backward_pass(*rank.timeline, rank.list) || rank.list.with_op == 0) {
@@ -205,20 +221,23 @@ AnalysisTable phase_table(const Evidence& evidence) {
   constexpr auto kPhases = static_cast<std::size_t>(Phase::count);
   constexpr std::array<const char*, kPhases> kNames = {"data", "forward", "backward", "all-reduce", "optimizer"};
   std::array<RangeUse, kPhases> uses{};
-  double all = 0;
   std::int64_t busy_until = rank.steps.start();
+  const std::int64_t end = rank.steps.end();
   for (const GpuWork& work : rank.list.works) {
-    if (!rank.in_steps(work)) continue;
+    if (work.start < rank.steps.start()) continue;
     RangeUse& use = uses[static_cast<std::size_t>(phase_of(rank, work))];
-    use.gpu_ns += static_cast<double>(work.end - work.start);
-    use.idle_ns += static_cast<double>(std::max<std::int64_t>(0, work.start - busy_until));
+    use.idle_ns += static_cast<double>(std::max<std::int64_t>(0, std::min(work.start, end) - busy_until));
+    if (work.start >= end) break;
+    use.gpu_ns +=
+        static_cast<double>(std::max<std::int64_t>(0, std::min(work.end, end) - std::max(work.start, busy_until)));
     use.launches += 1;
-    busy_until = std::max(busy_until, work.end);
+    busy_until = std::max(busy_until, std::min(work.end, end));
   }
-  for (const RangeUse& use : uses) all += use.gpu_ns + use.idle_ns;
+  give_loading_to_data(rank, uses);
+  const double all = std::max(1.0, static_cast<double>(rank.steps.length()));
   const double steps = rank.step_count();
   for (std::size_t i = 0; i < kPhases; ++i) {
-    if (uses[i].launches == 0) continue;
+    if (uses[i].launches == 0 && uses[i].idle_ns <= 0) continue;
     table.rows.push_back({std::string(kNames[i]), uses[i].gpu_ns * 1e-9 / steps, uses[i].idle_ns * 1e-9 / steps,
                           uses[i].launches / steps, (uses[i].gpu_ns + uses[i].idle_ns) / all});
   }

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <map>
 
 #include "base/text.h"
 #include "report/build/analysis_table.h"
@@ -15,7 +16,8 @@ namespace {
 
 constexpr double kNoteworthyCost = 0.02;  // of a step
 constexpr std::string_view kRecording = "idle_profiler";
-constexpr double kNoteworthyPart = 0.001;  // of a step; what is smaller is summed up
+constexpr std::size_t kRowsOfTimeline = 5;  // of the tables that stand for steps
+constexpr double kNoteworthyPart = 0.001;   // of a step; what is smaller is summed up
 
 struct Group {
   std::string_view id;
@@ -35,7 +37,6 @@ Tone tone_of_finding(const Finding& finding) {
 
 /// "idle_data_loading" in the group "idle" is "data loading".
 std::string part_name(const BreakdownPart& part) {
-  if (part.id == kRecording) return "recording itself";
   std::string name = part.id;
   for (const std::string_view prefix : {"idle_", "exposed_"}) {
     if (name.starts_with(prefix)) name.erase(0, prefix.size());
@@ -44,18 +45,29 @@ std::string part_name(const BreakdownPart& part) {
   return name;
 }
 
+/// "3.2x-6.4x", "up to 1.8x" where nothing but the bound is known.
+std::string speedup_text(const Gain& gain) {
+  const auto times = [](double factor) {
+    return factor >= 9.95    ? fmt::format("{:.0f}x", factor)
+           : factor >= 1.995 ? fmt::format("{:.1f}x", factor)
+                             : fmt::format("{:.2f}x", factor);
+  };
+  const bool bound_alone = gain.low <= 1.005 || times(gain.low) == times(gain.high);
+  return bound_alone ? "up to " + times(gain.high) : times(gain.low) + "-" + times(gain.high);
+}
+
 std::vector<Cell> breakdown_row(std::string name, double share, double step_s, Tone tone) {
   return {{std::move(name), tone}, {format_seconds(share * step_s)}, {format_percent(share), Tone::plain, share}};
 }
 
 /// Groups with their parts below them, largest first. Shares of the step; they sum to 100 %.
 Table breakdown_table(const std::vector<BreakdownPart>& parts, double step_s) {
-  Table table{{{"part"}, {"time a step", Align::right}, {"of the step", Align::right}}, {}};
+  Table table{{{"part"}, {"time per step", Align::right}, {"of the step", Align::right}}, {}};
   for (const auto& group : kGroups) {
     std::vector<const BreakdownPart*> members;
     double total = 0;
     for (const auto& part : parts) {
-      if (part.group != group.id || part.total_ns == 0) continue;
+      if (part.group != group.id || part.total_ns == 0 || part.id == kRecording) continue;
       members.push_back(&part);
       total += part.share;
     }
@@ -106,19 +118,17 @@ Section ranks_section(const Analysis& analysis) {
 
 /// What times and gains refer to: a profile of single kernels has no steps.
 struct Whole {
-  const char* faster;  ///< what gets faster
-  const char* share;   ///< what a finding's time is part of
+  const char* share;  ///< what a finding's time is part of
 };
 
 Whole whole_of(const Analysis& analysis) {
-  if (analysis.median_step_ns > 0) return {"step", "of each step"};
-  return {"work", "of the profiled kernels' time"};
+  return {analysis.median_step_ns > 0 ? "of each step" : "of the profiled kernels' time"};
 }
 
-std::string gain_text(const Gain& gain, const Whole& whole) {
+std::string gain_text(const Gain& gain) {
   if (gain.high <= 1.005) return "none expected";
-  const std::string range = format_times(gain.low) + " to " + format_times(gain.high);
-  return gain.per_sample ? range + " the samples a second" : fmt::format("{} {} as fast", whole.faster, range);
+  const std::string range = speedup_text(gain);
+  return gain.per_sample ? range + " samples per second" : range;
 }
 
 std::string capitalized(std::string text) {
@@ -139,7 +149,7 @@ Section finding_section(const Finding& finding, std::size_t number, const Analys
        {fmt::format("{}{}, severity {:.2f}{}", finding.rule,
                     finding.kind == finding.rule ? "" : " (" + finding.kind + ")", finding.severity, lost),
         tone_of_finding(finding)}});
-  facts.rows.push_back({{"gain", Tone::quiet}, {gain_text(finding.gain, whole) + "; " + finding.gain.method}});
+  facts.rows.push_back({{"speedup", Tone::quiet}, {gain_text(finding.gain) + " (" + finding.gain.method + ")"}});
   bool first = true;
   for (const auto& fact : finding.evidence) {
     if (fact.unit == "s" && fact.value == 0.0) continue;  // what takes no time is for programs to read
@@ -157,9 +167,9 @@ Section finding_section(const Finding& finding, std::size_t number, const Analys
   }
   section.blocks.push_back(std::move(facts));
   for (const auto& advice : finding.recommendations) {
-    const std::string gain = advice.gain ? gain_text(*advice.gain, whole) : "";
-    const bool said = gain.empty() || gain == gain_text(finding.gain, whole);
-    section.blocks.push_back(Paragraph{advice.text + (said ? "" : " Gain: " + gain + ".")});
+    const std::string gain = advice.gain ? gain_text(*advice.gain) : "";
+    const bool said = gain.empty() || gain == gain_text(finding.gain);
+    section.blocks.push_back(Paragraph{advice.text + (said ? "" : " Estimated speedup: " + gain + ".")});
     if (!advice.snippet.empty()) section.blocks.push_back(Paragraph{advice.snippet, Tone::plain, true});
   }
   return section;
@@ -192,7 +202,7 @@ double shown_step_s(const Analysis& analysis) {
 /// The parts sum to the mean step, over all ranks.
 Section breakdown_section(const Analysis& analysis) {
   std::int64_t step_ns = 0;
-  for (const BreakdownPart& part : analysis.breakdown) step_ns += part.total_ns;
+  for (const BreakdownPart& part : analysis.breakdown) step_ns += part.id == kRecording ? 0 : part.total_ns;
   const double step_s = ns_to_s(step_ns);
   std::string title = "Where the time of a step goes";
   if (analysis.ranks.size() > 1) {
@@ -209,17 +219,16 @@ std::string mean_text(const Analysis& analysis) {
 
 /// Empty where a single cure, or none, makes the step faster: then it was said.
 std::string combined_text(const Analysis& analysis) {
-  const Whole whole = whole_of(analysis);
-  const std::string together = gain_text(analysis.combined, whole);
+  const std::string together = gain_text(analysis.combined);
   int cures = 0;
   for (const Finding& finding : analysis.findings) {
     if (finding.gain.per_sample || finding.gain.high <= 1.005) continue;
     ++cures;
-    if (gain_text(finding.gain, whole) == together) return "";
+    if (gain_text(finding.gain) == together) return "";
   }
   if (cures < 2 || analysis.combined.high <= 1.005) return "";
   const bool other_batch = analysis.findings.front().gain.per_sample;
-  return std::string("All cures together") + (other_batch ? ", the batch as it is: " : ": ") + together;
+  return std::string("All fixes together") + (other_batch ? ", at the same batch size: " : ": ") + together;
 }
 
 /// Whether recording made the step clearly longer, at the rank that the others wait for.
@@ -234,6 +243,26 @@ std::string steps_text(const Analysis& analysis, std::size_t steps) {
       steps == 1 ? std::string("for the only step")
                  : fmt::format("median of {}{}", format_plural(steps, "step", "steps"), mean_text(analysis));
   return which + ", found by " + analysis.steps_found_by;
+}
+
+/// "1 pause of 5.01 s left out: save_checkpoint". Pauses of one name together, over the rank with the most of them.
+std::vector<std::string> pauses_of(const Analysis& analysis) {
+  const RankAnalysis* most = nullptr;
+  for (const RankAnalysis& rank : analysis.ranks) {
+    if (most == nullptr || rank.pauses.size() > most->pauses.size()) most = &rank;
+  }
+  std::map<std::string, std::pair<std::size_t, std::int64_t>> by_name;
+  for (const StepPause& pause : most == nullptr ? std::vector<StepPause>() : most->pauses) {
+    by_name[pause.name].first += 1;
+    by_name[pause.name].second += pause.end_ns - pause.start_ns;
+  }
+  std::vector<std::string> lines;
+  for (const auto& [name, sum] : by_name) {
+    lines.push_back(fmt::format("{} left out, {} in all{}", format_plural(sum.first, "pause", "pauses"),
+                                format_seconds(ns_to_s(sum.second)),
+                                name.empty() ? ", whose cause was not recorded" : ": " + name));
+  }
+  return lines;
 }
 
 Section summary_section(const Analysis& analysis) {
@@ -255,14 +284,12 @@ Section summary_section(const Analysis& analysis) {
     facts.rows.push_back({{"step", Tone::quiet},
                           {format_seconds(ns_to_s(analysis.median_step_ns)) + " " + steps_text(analysis, steps)}});
   }
+  for (const auto& pause : pauses_of(analysis)) facts.rows.push_back({{"", Tone::quiet}, {pause}});
   if (costs_noteworthily(analysis)) {
     facts.rows.push_back({{"", Tone::quiet},
-                          {"findings are shares of it without the cost of recording, about " +
-                           format_seconds(analysis.undisturbed_step_ns * 1e-9)}});
-    facts.rows.push_back({{"", Tone::quiet},
-                          {"recording adds about " + format_seconds(analysis.recording_ns * 1e-9) +
-                           " to what the host does and the GPU waits for (launches, idle times); kernels and copies "
-                           "take as long as without it"}});
+                          {"profiler overhead: about " + format_seconds(analysis.recording_ns * 1e-9) +
+                           " of host time per step (excluded below: shares are of " +
+                           format_seconds(analysis.undisturbed_step_ns * 1e-9) + ")"}});
   }
   if (!analysis.gpus.empty()) facts.rows.push_back({{"gpu", Tone::quiet}, {gpus_text(analysis)}});
   for (std::size_t i = 0; i < analysis.sources.size(); ++i) {
@@ -274,15 +301,16 @@ Section summary_section(const Analysis& analysis) {
 
 Section more_findings(const Analysis& analysis, std::size_t top) {
   const Whole whole = whole_of(analysis);
-  Table table{{{"finding"}, {"severity", Align::right}, {whole.share, Align::right}, {"gain"}}, {}};
+  const std::size_t more = analysis.findings.size() - top;
+  Table table{{{"finding"}, {"severity", Align::right}, {whole.share, Align::right}, {"speedup"}}, {}};
   for (std::size_t i = top; i < analysis.findings.size(); ++i) {
     const auto& finding = analysis.findings[i];
     table.rows.push_back({{finding.title},
                           {fmt::format("{:.2f}", finding.severity)},
                           {format_seconds(ns_to_s(finding.lost_ns))},
-                          {gain_text(finding.gain, whole)}});
+                          {gain_text(finding.gain)}});
   }
-  return {"Further findings", {std::move(table)}};
+  return {fmt::format("{} more: --all", more), {std::move(table)}};
 }
 
 Section quality_section(const Analysis& analysis) {
@@ -318,9 +346,12 @@ Report build_analysis_report(const Analysis& analysis, const AnalysisReportOptio
   if (!analysis.quality.empty()) report.sections.push_back(quality_section(analysis));
   if (!analysis.missing.empty()) report.sections.push_back(missing_section(analysis));
   for (const auto& table : analysis.tables) {
-    report.sections.push_back(table_section(table, options.table_rows));
-    // Where there is nothing else to say, the tables are the answer.
-    if (analysis.ranks.empty() && analysis.findings.empty()) report.sections.back().detail = false;
+    const bool few = analysis.steps_found_by == "whole recording" && !analysis.ranks.empty();
+    report.sections.push_back(
+        table_section(table, few ? std::min(options.table_rows, kRowsOfTimeline) : options.table_rows));
+    // Where there is nothing else to say, the tables are the answer; without steps, what the GPU did and when.
+    const bool timeline = analysis.steps_found_by == "whole recording" && (table.id == "kernels" || table.id == "idle");
+    if (timeline || (analysis.ranks.empty() && analysis.findings.empty())) report.sections.back().detail = false;
   }
   return report;
 }

@@ -48,7 +48,7 @@ std::optional<double> others(const ProfileSession& session) {
 
 double launch_severity(const ProfileSession& session) {
   for (const Finding& finding : analyze(session).findings) {
-    if (finding.rule == "launch_overhead") return finding.severity;
+    if (finding.rule == "launch_overhead" || finding.rule == "host_work") return finding.severity;
   }
   return 0;
 }

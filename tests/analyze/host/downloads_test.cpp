@@ -24,29 +24,6 @@ void compute_on_host(TimelineScene& scene, std::int64_t ns) {
   scene.within("aten::sum", EventKind::op, [&] { scene.idle_host(ns); });
 }
 
-TEST(Downloads, take_operators_on_the_host_with_them) {
-  const Analysis analysis = of(stepped(6, [](TimelineScene& scene) {
-    for (int i = 0; i < 10; ++i) scene.launch(kTensorGemm, 100'000);
-    copy_back(scene, 100 << 20, 3'000'000);
-    compute_on_host(scene, 3'000'000);
-  }));
-  ASSERT_FALSE(analysis.findings.empty());
-  EXPECT_EQ(analysis.findings.front().rule, "host_transfer");
-  expect_gain(&analysis.findings.front(), 7.0);
-}
-
-TEST(Downloads, take_values_with_them_that_are_read_right_behind) {
-  const Analysis analysis = of(stepped(6, [](TimelineScene& scene) {
-    for (int i = 0; i < 10; ++i) scene.launch(kTensorGemm, 100'000);
-    copy_back(scene, 100 << 20, 3'000'000);
-    copy_back(scene, 2048, 2'000);
-    compute_on_host(scene, 3'000'000);
-  }));
-  ASSERT_FALSE(analysis.findings.empty());
-  EXPECT_EQ(analysis.findings.front().rule, "host_transfer");
-  expect_gain(&analysis.findings.front(), 7.0);
-}
-
 TEST(Downloads, of_values_alone_move_no_data) {
   const Analysis analysis = of(stepped(6, [](TimelineScene& scene) {
     for (int i = 0; i < 10; ++i) scene.launch(kTensorGemm, 100'000);

@@ -78,6 +78,28 @@ TEST(KernelCategory, knows_names_of_many_libraries) {
   }
 }
 
+TEST(KernelCategory, knows_names_of_rocm_and_of_inference_servers) {
+  const KernelNameCase cases[] = {
+      {"Cijk_Ailk_Bljk_SB_MT64x64x16_SE", Category::gemm, MatrixMath::none},
+      {"bmm_Bfloat16_MxE2m1MxE4m3_Fp32_t128x16x256u2_s3_et128x16", Category::gemm, MatrixMath::tensor_half},
+      {"void marlin::Marlin<__nv_bfloat16, 256, 1, 8, 8, 4>(int4 const*)", Category::gemm, MatrixMath::tensor_half},
+      {"fused_moe_kernel", Category::gemm, MatrixMath::none},
+      {"aiter::fmoe_bf16_blockscaleFp8_g1u1_silu", Category::gemm, MatrixMath::tensor_half},
+      {"igemm_fwd_gtcx3_nhwc_fp16_bx0_ex1_bt256x128x32", Category::convolution, MatrixMath::tensor_half},
+      {"miopenSp3AsmConv_v30_3_1_gfx94x_fp32_f3x2_stride1", Category::convolution, MatrixMath::simt_fp32},
+      {"void deep_ep::internode::dispatch<false, 8>", Category::communication, MatrixMath::none},
+      {"void mscclpp::allreduce7<float>", Category::communication, MatrixMath::none},
+      {"sage_fwd", Category::attention, MatrixMath::none},
+      {"flash_fwd_mla_kernel", Category::attention, MatrixMath::none},
+      {"triton_per_fused_native_layer_norm_2", Category::normalization, MatrixMath::none},
+  };
+  for (const KernelNameCase& one : cases) {
+    const Category category = kernel_category(one.name, "");
+    EXPECT_EQ(category, one.category) << one.name << " is " << category_id(category);
+    EXPECT_EQ(matrix_math(one.name, category), one.math) << one.name;
+  }
+}
+
 TEST(KernelCategory, asks_the_operator_where_the_name_says_nothing) {
   EXPECT_EQ(kernel_category("kernel_7", "aten::addmm"), Category::gemm);
   EXPECT_EQ(kernel_category("kernel_7", "aten::convolution"), Category::convolution);

@@ -16,8 +16,10 @@ Timeline reading_the_loss(const char* read, EventKind kind, bool with_call) {
   TimelineScene scene;
   for (int i = 0; i < 8; ++i) {
     scene.within("train " + std::to_string(i), EventKind::annotation, [&] {
-      scene.within("PjitFunction(step)", EventKind::op, [&] { scene.idle_host(400'000); });
-      scene.launch("gemm_fusion_dot", 2'000'000);
+      scene.within("PjitFunction(step)", EventKind::op, [&] {
+        scene.idle_host(400'000);
+        scene.launch("gemm_fusion_dot", 2'000'000);
+      });
       scene.within(read, kind, [&] {
         if (with_call) {
           scene.idle_host(2'000);

@@ -94,16 +94,6 @@ TEST(ReplayTogether, a_rank_of_which_fewer_steps_are_known_is_not_taken_for_slow
   EXPECT_NEAR(evidence.base_step_ns, kLong + kReduced, 0.05 * kLong);
 }
 
-TEST(ReplayTogether, a_late_rank_is_waited_for_however_fast_messages_are) {
-  const Analysis analysis = analyze(in_turns(), {.tables = false});
-  const Finding* finding = find(analysis, "multi_gpu_comm");
-  ASSERT_NE(finding, nullptr);
-  EXPECT_LT(finding->gain.high, 1.4);
-  const Finding* imbalance = find(analysis, "load_imbalance");
-  ASSERT_NE(imbalance, nullptr);
-  EXPECT_GT(imbalance->gain.high, 1.5);
-}
-
 /// Two groups of ranks may be launched in any order, each on a stream of its own. Neither rank waits for ever.
 TEST(ReplayTogether, collectives_in_another_order_do_not_stop_it) {
   const ProfileSession session = on_two_ranks(6, [](TimelineScene& scene, int rank) {

@@ -42,8 +42,8 @@ TEST(TensorDimensions, tell_which_one_makes_tensor_cores_read_narrowly) {
   EXPECT_THAT(finding->recommendations.front().text, HasSubstr("50257 becomes 50264, or 50304"));
   EXPECT_THAT(finding->recommendations.front().snippet, HasSubstr("torch.nn.Linear"));
   EXPECT_FALSE(finding->events.empty());
-  EXPECT_LE(finding->gain.low, 1.69);
-  EXPECT_GE(finding->gain.high, 1.69) << "half of the products in 0.18 of the time";
+  EXPECT_LE(finding->gain.low, 1.33);
+  EXPECT_GE(finding->gain.high, 1.33) << "half of the products in half of the time";
 }
 
 TEST(TensorDimensions, are_told_from_kernels_alone_where_no_shapes_were_recorded) {
@@ -63,15 +63,6 @@ TEST(TensorDimensions, are_no_matter_where_the_kernel_reads_widely_or_without_te
   }
 }
 
-TEST(TensorDimensions, are_a_note_on_gpus_where_nothing_was_measured) {
-  Timeline timeline = multiplying(kNarrowGemm, "[[512,1024],[1024,50257]]");
-  timeline.gpus[0].compute_major = 8;
-  const Analysis analysis = of(std::move(timeline));
-  const Finding* finding = find(analysis, "tensor_dimensions");
-  ASSERT_NE(finding, nullptr);
-  EXPECT_LE(finding->severity, 0.3);
-}
-
 Timeline convolving(bool trains, const char* after_convolution) {
   return stepped(6, [&](TimelineScene& scene) {
     for (int i = 0; i < 10; ++i) {
@@ -82,17 +73,6 @@ Timeline convolving(bool trains, const char* after_convolution) {
     }
     if (trains) scene.within("Optimizer.step#SGD.step", EventKind::annotation, [&] { scene.launch("sgd", 10'000); });
   });
-}
-
-TEST(FoldableNorm, is_batch_normalization_after_a_convolution_in_inference) {
-  const Analysis analysis = of(convolving(false, nullptr));
-  const Finding* finding = find(analysis, "foldable_norm");
-  ASSERT_NE(finding, nullptr);
-  EXPECT_LT(finding->severity, 0.1) << "a remark: folding by hand gained nothing on an H100";
-  EXPECT_NEAR(static_cast<double>(finding->lost_ns), 600'000, 1'000);
-  EXPECT_THAT(finding->recommendations.front().snippet, HasSubstr("freezing"));
-  EXPECT_LE(finding->gain.low, 1.0);
-  EXPECT_NEAR(finding->gain.high, 2000.0 / 1400, 0.01) << "600 of 2000 us at most";
 }
 
 TEST(FoldableNorm, is_neither_that_of_training_nor_one_after_other_work) {

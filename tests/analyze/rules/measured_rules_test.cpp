@@ -80,13 +80,13 @@ TEST(KernelRules, fire_at_the_thresholds_of_the_profilers_own_rules) {
   }
 }
 
-TEST(KernelRules, an_unused_processor_is_critical_by_its_throughput_alone) {
+TEST(KernelRules, an_unused_processor_is_as_severe_as_its_throughput_is_low) {
   ProfileSession session;
   session.kernels.push_back(kernel("slow(float*)", {{"sm__throughput.avg.pct_of_peak_sustained_elapsed", "%", 35}}));
   const Analysis analysis = analyze(session);
   ASSERT_EQ(analysis.findings.size(), 1U);
   EXPECT_EQ(analysis.findings[0].kind, "kernel_efficiency");
-  EXPECT_GT(analysis.findings[0].severity, kCritical);
+  EXPECT_NEAR(analysis.findings[0].severity, 0.5, 1e-9);
   ASSERT_EQ(analysis.tables.size(), 1U);
   EXPECT_EQ(analysis.tables[0].id, "kernel_cards");
   EXPECT_EQ(std::get<std::string>(analysis.tables[0].rows[0][7]), "latency");
@@ -345,6 +345,43 @@ TEST(CounterRules, know_the_shares_of_a_link_that_nsight_systems_samples) {
   EXPECT_GT(severity(session, "pcie_saturated"), 0.4);
   session.counters = {series("pcie_tx_utilization", {0.6, 0.7})};
   EXPECT_EQ(severity(session, "pcie_saturated"), 0);
+}
+
+TEST(CounterRules, tell_of_a_gpu_that_is_hardly_used_and_of_its_free_memory) {
+  ProfileSession session;
+  session.counters = {series("gpu_utilization", {0.42, 0.45, 0.44, 0.43}),
+                      series("memory_used", {48e9, 48e9, 48e9, 48e9}), series("memory_total", {80e9})};
+  const Analysis analysis = analyze(session);
+  ASSERT_EQ(analysis.findings.size(), 2U);
+  EXPECT_EQ(analysis.findings[0].rule, "low_utilization");
+  EXPECT_NEAR(analysis.findings[0].severity, 0.565, 0.001);
+  EXPECT_NEAR(analysis.findings[0].gain.high, 1 / 0.435, 0.01);
+  EXPECT_LE(analysis.findings[1].gain.high, 80.0 / 48 + 1e-9) << "no larger than the memory allows";
+  session.counters[0] = series("gpu_utilization", {0.97, 0.98, 0.96, 0.97});
+  EXPECT_TRUE(analyze(session).findings.empty());
+}
+
+TEST(CounterRules, take_a_gpu_that_is_throttled_in_every_sample_for_no_healthy_one) {
+  ProfileSession session;
+  session.counters = {series("throttle_reasons", {0x40, 0x40, 0x40, 0x40}),
+                      series("sm_clock", {1.2e9, 1.2e9, 1.2e9, 1.2e9})};
+  const Analysis analysis = analyze(session);
+  ASSERT_FALSE(analysis.findings.empty());
+  EXPECT_GE(analysis.findings.front().severity, kWarning);
+}
+
+TEST(KernelRules, need_no_durations) {
+  ProfileSession session;
+  KernelProfile kernel;
+  kernel.name = "scale(float*)";
+  kernel.metrics.add("sm__throughput.avg.pct_of_peak_sustained_elapsed", "%", 35.0);
+  kernel.metrics.add("dram__throughput.avg.pct_of_peak_sustained_elapsed", "%", 20.0);
+  kernel.metrics.add("sm__warps_active.avg.pct_of_peak_sustained_active", "%", 25.0);
+  session.kernels.push_back(std::move(kernel));
+  const Analysis analysis = analyze(session);
+  const auto efficiency = std::ranges::find(analysis.findings, std::string("sm_efficiency"), &Finding::rule);
+  ASSERT_NE(efficiency, analysis.findings.end());
+  EXPECT_GE(efficiency->severity, kWarning);
 }
 
 }  // namespace

@@ -33,7 +33,8 @@ constexpr OptionSpec kAnalyzeOptions[] = {
     {"--format", "FORMAT", "what is printed: text (default), md, html or json", false, "text md html json"},
     {"--json", "FILE", "also write it as JSON (warpmark.analysis/1, warpmark.profile_diff/1)", false, "<files>"},
     {"--html", "FILE", "also write a page with the timeline of one step", false, "<files>"},
-    {"--top", "N", "findings shown in full (default 5)"},
+    {"--all", "", "show every finding in full, not only the first"},
+    {"--top", "N", "findings shown in full (default 1; md and html: 5)"},
     {"--details", "", "text: also print the tables of kernels, operators, launches, copies, ..."},
     {"--against", "PATH", "compare with an earlier profile: what got slower, by operator and kernel", false, "<files>"},
     {"--source", "DIR", "print the lines of code that findings name, from this folder of sources", false, "<files>"},
@@ -55,8 +56,15 @@ Result<double> gate_of(const std::string& text) {
   return *number;
 }
 
+/// A recording that was never completed, as `warpmark profile` was killed, is still in its parts.
 Result<ProfileSession> read(const std::vector<std::string>& paths) {
-  const std::vector<std::filesystem::path> files(paths.begin(), paths.end());
+  std::vector<std::filesystem::path> files;
+  for (const std::string& path : paths) {
+    std::error_code none;
+    const bool parts_alone =
+        !std::filesystem::exists(path, none) && std::filesystem::is_directory(path + ".parts", none);
+    files.emplace_back(parts_alone ? path + ".parts" : path);
+  }
   return profile::read_session(files);
 }
 
@@ -69,9 +77,9 @@ Status check_combination(const ParsedOptions& options) {
     }
     return {};
   };
-  WM_TRY(refuse("--query", {"--against", "--fail-above", "--json", "--html", "--top", "--details", "--source"},
+  WM_TRY(refuse("--query", {"--against", "--fail-above", "--json", "--html", "--top", "--all", "--details", "--source"},
                 "leave one of them out; --format json prints the answer as JSON"));
-  return refuse("--against", {"--fail-above", "--top", "--source"}, "ask for the findings without --against");
+  return refuse("--against", {"--fail-above", "--top", "--all", "--source"}, "ask for the findings without --against");
 }
 
 constexpr const char* kFiles[] = {"--json", "--html"};
@@ -150,12 +158,13 @@ Result<int> run_analyze(Context& context, const ParsedOptions& options) {
   if (options.has("--fail-above")) {
     WM_ASSIGN(gate, gate_of(options.get("--fail-above")));
   }
-  std::int64_t top = 5;
+  WM_ASSIGN(const auto format, format_of(options));
+  constexpr std::int64_t kOnPages = 5;
+  std::int64_t top = options.has("--all") ? INT32_MAX : format == "text" ? 1 : kOnPages;
   if (options.has("--top")) {
     WM_ASSIGN(top, parse_integer(options.get("--top")));
   }
   if (top < 0) return usage_error("--top cannot be negative");
-  WM_ASSIGN(const auto format, format_of(options));
 
   WM_TRY(check_combination(options));
   WM_TRY(check_files_writable(options));
@@ -171,7 +180,11 @@ Result<int> run_analyze(Context& context, const ParsedOptions& options) {
   add_sources(options.positionals(), analysis);
   report::Shown shown{report::build_analysis_report(analysis, {.top = static_cast<std::size_t>(top)})};
   shown.forms.push_back({"json", [&] { return to_json(analysis).dump(2) + "\n"; }});
-  shown.forms.push_back({"html", [&] { return with_timeline(report::render_html(shown.report), session, analysis); }});
+  shown.forms.push_back({"html", [&] {
+                           const auto page = report::build_analysis_report(
+                               analysis, {.top = static_cast<std::size_t>(std::max(top, kOnPages))});
+                           return with_timeline(report::render_html(page), session, analysis);
+                         }});
   WM_TRY(show_and_write(context, options, shown));
   if (options.has("--fail-above") && !says_something(session, analysis)) {
     context.err << "warpmark: --fail-above cannot be judged: nothing of a GPU was read\n";

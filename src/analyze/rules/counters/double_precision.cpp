@@ -39,14 +39,13 @@ std::vector<Finding> apply(const Evidence& evidence) {
     finding.recommendations.push_back(
         {AdviceKind::measure, "See which kernels compute in double precision.", "warpmark profile -- <command>"});
   }
-  finding.gain =
-      shaped(1.0, 1 / std::max(1 - busiest->mean / 2, 0.1), "half of that time, if single precision is enough");
+  finding.gain = at_most(1 / std::max(1 - busiest->mean / 2, 0.1), "half of that time, if single precision is enough");
   return {finding};
 }
 
 }  // namespace
 
-constinit const Rule kDoublePrecisionRule = {
-    "double_precision", "precision", "Does the GPU compute in double precision?", Need::counters, apply, nullptr, {}};
+constinit const Rule kDoublePrecisionRule = {"double_precision", "precision",
+                                             "Does the GPU compute in double precision?", Need::counters, apply};
 
 }  // namespace warpmark::analyze

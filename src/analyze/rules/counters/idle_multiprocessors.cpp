@@ -57,19 +57,15 @@ std::vector<Finding> apply(const Evidence& evidence) {
       {AdviceKind::config, "Give each launch more to do: a larger batch, as far as memory and latency allow.", ""},
   };
   if (!alone) finding.recommendations.erase(finding.recommendations.begin());
-  finding.gain = shaped(1.0, std::min(kWidestGain, 1 / std::max(idle->active, 0.01)),
-                        "multiprocessors active all the time, at most; what keeps them idle is not in counters");
+  finding.gain = at_most(1 / std::max(idle->active, 0.01),
+                         "multiprocessors active all the time, at most; what keeps them idle is not in counters");
   return {finding};
 }
 
 }  // namespace
 
-constinit const Rule kIdleMultiprocessorsRule = {"idle_multiprocessors",
-                                                 "kernel_efficiency",
+constinit const Rule kIdleMultiprocessorsRule = {"idle_multiprocessors", "kernel_efficiency",
                                                  "Are the multiprocessors active while the GPU is used?",
-                                                 Need::counters,
-                                                 apply,
-                                                 nullptr,
-                                                 {}};
+                                                 Need::counters, apply};
 
 }  // namespace warpmark::analyze

@@ -45,12 +45,12 @@ std::vector<Finding> apply(const Evidence& evidence) {
     finding.severity = std::min(finding.severity, kMostSeverity);
     finding.lost_ns = 0;
     finding.evidence = {share_fact("tensor_active", "Tensor cores are busy", used->mean), *matrix};
-    advise(evidence, {kComputeIn16Bits}, finding);
+    advise(evidence, {compute_in_16_bits(evidence)}, finding);
     finding.recommendations.push_back({AdviceKind::measure,
                                        "If this is no matrix work, nothing is wrong: see which kernels run.",
                                        "warpmark profile -- <command>"});
-    finding.gain = shaped(1.0, 1 / (1 - matrix->value.value_or(0) / 2),
-                          "half of that time, if it is matrix work that tensor cores can do");
+    finding.gain = at_most(1 / (1 - matrix->value.value_or(0) / 2),
+                           "half of that time, if it is matrix work that tensor cores can do");
     return {finding};
   }
   return {};
@@ -58,12 +58,7 @@ std::vector<Finding> apply(const Evidence& evidence) {
 
 }  // namespace
 
-constinit const Rule kIdleTensorCoresRule = {"idle_tensor_cores",
-                                             "kernel_efficiency",
-                                             "Are the tensor cores idle beside matrix work?",
-                                             Need::counters,
-                                             apply,
-                                             nullptr,
-                                             {}};
+constinit const Rule kIdleTensorCoresRule = {"idle_tensor_cores", "kernel_efficiency",
+                                             "Are the tensor cores idle beside matrix work?", Need::counters, apply};
 
 }  // namespace warpmark::analyze

@@ -36,13 +36,13 @@ std::vector<Finding> apply(const Evidence& evidence) {
   }
   finding.recommendations.push_back(
       {AdviceKind::code, "Move each byte once: fuse what works on the same arrays, and keep them in 16 bits.", ""});
-  finding.gain = shaped(1.0, 1 / (1 - share / 2), "half of the bytes, if they need not be moved");
+  finding.gain = at_most(1 / (1 - share / 2), "half of the bytes, if they need not be moved");
   return {finding};
 }
 
 }  // namespace
 
-constinit const Rule kMemoryBusyRule = {
-    "memory_busy", "memory_bandwidth", "Is the GPU's memory as busy as it can be?", Need::counters, apply, nullptr, {}};
+constinit const Rule kMemoryBusyRule = {"memory_busy", "memory_bandwidth", "Is the GPU's memory as busy as it can be?",
+                                        Need::counters, apply};
 
 }  // namespace warpmark::analyze

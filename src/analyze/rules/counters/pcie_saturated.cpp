@@ -74,18 +74,13 @@ std::vector<Finding> apply(const Evidence& evidence) {
   finding.recommendations.push_back(
       {AdviceKind::command, "Check that the link has its full width and generation.",
        "nvidia-smi --query-gpu=pcie.link.gen.current,pcie.link.width.current --format=csv"});
-  finding.gain = shaped(1.0, step / std::max(step - lost, 0.1 * step), "copies at the limit of the link removed");
+  finding.gain = at_most(step / std::max(step - lost, 0.1 * step), "copies at the limit of the link removed");
   return {finding};
 }
 
 }  // namespace
 
-constinit const Rule kPcieSaturatedRule = {"pcie_saturated",
-                                           "environment",
-                                           "Is the link between host and GPU at its limit?",
-                                           Need::counters,
-                                           apply,
-                                           nullptr,
-                                           {}};
+constinit const Rule kPcieSaturatedRule = {"pcie_saturated", "environment",
+                                           "Is the link between host and GPU at its limit?", Need::counters, apply};
 
 }  // namespace warpmark::analyze

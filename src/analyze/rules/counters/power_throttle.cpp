@@ -46,14 +46,14 @@ std::vector<Finding> apply(const Evidence& evidence) {
   }
   finding.recommendations.push_back(
       {AdviceKind::code, "Fewer bytes moved and 16-bit arithmetic draw less power for the same work.", ""});
-  const auto narrow = advice_for(evidence, {kComputeIn16Bits});
+  const auto narrow = advice_for(evidence, {compute_in_16_bits(evidence)});
   if (!narrow.empty()) finding.recommendations.back().snippet = narrow.front().snippet;
   return {finding};
 }
 
 }  // namespace
 
-constinit const Rule kPowerThrottleRule = {
-    "power_throttle", "environment", "Is the GPU slowed down by its power limit?", Need::counters, apply, nullptr, {}};
+constinit const Rule kPowerThrottleRule = {"power_throttle", "environment",
+                                           "Is the GPU slowed down by its power limit?", Need::counters, apply};
 
 }  // namespace warpmark::analyze

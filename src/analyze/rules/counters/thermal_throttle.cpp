@@ -22,7 +22,7 @@ std::vector<Finding> apply(const Evidence& evidence) {
 
 }  // namespace
 
-constinit const Rule kThermalThrottleRule = {
-    "thermal_throttle", "environment", "Is the GPU slowed down by heat?", Need::counters, apply, nullptr, {}};
+constinit const Rule kThermalThrottleRule = {"thermal_throttle", "environment", "Is the GPU slowed down by heat?",
+                                             Need::counters, apply};
 
 }  // namespace warpmark::analyze

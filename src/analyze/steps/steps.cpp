@@ -1,7 +1,7 @@
 // A step's window on the GPU's clock begins when the first work that the step launched begins, and ends where the next
 // step's window begins: where the host runs ahead of the GPU, the ranges of the host say nothing about when the GPU
 // works on a step. So windows tile the recording without gap, and their sum is exact.
-#include "analyze/recorded/steps.h"
+#include "analyze/steps/steps.h"
 
 #include <algorithm>
 #include <cmath>
@@ -11,9 +11,9 @@
 #include <utility>
 
 #include "analyze/names/ranges.h"
-#include "analyze/recorded/marked_ranges.h"
 #include "analyze/recorded/order_statistics.h"
-#include "analyze/recorded/repeating_launches.h"
+#include "analyze/steps/marked_ranges.h"
+#include "analyze/steps/repeating_launches.h"
 #include "base/text.h"
 
 namespace warpmark::analyze {

@@ -1,4 +1,4 @@
-#include "analyze/recorded/marked_ranges.h"
+#include "analyze/steps/marked_ranges.h"
 
 #include <algorithm>
 #include <map>
@@ -45,8 +45,9 @@ std::vector<Placed> placed_works(const Timeline& timeline, const WorkList& list,
 /// Groups of one kind. `placed` is on the ranges' clock.
 class Grouper {
  public:
-  Grouper(const Timeline& timeline, EventKind kind, const std::vector<Placed>& placed)
-      : timeline_(timeline), kind_(kind), placed_(placed) {
+  /// `device`: the GPU whose ranges count.
+  Grouper(const Timeline& timeline, EventKind kind, int device, const std::vector<Placed>& placed)
+      : timeline_(timeline), kind_(kind), device_(device), placed_(placed) {
     for (const Placed& work : placed) all_ns_ += work.end - work.start;
   }
 
@@ -55,6 +56,7 @@ class Grouper {
     std::vector<std::string> plain(timeline_.names.size());
     for (EventIndex i = 0; i < events.size(); ++i) {
       if (events.kind[i] != kind_ || events.duration[i] <= 0) continue;
+      if (kind_ == EventKind::gpu_annotation && timeline_.tracks[events.track[i]].device != device_) continue;
       std::string& name = plain[events.name[i]];
       if (name.empty()) name = without_digits(timeline_.name_of(i));
       add(i, name);
@@ -107,7 +109,7 @@ class Grouper {
   void mark_concurrent(EventIndex i, const std::string& name, RangeGroup& group) {
     if (kind_ != EventKind::annotation) return;
     const EventColumns& events = timeline_.events;
-    auto& [end, other] = latest_[name];
+    auto& [end, other] = latest_[{timeline_.tracks[events.track[i]].process, name}];
     if (other != nullptr && other != &group && events.start[i] < end) {
       ++group.concurrent;
       ++other->concurrent;
@@ -117,10 +119,12 @@ class Grouper {
 
   const Timeline& timeline_;
   const EventKind kind_;
+  const int device_;
   const std::vector<Placed>& placed_;
   std::int64_t all_ns_ = 0;
   std::map<std::pair<std::uint32_t, std::string>, Open> groups_;
-  std::map<std::string, std::pair<std::int64_t, RangeGroup*>> latest_;  // of each name: the end, of which group
+  /// Of each name in a process: the latest end, of which group.
+  std::map<std::pair<std::int64_t, std::string>, std::pair<std::int64_t, RangeGroup*>> latest_;
 };
 
 }  // namespace
@@ -129,8 +133,9 @@ std::vector<RangeGroup> marked_ranges(const Timeline& timeline, const WorkList& 
   const std::vector<Placed> by_start = placed_works(timeline, list, false);
   const std::vector<Placed> by_launch = placed_works(timeline, list, true);
   const std::vector<Placed>& of_host = by_launch.empty() ? by_start : by_launch;
-  std::vector<RangeGroup> groups = Grouper(timeline, EventKind::annotation, of_host).run();
-  for (RangeGroup& group : Grouper(timeline, EventKind::gpu_annotation, by_start).run())
+  const int device = list.empty() ? -1 : timeline.tracks[list.main_stream].device;
+  std::vector<RangeGroup> groups = Grouper(timeline, EventKind::annotation, device, of_host).run();
+  for (RangeGroup& group : Grouper(timeline, EventKind::gpu_annotation, device, by_start).run())
     groups.push_back(std::move(group));
   return groups;
 }

@@ -1,5 +1,5 @@
 // Iterations that nobody marked: launches of the main stream that repeat, CUDA graphs counted as one launch each.
-#include "analyze/recorded/repeating_launches.h"
+#include "analyze/steps/repeating_launches.h"
 
 #include <algorithm>
 #include <array>
@@ -9,8 +9,8 @@
 
 #include "analyze/names/api_calls.h"
 #include "analyze/names/words.h"
-#include "analyze/recorded/launch_sequence.h"
 #include "analyze/recorded/order_statistics.h"
+#include "analyze/steps/launch_sequence.h"
 
 namespace warpmark::analyze {
 

@@ -1,7 +1,7 @@
 // Two ways to find a period. By the spacing of single kinds of launches: bears any noise between them. By the share of
 // launches that equal the one a period before: bears kinds that occur many times a period, at any distances. Trying
 // every distance would take the square of a million launches; the rarest kinds tell which ones to try.
-#include "analyze/recorded/launch_sequence.h"
+#include "analyze/steps/launch_sequence.h"
 
 #include <algorithm>
 #include <map>

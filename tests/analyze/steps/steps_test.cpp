@@ -1,4 +1,4 @@
-#include "analyze/recorded/steps.h"
+#include "analyze/steps/steps.h"
 
 #include <gtest/gtest.h>
 
@@ -10,6 +10,7 @@
 namespace warpmark::analyze {
 namespace {
 
+using testing_support::iterated;
 using testing_support::kTensorGemm;
 using testing_support::stepped;
 using testing_support::TimelineScene;
@@ -119,25 +120,6 @@ TEST(Steps, are_those_of_most_of_the_gpus_time_not_what_repeats_after_them) {
   EXPECT_EQ(steps.analyzed.front().end_ns - steps.analyzed.front().start_ns, 800'000);
 }
 
-TEST(Steps, of_a_phase_bound_by_launches_are_not_hidden_by_a_short_one_that_fills_the_gpu) {
-  TimelineScene scene;
-  for (int layer = 0; layer < 32; ++layer) {  // a prompt is read ...
-    for (const char* kernel : {kTensorGemm, "attention_kernel", "norm_kernel"}) scene.launch(kernel, 2'000'000);
-  }
-  scene.synchronize();
-  scene.dispatch_ns = 100'000;
-  for (int word = 0; word < 60; ++word) {  // ... and answered
-    for (int layer = 0; layer < 32; ++layer) {
-      for (const char* kernel : {"gemv_kernel", "decode_kernel"}) scene.launch(kernel, 10'000);
-    }
-    scene.launch("sample_kernel", 10'000);
-    scene.synchronize();
-  }
-  const Steps steps = steps_of(scene.build());
-  ASSERT_FALSE(steps.analyzed.empty());
-  EXPECT_EQ(steps.found, 60);
-}
-
 TEST(Steps, of_equal_layers_launched_one_by_one_go_from_wait_to_wait) {
   TimelineScene scene;
   for (int i = 0; i < 12; ++i) {
@@ -233,6 +215,86 @@ TEST(Steps, are_no_ranges_that_several_threads_are_in_at_once) {
   }
   const Timeline timeline = scene.build();
   EXPECT_EQ(steps_of(timeline).found_by, "repeating kernel sequence");
+}
+
+TEST(Steps, of_a_gpu_that_falls_behind_are_as_long_as_their_work) {
+  const Timeline timeline = iterated(10, [](TimelineScene& scene) {
+    for (int i = 0; i < 40; ++i) scene.launch(kTensorGemm, 1'000'000);  // 0.2 ms of the host for 40 ms of the GPU
+  });
+  const Steps steps = steps_of(timeline);
+  EXPECT_EQ(steps.found_by, "annotation 'iteration'");
+  ASSERT_EQ(steps.analyzed.size(), 8U);
+  for (const StepSpan& span : steps.analyzed) EXPECT_EQ(span.end_ns - span.start_ns, 40'000'000);
+}
+
+TEST(Steps, may_be_a_single_one) {
+  TimelineScene scene;
+  scene.within("ProfilerStep#3", EventKind::annotation, [&] {
+    scene.idle_host(5'000'000);
+    for (int layer = 0; layer < 20; ++layer) {
+      for (const char* kernel : {"attend", "norm", "dense"}) scene.launch(kernel, 50'000);
+    }
+    scene.idle_host(4'000'000);
+  });
+  const Timeline timeline = scene.build();
+  const Steps steps = steps_of(timeline);
+  EXPECT_EQ(steps.found_by, "ProfilerStep annotations");
+  ASSERT_EQ(steps.analyzed.size(), 1U);
+  EXPECT_GE(steps.length(), 9'000'000) << "layers are no steps";
+}
+
+TEST(Steps, of_a_single_range_of_a_server_last_as_long_as_the_gpu_works) {
+  TimelineScene scene;
+  scene.within("execute_32_context_0(0)_generation_32(32)", EventKind::annotation, [&] {
+    for (int i = 0; i < 9; ++i) scene.copy(CopyKind::device_to_device, HostMemory::unknown, 4096, 4'700, false);
+    scene.replay(std::vector<std::string>(400, "kernel"), 25'000);
+  });
+  const Timeline timeline = scene.build();
+  const Steps steps = steps_of(timeline);
+  ASSERT_EQ(steps.analyzed.size(), 1U);
+  EXPECT_NEAR(static_cast<double>(steps.length()), 10.05e6, 0.1e6);
+}
+
+TEST(Steps, within_a_cycle_of_the_profiler_are_the_ranges_that_replay_a_graph) {
+  TimelineScene scene;
+  scene.within("ProfilerStep#3", EventKind::annotation, [&] {
+    for (int i = 0; i < 8; ++i) scene.launch("encode_" + std::to_string(i), 100'000);
+    for (int i = 0; i < 4; ++i) {
+      scene.within("## Call CompiledFxGraph ##", EventKind::annotation,
+                   [&] { scene.replay(std::vector<std::string>(60, "kernel"), 700'000); });
+    }
+  });
+  const Timeline timeline = scene.build();
+  const Steps steps = steps_of(timeline);
+  EXPECT_EQ(steps.found, 4);
+  for (const StepSpan& span : steps.analyzed) EXPECT_EQ(span.end_ns - span.start_ns, 60 * 700'000);
+}
+
+TEST(Steps, hold_most_of_the_work) {
+  TimelineScene scene;
+  for (int i = 0; i < 9; ++i) scene.copy(CopyKind::device_to_device, HostMemory::unknown, 4096, 4'700, false);
+  for (int i = 0; i < 300; ++i) scene.launch("kernel_" + std::to_string(i * i % 293), 25'000);
+  const Steps steps = steps_of(scene.build());
+  EXPECT_FALSE(steps.repeating) << "copies that repeat are no steps";
+  EXPECT_EQ(steps.found_by, "whole recording");
+}
+
+TEST(Steps, are_told_from_pauses) {
+  TimelineScene scene;
+  for (int i = 0; i < 12; ++i) {
+    scene.within("train_step", EventKind::annotation, [&] {
+      for (int k = 0; k < 20; ++k) scene.launch(kTensorGemm, 300'000);
+      scene.synchronize();
+      scene.idle_host(4'000'000);
+    });
+    if (i == 7) scene.range("save_checkpoint", 5'000'000'000);
+  }
+  const Timeline timeline = scene.build();
+  const Steps steps = steps_of(timeline);
+  ASSERT_EQ(steps.pauses.size(), 1U);
+  EXPECT_EQ(steps.pauses.front().name, "save_checkpoint");
+  EXPECT_GE(steps.analyzed.size(), 5U);
+  for (const StepSpan& span : steps.analyzed) EXPECT_LT(span.end_ns - span.start_ns, 11'000'000);
 }
 
 TEST(Steps, are_the_whole_recording_if_nothing_repeats) {

@@ -1,4 +1,4 @@
-#include "analyze/recorded/launch_sequence.h"
+#include "analyze/steps/launch_sequence.h"
 
 #include <gtest/gtest.h>
 
