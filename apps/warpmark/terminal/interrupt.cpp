@@ -27,6 +27,8 @@ namespace {
 /// Signal handlers can reach only what lives as long as the program; this is all of it.
 struct SignalState {
   std::atomic<bool> interrupted{false};
+  std::atomic<int> count{0};
+  std::atomic<bool> from_terminal{false};
   std::atomic<std::int64_t> grace_ms{900};
   sem_t arrived{};
   std::array<char, 512> on_interrupt{};
@@ -45,8 +47,10 @@ void say(const char* text) {
   [[maybe_unused]] const auto written = ::write(STDERR_FILENO, text, std::strlen(text));
 }
 
-void on_interrupt(int) {
+void on_interrupt(int signal, siginfo_t* info, void*) {
+  state().from_terminal.store(signal == SIGINT && info != nullptr && info->si_code == SI_KERNEL);
   state().interrupted.store(true);
+  state().count.fetch_add(1);
   sem_post(&state().arrived);
 }
 
@@ -86,6 +90,10 @@ void copy_text(std::array<char, 512>& into, const std::string& text) {
 
 std::atomic<bool>& interrupt_flag() { return state().interrupted; }
 
+std::atomic<int>& interrupt_count() { return state().count; }
+
+bool interrupt_from_terminal() { return state().from_terminal.load(); }
+
 void handle_interrupts() {
   sem_init(&state().arrived, 0, 0);
   try {
@@ -94,7 +102,8 @@ void handle_interrupts() {
     return;  // no more threads are allowed: signals then end the program at once
   }
   struct sigaction action {};
-  action.sa_handler = on_interrupt;
+  action.sa_sigaction = on_interrupt;
+  action.sa_flags = SA_SIGINFO;
   for (const int signal : {SIGINT, SIGTERM}) sigaction(signal, &action, nullptr);
   for (const int signal : {SIGHUP, SIGQUIT}) {
     struct sigaction before {};

@@ -13,6 +13,11 @@ namespace warpmark::apps {
 /// Set by these signals once handle_interrupts() was called.
 [[nodiscard]] std::atomic<bool>& interrupt_flag();
 
+/// How often such a signal came.
+[[nodiscard]] std::atomic<int>& interrupt_count();
+/// The terminal sent the last one (Ctrl-C): every program of its foreground group got it as well.
+[[nodiscard]] bool interrupt_from_terminal();
+
 /// Installs the handlers and a watchdog thread. Call once, from main.
 void handle_interrupts();
 

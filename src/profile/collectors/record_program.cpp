@@ -25,6 +25,7 @@ namespace fs = std::filesystem;
 constexpr const char* kLibrary = "libwarpmark_inject.so";
 
 constexpr const char* kMachinePart = "machine.wmrec";
+constexpr const char* kDoneMark = ".done";  // of ".ID.done", as the recorder's module names it
 
 /// What the processes wrote, in the order of their names, and what we wrote about the machine.
 std::vector<fs::path> parts_in(const fs::path& folder) {
@@ -65,31 +66,112 @@ std::vector<std::pair<std::string, std::string>> environment_of(const RecordOpti
   return variables;
 }
 
-/// Samples until the program has ended. Ctrl-C reaches the program from the terminal by itself; a second one kills it.
-int watch(Reaped& program, CounterSampler& sampler, const RecordOptions& options, bool& timed_out) {
-  const auto interval = std::chrono::duration<double>(options.interval_s);
-  auto next = std::chrono::steady_clock::now();
-  auto deadline = next + std::chrono::duration_cast<std::chrono::steady_clock::duration>(
-                             std::chrono::duration<double>(options.deadline_s));
-  bool told = false;
-  while (true) {
-    if (const auto ended = program.poll()) return ended->exit_code;
-    if (options.interval_s > 0 && std::chrono::steady_clock::now() >= next) {
-      sampler.sample();
-      next += std::chrono::duration_cast<std::chrono::steady_clock::duration>(interval);
-    }
-    if (!told && options.interrupted != nullptr && options.interrupted->load()) {
-      program.send(SIGINT);
-      told = true;
-    }
-    if (options.deadline_s > 0 && std::chrono::steady_clock::now() >= deadline) {
-      program.send(timed_out ? SIGKILL : SIGTERM);  // launchers end their ranks when they are asked to end
-      timed_out = true;
-      deadline += std::chrono::seconds(5);
-    }
-    std::this_thread::sleep_for(std::chrono::milliseconds(10));
-  }
+using Clock = std::chrono::steady_clock;
+
+Clock::duration seconds(double count) {
+  return std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(count));
 }
+
+/// Every process that began a part has ended it: the module leaves a mark beside it.
+bool all_recorded(const fs::path& folder) {
+  std::size_t parts = 0, done = 0;
+  for (const auto& part : parts_in(folder)) {
+    parts += part.extension() == ".wmrec" && part.filename() != kMachinePart ? 1U : 0U;
+    done += part.extension() == kDoneMark ? 1U : 0U;
+  }
+  return parts > 0 && done >= parts;
+}
+
+/// Watches over the program: samples, passes signals on, ends it where it shall not go on.
+class Watch {
+ public:
+  Watch(Reaped& program, CounterSampler& sampler, const RecordOptions& options, const fs::path& folder,
+        RecordOutcome& outcome)
+      : program_(program), sampler_(sampler), options_(options), folder_(folder), outcome_(outcome) {}
+
+  /// The exit code.
+  int run() {
+    const auto begin = Clock::now();
+    auto next_sample = begin, next_look = begin;
+    bool looked_for_driver = false;
+    while (true) {
+      if (const auto ended = program_.poll()) return ended->exit_code;
+      const auto now = Clock::now();
+      if (options_.interval_s > 0 && now >= next_sample) {
+        sampler_.sample();
+        next_sample += seconds(options_.interval_s);
+      }
+      if (options_.interrupted != nullptr && options_.interrupted->load()) interrupted(now);
+      if (options_.deadline_s > 0 && now >= begin + seconds(options_.deadline_s)) end(now, outcome_.timed_out, 5);
+      if (options_.stop && !outcome_.stopped && now >= next_look) {
+        next_look = now + std::chrono::milliseconds(200);
+        if (all_recorded(folder_)) {
+          say("recorded: ending the program (--stop)");
+          end(now, outcome_.stopped, options_.patience_s);
+        }
+      }
+      if (asked_ && now >= kill_at_) kill(now);
+      if (!looked_for_driver && now >= begin + std::chrono::seconds(1)) {
+        looked_for_driver = true;
+        warn_without_driver();
+      }
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    }
+  }
+
+ private:
+  void say(const std::string& text) const {
+    if (options_.say) options_.say(text);
+  }
+
+  /// The first signal asks the program to end, the second one does not wait for it.
+  void interrupted(Clock::time_point now) {
+    if (!outcome_.interrupted) {
+      const bool reached = options_.signal_reached_program != nullptr && options_.signal_reached_program();
+      outcome_.interrupted = true;
+      if (!reached) program_.send(SIGINT);
+      ask(now, options_.patience_s);
+      say("interrupted: waiting for the program to end; again to end it at once, and keep what was recorded");
+    } else if (options_.interrupts != nullptr && options_.interrupts->load() > 1 && !killed_) {
+      kill(now);
+    }
+  }
+
+  /// Launchers end their ranks when they are asked to end.
+  void end(Clock::time_point now, bool& why, double patience_s) {
+    if (why) return;
+    why = true;
+    program_.send(SIGTERM);
+    ask(now, patience_s);
+  }
+
+  void ask(Clock::time_point now, double patience_s) {
+    asked_ = true;
+    kill_at_ = now + seconds(patience_s);
+  }
+
+  void kill(Clock::time_point now) {
+    killed_ = true;
+    program_.send(SIGKILL);
+    kill_at_ = now + std::chrono::seconds(5);
+  }
+
+  void warn_without_driver() const {
+    std::error_code ignored;
+    if (fs::exists("/proc/driver/nvidia/version", ignored) || parts_in(folder_).size() > 1) return;
+    say("no NVIDIA driver is loaded here, so no CUDA call can be recorded; without a GPU, profile the host: "
+        "py-spy record -o host.svg -- COMMAND, or torch.profiler and then warpmark analyze trace.json");
+  }
+
+  Reaped& program_;
+  CounterSampler& sampler_;
+  const RecordOptions& options_;
+  const fs::path& folder_;
+  RecordOutcome& outcome_;
+  bool asked_ = false;
+  bool killed_ = false;
+  Clock::time_point kill_at_;
+};
 
 }  // namespace
 
@@ -112,10 +194,11 @@ Result<RecordOutcome> record_program(const RecordOptions& options) {
   }
   CounterSampler sampler(machine, program->id());
   RecordOutcome outcome;
-  outcome.exit_code = watch(*program, sampler, options, outcome.timed_out);
+  outcome.exit_code = Watch(*program, sampler, options, folder, outcome).run();
   outcome.gpu_problem = sampler.gpu_problem();
   machine.finish();
   auto parts = parts_in(folder);
+  std::erase_if(parts, [](const fs::path& part) { return part.extension() == kDoneMark; });
   outcome.processes = static_cast<std::int64_t>(parts.size()) - 1;
   outcome.still_running = running_among(parts);
   if (outcome.processes == 0) {  // samples of the machine alone: not worth what may be in the file

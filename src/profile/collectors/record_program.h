@@ -5,6 +5,7 @@
 #include <atomic>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -35,11 +36,20 @@ struct RecordOptions {
   std::filesystem::path stacks;  ///< a folder that exists; empty: no stacks
   double deadline_s = 0;         ///< then it is told to end, and killed 5 s later; 0: never
   const std::atomic<bool>* interrupted = nullptr;
+  /// Signals that asked to stop, where they are counted: at the second one the program is killed.
+  const std::atomic<int>* interrupts = nullptr;
+  /// Whether the program got the signal by itself, as from a terminal. Null: it did not.
+  bool (*signal_reached_program)() = nullptr;
+  bool stop = false;       ///< ends the program once every process that used CUDA has been recorded
+  double patience_s = 30;  ///< that a program which was asked to end may take, before it is killed
+  std::function<void(const std::string&)> say = {};  ///< what happens meanwhile; may be empty
 };
 
 struct RecordOutcome {
   int exit_code = 0;  ///< of the program
   bool timed_out = false;
+  bool interrupted = false;                 ///< it was asked to end by a signal that we got
+  bool stopped = false;                     ///< it was asked to end as all was recorded
   std::int64_t processes = 0;               ///< that used CUDA
   std::string stacks_problem;               ///< why no stacks of native programs have names
   std::string gpu_problem;                  ///< why no GPU counters were sampled

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <utility>
@@ -314,6 +315,13 @@ void Recorder::conclude() {
   describe_cost();
   describe_problem();
   writer_.finish();
+  mark_done();
+}
+
+/// For `--stop`: whoever started the program may end it now.
+void Recorder::mark_done() const {
+  const std::string path = options_.folder + "/." + std::to_string(owner_) + ".done";
+  if (std::FILE* mark = std::fopen(path.c_str(), "w")) std::fclose(mark);
 }
 
 void Recorder::describe_cost() {

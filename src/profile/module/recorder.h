@@ -80,6 +80,7 @@ class Recorder {
   void describe_cupti();
   void forget_start_up();
   void conclude();
+  void mark_done() const;
   void describe_cost();
   void describe_problem();
 

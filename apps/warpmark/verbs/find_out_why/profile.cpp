@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <ostream>
 
+#include "analyze/analyze.h"
 #include "base/files.h"
 #include "base/subprocess.h"
 #include "base/text.h"
@@ -19,6 +20,7 @@
 #include "warpmark/profiles/recorder.h"
 #include "warpmark/profiles/timeline_facts.h"
 #include "warpmark/sessions/session_output.h"
+#include "warpmark/terminal/interrupt.h"
 #include "warpmark/terminal/option_values.h"
 
 namespace warpmark::apps {
@@ -27,6 +29,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::int64_t kMostSteps = 1'000'000'000;
+constexpr double kUntilItIsCompleted = 600;  // s after a signal; the program is killed at the second one, or after 30 s
 
 constexpr OptionSpec kProfileOptions[] = {
     {"--out", "FILE", "the recording (default profile.wmrec)", false, "<files>"},
@@ -59,6 +62,7 @@ constexpr OptionSpec kProfileOptions[] = {
     {"--launcher-arg", "WORD", "a further word for the launcher", true},
     {"--oversubscribe", "", "allow more ranks than processors"},
     {"--as-rank", "", "be one of the ranks; what the launcher starts"},
+    {"--stop", "", "end the program once it has been recorded (default: it runs on to its end)"},
     {"--no-stacks", "", "leave stacks of the program's code out, Python's and C++'s: findings then name no lines"},
 };
 
@@ -264,8 +268,23 @@ Result<profile::RecordOptions> record_options(Context& context, const ParsedOpti
   record.whole_graphs = options.has("--whole-graphs");
   record.memory = options.has("--memory");
   record.waits = options.has("--waits");
+  record.stop = options.has("--stop");
+  if (record.stop && record.duration_s == 0 && record.steps == 0 && record.range.empty()) {
+    return usage_error("--stop needs an end of the recording: --duration 0s records until the program ends",
+                       "leave out --duration 0s");
+  }
   record.interrupted = &context.interrupted;
+  record.interrupts = &interrupt_count();
+  record.signal_reached_program = interrupt_from_terminal;
+  record.say = [&context](const std::string& text) { context.err << "warpmark: " << text << '\n' << std::flush; };
   return record;
+}
+
+/// What the recording says first, on standard error as the program's output is on the other.
+void show_top_finding(Context& context, const ProfileSession& session, const fs::path& out) {
+  const Analysis analysis = analyze::analyze(session, {.tables = false});
+  context.err << "warpmark: " << analysis.verdict << '\n';
+  context.err << "warpmark: more: warpmark analyze " << shell_quote(out.string()) << '\n';
 }
 
 Result<int> run_profile(Context& context, const ParsedOptions& options) {
@@ -301,6 +320,7 @@ Result<int> run_profile(Context& context, const ParsedOptions& options) {
   if (!options.has("--no-stacks") || !record.range.empty()) {
     WM_TRY(stacks.prepare(context, record, !options.has("--no-stacks")));
   }
+  set_grace(kUntilItIsCompleted);  // the recording is put together after the program has ended
   WM_ASSIGN(const auto outcome, profile::record_program(record));
   if (outcome.processes == 0) return nothing_recorded(outcome, "", record.whole_graphs);
   const std::vector<fs::path> files{record.out};
@@ -314,8 +334,8 @@ Result<int> run_profile(Context& context, const ParsedOptions& options) {
   if (!recorded.gpu_work) return nothing_recorded(outcome, recorded.problem, record.whole_graphs);
   if (!recorded.problem.empty()) context.err << "warpmark: " << recorded.problem << '\n';
   if (asks_for_ncu(options)) WM_TRY(add_kernel_metrics(context, options, ncu, record, *session));
-  context.err << "warpmark: next: warpmark analyze " << shell_quote(record.out.string()) << '\n';
-  return outcome.exit_code;
+  show_top_finding(context, *session, record.out);
+  return outcome.stopped || outcome.interrupted ? kSuccess : outcome.exit_code;
 }
 
 }  // namespace
@@ -333,9 +353,12 @@ extern const Command profile_command{
         "for --delay. Then its launches are counted without recording, with it for --duration, and some --windows more "
         "of either, so that the recording says how much slower it made the program. If what was recorded turns out to "
         "have been start-up, the steps are recorded instead; where no steps are found, the program is recorded again "
-        "when "
-        "it has run four times as long. What was recorded survives a crash or a kill of the "
-        "program.\n"
+        "when it has run four times as long. The program runs on to its end, unless --stop ends it once it has been "
+        "recorded.\n"
+        "\n"
+        "Every recording ends with an answer: after Ctrl-C, SIGTERM, a crash or a kill of the program it is completed "
+        "from what was written, and the first finding is printed. Ctrl-C goes to the program, which may take 30 s to "
+        "end; a second Ctrl-C kills it. If this command itself is killed, analyze FILE.parts reads what is left.\n"
         "\n"
         "--capture-range records what the program marks instead: the first range of that name, or cudaProfilerStart to "
         "cudaProfilerStop, with --warmup-steps so many are passed over and with --steps so many recorded.\n"
@@ -348,7 +371,7 @@ extern const Command profile_command{
         "find "
         "by exchanged messages how far its clock is off, and bring all into one recording (docs/scale.md).\n"
         "\n"
-        "The exit code is the program's; 5 if nothing was recorded.",
+        "The exit code is the program's, 0 after --stop and Ctrl-C; 5 if nothing was recorded.",
     .options = kProfileOptions,
     .positional = {"COMMAND", "the command and its arguments, after --", true, "<files>"},
     .examples =
