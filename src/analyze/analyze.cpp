@@ -197,6 +197,24 @@ std::string speedup_text(const Gain& gain) {
   return bound_alone ? "up to " + times(gain.high) : times(gain.low) + "-" + times(gain.high);
 }
 
+/// A GPU that idles for much longer than the findings account for is not healthy, though no fix is known.
+std::string unclaimed_idle(const Analysis& analysis) {
+  constexpr double kMuch = 0.3;
+  double idle = 0, claimed = 0;
+  const BreakdownPart* longest = nullptr;
+  for (const BreakdownPart& part : analysis.breakdown) {
+    if (part.group != "idle") continue;
+    idle += part.share;
+    if (longest == nullptr || part.share > longest->share) longest = &part;
+  }
+  for (const Finding& finding : analysis.findings) claimed += finding.severity / 2;
+  if (idle - claimed < kMuch) return "";
+  std::string cause = longest->id.substr(std::string_view("idle_").size());
+  std::ranges::replace(cause, '_', ' ');
+  return fmt::format("The GPU idles {:.0f} % of the step ({}), and what a fix would save is not in the recording.",
+                     idle * 100, cause);
+}
+
 std::string healthy_verdict(const Analysis& analysis) {
   const double unexplained = unexplained_idle(analysis);
   constexpr double kMuch = 0.05;
@@ -204,6 +222,7 @@ std::string healthy_verdict(const Analysis& analysis) {
     return fmt::format("The GPU idles {:.0f} % of the {}, and why was not recorded.", unexplained * 100,
                        analysis.ranks.empty() ? "time" : "step");
   }
+  if (const std::string unclaimed = unclaimed_idle(analysis); !unclaimed.empty()) return unclaimed;
   if (analysis.findings.empty() || analysis.findings.front().severity <= 0) return "No significant bottleneck.";
   const Finding& largest = analysis.findings.front();
   const std::string gain = largest.gain.high > 1.005 ? ", estimated speedup " + speedup_text(largest.gain) : "";

@@ -142,24 +142,38 @@ void scale_host(HostCause cause, double success, Change& change) {
 void drop_work(const Evidence&, double success, Change& change) { scale_host(HostCause::work, success, change); }
 void drop_input(const Evidence&, double success, Change& change) { scale_host(HostCause::input, success, change); }
 
-/// What the call took beyond its work is not part of the replay: the bound of the idle time itself.
-double without_blocking(const Evidence& evidence) {
+/// The GPU waits for nothing else meanwhile: all of the idle time goes, also what lies before the first launch of a
+/// single step or is no part of the replay.
+template <Claimant by>
+double without(const Evidence& evidence) {
   const double step = evidence.rank().undisturbed_step_ns();
-  return step / std::max(1.0, step - evidence.attribution.lost_ns(Claimant::blocking_call));
+  return step / std::max(1.0, step - evidence.attribution.lost_ns(by));
 }
 
 void drop_nothing(const Evidence&, double, Change&) {}
 
 }  // namespace
 
-constinit const Rule kHostWorkRule = {"host_work",    "host_work", "Does the GPU wait for computation on the host?",
-                                      Need::gpu_work, host_work,   drop_work};
-constinit const Rule kWaitingForInputRule = {
-    "waiting_for_input", "host_work",       "Does the GPU wait for requests or another thread?",
-    Need::gpu_work,      waiting_for_input, drop_input};
-constinit const Rule kBlockingCallRule = {
-    "blocking_call", "cpu_gpu_sync", "Do calls last longer than the work that they wait for?",
-    Need::gpu_work,  blocking_call,  drop_nothing,
-    without_blocking};
+constinit const Rule kHostWorkRule = {"host_work",
+                                      "host_work",
+                                      "Does the GPU wait for computation on the host?",
+                                      Need::gpu_work,
+                                      host_work,
+                                      drop_work,
+                                      without<Claimant::host_work>};
+constinit const Rule kWaitingForInputRule = {"waiting_for_input",
+                                             "host_work",
+                                             "Does the GPU wait for requests or another thread?",
+                                             Need::gpu_work,
+                                             waiting_for_input,
+                                             drop_input,
+                                             without<Claimant::waiting_for_input>};
+constinit const Rule kBlockingCallRule = {"blocking_call",
+                                          "cpu_gpu_sync",
+                                          "Do calls last longer than the work that they wait for?",
+                                          Need::gpu_work,
+                                          blocking_call,
+                                          drop_nothing,
+                                          without<Claimant::blocking_call>};
 
 }  // namespace warpmark::analyze
