@@ -147,6 +147,28 @@ Status copy_into_stream(const std::filesystem::path& from, const std::filesystem
   }
 }
 
+/// 0, or an errno.
+int write_and_sync(const Descriptor& file, std::string_view bytes) {
+  if (file.fd < 0 || !write_all(file.fd, bytes) || ::fsync(file.fd) != 0) return errno;
+  return 0;
+}
+
+/// The file has its name only when it is whole: nothing is left where we are killed meanwhile. 0, or an errno, also
+/// where the file system cannot do that.
+int write_without_a_name(const std::filesystem::path& path, std::string_view bytes) {
+  const auto folder = path.has_parent_path() ? path.parent_path() : std::filesystem::path(".");
+  const Descriptor file{::open(folder.c_str(), O_WRONLY | O_TMPFILE | O_CLOEXEC, 0644)};
+  if (const int code = write_and_sync(file, bytes); code != 0) return code;
+  ::unlink(path.c_str());
+  const std::string unnamed = "/proc/self/fd/" + std::to_string(file.fd);  // as open(2) shows
+  return ::linkat(AT_FDCWD, unnamed.c_str(), AT_FDCWD, path.c_str(), AT_SYMLINK_FOLLOW) == 0 ? 0 : errno;
+}
+
+int write_by_name(const std::filesystem::path& path, std::string_view bytes) {
+  const Descriptor file{::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644)};
+  return write_and_sync(file, bytes);
+}
+
 constexpr std::int64_t kMostOfUnknownSize = 64 << 20;
 
 Error too_large(const std::filesystem::path& path, std::int64_t cap_bytes) {
@@ -185,16 +207,12 @@ Status write_file(const std::filesystem::path& path, std::string_view bytes) {
   std::error_code none;
   if (is_stream(std::filesystem::status(path, none))) return write_stream(path, bytes);
   const auto temporary = temporary_for(path);
-  Descriptor file{::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644)};
-  if (file.fd < 0) return write_error(path, errno);
-  const auto fail = [&](int code) -> Status {
-    ::unlink(temporary.c_str());
-    return write_error(path, code);
-  };
-  if (!write_all(file.fd, bytes)) return fail(errno);
-  if (::fsync(file.fd) != 0) return fail(errno);
-  if (::rename(temporary.c_str(), target_of(path).c_str()) != 0) return fail(errno);
-  return {};
+  int code = write_without_a_name(temporary, bytes);
+  if (code != 0) code = write_by_name(temporary, bytes);
+  if (code == 0 && ::rename(temporary.c_str(), target_of(path).c_str()) != 0) code = errno;
+  if (code == 0) return {};
+  ::unlink(temporary.c_str());
+  return write_error(path, code);
 }
 
 std::filesystem::path temporary_for(const std::filesystem::path& path) {
