@@ -252,7 +252,7 @@ class Tools(McpTest):
         self.assertEqual((journey["times_of"], journey["complete"]), ("run", True))
         self.assertIn("slept.py", journey["program"])
         self.assertGreater(journey["baseline"]["seconds_per_step"], 0.2)
-        self.assertGreaterEqual(journey["cost"]["runs"], 4)
+        self.assertGreaterEqual(journey["cost"]["runs"], 1)
         self.assertEqual(result["_meta"]["warpmark/exitCode"], 0)  # that nothing was gained is an answer
         self.assertIn("nothing was gained", result["content"][0]["text"])
 

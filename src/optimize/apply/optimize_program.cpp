@@ -134,15 +134,26 @@ JourneyState state_of(const FirstLook& look, const std::vector<double>& times) {
   return state;
 }
 
-/// Fresh processes measured the original, too; what is reported as its time is theirs.
+double geometric_mean(const std::vector<double>& times) {
+  double sum = 0;
+  for (const double time : times) sum += std::log(time);
+  return std::exp(sum / static_cast<double>(times.size()));
+}
+
+/// Fresh processes measured the original, too. What is reported are their geometric means, whose ratio is the speedup.
 void adopt_proof(Journey& journey, const FirstLook& look) {
   if (journey.times_original_s.empty() || look.run.time_of == TimeOf::run) return;
-  auto& state = journey.baseline;
-  const double time_s = stats::median(journey.times_original_s);
-  const double samples = state.samples_per_s ? *state.samples_per_s * state.seconds_per_step : 1;
-  state.seconds_per_step = time_s * samples;
-  state.spread = spread_of(journey.times_original_s);
-  if (state.samples_per_s) state.samples_per_s = 1 / time_s;
+  const auto& before = journey.baseline;
+  const double samples = before.samples_per_s ? *before.samples_per_s * before.seconds_per_step : 1;
+  const bool has_samples = before.samples_per_s.has_value();
+  const auto adopt = [&](JourneyState& state, const std::vector<double>& times) {
+    const double time_s = geometric_mean(times);
+    state.seconds_per_step = time_s * samples;
+    state.spread = spread_of(times);
+    if (has_samples) state.samples_per_s = 1 / time_s;
+  };
+  adopt(journey.baseline, journey.times_original_s);
+  if (journey.optimized && !journey.times_optimized_s.empty()) adopt(*journey.optimized, journey.times_optimized_s);
 }
 
 Result<Journey> journey_from(ProgramRuns& runs, const OptimizeOptions& options, const Settings* plan) {

@@ -163,7 +163,9 @@ class BundleStage {
     const auto outcome = !result.failure.empty() ? TrialOutcome::failed
                          : !result.answers_same  ? TrialOutcome::rejected
                                                  : TrialOutcome::slower;
-    state_.close(proposal, outcome, why_not(result));
+    const bool measured = outcome == TrialOutcome::slower && result.gain;
+    state_.close(proposal, outcome,
+                 measured ? fmt::format("{} in one process", interval_text(*result.gain)) : why_not(result));
   }
 
   /// Each member alone: what fails, changes the answers or is certainly slower goes; if none does, the one that gains

@@ -68,6 +68,17 @@ Table plan_table(const Journey& journey) {
   return table;
 }
 
+/// A search that was cut short has not measured everything: columns without a value are left out.
+Table without_empty_columns(Table table) {
+  for (std::size_t column = table.columns.size(); column-- > 1;) {
+    const bool any = std::ranges::any_of(table.rows, [&](const auto& row) { return !row[column].text.empty(); });
+    if (any) continue;
+    table.columns.erase(table.columns.begin() + static_cast<std::ptrdiff_t>(column));
+    for (auto& row : table.rows) row.erase(row.begin() + static_cast<std::ptrdiff_t>(column));
+  }
+  return table;
+}
+
 Table left_out_table(const Journey& journey) {
   Table table{{{"setting"}, {"outcome"}, {"speedup", Align::right, 1}, {"why"}}, {}};
   for (const auto& step : journey.steps) {
@@ -271,8 +282,8 @@ Section result_section(const Journey& journey) {
     section.blocks.push_back(Paragraph{fmt::format("Goal {}: {}.", goal->met ? "met" : "not met", goal->text),
                                        goal->met ? Tone::good : Tone::warning});
   }
-  if (journey.baseline.seconds_per_step > 0) section.blocks.push_back(state_table(journey));
-  if (!journey.plan.empty()) section.blocks.push_back(plan_table(journey));
+  if (journey.baseline.seconds_per_step > 0) section.blocks.push_back(without_empty_columns(state_table(journey)));
+  if (!journey.plan.empty()) section.blocks.push_back(without_empty_columns(plan_table(journey)));
   if (journey.interaction && journey.plan.size() > 1) {
     section.blocks.push_back(Paragraph{
         fmt::format("Together they gain {:.2f} times the product of their single speedups.", *journey.interaction),
