@@ -110,7 +110,8 @@ class Watch {
           end(now, outcome_.stopped, options_.patience_s);
         }
       }
-      if (asked_ && now >= kill_at_) kill(now);
+      if (asked_ && now >= kill_at_) kill();
+      if (killed_) return 128 + SIGKILL;
       if (!looked_for_driver && now >= begin + std::chrono::seconds(1)) {
         looked_for_driver = true;
         warn_without_driver();
@@ -133,7 +134,7 @@ class Watch {
       ask(now, options_.patience_s);
       say("interrupted: waiting for the program to end; again to end it at once, and keep what was recorded");
     } else if (options_.interrupts != nullptr && options_.interrupts->load() > 1 && !killed_) {
-      kill(now);
+      kill();
     }
   }
 
@@ -150,10 +151,10 @@ class Watch {
     kill_at_ = now + seconds(patience_s);
   }
 
-  void kill(Clock::time_point now) {
+  /// With all that it started; what it recorded so far is in its parts.
+  void kill() {
     killed_ = true;
-    program_.send(SIGKILL);
-    kill_at_ = now + std::chrono::seconds(5);
+    program_.end();
   }
 
   void warn_without_driver() const {

@@ -41,7 +41,7 @@ struct RecordOptions {
   /// Whether the program got the signal by itself, as from a terminal. Null: it did not.
   bool (*signal_reached_program)() = nullptr;
   bool stop = false;       ///< ends the program once every process that used CUDA has been recorded
-  double patience_s = 30;  ///< that a program which was asked to end may take, before it is killed
+  double patience_s = 15;  ///< that a program which was asked to end may take, before it is killed
   std::function<void(const std::string&)> say = {};  ///< what happens meanwhile; may be empty
 };
 

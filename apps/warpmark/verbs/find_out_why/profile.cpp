@@ -29,7 +29,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::int64_t kMostSteps = 1'000'000'000;
-constexpr double kUntilItIsCompleted = 600;  // s after a signal; the program is killed at the second one, or after 30 s
+constexpr double kUntilItIsCompleted = 600;  // s after a signal; the program is killed at the second one, or after 15 s
 
 constexpr OptionSpec kProfileOptions[] = {
     {"--out", "FILE", "the recording (default profile.wmrec)", false, "<files>"},
@@ -357,7 +357,7 @@ extern const Command profile_command{
         "recorded.\n"
         "\n"
         "Every recording ends with an answer: after Ctrl-C, SIGTERM, a crash or a kill of the program it is completed "
-        "from what was written, and the first finding is printed. Ctrl-C goes to the program, which may take 30 s to "
+        "from what was written, and the first finding is printed. Ctrl-C goes to the program, which may take 15 s to "
         "end; a second Ctrl-C kills it. If this command itself is killed, analyze FILE.parts reads what is left.\n"
         "\n"
         "--capture-range records what the program marks instead: the first range of that name, or cudaProfilerStart to "
