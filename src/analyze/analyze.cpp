@@ -186,17 +186,6 @@ double unexplained_idle(const Analysis& analysis) {
   return share;
 }
 
-/// "3.2x-6.4x", "up to 1.8x" where nothing but the bound is known.
-std::string speedup_text(const Gain& gain) {
-  const auto times = [](double factor) {
-    return factor >= 9.95    ? fmt::format("{:.0f}x", factor)
-           : factor >= 1.995 ? fmt::format("{:.1f}x", factor)
-                             : fmt::format("{:.2f}x", factor);
-  };
-  const bool bound_alone = gain.low <= 1.005 || times(gain.low) == times(gain.high);
-  return bound_alone ? "up to " + times(gain.high) : times(gain.low) + "-" + times(gain.high);
-}
-
 /// A GPU that idles for much longer than the findings account for is not healthy, though no fix is known.
 std::string unclaimed_idle(const Analysis& analysis) {
   constexpr double kMuch = 0.3;
@@ -326,6 +315,16 @@ std::vector<AnalysisTable> diff(const ProfileSession& before, const ProfileSessi
     tables[0].note += " Caution, of the earlier profile: " + caution;
   for (const std::string& caution : cautions_of(second)) tables[0].note += " Caution, of the later profile: " + caution;
   return tables;
+}
+
+std::string speedup_text(const Gain& gain) {
+  const auto times = [](double factor) {
+    return factor >= 9.95    ? fmt::format("{:.0f}x", factor)
+           : factor >= 1.995 ? fmt::format("{:.1f}x", factor)
+                             : fmt::format("{:.2f}x", factor);
+  };
+  const bool bound_alone = gain.low <= 1.005 || times(gain.low) == times(gain.high);
+  return bound_alone ? "up to " + times(gain.high) : times(gain.low) + "-" + times(gain.high);
 }
 
 }  // namespace warpmark::analyze

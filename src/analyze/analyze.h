@@ -1,6 +1,7 @@
 // From what was recorded to what is wrong and what fixing it gains: a pure function.
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include "analyze/cures/source_lines.h"
@@ -18,6 +19,9 @@ struct AnalyzeOptions {
 
 /// Never fails: what the data does not support is absent and named in Analysis::missing. O(n log n).
 [[nodiscard]] Analysis analyze(const ProfileSession& session, const AnalyzeOptions& options = {});
+
+/// "3.2x-6.4x", "up to 1.8x" where nothing but the bound is known.
+[[nodiscard]] std::string speedup_text(const Gain& gain);
 
 /// What changed from `before` to `after`, per step, by operator and by kernel; also which appeared and vanished.
 [[nodiscard]] std::vector<AnalysisTable> diff(const ProfileSession& before, const ProfileSession& after,

@@ -15,6 +15,7 @@
 #include "optimize/outcome.h"
 #include "optimize/search.h"
 #include "optimize/stages/journey_states.h"
+#include "stats/moments.h"
 #include "stats/summary.h"
 #include "validate/commands/command_experiment.h"
 
@@ -110,10 +111,9 @@ void start_together(ProgramRuns& runs, const FirstLook& look, const OptimizeOpti
 
 double spread_of(const std::vector<double>& times) {
   if (times.size() < 2) return 0;
-  double mean = 0, squares = 0;
-  for (const double time : times) mean += std::log(time) / static_cast<double>(times.size());
-  for (const double time : times) squares += (std::log(time) - mean) * (std::log(time) - mean);
-  return std::sqrt(squares / static_cast<double>(times.size() - 1));
+  std::vector<double> logs;
+  for (const double time : times) logs.push_back(std::log(time));
+  return std::sqrt(stats::moments_of(logs).variance());
 }
 
 JourneyState state_of(const FirstLook& look, const std::vector<double>& times) {
@@ -134,12 +134,6 @@ JourneyState state_of(const FirstLook& look, const std::vector<double>& times) {
   return state;
 }
 
-double geometric_mean(const std::vector<double>& times) {
-  double sum = 0;
-  for (const double time : times) sum += std::log(time);
-  return std::exp(sum / static_cast<double>(times.size()));
-}
-
 /// Fresh processes measured the original, too. What is reported are their geometric means, whose ratio is the speedup.
 void adopt_proof(Journey& journey, const FirstLook& look) {
   if (journey.times_original_s.empty() || look.run.time_of == TimeOf::run) return;
@@ -147,7 +141,7 @@ void adopt_proof(Journey& journey, const FirstLook& look) {
   const double samples = before.samples_per_s ? *before.samples_per_s * before.seconds_per_step : 1;
   const bool has_samples = before.samples_per_s.has_value();
   const auto adopt = [&](JourneyState& state, const std::vector<double>& times) {
-    const double time_s = geometric_mean(times);
+    const double time_s = stats::geometric_mean(times).value_or(stats::median(times));
     state.seconds_per_step = time_s * samples;
     state.spread = spread_of(times);
     if (has_samples) state.samples_per_s = 1 / time_s;

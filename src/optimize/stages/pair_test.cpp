@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <cmath>
 #include <numbers>
+#include <vector>
 
 #include "base/check.h"
 #include "stats/distributions.h"
+#include "stats/moments.h"
 
 namespace warpmark::optimize {
 
@@ -13,13 +15,9 @@ PairVerdict judge_pairs(std::span<const double> before_s, std::span<const double
                         const PairPrior& prior) {
   const auto n = std::min(before_s.size(), after_s.size());
   WM_CHECK(n > 0);
-  const auto count = static_cast<double>(n);
-  double mean = 0, squares = 0;
-  for (std::size_t i = 0; i < n; ++i) mean += std::log(before_s[i] / after_s[i]) / count;
-  for (std::size_t i = 0; i < n; ++i) {
-    const double off = std::log(before_s[i] / after_s[i]) - mean;
-    squares += off * off;
-  }
+  std::vector<double> logs;
+  for (std::size_t i = 0; i < n; ++i) logs.push_back(std::log(before_s[i] / after_s[i]));
+  const auto [count, mean, squares] = stats::moments_of(logs);
   const double degrees = prior.weight + count - 1;
   const double variance = (prior.weight * prior.spread * prior.spread + squares) / degrees;
   const double look = std::max(1.0, count - 1);  // the first is at two pairs

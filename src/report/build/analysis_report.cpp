@@ -7,6 +7,7 @@
 #include <cctype>
 #include <map>
 
+#include "analyze/analyze.h"
 #include "base/text.h"
 #include "report/build/analysis_table.h"
 #include "report/draw/format.h"
@@ -43,17 +44,6 @@ std::string part_name(const BreakdownPart& part) {
   }
   std::replace(name.begin(), name.end(), '_', ' ');
   return name;
-}
-
-/// "3.2x-6.4x", "up to 1.8x" where nothing but the bound is known.
-std::string speedup_text(const Gain& gain) {
-  const auto times = [](double factor) {
-    return factor >= 9.95    ? fmt::format("{:.0f}x", factor)
-           : factor >= 1.995 ? fmt::format("{:.1f}x", factor)
-                             : fmt::format("{:.2f}x", factor);
-  };
-  const bool bound_alone = gain.low <= 1.005 || times(gain.low) == times(gain.high);
-  return bound_alone ? "up to " + times(gain.high) : times(gain.low) + "-" + times(gain.high);
 }
 
 std::vector<Cell> breakdown_row(std::string name, double share, double step_s, Tone tone) {
@@ -127,7 +117,7 @@ Whole whole_of(const Analysis& analysis) {
 
 std::string gain_text(const Gain& gain) {
   if (gain.high <= 1.005) return "none expected";
-  const std::string range = speedup_text(gain);
+  const std::string range = analyze::speedup_text(gain);
   return gain.per_sample ? range + " samples per second" : range;
 }
 
