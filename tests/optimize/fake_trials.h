@@ -59,6 +59,13 @@ class FakeTrials final : public Trials {
     return result;
   }
 
+  Result<Recorded> record(const Settings& with) override {
+    asked.push_back("record " + text_of(with));
+    Recorded recorded;
+    for (const auto& setting : with) recorded.kernels.emplace_back(setting.knob, "in 3 of 9 kernels");
+    return recorded;
+  }
+
   Result<TrialResult> compare(const Settings& from, const Variant& to, bool /*state_checked*/, bool decide) override {
     judged_by.insert_or_assign(text_of(to.settings), to.numerics);
     asked.push_back((decide ? "prove " : "try ") + text_of(from) + " | " + text_of(to.settings));

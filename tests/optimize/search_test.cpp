@@ -64,6 +64,8 @@ TEST_F(BundleTest, tests_all_at_once_and_proves_them_at_once) {
   EXPECT_EQ(journey.plan.size(), 3U);
   ASSERT_TRUE(journey.measured_speedup);
   EXPECT_NEAR(journey.measured_speedup->ratio, 1 / 0.36, 1e-9);
+  EXPECT_EQ(asked("record workers=on bf16=on fused=on"), 1);
+  EXPECT_EQ(step(journey, "bf16").kernels, "in 3 of 9 kernels");
   EXPECT_NEAR(step(journey, "workers").in_process->ratio, 2, 1e-9) << "next to the others";
   EXPECT_NEAR(step(journey, "fused").cumulative->ratio, 1 / 0.36, 1e-9);
   EXPECT_TRUE(std::ranges::any_of(logged_, [](const auto& text) { return text.starts_with("after "); }));

@@ -11,6 +11,7 @@ namespace warpmark::optimize {
 namespace {
 
 constexpr double kClearlyFaster = 1.1;
+constexpr double kRecording_s = 20;
 constexpr int kMostSplits = 6;
 constexpr int kMostImprovements = 6;
 constexpr const char* kCompile = "compile";
@@ -30,7 +31,7 @@ class BundleStage {
     WM_TRY(record());
     WM_TRY(prune());
     if (!state_.stopped) WM_TRY(build_up());
-    return {};
+    return over() ? Status() : show_kernels();
   }
 
  private:
@@ -200,12 +201,23 @@ class BundleStage {
 
   /// The findings of the original; what they speak for comes first.
   Status record() {
-    constexpr double kRecording_s = 20;
     if (!state_.affords(kRecording_s)) return {};
     WM_ASSIGN(const auto recorded, state_.trials.record({}));
     if (!recorded.text.empty()) state_.decide(recorded.text);
     state_.facts.analyzed = recorded.analyzed;
     state_.facts.found = recorded.found;
+    return {};
+  }
+
+  /// In which kernels each setting of the plan shows: what was read back may still be without effect.
+  Status show_kernels() {
+    if (state_.best.empty() || !state_.affords(kRecording_s)) return {};
+    WM_ASSIGN(const auto recorded, state_.trials.record(state_.best));
+    for (const auto& one : state_.kept) {
+      for (const auto& [knob, text] : recorded.kernels) {
+        if (knob == one.proposal.setting.knob) state_.journey.steps[one.step].kernels = text;
+      }
+    }
     return {};
   }
 
