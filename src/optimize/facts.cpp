@@ -4,6 +4,14 @@
 
 namespace warpmark::optimize {
 
+std::int64_t ProgramFacts::short_epoch() const {
+  constexpr double kShort_s = 5;
+  const auto steps = report.loaders.empty() ? 0 : report.loaders.front().batches;
+  return steps > 0 && static_cast<double>(steps) * seconds_per_step < kShort_s ? steps : 1;
+}
+
+std::int64_t whole_multiple(std::int64_t steps, std::int64_t epoch) { return (steps + epoch - 1) / epoch * epoch; }
+
 bool ProgramFacts::on_gpu() const {
   return std::any_of(report.modules.begin(), report.modules.end(), [](const auto& m) { return m.device == "cuda"; });
 }

@@ -38,6 +38,9 @@ struct ProgramFacts {
   /// The settings have moved the bottleneck: this share of a step waits for data now.
   void wait_for_data(double share);
 
+  /// Steps of an epoch that is short: a stretch of whole epochs holds its share of what happens between them (workers
+  /// start, checkpoints are written). 1: epochs are long, or their length is unknown.
+  [[nodiscard]] std::int64_t short_epoch() const;
   [[nodiscard]] bool on_gpu() const;
   [[nodiscard]] bool trains() const;  ///< it makes an optimizer of torch.optim or calls backward
 };
@@ -45,6 +48,9 @@ struct ProgramFacts {
 /// The steps of the window, or all but the first where there was none.
 [[nodiscard]] PhaseShares phases_of(const workers::ProgramReport& report);
 [[nodiscard]] ProgramFacts facts_of(workers::ProgramReport report);
+
+/// The next multiple of `epoch` that is at least `steps`.
+[[nodiscard]] std::int64_t whole_multiple(std::int64_t steps, std::int64_t epoch);
 
 /// What replacing `share` of a step by that of it divided by `factor` gives.
 [[nodiscard]] double amdahl(double share, double factor);

@@ -25,6 +25,7 @@ struct LoaderFacts {
   std::int64_t workers = 0;
   std::int64_t batch = 0;  ///< 0: made by the program's own sampler
   std::int64_t prefetch = 0;
+  std::int64_t batches = 0;  ///< of an epoch; 0: unknown
   bool pin_memory = false;
   bool persistent = false;
   bool iterable = false;

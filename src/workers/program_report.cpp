@@ -23,6 +23,7 @@ void read_loader(JsonFields& fields, ProgramReport& report) {
   fields.maybe("prefetch", loader.prefetch);
   fields.maybe("pin_memory", loader.pin_memory);
   fields.maybe("persistent", loader.persistent);
+  fields.maybe("batches", loader.batches);
   fields.maybe("iterable", loader.iterable);
   report.loaders.push_back(std::move(loader));
 }

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -75,6 +77,38 @@ TEST_F(HookLabData, another_loader_continues_the_order_of_the_samples) {
       EXPECT_EQ(arm["nothing"].size(), 0U) << arm["nothing"];
     }
   }
+}
+
+/// What is measured of a loader whose epochs are short holds the start of its workers, unless they are kept.
+TEST_F(HookLabData, workers_start_with_each_epoch_unless_kept) {
+  WM_NEEDS_TORCH();
+  const auto program = text(std::string(kLabModel) + R"(
+import os
+class Data(Dataset):
+    def __len__(self): return 24
+    def __getitem__(self, i):
+        worker = torch.utils.data.get_worker_info()
+        return os.getpid(), worker.num_workers
+loader = DataLoader(Data(), batch_size=4, num_workers=1)
+for epoch in range(1000):
+    for pids, workers in loader:
+        print("workers", int(workers[0]), "pid", int(pids[0]), flush=True)
+        loss_of(torch.zeros(4, 3, 8, 8)).backward()
+)",
+                            {{"FAILS", "False"}});
+  const auto played = play(program, {blocks({Json::object(),
+                                             {{"loader.workers", "2"}},
+                                             {{"loader.workers", "3"}, {"loader.persistent_workers", "on"}}},
+                                            {0, 1, 2}, 18, 18)});
+  ASSERT_EQ(played.answers.size(), 2U) << played.run.output.err;
+  std::map<std::string, std::set<std::string>> started;
+  for (const auto& line : split(played.run.output.out, '\n')) {
+    const auto words = split(line, ' ');
+    if (words.size() == 4) started[words[1]].insert(words[3]);
+  }
+  EXPECT_GE(started["1"].size(), 4U);
+  EXPECT_GE(started["2"].size(), 8U);
+  EXPECT_EQ(started["3"].size(), 3U);
 }
 
 TEST_F(HookLabData, a_dataset_that_fails_in_workers_fails_the_arm_and_loses_no_batch) {

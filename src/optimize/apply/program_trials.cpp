@@ -86,6 +86,7 @@ RunOptions ProgramTrials::run_of(const Settings& settings) const {
   if (plan.window_steps == 0) {
     plan.window_steps = std::clamp<std::int64_t>(static_cast<std::int64_t>(std::ceil(window_s / step)),
                                                  std::max<std::int64_t>(4, 2 * workers), 100'000);
+    plan.window_steps = whole_multiple(plan.window_steps, facts_.short_epoch());
   }
   if (options_.max_steps > 0) {
     plan.warmup_steps = std::clamp<std::int64_t>(options_.max_steps / 4, 1, plan.warmup_steps);

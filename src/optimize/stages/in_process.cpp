@@ -40,6 +40,7 @@ Json block_json(std::size_t arm, const BlockLength& length) {
           {"wash", length.wash},
           {"steps", length.steps},
           {"least", length.least},
+          {"whole", length.whole},
           {"seconds", length.seconds}};
 }
 
@@ -104,14 +105,14 @@ BlockLength block_length(const ProgramFacts& facts, const Settings& settings, do
   const auto given = value_of(settings, "loader.workers");
   const auto own = report.loaders.empty() ? 0 : report.loaders.front().workers;
   const auto workers = switches_loader ? (given.empty() ? own : whole_number(given)) : 0;
-  BlockLength length{.wash = std::max<std::int64_t>(2, workers)};
-  length.least = std::max<std::int64_t>(3, 2 * workers);
+  BlockLength length{.wash = std::max<std::int64_t>(2, workers), .whole = facts.short_epoch()};
+  length.least = whole_multiple(std::max<std::int64_t>(3, 2 * workers), length.whole);
   if (report.world > 1) {
     const auto wanted = static_cast<std::int64_t>(std::ceil(kBlock_s / std::max(step_s, 1e-4)));
-    length.steps = length.least = std::clamp<std::int64_t>(wanted, length.least, 1000);
+    length.steps = length.least = whole_multiple(std::clamp<std::int64_t>(wanted, length.least, 1000), length.whole);
     return length;
   }
-  length.steps = kMostSteps;
+  length.steps = whole_multiple(kMostSteps, length.whole);
   length.seconds = kBlock_s;
   return length;
 }

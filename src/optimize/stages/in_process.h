@@ -44,6 +44,7 @@ struct BlockLength {
   std::int64_t wash = 2;   ///< steps that are not timed
   std::int64_t steps = 0;  ///< at most
   std::int64_t least = 3;  ///< at least, then `seconds` ends it
+  std::int64_t whole = 1;  ///< a multiple of it: short epochs are not cut
   double seconds = 0;      ///< 0: counts of steps alone, as for programs of several ranks
 };
 [[nodiscard]] BlockLength block_length(const ProgramFacts& facts, const Settings& settings, double step_s,

@@ -178,7 +178,7 @@ class Blocks(commands.Command):
         if self.count >= int(self.block["steps"]):
             return True
         seconds = float(self.block.get("seconds", 0))
-        enough = self.count >= max(1, int(self.block.get("least", 1)))
+        enough = self.count >= max(1, int(self.block.get("least", 1))) and self.count % self.block.get("whole", 1) == 0
         return bool(seconds and enough and self.lab.alone() and steps.clock() - self.begin_s >= seconds)
 
     def end_block(self):

@@ -38,19 +38,21 @@ class Indices:
 class First:
     """What is known of an iterator of the program: the arguments of its loader, and who serves its batches."""
 
-    def __init__(self, iterator, loader):
+    def __init__(self, iterator, loader, workers):
         self.indices = iterator._sampler_iter = Indices(iterator._sampler_iter)
         self.batches = bool(iterator._auto_collation)
-        self.workers = loader.num_workers
+        self.workers = workers
+        self.has_workers = loader.num_workers == workers  # else they were not started, as another loader serves
         self.pins = bool(iterator._pin_memory)
         self.keeps_workers = bool(getattr(loader, "persistent_workers", False))
+        self.at_start = True  # of its epoch
         self.prefetch = loader.prefetch_factor or 2
         self.seed = iterator._base_seed
         self.arguments = dict(
             dataset=loader.dataset,
             collate_fn=loader.collate_fn,
             worker_init_fn=loader.worker_init_fn,
-            timeout=loader.timeout,
+            timeout=loader.timeout,  # 0 where there are no workers
         )
         self.context = loader.multiprocessing_context
         self.second = None
@@ -88,6 +90,7 @@ class Loaders:
         self.refused = {}  # setting -> why it did not
         self.seconds = []
         self.making = False  # a loader of ours
+        self.spared = None  # workers that the loader of an iterator, which is being made, has by itself
 
     # Called by the iterators of the program
 
@@ -101,7 +104,23 @@ class Loaders:
             before.second.user = None
         iterator._warpmark = None
         if not isinstance(loader.dataset, IterableDataset):
-            iterator._warpmark = First(iterator, loader)
+            workers = loader.num_workers if self.spared is None else self.spared
+            iterator._warpmark = First(iterator, loader, workers)
+
+    def iterator_of(self, loader, own):
+        """At the begin of an epoch. A loader of ours serves: the program's own need not start workers."""
+        from torch.utils.data import IterableDataset
+
+        spares = self.wanted and loader.num_workers > 0 and not getattr(loader, "persistent_workers", False)
+        if self.making or not spares or isinstance(loader.dataset, IterableDataset):
+            return own(loader)
+        self.spared, timeout = loader.num_workers, loader.timeout
+        loader.num_workers = loader.timeout = 0
+        try:
+            return own(loader)
+        finally:
+            loader.num_workers, loader.timeout = self.spared, timeout
+            self.spared = None
 
     def next(self, iterator, own_next):
         first = getattr(iterator, "_warpmark", None)
@@ -110,11 +129,12 @@ class Loaders:
                 self.refused[name] = "an IterableDataset would be read once by each worker"
             return own_next(iterator)
         second = None
-        if self.wanted or first.second is not None:
+        if self.wanted or first.second is not None or not first.has_workers:
             try:
                 second = self.server_of(iterator, first)
             except Exception as problem:
                 self.fail(problem)
+        first.at_start = False
         if second is not None:
             try:
                 batch = own_next(second.iterator)
@@ -165,6 +185,8 @@ class Loaders:
             self.leave(first)
         first.stale = getattr(iterator, "_send_idx", 0) - getattr(iterator, "_rcvd_idx", 0)
         first.indices.take_back()
+        if first.at_start and not first.keeps_workers and "loader.persistent_workers" not in self.wanted:
+            self.close_free(key)  # workers that start with each epoch
         first.second = second = self.free_second(key) or self.make_second(key, first)
         second.user = weakref.ref(iterator)
         second.indices = first.indices
@@ -181,7 +203,7 @@ class Loaders:
 
     def key_of(self, first):
         """What the wanted settings make of this loader; None: nothing else than it is."""
-        if not self.wanted:
+        if not self.wanted and first.has_workers:
             return None
         workers = int(self.wanted.get("loader.workers", first.workers))
         prefetch = int(self.wanted.get("loader.prefetch_factor", first.prefetch))
@@ -197,7 +219,7 @@ class Loaders:
         made = {name for name in self.wanted if changes[name] is True}
         self.changed |= made
         self.refused.update({name: changes[name] for name in self.wanted if name not in made})
-        if not made:
+        if not made and first.has_workers:
             return None
         collate = first.arguments["collate_fn"]  # of a bound method there is a new object each time
         who = (id(getattr(collate, "__func__", collate)), id(getattr(collate, "__self__", None)))
@@ -205,6 +227,12 @@ class Loaders:
 
     def free_second(self, key):
         return next((s for s in self.seconds if s.key == key and s.is_free()), None)
+
+    def close_free(self, key):
+        old = self.free_second(key)
+        if old is not None:
+            self.seconds.remove(old)
+            old.close()
 
     KEPT = 4  # loaders of ours with nothing to serve, with their workers
 

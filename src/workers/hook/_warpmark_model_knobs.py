@@ -64,7 +64,7 @@ class ModelKnobs:
         convolutions = [m for m in module.modules() if isinstance(m, (torch.nn.Conv2d, torch.nn.ConvTranspose2d))]
         if not convolutions:
             return self.knobs.cannot("channels_last", "there is no two-dimensional convolution")
-        module.to(memory_format=torch.channels_last)
+        torch.nn.Module.to(module, memory_format=torch.channels_last)  # a program may have a to() of its own
         self.knobs.did("channels_last", len(convolutions))
         weight = max((m.weight for m in convolutions), key=lambda w: w.numel())
 

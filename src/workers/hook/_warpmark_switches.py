@@ -188,7 +188,7 @@ class ChannelsLast(Switch):
         convolution = (self.torch.nn.Conv2d, self.torch.nn.ConvTranspose2d)
         for module in list(self.knobs.model.modules):
             if any(isinstance(part, convolution) for part in module.modules()):
-                module.to(memory_format=layout)
+                self.torch.nn.Module.to(module, memory_format=layout)  # a program may have a to() of its own
                 self.changed += 1
         for optimizer in list(self.knobs.hook.optimizers):
             for kept in optimizer.state.values():

@@ -197,11 +197,18 @@ class Hook:
 
             return __iter__
 
+        def make_get(old):
+            def _get_iterator(loader):
+                return served.iterator_of(loader, old)
+
+            return _get_iterator
+
         Iterator = dataloader._BaseDataLoaderIter
         if recorder.stop or served is not None:
             self.replace(Iterator, "__init__", make_begin)
         if served is not None:
             self.replace(Iterator, "_reset", make_begin)
+            self.replace(dataloader.DataLoader, "_get_iterator", make_get)
         if recorder.gate is not None:
             self.replace(dataloader.DataLoader, "__iter__", make_iter)
         self.replace(Iterator, "__next__", make_next)
@@ -224,6 +231,7 @@ class Hook:
             persistent=bool(getattr(loader, "persistent_workers", False)),
             prefetch=loader.prefetch_factor or 0,
             dataset=type(loader.dataset).__name__,
+            batches=self.guarded("batches", lambda: len(loader), 0),
         )
 
     # Optimizer
