@@ -2,10 +2,13 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdlib>
 #include <utility>
 
 #include "base/check.h"
 #include "base/clock.h"
+#include "base/text.h"
+#include "base/units.h"
 #include "model/beside.h"
 #include "stats/moments.h"
 #include "stats/sampled_metric.h"
@@ -44,6 +47,25 @@ void add_value(std::vector<Metric>& metrics, std::string_view id, const char* un
 
 }  // namespace
 
+/// An invalid entry hides itself and what follows, as the CUDA programming guide says of the variable.
+std::vector<std::string> visible_gpus(const std::vector<std::string>& uuids, const std::string& visible) {
+  std::vector<std::string> seen;
+  for (const auto& entry : split(visible, ',')) {
+    const auto name = std::string(trim(entry));
+    const auto number = parse_integer(name);
+    const auto index = number.ok() ? *number : -1;
+    const auto by_uuid = std::ranges::find_if(uuids, [&](const auto& one) { return one.starts_with(name); });
+    if (name.starts_with("GPU-") && by_uuid != uuids.end()) {
+      seen.push_back(*by_uuid);
+    } else if (index >= 0 && static_cast<std::size_t>(index) < uuids.size()) {
+      seen.push_back(uuids[static_cast<std::size_t>(index)]);
+    } else {
+      break;
+    }
+  }
+  return seen;
+}
+
 GpuProbe nvml_probe() {
   return {.list =
               [] {
@@ -52,7 +74,8 @@ GpuProbe nvml_probe() {
                 const auto gpus = device::nvml::gpu_list();
                 if (!gpus.ok()) return uuids;
                 for (const auto& gpu : *gpus) uuids.push_back(gpu.uuid);
-                return uuids;
+                const char* visible = std::getenv("CUDA_VISIBLE_DEVICES");
+                return visible == nullptr ? uuids : visible_gpus(uuids, visible);
               },
           .activity = [](const std::string& uuid) { return device::nvml::activity_of(uuid); },
           .energy_j = [](const std::string& uuid) -> std::optional<double> {

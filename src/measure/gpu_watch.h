@@ -28,7 +28,10 @@ struct GpuProbe {
   std::function<Result<device::nvml::GpuActivity>(const std::string& uuid)> activity;
   std::function<std::optional<double>(const std::string& uuid)> energy_j;  ///< since the driver was loaded
 };
+/// Those of CUDA_VISIBLE_DEVICES: others have programs of their own.
 [[nodiscard]] GpuProbe nvml_probe();
+/// The identifiers that a value of CUDA_VISIBLE_DEVICES ("1,0" or "GPU-3f,...") names; numbers in the driver's order.
+[[nodiscard]] std::vector<std::string> visible_gpus(const std::vector<std::string>& uuids, const std::string& visible);
 
 /// Of the GPUs that were used; nothing of what the driver does not tell, or of what the time was too short for.
 struct GpuUse {

@@ -24,7 +24,7 @@ std::string verdict_of(const SearchState& state) {
                        interval_text(*state.likely), text_of(state.best));
   }
   if (state.stopped || state.cut_short) {
-    return "nothing is proven within the budget; run the same command to continue";
+    return "nothing is proven so far; run the same command to continue";
   }
   if (!state.best.empty()) return "not decided: more rounds would (--rounds)";
   return "nothing was gained: no setting is proven faster with the same answers";

@@ -41,6 +41,16 @@ struct PlayedGpus {
 
 GpuActivity idle() { return {.utilization = 0, .memory_used_bytes = kGiB, .sm_clock_hz = 210e6, .power_w = 70}; }
 
+TEST(GpuWatch, looks_at_visible_gpus_only) {
+  const std::vector<std::string> all{"GPU-aa1", "GPU-bb2", "GPU-cc3"};
+  using Names = std::vector<std::string>;
+  EXPECT_EQ(visible_gpus(all, "2, 0"), (Names{"GPU-cc3", "GPU-aa1"}));
+  EXPECT_EQ(visible_gpus(all, "GPU-bb"), (Names{"GPU-bb2"}));
+  EXPECT_EQ(visible_gpus(all, "1,7,0"), (Names{"GPU-bb2"}));
+  EXPECT_EQ(visible_gpus(all, ""), Names{});
+  EXPECT_EQ(visible_gpus(all, "-1"), Names{});
+}
+
 TEST(GpuWatch, tells_what_the_gpus_did_that_the_program_used) {
   PlayedGpus gpus;
   gpus.tell = [](const std::string& uuid, int look) {

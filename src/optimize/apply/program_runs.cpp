@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <limits>
 #include <ranges>
+#include <regex>
 
 #include "base/clock.h"
 #include "base/files.h"
@@ -36,10 +37,14 @@ constexpr const char* kOutOfMemory = "ran out of memory";
 
 double seconds_now() { return static_cast<double>(monotonic_ns()) * 1e-9; }
 
-std::string last_line_of_output(const std::string& text) {
-  const auto trimmed = trim(text);
-  const auto newline = trimmed.rfind('\n');
-  return std::string(newline == std::string_view::npos ? trimmed : trimmed.substr(newline + 1)).substr(0, 300);
+/// The first line of Python's last exception, whose message may have many; else the last line.
+std::string said_at_end(const std::string& text) {
+  constexpr std::size_t kMost = 200;
+  static const std::regex kException(R"([A-Za-z_][\w.]*(Error|Exception|Interrupt|Exit|Warning)(: .*)?)");
+  const auto lines = split(std::string(trim(text)), '\n');
+  const auto said = std::find_if(lines.rbegin(), lines.rend(),
+                                 [](const std::string& line) { return std::regex_match(line, kException); });
+  return (said != lines.rend() ? *said : lines.back()).substr(0, kMost);
 }
 
 std::string ending(const std::string& text) {
@@ -116,7 +121,7 @@ std::string failure_of(int exit_code, const std::string& err) {
     const auto hint = exit_code == 128 + SIGKILL ? "; out of the machine's memory?" : "";
     return fmt::format("was ended by signal {} ({}){}", exit_code - 128, name != nullptr ? name : "unknown", hint);
   }
-  const auto said = last_line_of_output(err);
+  const auto said = said_at_end(err);
   return fmt::format("ended with exit code {}{}", exit_code, said.empty() ? "" : ": " + said);
 }
 

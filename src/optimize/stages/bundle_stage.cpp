@@ -41,7 +41,8 @@ class BundleStage {
     const auto& likely = state_.likely;
     const double proven = state_.proof && state_.proof->speedup ? state_.proof->speedup->ratio : 1;
     const bool fixed = std::ranges::any_of(state_.kept, [](const Kept& one) { return !one.proposal.switchable; });
-    const bool clear = likely && likely->low > 1 && likely->ratio >= proven * kClearlyFaster;
+    const bool clear = likely && (state_.proof ? likely->low > 1 && likely->ratio >= proven * kClearlyFaster
+                                               : likely->low >= kClearlyFaster);
     return clear || fixed ? state_.prove() : Status();
   }
 
@@ -161,10 +162,11 @@ class BundleStage {
     auto& step = state_.step_of(proposal);
     step.in_process = result.gain;
     step.answers = result.answers;
-    const auto outcome = !result.failure.empty() ? TrialOutcome::failed
-                         : !result.answers_same  ? TrialOutcome::rejected
-                                                 : TrialOutcome::slower;
-    const bool measured = outcome == TrialOutcome::slower && result.gain;
+    const auto outcome = !result.failure.empty()                                         ? TrialOutcome::failed
+                         : !result.answers_same                                          ? TrialOutcome::rejected
+                         : result.gain && result.gain->high >= 1 + state_.options.effect ? TrialOutcome::undecided
+                                                                                         : TrialOutcome::slower;
+    const bool measured = result.failure.empty() && result.answers_same && result.gain;
     state_.close(proposal, outcome,
                  measured ? fmt::format("{} in one process", interval_text(*result.gain)) : why_not(result));
   }

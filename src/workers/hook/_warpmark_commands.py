@@ -10,7 +10,9 @@ class Elsewhere(Cannot):
 
 
 def text_of(problem):
-    return ("%s: %s" % (type(problem).__name__, problem))[:300]
+    """Its first line: those of compilers go on for pages."""
+    first = (str(problem).splitlines() or [""])[0]
+    return ("%s: %s" % (type(problem).__name__, first))[:200]
 
 
 class Command:

@@ -145,7 +145,7 @@ Result<Journey> make_journey(Context& context, const ParsedOptions& options, Opt
     line.said(fmt::format("[{:4.0f} s] {}", runs.elapsed_s(), text));
   };
   set_grace(5);
-  set_last_words("\nwarpmark: interrupted; run the same command again to go on\n", "");
+  set_last_words("\nwarpmark: interrupted; run the same command again to continue\n", "");
   const std::string started = format_utc(wall_clock_s());
   auto journey = options.has("--prove") ? prove_journey(options, runs, request)
                                         : optimize::optimize_program(runs, request.options);
@@ -182,7 +182,7 @@ Result<int> run_optimize(Context& context, const ParsedOptions& options) {
   auto journey = make_journey(context, options, request);
   if (!journey.ok()) {
     if (!context.interrupted) return journey.error();
-    context.err << "interrupted; give the same command again to go on\n";
+    context.err << "interrupted; run the same command again to continue\n";
     return kInterrupted;
   }
   const auto shown = shown_as([&] { return to_json(*journey); }, report::build_report(*journey));
@@ -190,7 +190,7 @@ Result<int> run_optimize(Context& context, const ParsedOptions& options) {
   context.out.flush();
   WM_TRY(write_journey_files(options, *journey, request, shown));
   if (context.interrupted) {
-    context.err << "interrupted; give the same command again to go on\n";
+    context.err << "interrupted; run the same command again to continue\n";
     return kInterrupted;
   }
   if (!options.has("--no-store") && journey->complete) WM_TRY(store_journey(context, options, *journey));
