@@ -159,6 +159,13 @@ TEST(BannedText, finds_debts_and_local_paths_anywhere) {
   EXPECT_THAT(check_banned_text({"a.cpp", "auto networks = 1; // http://a.org/work/root/x"}), IsEmpty());
 }
 
+TEST(BannedText, plain_pages_use_the_words_of_the_field) {
+  EXPECT_THAT(check_banned_text({"README.md", "what mending it gains"}),
+              ElementsAre(HasSubstr("write the field's word")));
+  EXPECT_THAT(check_banned_text({"docs/guides/a.md", "3.2 times as fast"}), ElementsAre(HasSubstr("Nx speedup")));
+  EXPECT_THAT(check_banned_text({"README.md", "3.2x faster; recommended fix"}), IsEmpty());
+}
+
 TEST(HeaderOpening, is_a_comment) {
   EXPECT_THAT(check_header_opening({"a.h", "// What it is.\n#pragma once\n"}), IsEmpty());
   EXPECT_THAT(check_header_opening({"a.h", "#pragma once\n"}), ElementsAre(HasSubstr("open with")));

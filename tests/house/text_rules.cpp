@@ -24,6 +24,10 @@ struct Ban {
 };
 
 bool everywhere(const std::string&) { return true; }
+/// Pages in plain words; the others follow.
+bool plain(const std::string& path) {
+  return path == "README.md" || path == "docs/README.md" || path.starts_with("docs/guides/");
+}
 bool in_product(const std::string& path) { return path.starts_with("src/") || path.starts_with("apps/"); }
 bool below_apps(const std::string& path) { return path.starts_with("src/"); }
 bool may_not_branch_on_the_build(const std::string& path) {
@@ -47,6 +51,8 @@ constexpr std::array kCodeBans{
 
 // Searched in the whole text. Each pattern is spelled so that it does not find itself.
 constexpr std::array kTextBans{
+    Ban{R"(\b(cures?|curing|mend(ed|ing|s)?|foretold|needless|hopeless|as fast|beside|tells|told|witness)\b)",
+        "write the field's word: fix, predicted, redundant, stopped early, Nx speedup, next to, shows", plain},
     Ban{R"(\b(TODO|FIXME)\b[:( ])", "do it now or leave it out", everywhere},
     Ban{R"((^|[\s"'`(=])/(work|root)/)", "no paths of somebody's machine", everywhere},
     Ban{R"(\b[\w-]+\.pkg\.dev\b|registry\.npmjs)", "no package registry's host", everywhere},

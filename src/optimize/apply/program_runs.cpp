@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 #include <signal.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <limits>
@@ -31,7 +30,6 @@ namespace fs = std::filesystem;
 constexpr std::size_t kMostSaid = 4000;     // of what a failing program printed last
 constexpr std::int64_t kSlowestPeriod = 1;  // second; shorter runs tell nothing about the load of others
 
-constexpr const char* kGuardVariable = "WARPMARK_SEARCH";  // of no two searches the same
 constexpr double kGpuLook_s = 0.5;
 constexpr const char* kOutOfMemory = "ran out of memory";
 
@@ -132,7 +130,6 @@ ProgramRuns::ProgramRuns(Program program, Places places, TrialJournal& journal, 
       journal_(journal),
       interrupted_(interrupted),
       gpus_(std::move(gpus), kGpuLook_s, true),
-      guard_(fmt::format("{}-{}", ::getpid(), monotonic_ns())),
       budget_s_(budget_s),
       began_s_(seconds_now()) {}
 
@@ -151,7 +148,6 @@ std::string ProgramRuns::why_stopped() const {
 }
 
 Result<workers::HookedCommand> ProgramRuns::command_for(const Settings& settings, const RunOptions& options) {
-  if (!guardian_) guardian_.emplace(fmt::format("{}={}", kGuardVariable, guard_));
   WM_ASSIGN(auto command, command_with(program_, settings));
   auto plan = options.plan;
   plan.knobs = std::move(command.plan.knobs);
@@ -160,7 +156,6 @@ Result<workers::HookedCommand> ProgramRuns::command_for(const Settings& settings
       has_lab_ || ran_.contains(text_of(settings));  // what is proven was compiled in the living process
   command.deadline_s = options.deadline_s;
   command.interrupted = interrupted_;
-  command.environment.emplace_back(kGuardVariable, guard_);
   return command;
 }
 

@@ -23,7 +23,6 @@
 #include "optimize/apply/trial_journal.h"
 #include "optimize/facts.h"
 #include "validate/commands/environment_watch.h"
-#include "workers/guardian.h"
 #include "workers/lab_process.h"
 
 namespace warpmark::optimize {
@@ -108,8 +107,6 @@ class ProgramRuns {
   const std::atomic<bool>* interrupted_;
   validate::EnvironmentWatch watch_;
   measure::GpuWatch gpus_;
-  std::string guard_;                          ///< of this search alone
-  std::optional<workers::Guardian> guardian_;  ///< from the first run on
   int together_ = 1;
   std::deque<Expected> expected_;
   std::set<std::string> ran_;  ///< settings with which it came to its end in this search, as text
