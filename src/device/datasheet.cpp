@@ -70,6 +70,12 @@ std::vector<Datasheet> built_in_datasheets() {
   return sheets;
 }
 
+double visible_memory(const Datasheet& sheet) {
+  constexpr double kGiB = 1.073741824;  // of a GB
+  constexpr double kFastest = 880e9;    // B/s: of GDDR6 with ECC
+  return sheet.memory_bytes * kGiB * (sheet.memory_bandwidth < kFastest ? 15.0 / 16 : 0.99);
+}
+
 const Datasheet* find_datasheet(std::span<const Datasheet> sheets, std::string_view id) {
   const auto found = std::find_if(sheets.begin(), sheets.end(), [&](const auto& sheet) { return sheet.id == id; });
   return found == sheets.end() ? nullptr : &*found;

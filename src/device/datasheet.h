@@ -38,6 +38,10 @@ struct Datasheet {
 [[nodiscard]] const Datasheet* find_datasheet(std::span<const Datasheet> sheets, std::string_view id);
 [[nodiscard]] const Datasheet* datasheet_of_device(std::span<const Datasheet> sheets, std::string_view device_name);
 
+/// Bytes that its driver shows: makers count in GiB. HBM keeps 1 % for itself (nvidia-smi: H100 81559 MiB, A100 81251,
+/// V100 32510), GDDR of server cards a sixteenth for ECC (L4 23034 MiB, L40S 46068, A10 23028, T4 15360).
+[[nodiscard]] double visible_memory(const Datasheet& sheet);
+
 /// A promise, and what it is: "memory bandwidth". `value` is 0, and `what` says why, where the sheet makes none.
 struct Promise {
   double value = 0;

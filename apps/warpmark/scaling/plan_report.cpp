@@ -11,6 +11,8 @@ namespace warpmark::apps {
 namespace {
 
 namespace coll = warpmark::collectives;
+using validate::Layout;
+using validate::MemoryPlan;
 using validate::PlannedLayout;
 using validate::TrainingJob;
 
@@ -48,15 +50,6 @@ std::string network_text(const PlanLinks& links) {
   return {};
 }
 
-std::string layout_text(const validate::Layout& layout) {
-  const char* offloaded = layout.offload && layout.offload_activations ? " offload all"
-                          : layout.offload                             ? " offload state"
-                          : layout.offload_activations                 ? " offload act."
-                                                                       : "";
-  return fmt::format("dp {} tp {} pp {} zero {}{}", layout.data, layout.tensor, layout.pipeline, layout.zero,
-                     offloaded);
-}
-
 void add_links(Section& section, const PlanLinks& links) {
   section.blocks.push_back(Paragraph{fit_text("Link fitted to the sweep", links.base().fit), Tone::quiet});
   const std::string network = network_text(links);
@@ -75,71 +68,265 @@ void warn_of_assumed_link(Section& section, const std::vector<Foretold>& foretol
       Tone::warning});
 }
 
-constexpr std::ptrdiff_t kHostColumn = 5;  // beside the memory of a GPU
+/// A layout is a column here, as memory and times by part are many rows.
+class LayoutColumns {
+ public:
+  explicit LayoutColumns(std::span<const PlannedLayout> plans) : plans_(plans) {
+    table_.columns = {{""}};
+    for (std::size_t i = 0; i < plans.size(); ++i) table_.columns.push_back({"", Align::right});
+  }
+  template <typename Text>
+  void row(const std::string& name, const Text& text) {
+    std::vector<Cell> cells{{name}};
+    for (const auto& plan : plans_) cells.push_back(Cell{text(plan)});
+    table_.rows.push_back(std::move(cells));
+  }
+  /// Only where any layout has it.
+  template <typename Value, typename Text>
+  void row_of(const std::string& name, const Value& value, const Text& text) {
+    if (std::ranges::none_of(plans_, [&](const auto& plan) { return value(plan) > 0; })) return;
+    row(name, [&](const auto& plan) { return value(plan) > 0 ? text(value(plan)) : std::string("-"); });
+  }
+  void bytes(const std::string& name, double MemoryPlan::*part) {
+    row_of(
+        name, [&](const PlannedLayout& plan) { return plan.memory.*part; }, [](double v) { return format_bytes(v); });
+  }
+  void share(const std::string& name, double PlannedLayout::*part) {
+    row_of(
+        name, [&](const PlannedLayout& plan) { return plan.*part / plan.step_s; }, format_percent);
+  }
+  Table take() { return std::move(table_); }
 
-Cell memory_cell(const PlannedLayout& plan) {
-  if (plan.fits_gpu) return {format_bytes(plan.memory.gpu()), Tone::good};
-  return {format_bytes(plan.memory.gpu()) + ", too much", Tone::bad};
+ private:
+  std::span<const PlannedLayout> plans_;
+  Table table_;
+};
+
+/// "70.6 B", as the field writes parameters and tokens.
+std::string count_text(double count) {
+  constexpr std::pair<double, const char*> kUnits[] = {{1e12, " T"}, {1e9, " B"}, {1e6, " M"}};
+  for (const auto& [unit, name] : kUnits) {
+    if (count >= unit) return format_significant(count / unit, 3) + name;
+  }
+  return format_significant(count, 3);
 }
 
-Cell host_cell(const PlannedLayout& plan) {
-  if (plan.memory.host <= 0) return {"-"};
-  return {format_bytes(plan.memory.host), plan.fits_host ? Tone::good : Tone::bad};
+/// "39.9 of 79.2 GiB".
+std::string of_gpu_text(double bytes, double all) {
+  constexpr double kGiB = 1024.0 * 1024 * 1024;
+  return fmt::format("{} of {} GiB", format_significant(bytes / kGiB, 3), format_significant(all / kGiB, 3));
+}
+
+std::string state_text(const Layout& layout) {
+  std::string text = std::to_string(layout.zero);
+  if (layout.offload || layout.offload_activations) {
+    text += layout.offload && layout.offload_activations ? ", offload all"
+            : layout.offload                             ? ", offload state"
+                                                         : ", offload act.";
+  }
+  return text;
+}
+
+Table answer_table(std::span<const PlannedLayout> plans) {
+  LayoutColumns columns(plans);
+  columns.row("GPUs", [](const auto& plan) { return fmt::format("{} {}", plan.layout.gpus(), plan.gpu); });
+  columns.row("layout", [](const auto& plan) {
+    return fmt::format("dp={} tp={} pp={}", plan.layout.data, plan.layout.tensor, plan.layout.pipeline);
+  });
+  const auto degree = [&](const char* name, int Layout::*part) {
+    columns.row_of(
+        name, [&](const auto& plan) { return plan.layout.*part > 1 ? plan.layout.*part : 0; },
+        [](int value) { return std::to_string(value); });
+  };
+  degree("interleaving (vp)", &Layout::interleave), degree("context (cp)", &Layout::context);
+  degree("experts (ep)", &Layout::expert), degree("shard group", &Layout::shard);
+  columns.row("ZeRO stage", [](const auto& plan) { return state_text(plan.layout); });
+  columns.row("micro-batches x size", [](const auto& plan) {
+    return fmt::format("{} x {}", plan.layout.micro_batches, plan.layout.micro_batch);
+  });
+  columns.row_of(
+      "largest that fits", [](const auto& plan) { return plan.largest_micro_batch; },
+      [](int largest) { return std::to_string(largest); });
+  columns.row("recomputation", [](const auto& plan) { return validate::name_of(plan.layout.recompute); });
+  columns.row("memory per GPU", [](const auto& plan) {
+    return Cell{of_gpu_text(plan.memory.gpu(), plan.memory_bytes), plan.fits_gpu ? Tone::good : Tone::bad};
+  });
+  columns.bytes("- parameters", &MemoryPlan::parameters);
+  columns.bytes("- gradients", &MemoryPlan::gradients);
+  columns.bytes("- optimizer state", &MemoryPlan::optimizer);
+  columns.bytes("- activations", &MemoryPlan::activations);
+  columns.bytes("- logits", &MemoryPlan::logits);
+  columns.bytes("- gathered layers", &MemoryPlan::gathered);
+  columns.row("- CUDA, fragments", [](const auto& plan) {
+    return fmt::format("{}, {}", format_bytes(plan.memory.context, 2), format_bytes(plan.memory.fragmentation, 2));
+  });
+  columns.bytes("host memory", &MemoryPlan::host);
+  columns.row("step", [](const auto& plan) { return format_seconds(plan.step_s); });
+  columns.share("- compute", &PlannedLayout::compute_s);
+  columns.share("- bubble", &PlannedLayout::bubble_s);
+  columns.share("- communication", &PlannedLayout::communication_s);
+  columns.share("- optimizer", &PlannedLayout::optimizer_s);
+  columns.share("- compression", &PlannedLayout::compression_s);
+  columns.row("tokens/s", [](const auto& plan) { return format_si(plan.tokens_per_s, ""); });
+  columns.row("MFU (HFU)", [](const auto& plan) {
+    return fmt::format("{} ({})", format_percent(plan.mfu), format_percent(plan.hfu));
+  });
+  columns.row("TFLOP/s a GPU", [](const auto& plan) { return format_significant(plan.model_flops_rate * 1e-12, 3); });
+  columns.row("days", [](const auto& plan) { return format_significant(plan.hours / 24, 3); });
+  columns.row_of(
+      "dollars", [](const auto& plan) { return plan.dollars; }, [](double dollars) { return format_si(dollars, ""); });
+  return columns.take();
+}
+
+/// Layouts as rows, of which more can stand below one another.
+Table list_table(std::span<const PlannedLayout> plans) {
+  Table table;
+  table.columns = {{"GPUs"},
+                   {"layout"},
+                   {"recompute", Align::left, 2},
+                   {"micro-batches", Align::right, 3},
+                   {"memory", Align::right},
+                   {"host memory", Align::right, 4},
+                   {"step", Align::right},
+                   {"MFU", Align::right, 1},
+                   {"tokens/s", Align::right},
+                   {"dollars", Align::right, 2}};
+  for (const auto& plan : plans) {
+    table.rows.push_back({{fmt::format("{} {}", plan.layout.gpus(), plan.gpu)},
+                          {validate::text_of(plan.layout)},
+                          {validate::name_of(plan.layout.recompute)},
+                          {fmt::format("{} x {}", plan.layout.micro_batches, plan.layout.micro_batch)},
+                          {format_bytes(plan.memory.gpu()), plan.fits_gpu ? Tone::good : Tone::bad},
+                          {plan.memory.host > 0 ? format_bytes(plan.memory.host) : "-"},
+                          {format_seconds(plan.step_s)},
+                          {format_percent(plan.mfu)},
+                          {format_si(plan.tokens_per_s, "")},
+                          {plan.dollars > 0 ? format_si(plan.dollars, "") : "-"}});
+  }
+  return table;
+}
+
+Paragraph verdict_of(const PlannedLayout& plan, bool of_several) {
+  const auto& memory = plan.memory;
+  if (plan.fits) {
+    return {
+        fmt::format("{} {}{}: {} per GPU.", of_several ? "Fits:" : "Fits, fastest with", validate::text_of(plan.layout),
+                    plan.largest_micro_batch > 0
+                        ? fmt::format(", micro-batch {} (up to {})", plan.layout.micro_batch, plan.largest_micro_batch)
+                        : "",
+                    of_gpu_text(memory.gpu(), plan.memory_bytes)),
+        Tone::good};
+  }
+  if (!plan.fits_host && plan.fits_gpu) {
+    return {fmt::format("Does not fit: {} of host memory per GPU; give --host-memory where there is more.",
+                        format_bytes(memory.host)),
+            Tone::bad};
+  }
+  return {fmt::format("Does not fit: {} needs {} per GPU. More or larger GPUs are needed, or a smaller model.",
+                      validate::text_of(plan.layout), of_gpu_text(memory.gpu(), plan.memory_bytes)),
+          Tone::bad};
+}
+
+/// What published trainings took on such GPUs, for who plans days and dollars.
+std::string published_text(const TrainingJob& job, const PlannedLayout& plan) {
+  const auto published = published_mfu(plan.model_flops_rate / plan.mfu);
+  const double days = plan.hours / 24 * plan.mfu;
+  std::string text =
+      fmt::format("At the MFU of {} ({:.0f}-{:.0f} %) {} tokens take {}-{} days", published.source, 100 * published.low,
+                  100 * published.high, count_text(job.tokens), format_significant(days / published.high, 3),
+                  format_significant(days / published.low, 3));
+  if (plan.dollars > 0) {
+    text += fmt::format(" and {}-{} dollars", format_si(plan.dollars * plan.mfu / published.high, ""),
+                        format_si(plan.dollars * plan.mfu / published.low, ""));
+  }
+  return text + ".";
 }
 
 }  // namespace
 
 Report layouts_report(const TrainingJob& job, const std::vector<PlannedLayout>& plans, std::size_t top,
                       const std::optional<PlanLinks>& links) {
+  constexpr std::size_t kBesideOneAnother = 3;
+  const auto counts = parameters_of(job.model);
   Report report;
-  report.title = fmt::format("Layouts of {} parameters", format_si(validate::parameters_of(job.shape), ""));
-  Table table;
-  table.columns = {{"GPU"},
-                   {"layout"},
-                   {"recompute", Align::left, 2},
-                   {"micro-batches", Align::right, 3},
-                   {"memory", Align::right},
-                   {"step", Align::right},
-                   {"bubble", Align::right, 1},
-                   {"comm.", Align::right, 1},
-                   {"tokens/s", Align::right, 4},
-                   {"days", Align::right},
-                   {"dollars", Align::right}};
+  report.title = fmt::format("{}{} parameters{}, {} tokens x {:.0f} sequences per step",
+                             job.model.name.empty() ? "" : job.model.name + ", ", count_text(counts.total()),
+                             counts.experts > 0 ? fmt::format(" ({} active)", count_text(counts.active())) : "",
+                             job.sequence, job.batch);
   const auto shown = std::span(plans).first(std::min(top, plans.size()));
-  const bool counts =
-      std::ranges::any_of(shown, [&](const auto& plan) { return plan.layout.gpus() != shown.front().layout.gpus(); });
-  if (counts) table.columns.front().name = "GPUs";
-  const bool on_host = std::ranges::any_of(shown, [](const auto& plan) { return plan.memory.host > 0; });
-  if (on_host) table.columns.insert(table.columns.begin() + kHostColumn, {"host memory", Align::right});
-  for (const auto& plan : shown) {
-    table.rows.push_back({{counts ? fmt::format("{} {}", plan.layout.gpus(), plan.gpu) : plan.gpu},
-                          {layout_text(plan.layout)},
-                          {validate::name_of(plan.layout.recompute)},
-                          {fmt::format("{} x {}", plan.layout.micro_batches, plan.layout.micro_batch)},
-                          memory_cell(plan),
-                          {format_seconds(plan.step_s)},
-                          {format_percent(plan.bubble_s / plan.step_s)},
-                          {format_percent(plan.communication_s / plan.step_s)},
-                          {format_si(plan.tokens_per_s, "")},
-                          {format_significant(plan.hours / 24, 3)},
-                          {plan.dollars > 0 ? format_si(plan.dollars, "") : "-"}});
-    if (on_host) table.rows.back().insert(table.rows.back().begin() + kHostColumn, host_cell(plan));
-  }
-  Section section{counts ? "Fastest of each number of GPUs" : "Fastest that fit", {}, false, false};
-  const bool fits = std::ranges::any_of(plans, &PlannedLayout::fits);
-  if (!fits) {
-    section.heading = "None fits";
-    section.blocks.push_back(Paragraph{
-        "These need the least memory of a GPU; more GPUs, larger ones or more host memory are needed.", Tone::bad});
-  }
-  section.blocks.push_back(std::move(table));
-  section.blocks.push_back(
-      Paragraph{"A model on paper: compute at the given share of the peak, links by alpha and beta. "
-                "Measure before you buy.",
-                Tone::quiet});
+  const auto* best = &*std::ranges::min_element(plans, validate::better);
+  const bool fits = best->fits;
+  Section section{fits ? "Plan" : "None fits", {}, false, false};
+  section.blocks.push_back(verdict_of(*best, shown.size() == 1));
+  section.blocks.push_back(answer_table(shown.first(std::min(kBesideOneAnother, shown.size()))));
+  section.blocks.push_back(Paragraph{published_text(job, *best), Tone::quiet});
   if (links) add_links(section, *links);
   report.sections.push_back(std::move(section));
+  if (shown.size() > kBesideOneAnother) report.sections.push_back({"Layouts", {list_table(shown)}, false, false});
   return report;
+}
+
+Report serving_report(const validate::ServingJob& job, const std::vector<ServingRow>& rows) {
+  Report report;
+  report.title =
+      fmt::format("{}{} parameters, to serve {:.0f} request{} of {:.0f} tokens",
+                  job.model.name.empty() ? "" : job.model.name + ", ", count_text(parameters_of(job.model).total()),
+                  job.requests, job.requests == 1 ? "" : "s", job.context);
+  Table table;
+  table.columns = {{"GPUs"},
+                   {"weights in"},
+                   {"weights", Align::right},
+                   {"KV cache", Align::right},
+                   {"memory per GPU", Align::right},
+                   {"requests fit", Align::right},
+                   {"tokens/s at most", Align::right, 1}};
+  const ServingRow* first = nullptr;
+  for (const auto& row : rows) {
+    const auto& plan = row.plan;
+    if (plan.fits && first == nullptr) first = &row;
+    table.rows.push_back({{fmt::format("{} {}", plan.gpus, row.gpu)},
+                          {plan.quantization},
+                          {format_bytes(plan.weights)},
+                          {format_bytes(plan.cache)},
+                          {of_gpu_text(plan.gpu(), row.memory_bytes), plan.fits ? Tone::good : Tone::bad},
+                          {fmt::format("{:.0f}", plan.most_requests)},
+                          {plan.token_s > 0 ? format_si(job.requests / plan.token_s, "") : "-"}});
+  }
+  Section section{first != nullptr ? "Fits" : "None fits", {}, false, false};
+  if (first != nullptr) {
+    section.blocks.push_back(
+        Paragraph{fmt::format("{} {} hold it in {}: {:.0f} requests of this length at once.", first->plan.gpus,
+                              first->gpu, first->plan.quantization, first->plan.most_requests),
+                  Tone::good});
+  } else {
+    section.blocks.push_back(Paragraph{"More or larger GPUs are needed (--gpus 2,4,8).", Tone::bad});
+  }
+  section.blocks.push_back(std::move(table));
+  section.blocks.push_back(Paragraph{
+      "Tokens/s: all weights and the cache are read once for each decoded token; memory bandwidth allows no more.",
+      Tone::quiet});
+  report.sections.push_back(std::move(section));
+  return report;
+}
+
+Json serving_json(const validate::ServingJob& job, const std::vector<ServingRow>& rows) {
+  Json json{{"schema", "warpmark.plan/1"}, {"model", job.model.name},  {"parameters", parameters_of(job.model).total()},
+            {"context", job.context},      {"requests", job.requests}, {"serving", Json::array()}};
+  for (const auto& [gpu, memory_bytes, plan] : rows) {
+    json["serving"].push_back({{"gpu", gpu},
+                               {"gpus", plan.gpus},
+                               {"quantization", plan.quantization},
+                               {"weights", plan.weights},
+                               {"cache", plan.cache},
+                               {"activations", plan.activations},
+                               {"reserve", plan.reserve},
+                               {"memory", plan.gpu()},
+                               {"memory_of_gpu", memory_bytes},
+                               {"fits", plan.fits},
+                               {"most_requests", plan.most_requests},
+                               {"token_time", plan.token_s}});
+  }
+  return json;
 }
 
 Report foretold_report(const std::vector<Foretold>& foretold, const PlanLinks& links, bool power_sgd) {
@@ -178,31 +365,48 @@ Report foretold_report(const std::vector<Foretold>& foretold, const PlanLinks& l
 
 Json layout_json(const PlannedLayout& plan) {
   const auto& layout = plan.layout;
+  const auto& memory = plan.memory;
   Json json{{"gpu", plan.gpu},
+            {"gpus", layout.gpus()},
             {"data", layout.data},
             {"tensor", layout.tensor},
             {"pipeline", layout.pipeline},
+            {"context", layout.context},
+            {"expert", layout.expert},
+            {"shards", layout.shards()},
+            {"interleave", layout.interleave},
             {"zero", layout.zero},
             {"offload", layout.offload},
             {"offload_activations", layout.offload_activations},
             {"recompute", validate::name_of(layout.recompute)},
             {"micro_batch", layout.micro_batch},
             {"micro_batches", layout.micro_batches},
+            {"largest_micro_batch", plan.largest_micro_batch},
             {"fits", plan.fits},
             {"fits_gpu", plan.fits_gpu},
             {"fits_host", plan.fits_host},
             {"memory",
-             {{"parameters", plan.memory.parameters},
-              {"gradients", plan.memory.gradients},
-              {"optimizer", plan.memory.optimizer},
-              {"activations", plan.memory.activations},
-              {"host", plan.memory.host},
-              {"gpu", plan.memory.gpu()}}},
+             {{"parameters", memory.parameters},
+              {"gradients", memory.gradients},
+              {"optimizer", memory.optimizer},
+              {"states", memory.states()},
+              {"activations", memory.activations},
+              {"logits", memory.logits},
+              {"gathered", memory.gathered},
+              {"cuda_context", memory.context},
+              {"fragmentation", memory.fragmentation},
+              {"host", memory.host},
+              {"gpu", memory.gpu()},
+              {"of", plan.memory_bytes}}},
             {"compute", plan.compute_s},
             {"bubble", plan.bubble_s},
             {"communication", plan.communication_s},
+            {"optimizer", plan.optimizer_s},
             {"compression", plan.compression_s},
             {"step", plan.step_s},
+            {"mfu", plan.mfu},
+            {"hfu", plan.hfu},
+            {"model_flops_rate", plan.model_flops_rate},
             {"tokens_per_second", plan.tokens_per_s},
             {"hours", plan.hours}};
   if (plan.dollars > 0) json["dollars"] = plan.dollars;

@@ -1,61 +1,31 @@
-// Training of a transformer on paper: parameters, memory a GPU, pipeline bubble, step time and dollars of a layout
-// (data, tensor and pipeline parallelism, ZeRO stage, recomputation, accumulation), before anything is run. Pure.
+// Training of a transformer on paper: memory, step time, utilization and dollars of a layout, before anything is run.
+// Pure.
 //
-// Sources: parameters and operations, Narayanan et al., "Efficient Large-Scale Language Model Training on GPU Clusters"
-// (SC 2021); states, see training_states.h; gradients that ZeRO's stages exchange, Rajbhandari et al., "ZeRO" (SC
-// 2020), section 7; activations, Korthikanti et al., "Reducing Activation Recomputation" (MLSys 2023); those in host
-// memory as ZeRO-R's P_a+cpu (Rajbhandari et al.); bubble, Huang et al., "GPipe" (NeurIPS 2019); compression, Vogels et
-// al., "PowerSGD" (NeurIPS 2019).
+// Sources: operations, model/transformer/transformer.h, and as many again for what is computed again, Korthikanti et
+// al., "Reducing Activation Recomputation" (MLSys 2023), appendix A: of the model MFU, with those HFU (PaLM, appendix
+// B); bubble, Huang et al., "GPipe" (NeurIPS 2019), divided by the stages' parts, Narayanan et al. (SC 2021),
+// section 2.2; tensor parallelism, Shoeybi et al., "Megatron-LM" (2019); gradients that ZeRO's stages exchange,
+// Rajbhandari et al. (SC 2020), section 7; hybrid sharding, Zhao et al., "PyTorch FSDP" (VLDB 2023); context
+// parallelism gathers keys and values, Grattafiori et al., "Llama 3" (2024), section 3.3.2; experts by two alltoalls a
+// pass, Lepikhin et al., "GShard" (2020); compression, Vogels et al., "PowerSGD" (NeurIPS 2019).
 #pragma once
 
-#include <cstdint>
 #include <string>
 #include <vector>
 
 #include "collectives/alpha_beta.h"
-#include "validate/scaling/training_states.h"
+#include "validate/scaling/training_memory.h"
 
 namespace warpmark::validate {
 
-struct TransformerShape {
-  double layers = 0;
-  double hidden = 0;
-  double heads = 0;
-  double sequence = 0;
-  double vocabulary = 0;
+/// Share of a step in which a pipeline's GPUs wait: (p - 1) / (m v + p - 1).
+[[nodiscard]] double bubble(int stages, int micro_batches, int interleave = 1);
+
+/// Operations of one step.
+struct StepFlops {
+  double model = 0;     ///< forward and backward pass
+  double hardware = 0;  ///< with what is computed again
 };
-
-[[nodiscard]] double parameters_of(const TransformerShape& shape);
-
-enum class Recompute { none, selective, full };
-[[nodiscard]] const char* name_of(Recompute recompute);
-
-struct Layout {
-  int data = 1;
-  int tensor = 1;
-  int pipeline = 1;
-  int zero = 0;          ///< stage 0 to 3
-  bool offload = false;  ///< optimizer state in host memory
-  Recompute recompute = Recompute::none;
-  int micro_batch = 1;               ///< sequences
-  int micro_batches = 1;             ///< a step and replica: accumulation, and what fills the pipeline
-  bool offload_activations = false;  ///< what the backward pass needs again waits in host memory
-  [[nodiscard]] int gpus() const { return data * tensor * pipeline; }
-};
-
-/// Bytes of activations of one layer and micro-batch, tensor and sequence parallelism alike; `element`: of one of them.
-[[nodiscard]] double layer_activations(const TransformerShape& shape, int micro_batch, int tensor, Recompute recompute,
-                                       double element = 2);
-
-[[nodiscard]] MemoryPlan memory_of(const TransformerShape& shape, const Layout& layout,
-                                   const TrainingNumbers& numbers = {});
-
-/// Share of a step in which a pipeline's GPUs wait: (p - 1) / (m + p - 1).
-[[nodiscard]] double bubble(int stages, int micro_batches);
-
-/// Seconds to train on so many tokens: 6 operations a parameter and token, 8 with full recomputation.
-[[nodiscard]] double training_seconds(double parameters, double tokens, double gpus, double flops_a_gpu,
-                                      bool recompute);
 
 enum class Compression { none, half, power_sgd };
 
@@ -67,20 +37,23 @@ struct Cluster {
   std::string gpu;  ///< "h100-sxm"
   int gpus = 1;
   int per_node = 8;
-  double memory_bytes = 0;                       ///< a GPU
-  double memory_bandwidth = 0;                   ///< B/s, a GPU; 0: what PowerSGD reads and writes is not counted
+  double memory_bytes = 0;                       ///< a GPU, as its driver shows it
+  double memory_bandwidth = 0;                   ///< B/s, a GPU; 0: passes of the optimizer and PowerSGD not counted
   double peak_flops = 0;                         ///< a GPU, of the type that is trained in
-  double utilization = 0.4;                      ///< of the peak, while it computes
+  double kernel_share = 0.5;                     ///< of the peak, that kernels reach while they run
+  double mfu = 0;                                ///< above 0: of the whole step, as measured or published
   collectives::Link within;                      ///< a node
   collectives::Link between;                     ///< nodes
   double dollars_per_hour = 0;                   ///< a GPU; 0 if unknown
   double host_link = 25e9;                       ///< B/s, each direction, for what is offloaded
   double host_memory_bytes = 256.0 * (1 << 30);  ///< a GPU's share of its node's, for what is offloaded
+  double host_bandwidth = 200e9;                 ///< B/s of a node's memory, for Adam on the host
 };
 
 struct TrainingJob {
-  TransformerShape shape;
-  double batch = 0;   ///< sequences a step, of all replicas
+  Transformer model;
+  double sequence = 2048;
+  double batch = 0;   ///< sequences per step, of all replicas
   double tokens = 0;  ///< of the whole training
   Compression compression = Compression::half;
   int power_sgd_rank = 4;
@@ -88,22 +61,30 @@ struct TrainingJob {
   double contention = 0.6;  ///< of DataParallelJob
   TrainingNumbers numbers;
 };
+[[nodiscard]] StepFlops step_flops(const TrainingJob& job, Recompute recompute);
 
 struct PlannedLayout {
   std::string gpu;
   Layout layout;
   MemoryPlan memory;
+  double memory_bytes = 0;  ///< of the GPU
   bool fits_gpu = false;
   bool fits_host = false;
   bool fits = false;     ///< both
-  double compute_s = 0;  ///< of a step, without the bubble
+  double compute_s = 0;  ///< per step, without the bubble
   double bubble_s = 0;
-  double communication_s = 0;  ///< that is not hidden
-  double compression_s = 0;    ///< what PowerSGD computes
-  double step_s = 0;
+  double communication_s = 0;   ///< that is not hidden
+  double optimizer_s = 0;       ///< on the GPU, or on the host with its transfers
+  double compression_s = 0;     ///< what PowerSGD computes
+  double modelled_s = 0;        ///< their sum, by which layouts are ranked
+  double step_s = 0;            ///< the same, unless utilization is given
+  double mfu = 0;               ///< ratio: operations of the model over the peak
+  double hfu = 0;               ///< with those computed again
+  double model_flops_rate = 0;  ///< FLOP/s, a GPU
   double tokens_per_s = 0;
-  double hours = 0;    ///< of the whole training
-  double dollars = 0;  ///< 0 if unknown
+  double hours = 0;             ///< of the whole training
+  double dollars = 0;           ///< 0 if unknown
+  int largest_micro_batch = 0;  ///< that fits this layout; 0: none
 };
 
 /// The order of layouts: those that fit first, the fastest of them first; of the others the smallest.
@@ -111,7 +92,12 @@ struct PlannedLayout {
 
 [[nodiscard]] PlannedLayout plan_layout(const TrainingJob& job, const Cluster& cluster, const Layout& layout);
 
-/// All layouts of the cluster's GPUs that divide evenly, the better first.
-[[nodiscard]] std::vector<PlannedLayout> plan_layouts(const TrainingJob& job, const Cluster& cluster);
+/// The largest micro-batch of this layout that fits; 0 if none does.
+[[nodiscard]] int largest_micro_batch(const TrainingJob& job, const Cluster& cluster, Layout layout);
+
+/// Layouts of the cluster's GPUs as far as the request leaves them open, the better first. Stages of pipelines may be
+/// uneven; the batch must divide by the replicas and, unless it is given, by the micro-batch.
+[[nodiscard]] std::vector<PlannedLayout> plan_layouts(const TrainingJob& job, const Cluster& cluster,
+                                                      const LayoutRequest& request = {});
 
 }  // namespace warpmark::validate

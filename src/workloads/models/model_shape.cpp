@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <iterator>
 
+#include "model/transformer/transformer.h"
 #include "workloads/models/model_presets.h"
 
 namespace warpmark::workloads {
@@ -24,58 +25,48 @@ struct Tally {
     linear(in * taps, out, points, false);
     parameters += bias ? out : 0;
   }
-  void attention(std::int64_t seq, std::int64_t width) {
-    attentions += 4.0 * static_cast<double>(seq) * static_cast<double>(seq) * static_cast<double>(width);
+  /// A stack of layers with its norm and, where it has a vocabulary, its embedding and output layer.
+  void transformer(const Transformer& model, std::int64_t seq) {
+    const auto tokens = static_cast<double>(seq);
+    const auto forward = forward_flops(model, tokens, tokens);
+    parameters += static_cast<std::int64_t>(parameters_of(model).total());
+    flops += forward.products + forward.logits;
+    attentions += forward.attention;
   }
 };
 
-/// Fused query, key and value; output; two layers of four times the width; two norms.
-void transformer(Tally& tally, std::int64_t layers, std::int64_t width, std::int64_t seq) {
-  for (std::int64_t i = 0; i < layers; ++i) {
-    tally.linear(width, 3 * width, seq);
-    tally.linear(width, width, seq);
-    tally.attention(seq, width);
-    tally.linear(width, 4 * width, seq);
-    tally.linear(4 * width, width, seq);
-    tally.parameters += 4 * width;
-  }
+Transformer transformer_of(const ModelShape& s) {
+  const auto size = [&](const char* name) { return static_cast<double>(s.size(name)); };
+  return {.layers = size("layers"), .hidden = size("width"), .heads = size("heads")};
 }
 
 void gpt2(ModelShape& s, Tally& t) {
-  const auto w = s.size("width"), seq = s.size("seq"), vocab = s.size("vocab");
-  t.parameters += (vocab + s.size("positions")) * w + 2 * w;
-  transformer(t, s.size("layers"), w, seq);
-  t.flops += 2.0 * static_cast<double>(vocab * w) * static_cast<double>(seq);
+  Transformer model = transformer_of(s);
+  model.vocabulary = static_cast<double>(s.size("vocab")), model.positions = static_cast<double>(s.size("positions"));
+  t.transformer(model, s.size("seq"));
 }
 
 void bert(ModelShape& s, Tally& t) {
   const auto w = s.size("width"), seq = s.size("seq"), vocab = s.size("vocab");
-  t.parameters += (vocab + s.size("positions") + 2) * w + 2 * w;
-  transformer(t, s.size("layers"), w, seq);
+  t.parameters += (vocab + s.size("positions") + 2) * w;
+  t.transformer(transformer_of(s), seq);
   t.flops += 2.0 * static_cast<double>(w * w + vocab * w) * static_cast<double>(s.size("predictions"));
   if (s.size("predictions") == 0) t.flops += 2.0 * static_cast<double>(2 * w * seq);  // the span's head
 }
 
 void llama(ModelShape& s, Tally& t) {
-  const auto w = s.size("width"), seq = s.size("seq"), ffn = s.size("ffn");
-  const auto kv = w / s.size("heads") * s.size("kv_heads");
-  for (std::int64_t i = 0; i < s.size("layers"); ++i) {
-    t.linear(w, w, 2 * seq, false);  // query and output: the parameters of one are added below
-    t.parameters += w * w;
-    t.linear(w, 2 * kv, seq, false);
-    t.linear(w, 3 * ffn, seq, false);
-    t.attention(seq, w);
-    t.parameters += 2 * w;
-  }
-  t.linear(w, s.size("vocab"), seq, false);
-  t.parameters += w + (s.size("tied") != 0 ? 0 : s.size("vocab") * w);
+  Transformer model = transformer_of(s);
+  model.vocabulary = static_cast<double>(s.size("vocab")), model.kv_heads = static_cast<double>(s.size("kv_heads"));
+  model.ffn = static_cast<double>(s.size("ffn")), model.gated = true, model.bias = false,
+  model.tied = s.size("tied") != 0;
+  t.transformer(model, s.size("seq"));
 }
 
 void vit(ModelShape& s, Tally& t) {
   const auto w = s.size("width"), patch = s.size("patch"), side = s.size("size") / patch;
   t.convolution(3, w, patch * patch, side * side, true);
-  t.parameters += w + (side * side + 1) * w + 2 * w;
-  transformer(t, s.size("layers"), w, side * side + 1);
+  t.parameters += w + (side * side + 1) * w;
+  t.transformer(transformer_of(s), side * side + 1);
   t.linear(w, s.size("classes"), 1);
 }
 

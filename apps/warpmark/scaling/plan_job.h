@@ -1,0 +1,42 @@
+// What the options of `warpmark plan` say of a model, its training and its machines, checked.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/options.h"
+#include "base/result.h"
+#include "validate/scaling/inference_plan.h"
+#include "validate/scaling/training_plan.h"
+#include "warpmark/scaling/measured_links.h"
+
+namespace warpmark::apps {
+
+/// --model, --config, or sizes; sizes that are given replace those of the model.
+[[nodiscard]] Result<Transformer> model_option(const ParsedOptions& options);
+
+/// `gpus`: the smallest number; the usual batch is a multiple of each.
+[[nodiscard]] Result<validate::TrainingJob> training_job_of(const ParsedOptions& options, const std::vector<int>& gpus);
+
+/// Links as measured, where they are; else those of the datasheet, and the usual network.
+[[nodiscard]] Result<validate::Cluster> cluster_of(const ParsedOptions& options, const std::string& gpu,
+                                                   const validate::TrainingNumbers& numbers,
+                                                   const std::optional<PlanLinks>& links);
+/// Nothing without --sweep. Usage error where no sweep shows the link within a host.
+[[nodiscard]] Result<std::optional<PlanLinks>> measured_links(const ParsedOptions& options);
+/// --gpu, or the usual one.
+[[nodiscard]] std::vector<std::string> gpu_kinds(const ParsedOptions& options);
+
+/// MFU that published trainings reach on such a GPU, lowest and highest; for a GPU of this peak in 16 bits.
+struct PublishedMfu {
+  double low = 0;
+  double high = 0;
+  const char* source = "";
+};
+[[nodiscard]] PublishedMfu published_mfu(double peak_flops);
+
+/// --layout, each; one that leaves all open where there is none.
+[[nodiscard]] Result<std::vector<validate::LayoutRequest>> layout_requests(const ParsedOptions& options);
+
+}  // namespace warpmark::apps

@@ -1,0 +1,193 @@
+#include "validate/scaling/training_memory.h"
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+namespace warpmark::validate {
+namespace {
+
+constexpr double kGiB = 1024.0 * 1024 * 1024;
+constexpr double kContext = 0.6 * kGiB;    // CUDA's context, workspaces of cuBLAS and cuDNN
+constexpr double kNccl = 0.6 * kGiB;       // buffers of a few communicators
+constexpr double kFragmentation = 0.03;    // of what is allocated
+constexpr double kQloraBytes = 4.127 / 8;  // NF4 with double quantization
+
+/// What one pipeline stage holds.
+struct Stage {
+  double layers = 0;
+  bool first = false;
+  bool last = false;
+  double in_flight = 1;  ///< micro-batches whose activations it keeps
+};
+
+/// First, second and last; one forward, one backward: stage i keeps p - i micro-batches. Interleaved stages keep
+/// 1 + (p - 1) / (p v) times as much (Korthikanti, section 4.2.3).
+std::vector<Stage> stages_of(const Transformer& model, const Layout& layout) {
+  const double p = layout.pipeline, m = layout.micro_batches, v = layout.interleave;
+  if (layout.pipeline == 1) return {{model.layers, true, true, 1}};
+  const double most = stage_layers(model, layout.pipeline);
+  const double ends = std::max(0.0, (model.layers - (p - 2) * most) / 2);
+  const double more = v > 1 ? (p - 1) / v : 0;
+  std::vector<Stage> stages{{std::ceil(ends), true, false, std::min(p, m) + (m >= p ? more : 0)}};
+  if (p > 2) stages.push_back({most, false, false, std::min(p - 1, m) + (m >= p ? more : 0)});
+  stages.push_back({std::ceil(ends), false, true, 1 + (m >= p ? more : 0)});
+  return stages;
+}
+
+/// Parameters of a stage on one GPU: those of its layers with embedding and output layer, and those of its experts.
+struct OwnParameters {
+  double dense = 0;
+  double experts = 0;
+  [[nodiscard]] double total() const { return dense + experts; }
+};
+OwnParameters own_of(const Transformer& model, const Layout& layout, const Stage& stage) {
+  const auto counts = parameters_of(model);
+  double dense = stage.layers / model.layers * counts.layers;
+  if (stage.first) dense += counts.embedding;
+  if (stage.last) dense += counts.final_norm + (model.tied && !stage.first ? counts.embedding : counts.head);
+  return {dense / layout.tensor, stage.layers / model.layers * counts.experts / (layout.tensor * layout.expert)};
+}
+
+void add(MemoryPlan& plan, const MemoryPlan& other) {
+  plan.parameters += other.parameters, plan.gradients += other.gradients;
+  plan.optimizer += other.optimizer, plan.host += other.host;
+}
+
+/// Frozen parameters stay in 16 bits, or layers in 4; adapters are trained as a whole model is.
+MemoryPlan tuned_states(const Transformer& model, const Layout& layout, const TrainingNumbers& numbers,
+                        const OwnParameters& own, const Stage& stage) {
+  const double share = stage.layers / model.layers / layout.tensor;
+  const double adapters = share * lora_parameters(model, numbers.lora_rank);
+  MemoryPlan plan = state_memory(adapters, layout.zero, layout.shards(), layout.offload, numbers);
+  const auto counts = parameters_of(model);
+  const double in_layers = share * (counts.layers + counts.experts / layout.expert);
+  const double layer_bytes = numbers.tuning == Tuning::qlora ? kQloraBytes : element_bytes(numbers.precision);
+  const double frozen =
+      in_layers * layer_bytes + std::max(0.0, own.total() - in_layers) * element_bytes(numbers.precision);
+  plan.parameters += frozen / (layout.zero >= 3 ? layout.shards() : 1);
+  return plan;
+}
+
+double held_by(const Transformer& model, double sequence, const Layout& layout, const TrainingNumbers& numbers,
+               const Stage& stage) {
+  return stage.in_flight * stage.layers * layer_activations(model, sequence, layout, layout.recompute, numbers);
+}
+
+double leaving_of(const Transformer& model, double sequence, const Layout& layout, const TrainingNumbers& numbers,
+                  double held) {
+  if (!layout.offload_activations) return 0;
+  return std::max(0.0, held - 2 * layer_activations(model, sequence, layout, layout.recompute, numbers));
+}
+
+MemoryPlan stage_memory(const Transformer& model, double sequence, const Layout& layout, const TrainingNumbers& numbers,
+                        const Stage& stage) {
+  const OwnParameters own = own_of(model, layout, stage);
+  MemoryPlan plan;
+  if (numbers.tuning == Tuning::all) {
+    plan = state_memory(own.dense, layout.zero, layout.shards(), layout.offload, numbers);
+    const int expert_shards = std::max(1, layout.shards() / layout.expert);
+    add(plan, state_memory(own.experts, layout.zero, expert_shards, layout.offload, numbers));
+  } else {
+    plan = tuned_states(model, layout, numbers, own, stage);
+  }
+  const double held = held_by(model, sequence, layout, numbers, stage);
+  const double leaving = leaving_of(model, sequence, layout, numbers, held);
+  plan.activations = held - leaving;
+  plan.host += leaving;
+  // A layer that is computed again is there in full while its backward pass runs.
+  if (layout.recompute == Recompute::full) {
+    plan.activations += layer_activations(model, sequence, layout, Recompute::none, numbers);
+  }
+  const double tokens = sequence * layout.micro_batch / layout.context;
+  const double element = element_bytes(numbers.precision);
+  if (stage.last) plan.logits = tokens * (2 * element * model.hidden + 4 * model.vocabulary) / layout.tensor;
+  if (layout.zero == 3 && layout.shards() > 1) {
+    const bool trained = numbers.tuning == Tuning::all;
+    plan.gathered = (trained ? 2 : 1) * element * parameters_of(model).largest_layer / layout.tensor / layout.expert;
+  }
+  plan.context = kContext + (layout.gpus() > 1 ? kNccl : 0);
+  plan.fragmentation = kFragmentation * plan.gpu();
+  return plan;
+}
+
+}  // namespace
+
+StateBytes state_bytes(const TrainingNumbers& numbers) {
+  const double element = element_bytes(numbers.precision);
+  double states = 0;
+  switch (numbers.optimizer) {
+    case Optimizer::adam: states = 8; break;
+    case Optimizer::sgd: states = 0; break;
+    case Optimizer::momentum: states = 4; break;
+    case Optimizer::adam8bit: states = 2; break;
+  }
+  return {element, numbers.wide_gradients ? 4 : element, (element < 4 ? 4 : 0) + states};
+}
+
+MemoryPlan state_memory(double parameters, int zero, int shards, bool offload, const TrainingNumbers& numbers) {
+  const StateBytes bytes = state_bytes(numbers);
+  const double n = shards;
+  MemoryPlan plan;
+  plan.parameters = bytes.parameters * parameters / (zero >= 3 ? n : 1);
+  plan.gradients = bytes.gradients * parameters / (zero >= 2 ? n : 1);
+  if (zero == 2 && n > 1 && bytes.gradients > bytes.parameters) plan.gradients += bytes.parameters * parameters;
+  plan.optimizer = bytes.optimizer * parameters / (zero >= 1 ? n : 1);
+  if (!offload) return plan;
+  plan.host = (bytes.optimizer + 4) * parameters / (zero >= 1 ? n : 1);  // with gradients in 32 bits
+  plan.gradients = plan.optimizer = 0;
+  return plan;
+}
+
+double layer_activations(const Transformer& model, double sequence, const Layout& layout, Recompute recompute,
+                         const TrainingNumbers& numbers) {
+  const double tokens = sequence / layout.context * layout.micro_batch, tensor = layout.tensor;
+  const double element = element_bytes(numbers.precision);
+  if (recompute == Recompute::full) return element * tokens * model.hidden;
+  // Per token, as in Korthikanti's table 2, which for GPT gives 10 + 24 / t bytes of h: inputs of norms and products,
+  // with masks of dropout in a byte each; queries, keys, values, attention's output, and the feed-forward layer.
+  const double whole = 4 * element * model.hidden + (model.bias ? 2 * model.hidden : 0);
+  const double key_heads = model.kv_rank > 0 ? model.heads : model.kv();
+  const double attention =
+      model.heads * (model.key_width() + model.value_width()) + key_heads * (model.key_width() + model.value_width());
+  const double kept = model.gated ? 3 : 2;
+  const double expert_share = model.expert_layers() / model.layers;
+  const double ffn = (1 - expert_share) * kept * model.dense_width() +
+                     expert_share * (model.active_experts * (kept * model.expert_width() + 2 * model.hidden) +
+                                     kept * model.shared_ffn);
+  double bytes = whole / (layout.sequence_parallel ? tensor : 1) + element * (attention + ffn) / tensor;
+  // Scores: softmax, mask of dropout, and what it leaves.
+  if (!numbers.flash && recompute == Recompute::none) bytes += (2 * element + 1) * model.heads * sequence / tensor;
+  return tokens * bytes;
+}
+
+double stage_layers(const Transformer& model, int pipeline) { return std::ceil(model.layers / pipeline); }
+
+double lora_parameters(const Transformer& model, double rank) { return rank * parameters_of(model).adapted_products; }
+
+double own_parameters(const Transformer& model, const Layout& layout) {
+  double most = 0;
+  for (const auto& stage : stages_of(model, layout)) most = std::max(most, own_of(model, layout, stage).total());
+  return most;
+}
+
+HeldActivations held_activations(const Transformer& model, double sequence, const Layout& layout,
+                                 const TrainingNumbers& numbers) {
+  HeldActivations most;
+  for (const auto& stage : stages_of(model, layout)) {
+    most.all = std::max(most.all, held_by(model, sequence, layout, numbers, stage));
+  }
+  most.leaving = leaving_of(model, sequence, layout, numbers, most.all);
+  return most;
+}
+
+MemoryPlan memory_of(const Transformer& model, double sequence, const Layout& layout, const TrainingNumbers& numbers) {
+  MemoryPlan most;
+  for (const auto& stage : stages_of(model, layout)) {
+    const MemoryPlan plan = stage_memory(model, sequence, layout, numbers, stage);
+    if (plan.gpu() > most.gpu()) most = plan;
+  }
+  return most;
+}
+
+}  // namespace warpmark::validate

@@ -1,0 +1,190 @@
+// Published configurations (tests/data/plan/*.csv, each with its source): parameters within 1 %, memory within 10 % of
+// documented calculators, runs that were published fit, and take what they took at their published utilization within
+// 15 %.
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "base/csv.h"
+#include "base/files.h"
+#include "base/units.h"
+#include "device/datasheet.h"
+#include "validate/scaling/inference_plan.h"
+#include "validate/scaling/training_plan.h"
+
+namespace warpmark::validate {
+namespace {
+
+using Row = std::vector<std::string>;
+
+/// Rows under the header; lines of '#' are notes.
+std::vector<Row> rows_of(const std::string& name) {
+  const std::string path = std::string(WARPMARK_SOURCE_DIR) + "/tests/data/plan/" + name;
+  const auto text = read_file(path);
+  EXPECT_TRUE(text.ok()) << path;
+  std::vector<Row> rows;
+  auto parsed = parse_csv(*text, ',', name);
+  for (auto& row : *parsed) {
+    if (!row.front().starts_with("#")) rows.push_back(std::move(row));
+  }
+  rows.erase(rows.begin());
+  return rows;
+}
+
+double number(const std::string& text) { return parse_number(text).value(); }
+
+Cluster cluster_of(const std::string& gpu, int gpus) {
+  const auto sheets = device::built_in_datasheets();
+  const auto* sheet = device::find_datasheet(sheets, gpu);
+  Cluster cluster{.gpu = gpu, .gpus = gpus, .memory_bytes = device::visible_memory(*sheet)};
+  cluster.peak_flops = sheet->peak_rate.at("f16"), cluster.memory_bandwidth = sheet->memory_bandwidth;
+  cluster.within = {5e-6, 1 / 250e9}, cluster.between = {14e-6, 1 / 25e9};
+  return cluster;
+}
+
+PlannedLayout asked(const TrainingJob& job, const Cluster& cluster, const std::string& layout) {
+  const auto plans = plan_layouts(job, cluster, parse_layout(layout).value());
+  EXPECT_FALSE(plans.empty()) << layout;
+  return plans.empty() ? PlannedLayout{} : plans.front();
+}
+
+TEST(Published, parameter_counts_are_met_within_1_percent) {
+  for (const auto& row : rows_of("parameters.csv")) {
+    const auto counts = parameters_of(known_transformer(row[0]).value());
+    EXPECT_NEAR(counts.total() / number(row[1]), 1, 0.01) << row[0];
+    if (!row[2].empty()) {
+      EXPECT_NEAR(counts.active() / number(row[2]), 1, 0.02) << row[0];
+    }
+  }
+}
+
+TEST(Published, runs_fit_and_take_as_long_as_they_took) {
+  for (const auto& row : rows_of("runs.csv")) {
+    const double sequence = number(row[4]), gpus = number(row[5]);
+    TrainingJob job{.model = {.layers = number(row[1]), .hidden = number(row[2]), .heads = number(row[3])}};
+    job.model.vocabulary = 50368, job.model.positions = sequence;
+    job.sequence = sequence, job.batch = gpus * number(row[6]) * number(row[7]), job.tokens = 1e9;
+    auto cluster = cluster_of(row[0], static_cast<int>(gpus));
+    const std::string what = row[0] + " of " + row[11] + " at " + row[4];
+    EXPECT_NEAR(parameters_of(job.model).total() / number(row[11]), 1, 0.001) << what;
+    const std::string layout =
+        "zero=3,tp=1,pp=1,cp=1,shard=" + row[5] + ",offload=none,mb=" + row[6] + ",recompute=" + row[8];
+    const auto modelled = asked(job, cluster, layout);
+    EXPECT_TRUE(modelled.fits) << what << ": " << modelled.memory.gpu() * 1e-9 << " GB of "
+                               << cluster.memory_bytes * 1e-9;
+    cluster.mfu = number(row[9]) / 100;
+    EXPECT_NEAR(asked(job, cluster, layout).tokens_per_s / gpus / number(row[10]), 1, 0.05) << what;
+    EXPECT_GE(modelled.largest_micro_batch == 0 ? largest_micro_batch(job, cluster, modelled.layout) : 0,
+              number(row[6]));
+  }
+}
+
+TEST(Published, memory_is_that_of_documented_calculators) {
+  for (const auto& row : rows_of("memory.csv")) {
+    TrainingNumbers numbers{.wide_gradients = row[5] == "32", .flash = row[6] == "yes"};
+    const auto request = parse_layout(row[4]).value();
+    Layout layout{.data = request.data.value_or(1), .tensor = request.tensor.value_or(1)};
+    layout.zero = request.zero.value_or(0), layout.micro_batch = request.micro_batch.value_or(1);
+    layout.offload = request.offload.value_or(false);
+    layout.recompute = request.recompute.value_or(Recompute::none);
+    layout.sequence_parallel = request.sequence_parallel.value_or(true);
+    const auto memory = row[3].empty()
+                            ? state_memory(number(row[2]), layout.zero, layout.shards(), layout.offload, numbers)
+                            : memory_of(known_transformer(row[2]).value(), number(row[3]), layout, numbers);
+    const double found = row[1] == "states"        ? memory.states()
+                         : row[1] == "activations" ? memory.activations
+                         : row[1] == "logits"      ? memory.logits
+                         : row[1] == "gathered"    ? memory.gathered
+                                                   : memory.host;
+    EXPECT_NEAR(found / number(row[7]), 1, 0.1) << row[0] << " " << row[1] << " " << row[2] << " " << row[4];
+  }
+}
+
+TEST(Published, layouts_can_be_planned_that_divide_unevenly) {
+  // BLOOM: 70 layers on 12 stages, batch 2048; Llama 3 405B: 126 layers on 16.
+  TrainingJob bloom{.model = known_transformer("bloom-176b").value(), .sequence = 2048, .batch = 2048, .tokens = 366e9};
+  const auto trained = asked(bloom, cluster_of("a100-sxm-80gb", 384), "tp=4,pp=12,dp=8,mb=2,zero=1,recompute=full");
+  EXPECT_TRUE(trained.fits) << trained.memory.gpu() * 1e-9;
+  EXPECT_NEAR(trained.bubble_s / (trained.bubble_s + trained.compute_s), 11.0 / (128 + 11), 1e-9);
+  TrainingJob llama{
+      .model = known_transformer("llama3-405b").value(), .sequence = 8192, .batch = 2048, .tokens = 15.6e12};
+  auto cluster = cluster_of("h100-sxm", 16384);
+  const std::string layout = "tp=8,pp=16,dp=128,mb=1,zero=1,recompute=none";
+  const auto plan = asked(llama, cluster, layout);
+  EXPECT_TRUE(plan.fits) << plan.memory.gpu() * 1e-9;
+  const auto interleaved = asked(llama, cluster, layout + ",vp=8");
+  EXPECT_NEAR(interleaved.bubble_s / plan.bubble_s, (15.0 / 128) / (15.0 / 16), 1e-9) << "divided by the parts";
+  EXPECT_GT(interleaved.memory.activations, plan.memory.activations);
+  // 30.84 M GPU hours of the model card, at 400 TFLOP/s of section 3.3.2.
+  cluster.mfu = 400 / 989.4;
+  EXPECT_NEAR(asked(llama, cluster, layout).hours * 16384 / 30.84e6, 1, 0.15);
+  // The same at 131072 tokens: 16 GPUs share a sequence.
+  llama.sequence = 131072, llama.batch = 128;
+  EXPECT_TRUE(asked(llama, cluster, "tp=8,cp=16,pp=16,dp=8,mb=1,zero=1,recompute=none").fits);
+}
+
+TEST(Published, days_of_narayanan_are_met_at_their_rate_with_recomputation) {
+  // Section 5.1: GPT-3 on 1024 A100 at 140 TFLOP/s in 34 days, 1 T parameters on 3072 at 163 in 84; rates count
+  // recomputation.
+  for (const auto& [name, gpus, tokens, rate, days] :
+       {std::tuple{"gpt3-175b", 1024, 300e9, 140e12, 34.0}, {"gpt-1t", 3072, 450e9, 163e12, 84.0}}) {
+    TrainingJob job{.model = known_transformer(name).value(), .sequence = 2048, .batch = 1536, .tokens = tokens};
+    const auto flops = step_flops(job, Recompute::full);
+    EXPECT_NEAR(flops.hardware / (rate * gpus) * tokens / (job.batch * job.sequence) / 86400 / days, 1, 0.05) << name;
+  }
+}
+
+TEST(Published, flops_are_those_of_the_equation_with_attention_and_vocabulary) {
+  // 96 B s l h^2 (1 + s / 6h + V / 16 l h), with full recomputation, of all but the output layer.
+  const auto model = known_transformer("gpt3-175b").value();
+  TrainingJob job{.model = model, .sequence = 2048, .batch = 1};
+  const double l = 96, h = 12288, s = 2048, v = 51200;
+  EXPECT_NEAR(step_flops(job, Recompute::full).hardware, 96 * s * l * h * h * (1 + s / (6 * h) + v / (16 * l * h)),
+              1e12);
+  // PaLM, appendix B: 6 N + 12 l s h a token, N without what is only looked up; causal: half of attention.
+  const double palm = 6 * (12 * l * h * h + v * h) + 12 * l * s * h;
+  EXPECT_NEAR(step_flops(job, Recompute::none).model / s / palm, 1, 1e-12);
+  job.numbers.causal_flops = true;
+  EXPECT_NEAR(step_flops(job, Recompute::none).model / s, palm - 6 * l * s * h, 1);
+}
+
+TEST(Published, zero_offload_trains_13_billion_parameters_on_one_v100) {
+  const TrainingJob job{.model = known_transformer("opt-13b").value(), .sequence = 1024, .batch = 8, .tokens = 1e9};
+  const auto cluster = cluster_of("v100-sxm2-32gb", 1);
+  const auto plan = asked(job, cluster, "offload=state,recompute=full,mb=1");
+  EXPECT_TRUE(plan.fits) << plan.memory.gpu() * 1e-9;
+  EXPECT_GT(plan.optimizer_s, 28 * 12.8e9 / 200e9) << "Adam on the host is bound by its memory";
+}
+
+TEST(Published, adapters_of_7b_fit_a_card_of_24_gb) {
+  TrainingJob job{.model = known_transformer("llama2-7b").value(), .sequence = 2048, .batch = 16, .tokens = 1e8};
+  const auto cluster = cluster_of("rtx-4090", 1);
+  job.numbers.tuning = Tuning::qlora;
+  const auto qlora = plan_layouts(job, cluster).front();
+  EXPECT_TRUE(qlora.fits);
+  EXPECT_NEAR(qlora.memory.parameters, 6.476e9 * 0.516 + 0.262e9 * 2 + 2 * lora_parameters(job.model, 16), 0.1e9);
+  job.numbers.tuning = Tuning::lora;
+  EXPECT_TRUE(plan_layouts(job, cluster).front().fits);
+  job.numbers.tuning = Tuning::all;
+  EXPECT_FALSE(asked(job, cluster, "offload=none").fits);
+  // Rank r of a product of n x m has r (n + m) parameters: 40 M of Llama-2 7B's products at rank 16.
+  EXPECT_NEAR(lora_parameters(job.model, 16) / 39976960, 1, 0.001);
+}
+
+TEST(Published, caches_and_weights_of_inference) {
+  // Llama-3 70B keeps 327,680 bytes a token in 16 bits: 80 layers, 8 heads of 128, keys and values.
+  const ServingJob job{.model = known_transformer("llama3-70b").value(), .context = 8192, .requests = 1};
+  const auto one = plan_serving(job, 1, 80e9, 3.35e12);
+  EXPECT_DOUBLE_EQ(one[0].cache, 327680.0 * 8192);
+  EXPECT_NEAR(one[0].weights, 141.1e9, 0.2e9);
+  EXPECT_FALSE(one[0].fits);
+  EXPECT_EQ(one[1].most_requests, 1) << "70 GB of weights and what runs them leave little";
+  EXPECT_GT(one[2].most_requests, 10);
+  EXPECT_TRUE(plan_serving(job, 4, 85.5e9, 3.35e12)[0].fits);
+  // DeepSeek-V3 keeps 576 numbers a layer, on every GPU.
+  const ServingJob latent{.model = known_transformer("deepseek-v3").value(), .context = 1};
+  EXPECT_DOUBLE_EQ(plan_serving(latent, 8, 150e9, 4.8e12)[0].cache, 61 * 576 * 2);
+}
+
+}  // namespace
+}  // namespace warpmark::validate
