@@ -54,7 +54,7 @@ struct ScalingPoint {
   double median = 0;               ///< of the throughput
   Ranged speed_up;                 ///< against the fewest workers, times their number
   Ranged efficiency;               ///< ratio
-  std::string grade;               ///< "excellent", "good", "moderate", "poor"
+  std::string grade;               ///< "excellent", "good", "moderate", "poor", or those that the interval spans
   std::string usual;               ///< how it stands to the usual band of so many GPUs; empty for other numbers
   std::optional<double> peak_memory_bytes;  ///< largest resident set of any process, median over runs
   std::optional<double> gpu_memory_bytes;   ///< peak of the GPU that was filled most, median over runs
@@ -71,8 +71,11 @@ struct ScalingPoint {
 struct ScalingLawFit {
   std::string law;
   std::vector<std::pair<std::string, Ranged>> parameters;
-  double residual = 0;  ///< ratio: standard deviation of a run about the law
-  std::string reason;   ///< why it was not fitted
+  double residual = 0;                        ///< ratio: standard deviation of a run about the law
+  std::vector<std::pair<int, double>> off{};  ///< by workers: how far their mean is from the law, ratio
+  std::optional<double> aicc{};               ///< above that of the law that describes best
+  bool chosen = false;                        ///< forecasts are its own
+  std::string reason;                         ///< why it was not fitted, or does not hold
 };
 
 struct ScalingForecast {
@@ -95,8 +98,10 @@ struct Scaling {
   std::vector<ScalingPoint> points;
   std::vector<ScalingLawFit> fits;
   std::vector<ScalingForecast> forecasts;
-  std::optional<double> peak_workers;  ///< where the USL foretells the most throughput
-  std::vector<std::string> causes;     ///< where efficiency is lost, as far as told
+  std::string no_forecast;  ///< why there are no forecasts; empty where there are
+  std::optional<double>
+      peak_workers;                 ///< with which the chosen USL predicts the most throughput, near what was measured
+  std::vector<std::string> causes;  ///< where efficiency is lost, as far as told
   Machine machine;
   Build build;
 };

@@ -1,8 +1,11 @@
 #include "stats/scaling_fit.h"
 
 #include <algorithm>
+#include <boost/math/distributions/fisher_f.hpp>
 #include <cmath>
+#include <iterator>
 #include <limits>
+#include <map>
 #include <numbers>
 #include <set>
 
@@ -21,6 +24,10 @@ double raw_speed_up(ScalingLaw law, std::span<const double> p, double n) {
     case ScalingLaw::usl: return n / (1 + p[0] * (n - 1) + p[1] * n * (n - 1));
   }
   return 0;
+}
+
+bool possible(std::span<const double> parameters) {
+  return std::ranges::all_of(parameters, [](double value) { return value >= 0 && value <= 1; });
 }
 
 /// Sum of squares of log residuals with the best scale for these parameters; infinite where the law gives no speed.
@@ -53,30 +60,34 @@ class Squares {
   std::span<const ScalingSample> samples_;
 };
 
-/// Nelder and Mead, The Computer Journal 7, 1965: one or two parameters, smooth sums of squares.
-Point minimize(const Squares& squares, const Point& start, const Point& steps) {
-  const std::size_t dimensions = start.size();
+/// Nelder and Mead, The Computer Journal 7, 1965: one or two parameters, smooth sums of squares. What has no step is
+/// held.
+Point simplex_minimum(const Squares& squares, const Point& start, const Point& steps) {
   std::vector<std::pair<double, Point>> simplex{{squares(start), start}};
-  for (std::size_t i = 0; i < dimensions; ++i) {
+  for (std::size_t i = 0; i < start.size(); ++i) {
+    if (steps[i] <= 0) continue;
     Point corner = start;
     corner[i] += steps[i];
     simplex.emplace_back(squares(corner), corner);
   }
   const auto by_value = [](const auto& a, const auto& b) { return a.first < b.first; };
+  const std::size_t dimensions = simplex.size() - 1, all = start.size();
+  if (dimensions == 0) return start;
   for (int turn = 0; turn < 500; ++turn) {
     std::sort(simplex.begin(), simplex.end(), by_value);
     double spread = 0;
-    for (std::size_t i = 0; i < dimensions; ++i) {
+    for (std::size_t i = 0; i < all; ++i) {
+      if (steps[i] <= 0) continue;
       spread = std::max(spread, std::fabs(simplex.back().second[i] - simplex.front().second[i]) / steps[i]);
     }
     if (spread < 1e-9) break;
-    Point centre(dimensions, 0);
+    Point centre(all, 0);
     for (std::size_t k = 0; k < dimensions; ++k) {
-      for (std::size_t i = 0; i < dimensions; ++i) centre[i] += simplex[k].second[i] / static_cast<double>(dimensions);
+      for (std::size_t i = 0; i < all; ++i) centre[i] += simplex[k].second[i] / static_cast<double>(dimensions);
     }
     const auto along = [&](double factor) {
-      Point point(dimensions);
-      for (std::size_t i = 0; i < dimensions; ++i) {
+      Point point(all);
+      for (std::size_t i = 0; i < all; ++i) {
         point[i] = centre[i] + factor * (simplex.back().second[i] - centre[i]);
       }
       return std::pair{squares(point), point};
@@ -89,7 +100,7 @@ Point minimize(const Squares& squares, const Point& start, const Point& steps) {
       continue;
     }
     for (std::size_t k = 1; k < simplex.size(); ++k) {
-      for (std::size_t i = 0; i < dimensions; ++i) {
+      for (std::size_t i = 0; i < all; ++i) {
         simplex[k].second[i] = (simplex[k].second[i] + simplex.front().second[i]) / 2;
       }
       simplex[k].first = squares(simplex[k].second);
@@ -111,37 +122,97 @@ Point start_of(ScalingLaw law, std::span<const ScalingSample> samples) {
   return {};
 }
 
-/// From the best point along a direction to where the sum of squares passes the limit.
-Point border(const Squares& squares, const Point& best, const Point& direction, double limit) {
+/// The least squares with every parameter within its limits, and how many of them are free.
+struct Minimum {
+  Point point;
+  std::size_t free = 0;
+};
+Minimum constrained_minimum(const Squares& squares, const Point& start, const Point& units) {
+  const auto minimum = [&](Point from, const Point& steps) {
+    const Point best = simplex_minimum(squares, from, steps);
+    return simplex_minimum(squares, best, steps);  // a simplex that collapsed early gets a second one
+  };
+  Minimum best{minimum(start, units), start.size()};
+  if (possible(best.point)) return best;
+  double least = std::numeric_limits<double>::infinity();
+  const auto consider = [&](const Point& from, const Point& steps) {
+    const Point point = minimum(from, steps);
+    const double value = squares(point);
+    if (!possible(point) || value >= least) return;
+    least = value;
+    best = {point, static_cast<std::size_t>(std::ranges::count_if(steps, [](double step) { return step > 0; }))};
+  };
+  // One parameter at a limit, the other free or at a limit as well.
+  for (std::size_t held = 0; held < start.size(); ++held) {
+    for (const double limit : {0.0, 1.0}) {
+      Point from = start, steps = units;
+      from[held] = limit, steps[held] = 0;
+      consider(from, steps);
+      for (std::size_t other = 0; other < start.size(); ++other) {
+        if (other == held) continue;
+        for (const double second : {0.0, 1.0}) from[other] = second, consider(from, Point(start.size(), 0));
+      }
+    }
+  }
+  return best;
+}
+
+/// From the best point along a direction to where the sum of squares passes the limit. Where a parameter ends before,
+/// the point there as well, and from there on along its end.
+std::vector<Point> border(const Squares& squares, const Point& best, const Point& direction, double limit) {
   const auto at = [&](double distance) {
     Point point = best;
-    for (std::size_t i = 0; i < point.size(); ++i) point[i] += distance * direction[i];
+    for (std::size_t i = 0; i < point.size(); ++i) point[i] = std::clamp(point[i] + distance * direction[i], 0.0, 1.0);
     return point;
   };
-  double inside = 0, outside = 1;
-  for (int turn = 0; turn < 60 && squares(at(outside)) < limit; ++turn) inside = outside, outside *= 2;
-  for (int turn = 0; turn < 40; ++turn) {
-    const double middle = (inside + outside) / 2;
-    (squares(at(middle)) < limit ? inside : outside) = middle;
-  }
-  return at(inside);
+  const auto beyond = [&](double distance) {
+    for (std::size_t i = 0; i < best.size(); ++i) {
+      const double value = best[i] + distance * direction[i];
+      if (value < 0 || value > 1) return true;
+    }
+    return false;
+  };
+  const auto furthest = [&](const auto& within) {
+    double inside = 0, outside = 1;
+    for (int turn = 0; turn < 60 && within(outside); ++turn) inside = outside, outside *= 2;
+    for (int turn = 0; turn < 40; ++turn) {
+      const double middle = (inside + outside) / 2;
+      (within(middle) ? inside : outside) = middle;
+    }
+    return std::pair{inside, outside};
+  };
+  const auto holds = [&](double distance) { return squares(at(distance)) < limit; };
+  std::vector<Point> points{at(furthest(holds).first)};
+  if (std::ranges::none_of(points.front(), [](double value) { return value == 0 || value == 1; })) return points;
+  const double outside = furthest([&](double distance) { return holds(distance) && !beyond(distance); }).second;
+  if (holds(outside)) points.push_back(at(outside));
+  return points;
 }
 
 std::vector<Point> region_of(const Squares& squares, const Point& best, double limit, const Point& units) {
   std::vector<Point> region;
+  const auto add = [&](const Point& direction) {
+    std::ranges::move(border(squares, best, direction, limit), std::back_inserter(region));
+  };
   if (best.size() == 1) {
-    for (const double sign : {-1.0, 1.0}) region.push_back(border(squares, best, {sign * units[0]}, limit));
+    for (const double sign : {-1.0, 1.0}) add({sign * units[0]});
     return region;
   }
   // Rays in the directions of the axes' own scales: how far the region reaches along each when the other is free.
-  const Point along_a = border(squares, best, {units[0], 0}, limit),
-              along_b = border(squares, best, {0, units[1]}, limit);
-  const double scale_a = std::max(std::fabs(along_a[0] - best[0]), 1e-12);
-  const double scale_b = std::max(std::fabs(along_b[1] - best[1]), 1e-12);
+  const auto reach = [&](std::size_t i) {
+    double most = 1e-12;
+    for (const double sign : {-1.0, 1.0}) {
+      Point direction(best.size(), 0);
+      direction[i] = sign * units[i];
+      most = std::max(most, std::fabs(border(squares, best, direction, limit).front()[i] - best[i]));
+    }
+    return most;
+  };
+  const double scale_a = reach(0), scale_b = reach(1);
   constexpr int kRays = 240;  // the region is a thin, slanted ellipse
   for (int ray = 0; ray < kRays; ++ray) {
     const double angle = 2 * std::numbers::pi * ray / kRays;
-    region.push_back(border(squares, best, {scale_a * std::cos(angle), scale_b * std::sin(angle)}, limit));
+    add({scale_a * std::cos(angle), scale_b * std::sin(angle)});
   }
   return region;
 }
@@ -161,6 +232,32 @@ std::string shortage(ScalingLaw law, std::span<const ScalingSample> samples) {
   return {};
 }
 
+/// P(F > ratio).
+double f_tail(double ratio, double first_degrees, double second_degrees) {
+  const boost::math::fisher_f_distribution<double, DoublePolicy> f(first_degrees, second_degrees);
+  return boost::math::cdf(boost::math::complement(f, ratio));
+}
+
+/// How far the mean of each number of workers is off, and whether that is more than repetitions explain.
+void compare_with_repetitions(std::span<const ScalingSample> samples, double least, double fitted, ScalingFit& fit) {
+  std::map<double, std::vector<double>> by_workers;
+  for (const auto& sample : samples) {
+    const double predicted = fit.single * speed_up(fit.law, fit.parameters, sample.workers);
+    by_workers[sample.workers].push_back(std::log(sample.throughput / predicted));
+  }
+  double within = 0;
+  for (const auto& [workers, residuals] : by_workers) {
+    double mean = 0;
+    for (const double residual : residuals) mean += residual / static_cast<double>(residuals.size());
+    for (const double residual : residuals) within += (residual - mean) * (residual - mean);
+    fit.off.emplace_back(workers, std::expm1(mean));
+  }
+  const double numbers = static_cast<double>(by_workers.size()), n = static_cast<double>(samples.size());
+  if (numbers <= fitted || n <= numbers || within <= 0) return;
+  const double ratio = std::max(0.0, least - within) / (numbers - fitted) / (within / (n - numbers));
+  fit.lack_of_fit_p = f_tail(ratio, numbers - fitted, n - numbers);
+}
+
 }  // namespace
 
 const char* name_of(ScalingLaw law) {
@@ -177,10 +274,10 @@ ScalingFit fit_scaling(ScalingLaw law, std::span<const ScalingSample> samples, d
   if (!fit.ok()) return fit;
   const Squares squares(law, samples);
   const Point units = law == ScalingLaw::usl ? Point{0.05, 0.005} : Point{0.05};
-  Point best = minimize(squares, start_of(law, samples), units);
-  best = minimize(squares, best, units);  // a simplex that collapsed early gets a second one
+  const auto [best, free] = constrained_minimum(squares, start_of(law, samples), units);
   const double least = squares(best);
-  const double degrees = static_cast<double>(samples.size()) - static_cast<double>(best.size()) - 1;
+  const auto n = static_cast<double>(samples.size());
+  const double degrees = n - static_cast<double>(best.size()) - 1;
   fit.residual = std::sqrt(least / degrees);
   const double t = t_quantile_of_tail((1 - confidence) / 2, degrees);
   // Samples without any noise have a region of one point.
@@ -189,17 +286,20 @@ ScalingFit fit_scaling(ScalingLaw law, std::span<const ScalingSample> samples, d
   for (std::size_t i = 0; i < best.size(); ++i) {
     double low = best[i], high = best[i];
     for (const auto& point : fit.region) low = std::min(low, point[i]), high = std::max(high, point[i]);
-    fit.intervals.push_back({std::max(low, 0.0), std::max(high, 0.0), confidence});
+    fit.intervals.push_back({low, high, confidence});
   }
   fit.single = squares.scale(best);
-  fit.parameters = std::move(best);
+  fit.parameters = best;
+  const double k = static_cast<double>(free) + 2;  // with scale and variance
+  constexpr double kLeast = 1e-20;                 // of data without noise
+  fit.aicc = n - k - 1 > 0 ? n * std::log(std::max(least / n, kLeast)) + 2 * k + 2 * k * (k + 1) / (n - k - 1)
+                           : std::numeric_limits<double>::infinity();
+  compare_with_repetitions(samples, least, static_cast<double>(free) + 1, fit);
   return fit;
 }
 
 double speed_up(ScalingLaw law, std::span<const double> parameters, double workers) {
-  Point held(parameters.begin(), parameters.end());
-  for (auto& value : held) value = std::max(value, 0.0);
-  return std::max(raw_speed_up(law, held, workers), 0.0);
+  return std::max(raw_speed_up(law, parameters, workers), 0.0);
 }
 
 Forecast forecast(const ScalingFit& fit, double workers, double confidence) {
@@ -216,7 +316,7 @@ Forecast forecast(const ScalingFit& fit, double workers, double confidence) {
 
 std::optional<double> usl_peak(const ScalingFit& fit) {
   if (!fit.ok() || fit.law != ScalingLaw::usl || !(fit.parameters[1] > 0)) return std::nullopt;
-  return std::sqrt((1 - std::min(std::max(fit.parameters[0], 0.0), 1.0)) / fit.parameters[1]);
+  return std::max(1.0, std::sqrt((1 - fit.parameters[0]) / fit.parameters[1]));
 }
 
 }  // namespace warpmark::stats

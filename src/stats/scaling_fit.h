@@ -1,4 +1,4 @@
-// Laws of scaling fitted to throughputs at several numbers of workers, with intervals, and what they foretell.
+// Laws of scaling fitted to throughputs at several numbers of workers, with intervals, and what they predict.
 //
 //   Amdahl (AFIPS 1967)           speed-up n / (1 + s (n - 1))            s: share of the work that is serial
 //   Gustafson (CACM 31(5), 1988)  speed-up n - s (n - 1)                  s: share of the time that is serial, weak
@@ -6,14 +6,18 @@
 //                                 n / (1 + a (n - 1) + b n (n - 1))       a: contention, b: exchange between all
 //
 // Noise multiplies, so least squares are done on logarithms; the throughput of one worker is a parameter like the
-// others, as it is measured with the same noise. Intervals are those of the profile likelihood with Student's t (Bates,
-// Watts, Nonlinear Regression Analysis, 1988, section 6.1): every value that some parameters within the confidence
-// region give. Parameters below 0 (more than linear speed-up) are allowed while fitting and cut off in intervals.
+// others, as it is measured with the same noise. Parameters are within [0, 1], as the laws have them: where the best
+// value of one lies outside, it is held at the limit and the others are fitted again. Intervals are those of the
+// profile likelihood with Student's t (Bates, Watts, Nonlinear Regression Analysis, 1988, section 6.1): every value
+// that some parameters within the confidence region give. Laws are compared by AICc (Burnham, Anderson, Model Selection
+// and Multimodel Inference, 2002, section 2.4), and tested against repeated measurements for lack of fit (Draper,
+// Smith, Applied Regression Analysis, 1998, section 2.1).
 #pragma once
 
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "model/metric.h"
@@ -32,11 +36,15 @@ struct ScalingSample {
 
 struct ScalingFit {
   ScalingLaw law = ScalingLaw::amdahl;
-  std::vector<double> parameters;           ///< s, or a and b; as fitted, may be slightly below 0
-  std::vector<Interval> intervals;          ///< of each, cut at 0
-  double single = 0;                        ///< throughput of one worker
-  double residual = 0;                      ///< standard deviation of a measurement's logarithm
-  std::string reason;                       ///< why there is no fit: "not enough points: ..."; else empty
+  std::vector<double> parameters;   ///< s, or a and b
+  std::vector<Interval> intervals;  ///< of each
+  double single = 0;                ///< throughput of one worker
+  double residual = 0;              ///< standard deviation of a measurement's logarithm
+  std::string reason;               ///< why there is no fit: "not enough points: ..."; else empty
+  double aicc = 0;                  ///< the lowest describes best; infinite where there are too few samples
+  /// By number of workers: how far its mean is from the law, ratio of which 0 is on it.
+  std::vector<std::pair<double, double>> off;
+  double lack_of_fit_p = 1;                 ///< small: further off than repeated measurements differ
   std::vector<std::vector<double>> region;  ///< parameters on the border of the confidence region
   [[nodiscard]] bool ok() const { return reason.empty(); }
 };
@@ -45,7 +53,7 @@ struct ScalingFit {
 /// parameters and scale together; else a fit with a reason.
 [[nodiscard]] ScalingFit fit_scaling(ScalingLaw law, std::span<const ScalingSample> samples, double confidence = 0.95);
 
-/// Speed-up against one worker; parameters below 0 count as 0.
+/// Speed-up against one worker.
 [[nodiscard]] double speed_up(ScalingLaw law, std::span<const double> parameters, double workers);
 
 struct Forecast {
@@ -55,7 +63,7 @@ struct Forecast {
 };
 [[nodiscard]] Forecast forecast(const ScalingFit& fit, double workers, double confidence = 0.95);
 
-/// Workers beyond which the USL foretells less throughput, not more; nothing without exchange.
+/// Workers with which the USL predicts the most throughput, at least 1; nothing without exchange.
 [[nodiscard]] std::optional<double> usl_peak(const ScalingFit& fit);
 
 }  // namespace warpmark::stats

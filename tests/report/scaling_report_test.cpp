@@ -25,7 +25,7 @@ Scaling measured() {
   scaling.unit = "samples";
   scaling.energy_method = "Energy: counters.";
   scaling.points = {point_of(1, 100, 1), point_of(2, 190, 0.95), point_of(4, 340, 0.85)};
-  scaling.fits = {{"Amdahl", {{"serial fraction", {0.055, {}}}}, 0.01, ""}};
+  scaling.fits = {{.law = "Amdahl", .parameters = {{"serial fraction", {0.055, {}}}}, .residual = 0.01}};
   scaling.forecasts = {{64, "Amdahl", {14.4, Interval{12, 17, 0.95}}, 0.225}};
   return scaling;
 }

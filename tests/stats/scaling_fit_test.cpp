@@ -79,13 +79,27 @@ TEST(ScalingFit, says_when_there_are_not_enough_points) {
   EXPECT_NE(fit_scaling(ScalingLaw::usl, twice).reason.find("3 are needed"), std::string::npos);
 }
 
-TEST(ScalingFit, takes_more_than_linear_speed_up_for_no_serial_part) {
-  const std::vector<ScalingSample> samples{{1, 10}, {2, 21}, {4, 43}, {8, 88}, {1, 10.05}, {8, 87}};
-  const auto fit = fit_scaling(ScalingLaw::amdahl, samples);
+TEST(ScalingFit, holds_parameters_within_their_limits_and_fits_the_others_again) {
+  const std::vector<ScalingSample> beyond{{1, 10}, {2, 21}, {4, 43}, {8, 88}, {1, 10.05}, {8, 87}};
+  const auto fit = fit_scaling(ScalingLaw::amdahl, beyond);
   ASSERT_TRUE(fit.ok());
-  EXPECT_LT(fit.parameters[0], 0);
+  EXPECT_EQ(fit.parameters[0], 0);
   EXPECT_EQ(fit.intervals[0].low, 0);
   EXPECT_NEAR(forecast(fit, 16).speed_up, 16, 1e-9);
+  EXPECT_LT(fit.lack_of_fit_p, 0.05) << "the workers are further off than repetitions";
+  // Without exchange the USL is Amdahl's law: the same contention, whatever the exchange would be alone.
+  for (std::uint64_t seed = 0; seed < 40; ++seed) {
+    const auto samples = noisy(ScalingLaw::amdahl, {0.05}, 0.02, seed);
+    const auto usl = fit_scaling(ScalingLaw::usl, samples), amdahl = fit_scaling(ScalingLaw::amdahl, samples);
+    EXPECT_GE(usl.parameters[1], 0);
+    if (usl.parameters[1] == 0) {
+      EXPECT_NEAR(usl.parameters[0], amdahl.parameters[0], 1e-6);
+    }
+    EXPECT_LT(usl.residual, 1.3 * amdahl.residual);
+  }
+  // Throughput that does not grow: all of it is serial.
+  const std::vector<ScalingSample> flat{{1, 10}, {2, 10.1}, {4, 9.9}, {8, 10}, {1, 9.9}, {8, 9.95}};
+  EXPECT_NEAR(fit_scaling(ScalingLaw::amdahl, flat).parameters[0], 1, 0.02);
 }
 
 }  // namespace

@@ -3,8 +3,13 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
+#include <functional>
 
 #include "base/json.h"
+#include "stats/distributions.h"
+#include "stats/random.h"
+#include "support/sanitized.h"
 
 namespace warpmark::validate {
 namespace {
@@ -29,6 +34,7 @@ TEST(Scaling, of_a_program_with_a_serial_part_is_graded_and_fitted) {
   ASSERT_EQ(scaling.points.size(), 4U);
   EXPECT_NEAR(scaling.points[1].efficiency.value, 1 / 1.05, 0.01);
   EXPECT_EQ(scaling.points[1].grade, "excellent");
+  EXPECT_TRUE(scaling.fits[0].chosen) << "the simpler law, as the other is no better";
   EXPECT_NE(scaling.points[1].usual.find("within"), std::string::npos);
   EXPECT_EQ(scaling.points[3].grade, "good");
   // Rounds are compared within themselves, so that the drift of 10 % does not widen the interval.
@@ -37,28 +43,101 @@ TEST(Scaling, of_a_program_with_a_serial_part_is_graded_and_fitted) {
   ASSERT_EQ(scaling.fits.size(), 2U);
   EXPECT_EQ(scaling.fits[0].law, "Amdahl");
   EXPECT_NEAR(scaling.fits[0].parameters[0].second.value, 0.05, 0.02);
-  ASSERT_EQ(scaling.forecasts.size(), 12U);
+  ASSERT_EQ(scaling.forecasts.size(), 6U);
   EXPECT_EQ(scaling.forecasts[5].workers, 1024);
   EXPECT_NEAR(scaling.forecasts[5].speed_up.value, 19.6, 8);
 }
 
-TEST(Scaling, a_law_that_does_not_describe_what_was_measured_foretells_nothing) {
-  Scaling scaling;
-  scaling.mode = "weak";
-  scaling.worker = "GPU";
-  std::vector<ScalingRun> runs;  // a training on one, two and four GPUs: what is lost is lost with two already
+/// Throughputs of a law in rounds, with noise on their logarithms.
+std::vector<ScalingRun> runs_of(const std::function<double(int workers)>& speed_up, const std::vector<int>& numbers,
+                                double noise, std::uint64_t seed = 1) {
+  std::vector<ScalingRun> runs;
+  std::uint64_t number = 0;
   for (int round = 0; round < 3; ++round) {
-    for (const auto& [workers, rate] : {std::pair{1, 432.4}, {2, 828.1}, {4, 1639.0}}) {
-      runs.push_back(
-          {.workers = workers, .round = round, .seconds = 1, .throughput = rate * (1 + 0.003 * (round - 1))});
+    for (const int workers : numbers) {
+      const double z = stats::normal_quantile(std::clamp(stats::random_unit(seed, number++), 1e-9, 1 - 1e-9));
+      runs.push_back({.workers = workers, .round = round, .throughput = 100 * speed_up(workers) * std::exp(noise * z)});
     }
   }
+  return runs;
+}
+
+Scaling judged(const std::string& mode, const std::vector<ScalingRun>& runs) {
+  Scaling scaling;
+  scaling.mode = mode, scaling.worker = "GPU";
   judge_scaling(runs, scaling);
-  ASSERT_EQ(scaling.fits.size(), 2U);
-  EXPECT_EQ(scaling.fits[0].reason, "");
-  EXPECT_NE(scaling.fits[1].reason.find("does not describe what was measured"), std::string::npos);
-  EXPECT_NE(scaling.fits[1].reason.find("with 4 GPUs"), std::string::npos) << scaling.fits[1].reason;
-  for (const auto& told : scaling.forecasts) EXPECT_EQ(told.law, "Gustafson");
+  return scaling;
+}
+
+double usl(double a, double b, int n) { return n / (1 + a * (n - 1) + b * n * (n - 1)); }
+
+TEST(Scaling, the_law_that_describes_best_forecasts_alone) {
+  // Weak scaling with contention: Gustafson's law would promise 760 of 1024, the USL's 19.6 is right.
+  const auto weak = judged("weak", runs_of([](int n) { return usl(0.05, 0, n); }, {1, 2, 4, 8}, 0.005, 3));
+  EXPECT_NE(weak.fits[0].reason.find("does not describe what was measured"), std::string::npos) << weak.fits[0].reason;
+  EXPECT_TRUE(weak.fits[1].chosen);
+  ASSERT_EQ(weak.forecasts.size(), 6U);
+  EXPECT_LE(weak.forecasts[5].speed_up.interval->low, 19.6);
+  EXPECT_GE(weak.forecasts[5].speed_up.interval->high, 19.6);
+  EXPECT_LT(weak.forecasts[5].speed_up.value, 40);
+  ASSERT_EQ(weak.fits[1].off.size(), 4U);
+  EXPECT_LT(std::abs(weak.fits[1].off[3].second), 0.02);
+}
+
+TEST(Scaling, forecasts_nothing_where_no_law_describes_what_was_measured) {
+  const auto beyond = judged("strong", runs_of([](int n) { return std::pow(n, 1.1); }, {1, 2, 4, 8, 32}, 0.005));
+  EXPECT_TRUE(beyond.forecasts.empty());
+  EXPECT_NE(beyond.no_forecast.find("No law describes"), std::string::npos);
+  for (const auto& fit : beyond.fits) EXPECT_FALSE(fit.reason.empty()) << fit.law;
+}
+
+TEST(Scaling, tells_no_peak_that_is_none) {
+  for (std::uint64_t seed = 0; seed < 20; ++seed) {
+    const auto flat = judged("strong", runs_of([](int) { return 1.0; }, {1, 2, 4, 8}, 0.01, seed));
+    EXPECT_GE(flat.peak_workers.value_or(1), 1) << seed;
+    const auto linear = judged("strong", runs_of([](int n) { return usl(0.02, 0, n); }, {1, 2, 4, 8}, 0.01, seed));
+    EXPECT_LE(linear.peak_workers.value_or(1), 32) << seed;
+  }
+  const auto usual = judged("strong", runs_of([](int n) { return usl(0.03, 0.005, n); }, {1, 2, 4, 8, 16, 32}, 0.005));
+  EXPECT_NEAR(usual.peak_workers.value_or(0), std::sqrt(0.97 / 0.005), 2);
+}
+
+TEST(Scaling, has_one_baseline_for_what_was_measured_and_what_is_forecast) {
+  const auto scaling = judged("strong", runs_of([](int n) { return usl(0.2, 0, n); }, {2, 4, 8, 16}, 0.0005));
+  EXPECT_NEAR(scaling.points[0].speed_up.value, 2, 1e-9);
+  // 16 workers: 4 over 1.667 of two, which count as 2.
+  EXPECT_NEAR(scaling.points[3].speed_up.value, 2 * 4 / (2 / 1.2), 0.02);
+  EXPECT_NEAR(scaling.forecasts[0].speed_up.value, 2 * usl(0.2, 0, 32) / (2 / 1.2), 0.05);
+}
+
+TEST(Scaling, covers_planted_laws_in_95_of_100_simulations) {
+  struct Planted {
+    const char* mode;
+    std::size_t law;  ///< of the fits
+    double a, b, noise;
+  };
+  const Planted cases[] = {{"strong", 0, 0.05, 0, 0.02},
+                           {"strong", 1, 0.03, 0.002, 0.02},
+                           {"weak", 1, 0.05, 0, 0.02},
+                           {"strong", 0, 0.2, 0, 0.05}};
+  const int trials = testing_support::trials(200);
+  const double fewest = 0.95 * trials - 3 * std::sqrt(trials * 0.95 * 0.05);
+  for (const auto& planted : cases) {
+    int parameters = 0, forecasts = 0;
+    for (int trial = 0; trial < trials; ++trial) {
+      const auto law = [&](int n) { return usl(planted.a, planted.b, n); };
+      const auto scaling = judged(planted.mode, runs_of(law, {1, 2, 4, 8, 16}, planted.noise,
+                                                        stats::derive_seed(7, static_cast<std::uint64_t>(trial))));
+      const auto& fit = scaling.fits[planted.law];
+      parameters += !fit.parameters.empty() && fit.parameters[0].second.interval->low <= planted.a &&
+                    planted.a <= fit.parameters[0].second.interval->high;
+      if (scaling.forecasts.empty()) continue;
+      const auto& interval = *scaling.forecasts[1].speed_up.interval;
+      forecasts += interval.low <= law(64) && law(64) <= interval.high;
+    }
+    EXPECT_GE(parameters, fewest) << planted.mode << " " << planted.a;
+    EXPECT_GE(forecasts, fewest) << planted.mode << " " << planted.a;
+  }
 }
 
 TEST(Scaling, with_two_numbers_says_which_law_lacks_points) {
@@ -183,6 +262,9 @@ TEST(Scaling, grades_end_where_they_should) {
   EXPECT_STREQ(efficiency_grade(0.7), "good");
   EXPECT_STREQ(efficiency_grade(0.5), "moderate");
   EXPECT_STREQ(efficiency_grade(0.49), "poor");
+  EXPECT_EQ(grade_of({0.95, Interval{0.93, 0.97, 0.95}}), "excellent");
+  EXPECT_EQ(grade_of({0.95, Interval{0.65, 1.2, 0.95}}), "moderate to excellent");
+  EXPECT_EQ(grade_of({0.95, std::nullopt}), "excellent");
 }
 
 TEST(Scaling, order_has_every_number_once_a_round) {

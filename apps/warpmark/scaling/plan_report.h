@@ -9,7 +9,6 @@
 #include "collectives/alpha_beta.h"
 #include "model/report.h"
 #include "validate/scaling/data_parallel.h"
-#include "validate/scaling/inference_plan.h"
 #include "validate/scaling/training_plan.h"
 #include "warpmark/scaling/measured_links.h"
 #include "warpmark/scaling/plan_job.h"
@@ -26,14 +25,10 @@ struct Foretold {
 /// Several numbers of GPUs: `plans` are the best of each.
 [[nodiscard]] Report layouts_report(const validate::TrainingJob& job, const std::vector<validate::PlannedLayout>& plans,
                                     std::size_t top, const std::optional<PlanLinks>& links);
-/// A quantization on so many GPUs of this kind.
-struct ServingRow {
-  std::string gpu;
-  double memory_bytes = 0;
-  validate::ServingPlan plan;
-};
-[[nodiscard]] Report serving_report(const validate::ServingJob& job, const std::vector<ServingRow>& rows);
-[[nodiscard]] Json serving_json(const validate::ServingJob& job, const std::vector<ServingRow>& rows);
+/// "70.6 B", as the field writes parameters and tokens.
+[[nodiscard]] std::string count_text(double count);
+/// "39.9 of 79.2 GiB".
+[[nodiscard]] std::string of_gpu_text(double bytes, double all);
 /// `power_sgd`: it computes what is not in the step.
 [[nodiscard]] Report foretold_report(const std::vector<Foretold>& foretold, const PlanLinks& links, bool power_sgd);
 [[nodiscard]] Json layout_json(const validate::PlannedLayout& plan);

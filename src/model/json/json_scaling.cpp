@@ -60,12 +60,16 @@ Json to_json(const Scaling& scaling) {
             {"causes", scaling.causes},       {"machine", to_json(scaling.machine)},
             {"build", to_json(scaling.build)}};
   if (!scaling.energy_method.empty()) json["energy_method"] = scaling.energy_method;
+  if (!scaling.no_forecast.empty()) json["no_forecast"] = scaling.no_forecast;
   if (scaling.peak_workers) json["peak_workers"] = *scaling.peak_workers;
   for (const auto& point : scaling.points) json["points"].push_back(point_json(point));
   for (const auto& fit : scaling.fits) {
     Json item{{"law", fit.law}};
     if (!fit.reason.empty()) item["reason"] = fit.reason;
-    if (fit.reason.empty()) item["residual"] = fit.residual;
+    if (!fit.off.empty()) item["residual"] = fit.residual;
+    if (fit.aicc) item["aicc"] = *fit.aicc;
+    if (fit.reason.empty()) item["chosen"] = fit.chosen;
+    for (const auto& [workers, off] : fit.off) item["off"].push_back({{"workers", workers}, {"ratio", off}});
     for (const auto& [name, value] : fit.parameters) item["parameters"][name] = to_json(value);
     json["fits"].push_back(std::move(item));
   }

@@ -4,21 +4,21 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 
 #include "report/draw/format.h"
 
 namespace warpmark::report {
 namespace {
 
-std::string range_text(const Ranged& ranged, const std::string& value) {
-  if (!ranged.interval) return value;
-  const double half = (ranged.interval->high - ranged.interval->low) / 2;
-  return value + (ranged.value > 0 ? fmt::format(" ± {:.2g}", half) : "");
+std::string interval_text(const std::optional<Interval>& interval) {
+  if (!interval) return "-";
+  return fmt::format("{} .. {}", format_significant(interval->low, 3), format_significant(interval->high, 3));
 }
 
 Tone tone_of_grade(const std::string& grade) {
   if (grade == "excellent" || grade == "good") return Tone::good;
-  return grade == "moderate" ? Tone::warning : Tone::bad;
+  return grade.starts_with("moderate") ? Tone::warning : grade == "good to excellent" ? Tone::good : Tone::bad;
 }
 
 Table points_table(const Scaling& scaling) {
@@ -31,7 +31,7 @@ Table points_table(const Scaling& scaling) {
   Table table;
   table.columns = {{scaling.worker + "s", Align::right}, {scaling.unit + "/s", Align::right},
                    {"speed-up", Align::right},           {"efficiency", Align::right},
-                   {"95 % interval", Align::right, 2},   {"grade"},
+                   {"95 % interval", Align::right},      {"grade"},
                    {"usual band", Align::left, 3},       {"GPU memory", Align::right, memory ? 1 : kEmpty},
                    {"host memory", Align::right, 4},     {"J/" + scaling.unit, Align::right, energy ? 1 : kEmpty}};
   for (const auto& point : scaling.points) {
@@ -52,7 +52,7 @@ Table points_table(const Scaling& scaling) {
     table.rows.push_back(
         {{std::to_string(point.workers)},
          {format_si(point.median, "", 4)},
-         {range_text(point.speed_up, format_significant(point.speed_up.value, 3))},
+         {format_significant(point.speed_up.value, 3)},
          {format_percent(point.efficiency.value)},
          {interval ? fmt::format("{} .. {}", format_percent(interval->low), format_percent(interval->high)) : "-"},
          {point.grade, tone_of_grade(point.grade)},
@@ -145,27 +145,38 @@ Section laws_section(const Scaling& scaling) {
   Section section{"Laws", {}, false, false};
   Table table;
   table.columns = {{"law"}, {"parameter"}, {"value", Align::right}, {"95 % interval", Align::right}};
+  Table residuals;
+  residuals.columns = {{scaling.worker + "s", Align::right}};
+  std::map<int, std::vector<Cell>> rows;
   for (const auto& fit : scaling.fits) {
-    if (!fit.reason.empty()) table.rows.push_back({{fit.law}, {fit.reason, Tone::quiet}, {""}, {""}});
+    const std::string law = fit.law + (fit.chosen ? " (chosen)" : "");
+    if (!fit.reason.empty()) table.rows.push_back({{law}, {fit.reason, Tone::quiet}, {""}, {""}});
     for (const auto& [name, value] : fit.parameters) {
-      table.rows.push_back({{fit.law},
-                            {name},
-                            {format_significant(value.value, 3)},
-                            {value.interval ? fmt::format("{} .. {}", format_significant(value.interval->low, 3),
-                                                          format_significant(value.interval->high, 3))
-                                            : "-"}});
+      table.rows.push_back({{law}, {name}, {format_significant(value.value, 3)}, {interval_text(value.interval)}});
     }
+    if (fit.off.empty()) continue;
+    residuals.columns.push_back({fit.law + " off", Align::right});
+    for (const auto& [workers, off] : fit.off) rows[workers].push_back({fmt::format("{:+.1f} %", 100 * off)});
   }
   section.blocks.push_back(std::move(table));
-  if (scaling.peak_workers) {
-    section.blocks.push_back(Paragraph{fmt::format(
-        "By the USL, throughput is largest with {:.0f} {}s and falls beyond.", *scaling.peak_workers, scaling.worker)});
+  for (auto& [workers, cells] : rows) {
+    cells.insert(cells.begin(), Cell{std::to_string(workers)});
+    residuals.rows.push_back(std::move(cells));
   }
+  if (!residuals.rows.empty()) section.blocks.push_back(std::move(residuals));
+  if (scaling.peak_workers) {
+    section.blocks.push_back(
+        Paragraph{*scaling.peak_workers < 2
+                      ? fmt::format("By the USL, more than one {} does not raise throughput.", scaling.worker)
+                      : fmt::format("By the USL, throughput is largest with {:.0f} {}s and falls beyond.",
+                                    *scaling.peak_workers, scaling.worker)});
+  }
+  if (!scaling.no_forecast.empty()) section.blocks.push_back(Paragraph{scaling.no_forecast, Tone::warning});
   return section;
 }
 
 Section forecast_section(const Scaling& scaling) {
-  Section section{"Foretold, if the law goes on to hold", {}, false, false};
+  Section section{"Forecast, if the law continues to hold", {}, false, false};
   Table table;
   table.columns = {{scaling.worker + "s", Align::right},
                    {"law"},
@@ -173,16 +184,15 @@ Section forecast_section(const Scaling& scaling) {
                    {"95 % interval", Align::right},
                    {"efficiency", Align::right}};
   for (const auto& told : scaling.forecasts) {
-    table.rows.push_back(
-        {{std::to_string(told.workers)},
-         {told.law},
-         {format_significant(told.speed_up.value, 3)},
-         {told.speed_up.interval ? fmt::format("{} .. {}", format_significant(told.speed_up.interval->low, 3),
-                                               format_significant(told.speed_up.interval->high, 3))
-                                 : "-"},
-         {format_percent(told.efficiency)}});
+    table.rows.push_back({{std::to_string(told.workers)},
+                          {told.law},
+                          {format_significant(told.speed_up.value, 3)},
+                          {interval_text(told.speed_up.interval)},
+                          {format_percent(told.efficiency)}});
   }
   section.blocks.push_back(std::move(table));
+  section.blocks.push_back(
+      Paragraph{"The interval holds those of every law that the measurements leave possible.", Tone::quiet});
   return section;
 }
 
@@ -222,6 +232,12 @@ Report build_report(const Scaling& scaling) {
                                                       point.workers, scaling.worker, point.reason),
                                           Tone::warning});
     }
+  }
+  const auto& points = scaling.points;
+  if (!points.empty() && points.front().workers > 1) {
+    measured.blocks.push_back(Paragraph{fmt::format("Compared with {0} {1}s, which count as a speed-up of {0}.",
+                                                    points.front().workers, scaling.worker),
+                                        Tone::quiet});
   }
   if (!scaling.energy_method.empty()) measured.blocks.push_back(Paragraph{scaling.energy_method, Tone::quiet});
   if (scaling.points.size() > 1) measured.blocks.push_back(scaling_plot(scaling));

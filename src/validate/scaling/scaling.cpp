@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <map>
 
 #include "base/quantity.h"
@@ -97,47 +98,87 @@ ScalingPoint point_of(int workers, const std::vector<const ScalingRun*>& runs) {
   return point;
 }
 
-/// Where the fit needs a parameter below 0, which no law has: how far the law with 0 in its place is from a
-/// measurement. One parameter at 0 is more than linear speed-up and says so; of two, the other made up for it.
-std::string misfit(const stats::ScalingFit& fit, const std::vector<stats::ScalingSample>& samples,
-                   const std::string& worker) {
-  constexpr double kMost = 0.03;
-  if (fit.parameters.size() < 2 || *std::ranges::min_element(fit.parameters) >= 0) return {};
-  double most = 0, workers = 0;
-  for (const auto& sample : samples) {
-    const double told = fit.single * stats::speed_up(fit.law, fit.parameters, sample.workers);
-    const double off = std::abs(told / sample.throughput - 1);
-    if (off > most) most = off, workers = sample.workers;
-  }
-  if (most <= std::max(kMost, 3 * fit.residual)) return {};
-  return fmt::format("does not describe what was measured: {} off with {:.0f} {}s", format_percent(most), workers,
-                     worker);
+constexpr double kFarOff = 0.03;       // of a mean from a law that holds all the same
+constexpr double kSignificant = 0.01;  // of lack of fit
+constexpr double kAlsoPossible = 10;  // of AICc above the best: no support at all beyond (Burnham, Anderson, table 2.6)
+constexpr double kFurthestPeak = 4;   // times the most workers that were measured
+
+/// Why a law does not describe what was measured: it is further off than repetitions differ, and by more than matters.
+std::string misfit(const stats::ScalingFit& fit, const std::string& worker) {
+  const auto& [workers, off] =
+      *std::ranges::max_element(fit.off, {}, [](const auto& one) { return std::abs(one.second); });
+  // Without repetitions noise and lack of fit look alike: then only what is far off counts.
+  const bool repeated = fit.lack_of_fit_p < 1;
+  const bool wrong =
+      repeated ? fit.lack_of_fit_p < kSignificant && std::abs(off) > kFarOff : std::abs(off) > 3 * kFarOff;
+  if (!wrong) return {};
+  return fmt::format("does not describe what was measured: {} off with {:.0f} {}s", format_percent(std::abs(off)),
+                     workers, worker);
 }
 
+ScalingLawFit law_fit_of(const stats::ScalingFit& fit, const std::string& reason) {
+  ScalingLawFit shown{.law = stats::name_of(fit.law), .residual = fit.residual, .reason = reason};
+  const char* const names[] = {fit.law == stats::ScalingLaw::usl ? "contention" : "serial fraction", "exchange"};
+  for (std::size_t i = 0; reason.empty() && i < fit.parameters.size(); ++i) {
+    shown.parameters.emplace_back(names[i], Ranged{fit.parameters[i], fit.intervals[i]});
+  }
+  for (const auto& [workers, off] : fit.off) shown.off.emplace_back(static_cast<int>(workers), off);
+  return shown;
+}
+
+/// A forecast of the best law, with an interval that holds those of every law that the measurements leave possible.
+/// Speed-ups are against the fewest workers times their number, as those measured are.
+ScalingForecast forecast_of(const std::vector<stats::ScalingFit>& possible, int workers, int fewest) {
+  Ranged told;
+  for (const auto& fit : possible) {
+    const double base = fewest / stats::speed_up(fit.law, fit.parameters, fewest);
+    const auto next = stats::forecast(fit, workers);
+    Interval interval = next.interval;
+    interval.low *= base, interval.high *= base;
+    if (!told.interval) told = {next.speed_up * base, interval};
+    told.interval->low = std::min(told.interval->low, interval.low);
+    told.interval->high = std::max(told.interval->high, interval.high);
+  }
+  return {workers, stats::name_of(possible.front().law), told, told.value / workers};
+}
+
+/// The law of the mode and the USL. Of those that describe the measurements the one with the lowest AICc forecasts.
 void fit_laws(const std::vector<ScalingRun>& runs, Scaling& scaling) {
   std::vector<stats::ScalingSample> samples;
   for (const auto& run : runs) {
     if (throughput_of(run) > 0) samples.push_back({static_cast<double>(run.workers), throughput_of(run)});
   }
   const bool strong = scaling.mode == "strong";
-  const auto first_law = strong ? stats::ScalingLaw::amdahl : stats::ScalingLaw::gustafson;
-  for (const auto law : {first_law, stats::ScalingLaw::usl}) {
-    const auto fit = stats::fit_scaling(law, samples);
-    ScalingLawFit told{.law = stats::name_of(law), .parameters = {}, .residual = fit.residual, .reason = fit.reason};
-    const char* const names[] = {law == stats::ScalingLaw::usl ? "contention" : "serial fraction", "exchange"};
-    if (fit.ok()) told.reason = misfit(fit, samples, scaling.worker);
-    for (std::size_t i = 0; told.reason.empty() && i < fit.parameters.size(); ++i) {
-      told.parameters.emplace_back(names[i], Ranged{std::max(fit.parameters[i], 0.0), fit.intervals[i]});
-    }
-    const bool describes = told.reason.empty();
-    scaling.fits.push_back(std::move(told));
-    if (!describes) continue;
-    if (law == stats::ScalingLaw::usl) scaling.peak_workers = stats::usl_peak(fit);
-    for (const int workers : {32, 64, 128, 256, 512, 1024}) {
-      const auto next = stats::forecast(fit, workers);
-      scaling.forecasts.push_back(
-          {workers, stats::name_of(law), {next.speed_up, next.interval}, next.speed_up / workers});
-    }
+  std::vector<stats::ScalingFit> possible;
+  bool fitted = false;
+  for (const auto law : {strong ? stats::ScalingLaw::amdahl : stats::ScalingLaw::gustafson, stats::ScalingLaw::usl}) {
+    auto fit = stats::fit_scaling(law, samples);
+    const std::string reason = fit.ok() ? misfit(fit, scaling.worker) : fit.reason;
+    fitted = fitted || fit.ok();
+    scaling.fits.push_back(law_fit_of(fit, reason));
+    if (reason.empty()) possible.push_back(std::move(fit));
+  }
+  if (possible.empty()) {
+    scaling.no_forecast = fitted ? "No law describes these measurements, so that nothing is forecast."
+                                 : "Measure more numbers of " + scaling.worker + "s for a forecast.";
+    return;
+  }
+  std::ranges::stable_sort(possible, {}, &stats::ScalingFit::aicc);
+  const double best = possible.front().aicc;
+  for (auto& shown : scaling.fits) {
+    const auto found =
+        std::ranges::find_if(possible, [&](const auto& fit) { return stats::name_of(fit.law) == shown.law; });
+    if (found == possible.end() || !std::isfinite(found->aicc)) continue;
+    shown.aicc = found->aicc - best;
+  }
+  std::ranges::find(scaling.fits, stats::name_of(possible.front().law), &ScalingLawFit::law)->chosen = true;
+  std::erase_if(possible, [&](const auto& fit) { return fit.aicc > best + kAlsoPossible; });
+  int most = 1, fewest = std::numeric_limits<int>::max();
+  for (const auto& run : runs) most = std::max(most, run.workers), fewest = std::min(fewest, run.workers);
+  const auto peak = stats::usl_peak(possible.front());
+  if (peak && *peak <= kFurthestPeak * most) scaling.peak_workers = peak;
+  for (const int workers : {32, 64, 128, 256, 512, 1024}) {
+    if (workers > most) scaling.forecasts.push_back(forecast_of(possible, workers, fewest));
   }
 }
 
@@ -229,7 +270,7 @@ void judge_scaling(const std::vector<ScalingRun>& runs, Scaling& scaling, const 
     const Ranged ratio = workers == fewest ? Ranged{1, std::nullopt} : ratio_of(rounds_of(fewest), rounds_of(workers));
     point.speed_up = scaled(ratio, fewest);
     point.efficiency = scaled(ratio, static_cast<double>(fewest) / workers);
-    point.grade = efficiency_grade(point.efficiency.value);
+    point.grade = grade_of(point.efficiency);
     add_profile(profiles, point);
     const auto& base = scaling.points.empty() ? point : scaling.points.front();
     if (workers != fewest && base.profile && point.profile) {
@@ -243,6 +284,14 @@ void judge_scaling(const std::vector<ScalingRun>& runs, Scaling& scaling, const 
   }
   fit_laws(runs, scaling);
   find_causes(scaling);
+}
+
+std::string grade_of(const Ranged& efficiency) {
+  const std::string grade = efficiency_grade(efficiency.value);
+  if (!efficiency.interval) return grade;
+  const std::string low = efficiency_grade(efficiency.interval->low),
+                    high = efficiency_grade(efficiency.interval->high);
+  return low == high ? grade : low + " to " + high;
 }
 
 const char* efficiency_grade(double efficiency) {

@@ -43,6 +43,9 @@ void judge_scaling(const std::vector<ScalingRun>& runs, Scaling& scaling,
 /// Above 0.9 excellent, from 0.7 good, from 0.5 moderate, else poor.
 [[nodiscard]] const char* efficiency_grade(double efficiency);
 
+/// Of the whole interval: "moderate to good" where it spans several.
+[[nodiscard]] std::string grade_of(const Ranged& efficiency);
+
 /// The usual band of data-parallel training: 2 GPUs 90-97 %, 4 87-95 %, 8 85-92 %; nothing for other numbers.
 [[nodiscard]] std::optional<std::pair<double, double>> usual_efficiency(int workers);
 

@@ -18,6 +18,7 @@
 #include "warpmark/scaling/plan_options.h"
 #include "warpmark/scaling/plan_report.h"
 #include "warpmark/scaling/plan_steps.h"
+#include "warpmark/scaling/serving_report.h"
 #include "warpmark/sessions/session_output.h"
 #include "warpmark/terminal/option_values.h"
 #include "warpmark/terminal/report_output.h"
@@ -263,7 +264,7 @@ Result<int> run_plan(Context& context, const ParsedOptions& options) {
 
 extern const Command plan_command{
     .id = "plan",
-    .summary = "plan training and serving on paper: which layouts fit, memory by part, step time, days and dollars",
+    .summary = "plan training and serving on paper: what fits, how fast, days and dollars",
     .details =
         "For a transformer on so many GPUs: searches data, tensor, pipeline, context and expert parallelism, ZeRO "
         "stages, "
@@ -278,11 +279,13 @@ extern const Command plan_command{
     .positional = {},
     .examples =
         "warpmark plan --model llama3-70b --gpus 8 --sequence 8192 --layout zero=3\n"
-        "warpmark plan --model llama3-70b --gpus 1024 --sequence 8192 --tokens 15e12 --price 2.50\n"
+        "warpmark plan --model llama3-70b --gpus 1024 --sequence 8192 --tokens 15e12 \\\n"
+        "    --price 2.50\n"
         "warpmark plan --model llama2-7b --gpu rtx-4090 --gpus 1 --tune qlora\n"
         "warpmark plan --model llama2-7b --layout tp=8 --layout pp=8\n"
         "warpmark plan --config config.json --gpus 512 --layout tp=8,pp=16,mb=1,zero=1\n"
-        "warpmark plan --model llama3-70b --inference --gpus 1,2,4 --sequence 8192 --batch 16\n"
+        "warpmark plan --model llama3-70b --inference --gpus 1,2,4 --sequence 8192 \\\n"
+        "    --batch 16\n"
         "warpmark plan --step-time 120ms --gradients 400MB --sweep node.json",
     .run = run_plan,
 };
