@@ -66,6 +66,25 @@ TEST_P(ModelOnCpu, trains_and_tells_its_phases) {
 INSTANTIATE_TEST_SUITE_P(All, ModelOnCpu, testing::Values("resnet50", "bert", "gpt2", "llama", "dlrm", "vit", "unet3d"),
                          [](const auto& tested) { return std::string(tested.param); });
 
+TEST(Models, train_a_fixed_number_of_steps_and_tell_the_loss_of_the_last) {
+  WM_NEEDS_TORCH();
+  const auto loss_after = [](const char* steps) {
+    const warpmark::Run run = run_model("gpt2", {{"python", python_with_torch()}, {"steps", steps}});
+    EXPECT_TRUE(run.outcome == Outcome::passed || run.outcome == Outcome::mistrusted) << run.reason;
+    EXPECT_THAT(run.stopped_because, HasSubstr(std::string(steps) + " steps"));
+    EXPECT_EQ(run.metrics.front().id, "time");
+    const auto* loss = metric(run, "loss");
+    return loss == nullptr ? std::nan("") : loss->samples.front();
+  };
+  const double early = loss_after("8"), late = loss_after("40");
+  EXPECT_LT(late, early);
+  EXPECT_DOUBLE_EQ(loss_after("8"), early) << "of one seed it is the same, however fast the steps are";
+  const auto* gpt2 = find_in(catalog(), std::string_view("gpt2"));
+  for (const char* steps : {"3", "-1"}) {
+    EXPECT_FALSE(gpt2->cost(*gpt2, *resolve_params(gpt2->params, {{"steps", steps}})).ok()) << steps;
+  }
+}
+
 TEST(Models, of_dlrm_cross_features_too) {
   WM_NEEDS_TORCH();
   const warpmark::Run run = run_model("dlrm", {{"python", python_with_torch()}, {"preset", "dcnv2-tiny"}});

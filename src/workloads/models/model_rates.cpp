@@ -38,9 +38,10 @@ void add_model_rates(const ModelStep& step, Run& run) {
     return;
   }
   rate("mfu", "ratio", run.cost.flops / peak->second);
-  run.notes.emplace_back("utilization",
-                         fmt::format("of {:.4g} TFLOP/s {}, datasheet {}; by MLPerf's definition, attention in full",
-                                     peak->second * 1e-12, run.cost.flop_type, sheet->id));
+  run.notes.emplace_back(
+      "utilization",
+      fmt::format("of {:.4g} TFLOP/s {}, datasheet {}; as PaLM defines it (appendix B), attention in full",
+                  peak->second * 1e-12, run.cost.flop_type, sheet->id));
 }
 
 }  // namespace warpmark::workloads

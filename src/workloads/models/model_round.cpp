@@ -46,6 +46,7 @@ class ModelRound {
     }
     WM_ASSIGN(shape_, model_shape(what_.workload->id, params));
     train_ = params.text("pass") == "train";
+    steps_ = params.integer("steps");
     decode_ = params.text("pass") == "decode";
     const Status status = start_and_measure();
     if (!status.ok() && options_.interrupted != nullptr && options_.interrupted->load()) {
@@ -68,7 +69,6 @@ class ModelRound {
     }
     stage("first step");
     WM_ASSIGN(const ModelWindow first, window(1));
-    losses_ = first.losses;
     stage("warming up");
     memory_.look();
     workers_->while_waiting([this] { memory_.look(); });
@@ -155,8 +155,12 @@ class ModelRound {
       return data_error(fmt::format("the worker says that {} steps took {:.3g} s each", count, window.seconds));
     }
     doubt(window.doubt);
+    losses_.insert(losses_.end(), window.losses.begin(), window.losses.end());
     return window;
   }
+
+  /// Of a fixed number of steps, those that are to come.
+  [[nodiscard]] std::int64_t steps_left() const { return steps_ - static_cast<std::int64_t>(losses_.size()); }
 
   [[nodiscard]] static std::int64_t steps_in_window(double seconds, std::int64_t least, double window_s = kWindow_s) {
     return std::clamp<std::int64_t>(static_cast<std::int64_t>(std::ceil(window_s / std::max(seconds, 1e-6))), least,
@@ -179,13 +183,13 @@ class ModelRound {
       WM_ASSIGN(const ModelWindow now, window(steps));
       run_.warmup.launches += steps;
       run_.warmup.seconds = static_cast<double>(monotonic_ns() - begin) * 1e-9;
-      losses_.insert(losses_.end(), now.losses.begin(), now.losses.end());
       const double moved = before > 0 ? std::abs(now.seconds / before - 1) : 1;
       run_.warmup.settled = moved < 0.05 && i > 1;
       run_.warmup.reason = run_.warmup.settled ? fmt::format("two windows within {:.2g} %", moved * 100)
                                                : fmt::format("stopped at the cap of {:.3g} s", options_.warmup.cap_s);
       before = now.seconds;
       steps = steps_in_window(before, 1);
+      if (steps_ > 0 && steps_left() <= steps_ / 2 + steps) return before;
       if (run_.warmup.settled || run_.warmup.seconds > options_.warmup.cap_s) return before;
     }
   }
@@ -196,15 +200,15 @@ class ModelRound {
     measure::StoppingRule rule(options_.stopping);
     const auto energy = sensor_of_all("energy");
     const std::int64_t begin = monotonic_ns();
-    while (!rule.done()) {
-      WM_ASSIGN(const ModelWindow now, window(count));
-      losses_.insert(losses_.end(), now.losses.begin(), now.losses.end());
+    while (steps_ > 0 ? steps_left() > 0 : !rule.done()) {
+      WM_ASSIGN(const ModelWindow now, window(steps_ > 0 ? std::min(count, steps_left()) : count));
       rule.add(now.seconds, static_cast<double>(monotonic_ns() - begin) * 1e-9);
     }
     sampled_s_ = static_cast<double>(monotonic_ns() - begin) * 1e-9;
-    run_.stopped_because = rule.reason();
+    run_.stopped_because = steps_ > 0 ? fmt::format("{} steps, as asked", steps_) : rule.reason();
     run_.converged = rule.converged();
     run_.metrics.push_back(stats::sampled_metric("time", "s", Better::lower, rule.samples()));
+    if (steps_ > 0) add("loss", "", Better::lower, losses_.back());
     if (const auto after = sensor_of_all("energy"); energy && after && *after > *energy) {
       const auto steps = static_cast<double>(count) * static_cast<double>(rule.samples().size());
       joules_ = (*after - *energy) / steps;
@@ -219,9 +223,8 @@ class ModelRound {
   /// Steps that nobody times, where the timed ones were too few for the loss to fall.
   Status learn() {
     const auto done = static_cast<std::int64_t>(losses_.size());
-    if (!train_ || done >= kLearnSteps) return {};
-    WM_ASSIGN(const ModelWindow more, window(kLearnSteps - done));
-    losses_.insert(losses_.end(), more.losses.begin(), more.losses.end());
+    if (!train_ || steps_ > 0 || done >= kLearnSteps) return {};
+    WM_TRY(window(kLearnSteps - done));
     return {};
   }
 
@@ -370,7 +373,8 @@ class ModelRound {
   bool decode_ = false;
   double ignorance_ = 0;
   std::optional<double> joules_;  ///< of a step
-  std::vector<double> losses_;
+  std::vector<double> losses_;    ///< of all steps but those with marks, in their order
+  std::int64_t steps_ = 0;        ///< above 0: so many
   std::string doubt_;
 };
 

@@ -1,4 +1,6 @@
 // The models, as benchmarks: training steps and forward passes of whole networks in the user's own PyTorch.
+#include <fmt/format.h>
+
 #include "workloads/models/model_quality.h"
 #include "workloads/models/model_round.h"
 #include "workloads/models/model_shape.h"
@@ -27,6 +29,8 @@ constexpr ParamSpec kParams[] = {
     {"workers", ParamKind::integer, "-1", "processes of the DataLoader; -1 is batches that are ready in memory"},
     {"ranks", ParamKind::integer, "1", "processes that share the step: one a GPU (NCCL), or on the CPU (gloo)"},
     {"until", ParamKind::text, "", "train to a quality: accuracy>=X, loss<=X or auc>=X, and measure the time to it"},
+    {"steps", ParamKind::integer, "0",
+     "train: a fixed number of steps, and the loss of the last; 0: as many as precision needs"},
     {"epochs", ParamKind::integer, "20", "until: most epochs"},
     {"data", ParamKind::path, "", "until: folder of pictures, tokens or clicks (docs/models.md); empty is generated"},
     {"log", ParamKind::path, "", "until: file to which lines as of MLPerf's logging are added"},
@@ -36,7 +40,7 @@ constexpr ParamSpec kParams[] = {
     {"python", ParamKind::program, "python3", "the Python whose PyTorch is measured"},
 };
 
-/// FLOPs: products and convolutions, attention in full; a training step is three forward passes (MLPerf's definition of
+/// FLOPs: products and convolutions, attention in full; a training step is three forward passes (PaLM's definition of
 /// utilization: nothing that is computed twice counts).
 Result<Cost> cost(const measure::Workload& self, const Params& params) {
   WM_ASSIGN(const auto shape, model_shape(self.id, params));
@@ -55,6 +59,11 @@ Result<Cost> cost(const measure::Workload& self, const Params& params) {
     if (params.integer("epochs") < 1 || !(params.number("price") >= 0)) {
       return usage_error("epochs are from 1, and price is not negative");
     }
+  }
+  constexpr std::int64_t kFewest = 8, kMost = 1'000'000;
+  const auto steps = params.integer("steps");
+  if (steps != 0 && (steps < kFewest || steps > kMost || !train || !params.text("until").empty())) {
+    return usage_error(fmt::format("steps are from {} to {}, of training without until", kFewest, kMost));
   }
   if (!train && (ranks > 1 || accumulate > 1)) {
     return usage_error("ranks and accumulate are of training: pass=" + params.text("pass"), "--set pass=train");
