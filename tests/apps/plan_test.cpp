@@ -1,4 +1,4 @@
-// plan from the command line: layouts of a model, and steps foretold from sweeps whose links are known.
+// plan from the command line: layouts of a model, and steps predicted from sweeps whose links are known.
 #include <functional>
 
 #include "apps/cli_fixture.h"
@@ -16,7 +16,7 @@ using collectives::Placement;
 using collectives::ReduceOp;
 using collectives::Row;
 
-TEST_F(Cli, plan_ranks_layouts_and_foretells_from_a_sweep) {
+TEST_F(Cli, plan_ranks_layouts_and_predicts_from_a_sweep) {
   const auto plan =
       warpmark({"plan", "--gpu", "a100-sxm-80gb", "--gpus", "64", "--layers", "48", "--hidden", "6144", "--heads", "48",
                 "--batch", "512", "--tokens", "1e11", "--price", "1.5", "--json", path("plan.json")});
@@ -208,7 +208,7 @@ TEST_F(Cli, plan_refuses_numbers_that_mean_nothing) {
   for (const auto& [words, said] : std::vector<std::pair<std::vector<std::string>, std::string>>{
            {with(step, {"--step-time", "0s"}), "--step-time must be above 0"},
            {with(step, {"--step-time", "1s", "--measured", "2=0s"}), "a step takes more than 0 s"},
-           {with(step, {"--step-time", "1s", "--measured", "8=1s"}), "8 GPUs are not foretold"},
+           {with(step, {"--step-time", "1s", "--measured", "8=1s"}), "8 GPUs are not predicted"},
            {with(model, {"3e9", "--layers", "4"}), "--batch must be 1e+09 at most"},
            {{"plan", "--step-time", "1s", "--gradients", "1GB", "--sweep", path("odd.json")}, "is no sweep"}}) {
     const auto refused = warpmark(words);

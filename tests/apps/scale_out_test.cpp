@@ -1,4 +1,6 @@
 // scale from the command line: real processes.
+#include <filesystem>
+
 #include "analyze/step_shares.h"
 #include "apps/cli_fixture.h"
 #include "base/text.h"
@@ -47,6 +49,21 @@ TEST_F(Cli, scale_measures_a_command_and_fits_its_serial_part) {
   EXPECT_TRUE(scaling["fits"][0]["parameters"].contains("serial fraction"));
   EXPECT_EQ(scaling["forecasts"].back()["workers"], 1024);
   EXPECT_EQ(testing_support::schema_errors(scaling, "scaling.schema.json"), "");
+}
+
+TEST_F(Cli, scale_decides_about_an_efficiency_that_its_interval_allows_to_decide) {
+  // 80 and 100 % in two rounds: neither below nor above 90 %.
+  write("turns.sh", "n=$1; f=" + path("turn") +
+                        "; c=$(cat $f 2>/dev/null || echo 0); echo $((c + 1)) > $f\n"
+                        "test $n = 1 && echo rate 100 || { test $c -lt 2 && echo rate 160 || echo rate 200; }\n");
+  const auto code = [&](const char* least) {
+    std::filesystem::remove(path("turn"));
+    return warpmark({"scale", "--no-store", "--gpus", "1,2", "--rounds", "2", "--warmup", "0", "--throughput",
+                     "rate ([0-9.]+)", "--min-efficiency", least, "--", "sh", path("turns.sh"), "{gpus}"})
+        .exit_code;
+  };
+  EXPECT_EQ(code("90%"), 3);
+  EXPECT_EQ(code("1%"), 0);
 }
 
 TEST_F(Cli, scale_reads_throughput_and_names_what_is_lost) {

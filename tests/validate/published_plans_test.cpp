@@ -79,6 +79,27 @@ TEST(Published, runs_fit_and_take_as_long_as_they_took) {
   }
 }
 
+TEST(Published, megatron_runs_fit_and_take_as_long_as_they_took) {
+  for (const auto& row : rows_of("megatron.csv")) {
+    TrainingJob job{.model = {.layers = number(row[1]), .hidden = number(row[2]), .heads = number(row[3])}};
+    job.model.vocabulary = 51200, job.model.positions = job.sequence = 2048;
+    job.batch = number(row[4]), job.tokens = 1e9, job.numbers.flash = false;
+    auto cluster = cluster_of("a100-sxm-80gb", static_cast<int>(number(row[5])));
+    const std::string layout = row[6] + ",zero=0,cp=1,offload=none";
+    const auto modelled = asked(job, cluster, layout);
+    EXPECT_TRUE(modelled.fits) << row[6] << ": " << modelled.memory.gpu() * 1e-9 << " GB";
+    if (!row[8].empty()) {
+      cluster.mfu = number(row[7]) / 100;
+      EXPECT_NEAR(asked(job, cluster, layout).step_s / number(row[8]), 1, 0.05) << row[6];
+    } else {
+      // At the default share of kernels bubble and communication leave about the rate of the table.
+      cluster.kernel_share = 0.58, cluster.mfu = 0;
+      const auto plan = asked(job, cluster, layout);
+      EXPECT_NEAR(plan.hfu * cluster.peak_flops / (number(row[9]) * 1e12), 1, 0.3) << row[6];
+    }
+  }
+}
+
 TEST(Published, memory_is_that_of_documented_calculators) {
   for (const auto& row : rows_of("memory.csv")) {
     TrainingNumbers numbers{.wide_gradients = row[5] == "32", .flash = row[6] == "yes"};

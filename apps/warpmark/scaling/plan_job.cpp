@@ -161,8 +161,9 @@ std::vector<std::string> gpu_kinds(const ParsedOptions& options) {
   return ids;
 }
 
-PublishedMfu published_mfu(double peak_flops) {
-  // LLaMA and Llama 2 (GPU hours of their papers), MPT (llm-foundry); Llama 3 (GPU hours of its model card), MPT.
+PublishedMfu published_mfu(double peak_flops, Precision precision) {
+  // GPU hours of the papers and model cards; llm-foundry's tables for MPT; NVIDIA NeMo 24.12's performance summary.
+  if (precision == Precision::fp8) return {0.20, 0.42, "DeepSeek-V3, MPT and NeMo in fp8"};
   if (peak_flops < kAmpere) return {0.42, 0.62, "LLaMA, Llama 2 and MPT on A100"};
   return {0.32, 0.46, "Llama 3 and MPT on H100"};
 }

@@ -14,7 +14,7 @@ Result<double> number_option(const ParsedOptions& options, const char* name, dou
                              double most) {
   if (!options.has(name)) {
     if (!needed) return otherwise;
-    return usage_error(std::string(name) + " is needed", "see --help; or foretell from one GPU with --step-time");
+    return usage_error(std::string(name) + " is needed", "see --help; or predict from one GPU with --step-time");
   }
   WM_ASSIGN(const double value, parse_number(options.get(name)));
   if (!(value > 0)) return usage_error(std::string(name) + " must be above 0");

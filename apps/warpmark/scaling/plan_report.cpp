@@ -56,13 +56,13 @@ void add_links(Section& section, const PlanLinks& links) {
   if (!network.empty()) section.blocks.push_back(Paragraph{network, Tone::quiet});
 }
 
-void warn_of_assumed_link(Section& section, const std::vector<Foretold>& foretold, const PlanLinks& links) {
+void warn_of_assumed_link(Section& section, const std::vector<Predicted>& predicted, const PlanLinks& links) {
   const auto first =
-      std::ranges::find_if(foretold, [&](const auto& item) { return link_is_assumed(links, item.gpus); });
-  if (first == foretold.end()) return;
+      std::ranges::find_if(predicted, [&](const auto& item) { return link_is_assumed(links, item.gpus); });
+  if (first == predicted.end()) return;
   section.blocks.push_back(Paragraph{
       fmt::format("The sweeps tell of one host and {} GPUs: from {} on, the figures suppose that its link joins them "
-                  "all. Where they do not fit in a node, tell its GPUs and network (--per-node, --between), or give a "
+                  "all. Where they do not fit in a node, give its GPUs and network (--per-node, --between), or a "
                   "sweep over several hosts.",
                   links.per_node, first->gpus),
       Tone::warning});
@@ -214,7 +214,7 @@ Paragraph verdict_of(const PlannedLayout& plan, bool of_several) {
 
 /// What published trainings took on such GPUs, for who plans days and dollars.
 std::string published_text(const TrainingJob& job, const PlannedLayout& plan) {
-  const auto published = published_mfu(plan.model_flops_rate / plan.mfu);
+  const auto published = published_mfu(plan.model_flops_rate / plan.mfu, job.numbers.precision);
   const double days = plan.hours / 24 * plan.mfu;
   std::string text =
       fmt::format("At the MFU of {} ({:.0f}-{:.0f} %) {} tokens take {}-{} days", published.source, 100 * published.low,
@@ -247,7 +247,7 @@ Report layouts_report(const TrainingJob& job, const std::vector<PlannedLayout>& 
   constexpr std::size_t kBesideOneAnother = 3;
   const auto counts = parameters_of(job.model);
   Report report;
-  report.title = fmt::format("{}{} parameters{}, {} tokens x {:.0f} sequences per step",
+  report.title = fmt::format("{}{} parameters{}, {} x {:.0f} tokens per step",
                              job.model.name.empty() ? "" : job.model.name + ", ", count_text(counts.total()),
                              counts.experts > 0 ? fmt::format(" ({} active)", count_text(counts.active())) : "",
                              job.sequence, job.batch);
@@ -264,14 +264,14 @@ Report layouts_report(const TrainingJob& job, const std::vector<PlannedLayout>& 
   return report;
 }
 
-Report foretold_report(const std::vector<Foretold>& foretold, const PlanLinks& links, bool power_sgd) {
+Report predicted_report(const std::vector<Predicted>& predicted, const PlanLinks& links, bool power_sgd) {
   Report report;
-  report.title = "Data parallelism foretold";
+  report.title = "Predicted data parallelism";
   Table table;
   table.columns = {{"GPUs", Align::right},    {"step", Align::right},       {"communication", Align::right},
                    {"exposed", Align::right}, {"efficiency", Align::right}, {"measured", Align::right},
                    {"error", Align::right}};
-  for (const auto& item : foretold) {
+  for (const auto& item : predicted) {
     table.rows.push_back(
         {{std::to_string(item.gpus)},
          {format_seconds(item.step.step_s)},
@@ -287,10 +287,10 @@ Report foretold_report(const std::vector<Foretold>& foretold, const PlanLinks& l
     section.blocks.push_back(
         Paragraph{"What PowerSGD computes is not in these steps: measure the one GPU's step with it.", Tone::quiet});
   }
-  warn_of_assumed_link(section, foretold, links);
+  warn_of_assumed_link(section, predicted, links);
   const auto broken =
-      std::find_if(foretold.begin(), foretold.end(), [](const auto& item) { return item.step.efficiency < 0.7; });
-  if (broken != foretold.end()) {
+      std::find_if(predicted.begin(), predicted.end(), [](const auto& item) { return item.step.efficiency < 0.7; });
+  if (broken != predicted.end()) {
     section.blocks.push_back(
         Paragraph{fmt::format("Scaling breaks at {} GPUs: efficiency falls below 70 %.", broken->gpus), Tone::warning});
   }

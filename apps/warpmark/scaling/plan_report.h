@@ -16,7 +16,7 @@
 namespace warpmark::apps {
 
 /// A step with so many GPUs.
-struct Foretold {
+struct Predicted {
   int gpus = 0;
   validate::DataParallelStep step;
   std::optional<double> measured_s;
@@ -30,7 +30,7 @@ struct Foretold {
 /// "39.9 of 79.2 GiB".
 [[nodiscard]] std::string of_gpu_text(double bytes, double all);
 /// `power_sgd`: it computes what is not in the step.
-[[nodiscard]] Report foretold_report(const std::vector<Foretold>& foretold, const PlanLinks& links, bool power_sgd);
+[[nodiscard]] Report predicted_report(const std::vector<Predicted>& predicted, const PlanLinks& links, bool power_sgd);
 [[nodiscard]] Json layout_json(const validate::PlannedLayout& plan);
 [[nodiscard]] Json fit_json(const collectives::LinkFit& fit);
 /// GPUs of a node, how those beyond are reckoned, and the link between nodes where there is one.

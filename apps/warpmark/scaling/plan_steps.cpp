@@ -65,12 +65,12 @@ Result<validate::DataParallelJob> data_parallel_job(const ParsedOptions& options
   return validate::compressed(job, share);
 }
 
-Json steps_json(const std::vector<Foretold>& foretold, const PlanLinks& links) {
+Json steps_json(const std::vector<Predicted>& predicted, const PlanLinks& links) {
   Json json{{"schema", "warpmark.plan/1"},
             {"steps", Json::array()},
             {"link", fit_json(links.base().fit)},
             {"network", network_json(links)}};
-  for (const auto& item : foretold) {
+  for (const auto& item : predicted) {
     Json one{{"gpus", item.gpus},
              {"step", item.step.step_s},
              {"exposed", item.step.exposed_s},
@@ -96,17 +96,17 @@ Result<int> plan_steps(Context& context, const ParsedOptions& options, const std
   WM_ASSIGN(const auto counts, gpu_counts(options, "--to", "2,4,8,16,32,64", 2));
   for (const auto& [gpus, step_s] : held_back) {
     if (std::ranges::find(counts, gpus) != counts.end()) continue;
-    return usage_error(fmt::format("--measured {}=...: {} GPUs are not foretold", gpus, gpus), "name them in --to");
+    return usage_error(fmt::format("--measured {}=...: {} GPUs are not predicted", gpus, gpus), "name them in --to");
   }
-  std::vector<Foretold> foretold;
+  std::vector<Predicted> predicted;
   for (const int gpus : counts) {
     const double message_s = all_reduce_s(links, validate::message_bytes(job), gpus);
-    Foretold item{gpus, validate::data_parallel_step(job, message_s), {}};
+    Predicted item{gpus, validate::data_parallel_step(job, message_s), {}};
     if (held_back.contains(gpus)) item.measured_s = held_back.at(gpus);
-    foretold.push_back(item);
+    predicted.push_back(item);
   }
-  auto report = foretold_report(foretold, links, choice.kind == validate::Compression::power_sgd);
-  const auto shown = shown_as([&] { return steps_json(foretold, links); }, std::move(report));
+  auto report = predicted_report(predicted, links, choice.kind == validate::Compression::power_sgd);
+  const auto shown = shown_as([&] { return steps_json(predicted, links); }, std::move(report));
   WM_TRY(show(context, shown, format));
   WM_TRY(write_report(options, "plan", shown));
   return kSuccess;

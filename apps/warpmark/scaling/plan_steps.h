@@ -1,4 +1,4 @@
-// `warpmark plan --step-time`: data parallelism foretold from the step of one GPU and sweeps of a collective.
+// `warpmark plan --step-time`: data parallelism predicted from the step of one GPU and sweeps of a collective.
 #pragma once
 
 #include <string>

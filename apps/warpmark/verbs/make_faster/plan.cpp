@@ -1,5 +1,5 @@
-// Training on paper: which layouts of a model fit on a cluster, how fast and for how many dollars; and data parallelism
-// foretold from one GPU and a collective sweep.
+// Plans: which layouts of a model fit on a cluster, how fast and for how many dollars; what fits to serve it; and data
+// parallelism predicted from one GPU and a collective sweep.
 #include <fmt/format.h>
 
 #include <algorithm>

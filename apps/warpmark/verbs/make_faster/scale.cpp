@@ -208,6 +208,14 @@ Result<std::vector<validate::ProfiledRun>> profiles_of(Context& context, const P
   return profiles;
 }
 
+/// Decided where the whole interval lies on one side; without an interval by the value.
+ExitCode gate_of(const Ranged& efficiency, double least) {
+  const auto [low, high] = efficiency.interval ? std::pair{efficiency.interval->low, efficiency.interval->high}
+                                               : std::pair{efficiency.value, efficiency.value};
+  if (high < least) return kGateFailed;
+  return low < least ? kInconclusive : kSuccess;
+}
+
 Result<int> run_scale(Context& context, const ParsedOptions& options) {
   if (options.has("--restore-power-caps")) return be_the_restorer(options);
   WM_ASSIGN(const auto request, scale_request_of(context, options));
@@ -256,7 +264,7 @@ Result<int> run_scale(Context& context, const ParsedOptions& options) {
   if (context.interrupted) return kInterrupted;
   const auto& last = scaling.points.back();
   if (last.throughput.empty()) return kInconclusive;
-  return least > 0 && last.efficiency.value < least ? kGateFailed : kSuccess;
+  return least > 0 ? gate_of(last.efficiency, least) : kSuccess;
 }
 
 }  // namespace
@@ -269,7 +277,7 @@ extern const Command scale_command{
         "throughput, speed-up, efficiency with its interval and grade (above 90 % excellent, from 70 % good, from 50 % "
         "moderate, else poor), memory and energy; fits the laws of Amdahl (or Gustafson, in weak mode) and Gunther "
         "with "
-        "intervals, and foretells up to 1024 workers (docs/scale.md).\n"
+        "intervals, and predicts up to 1024 workers (docs/scale.md).\n"
         "\n"
         "Throughput is --work over time, or what the command prints (--throughput). With --profile, or --profiled and "
         "recordings of your own, the lost efficiency is split into communication, imbalance between ranks, data "
@@ -282,7 +290,7 @@ extern const Command scale_command{
         "back what it found, also when it is killed. Nothing else here changes a setting.\n"
         "\n"
         "Exit code 0: measured; 1: less than --min-efficiency; 2: bad input, or no run ended well; 3: the most workers "
-        "could not be measured.",
+        "could not be measured, or the interval of their efficiency holds --min-efficiency.",
     .options = kScaleOptions,
     .positional = {"COMMAND", "after --: what to run", true, ""},
     .examples =
