@@ -28,7 +28,7 @@ using validate::Tuning;
 constexpr double kAmpere = 400e12;  // FLOP/s in 16 bits: A100 and before are below
 constexpr coll::Link kUsualNetwork{coll::kNetworkAlpha_s, 1 / 50e9};
 constexpr int kUsualNode = 8;
-constexpr double kUsualTokens = 1 << 22;  // per step: of published trainings
+constexpr double kUsualTokens = 1 << 22;  // per step: published trainings take 4 to 16 M
 
 Result<double> price_of(const ParsedOptions& options, const std::string& gpu) {
   double price = 0;
@@ -108,6 +108,20 @@ Status replace_sizes(const ParsedOptions& options, Transformer& model) {
   return {};
 }
 
+/// Sequences per step as trainings of such a size take them, a multiple of the GPUs where those are fewer: else of
+/// their odd part, so that many layouts divide it.
+double usual_batch(const TrainingJob& job, const std::vector<int>& gpus) {
+  long long common = 1;
+  for (const int count : gpus) common = std::lcm<long long, long long>(common, count);
+  const double all = *std::ranges::max_element(gpus);
+  double tokens = std::clamp(kUsualTokens / 512 * all, kUsualTokens, 4 * kUsualTokens);
+  if (job.numbers.tuning != Tuning::all) tokens = kUsualTokens / 64;
+  const double sequences = std::max(1.0, tokens / job.sequence);
+  auto multiple = static_cast<double>(common);
+  while (multiple > sequences && std::fmod(multiple, 2) == 0) multiple /= 2;
+  return multiple * std::max(1.0, std::round(sequences / multiple));
+}
+
 }  // namespace
 
 Result<Transformer> model_option(const ParsedOptions& options) {
@@ -139,12 +153,7 @@ Result<TrainingJob> training_job_of(const ParsedOptions& options, const std::vec
   WM_ASSIGN(job.model, model_option(options));
   WM_ASSIGN(job.sequence, number_option(options, "--sequence", 2048));
   WM_ASSIGN(job.numbers, numbers_of(options));
-  long long common = 1;
-  for (const int count : gpus) common = std::lcm<long long, long long>(common, count);
-  const auto multiple = static_cast<double>(common);
-  const double tokens = job.numbers.tuning == Tuning::all ? kUsualTokens : kUsualTokens / 64;
-  WM_ASSIGN(job.batch,
-            number_option(options, "--batch", multiple * std::max(1.0, std::round(tokens / job.sequence / multiple))));
+  WM_ASSIGN(job.batch, number_option(options, "--batch", usual_batch(job, gpus)));
   WM_ASSIGN(job.tokens, number_option(options, "--tokens", 1e9, false, 1e18));
   WM_ASSIGN(job.overlap, ratio_of(options, "--overlap", job.overlap));
   WM_ASSIGN(job.contention, contention_of(options, job.contention));

@@ -16,7 +16,7 @@ namespace warpmark::apps {
 /// --model, --config, or sizes; sizes that are given replace those of the model.
 [[nodiscard]] Result<Transformer> model_option(const ParsedOptions& options);
 
-/// `gpus`: the smallest number; the usual batch is a multiple of each.
+/// `gpus`: numbers of them that the usual batch should divide by.
 [[nodiscard]] Result<validate::TrainingJob> training_job_of(const ParsedOptions& options, const std::vector<int>& gpus);
 
 /// Links as measured, where they are; else those of the datasheet, and the usual network.

@@ -53,7 +53,7 @@ constexpr PlanOption kOptionsOfKinds[] = {
      PlanKind::model},
     {{"--sequence", "N", "tokens per sequence (default 2048)"}, PlanKind::model},
     {{"--batch", "N",
-      "sequences per step, over all GPUs (default: about 4 M tokens); with --inference requests at once"},
+      "sequences per step, over all GPUs (default: 4 to 16 M tokens); with --inference requests at once"},
      PlanKind::model},
     {{"--tokens", "N", "of the whole training (default 1e9)"}, PlanKind::model},
     {{"--price", "GPU=DOLLARS", "dollars an hour of one GPU, as h100-sxm=2.50 or 2.50 for all", true}, PlanKind::model},
