@@ -232,10 +232,14 @@ std::string shortage(ScalingLaw law, std::span<const ScalingSample> samples) {
   return {};
 }
 
-/// P(F > ratio).
+using FDistribution = boost::math::fisher_f_distribution<double, DoublePolicy>;
+
+/// P(F > ratio), and the ratio with P(F <= ratio) = p.
 double f_tail(double ratio, double first_degrees, double second_degrees) {
-  const boost::math::fisher_f_distribution<double, DoublePolicy> f(first_degrees, second_degrees);
-  return boost::math::cdf(boost::math::complement(f, ratio));
+  return boost::math::cdf(boost::math::complement(FDistribution(first_degrees, second_degrees), ratio));
+}
+double f_quantile(double p, double first_degrees, double second_degrees) {
+  return boost::math::quantile(FDistribution(first_degrees, second_degrees), p);
 }
 
 /// How far the mean of each number of workers is off, and whether that is more than repetitions explain.
@@ -279,9 +283,9 @@ ScalingFit fit_scaling(ScalingLaw law, std::span<const ScalingSample> samples, d
   const auto n = static_cast<double>(samples.size());
   const double degrees = n - static_cast<double>(best.size()) - 1;
   fit.residual = std::sqrt(least / degrees);
-  const double t = t_quantile_of_tail((1 - confidence) / 2, degrees);
   // Samples without any noise have a region of one point.
-  const double limit = least * (1 + t * t / degrees) + 1e-15;
+  const double fitted = static_cast<double>(best.size()) + 1;
+  const double limit = least * (1 + fitted / degrees * f_quantile(confidence, fitted, degrees)) + 1e-15;
   fit.region = region_of(squares, best, limit, units);
   for (std::size_t i = 0; i < best.size(); ++i) {
     double low = best[i], high = best[i];

@@ -7,11 +7,11 @@
 //
 // Noise multiplies, so least squares are done on logarithms; the throughput of one worker is a parameter like the
 // others, as it is measured with the same noise. Parameters are within [0, 1], as the laws have them: where the best
-// value of one lies outside, it is held at the limit and the others are fitted again. Intervals are those of the
-// profile likelihood with Student's t (Bates, Watts, Nonlinear Regression Analysis, 1988, section 6.1): every value
-// that some parameters within the confidence region give. Laws are compared by AICc (Burnham, Anderson, Model Selection
-// and Multimodel Inference, 2002, section 2.4), and tested against repeated measurements for lack of fit (Draper,
-// Smith, Applied Regression Analysis, 1998, section 2.1).
+// value of one lies outside, it is held at the limit and the others are fitted again. Intervals are the extent of the
+// joint confidence region of all parameters, by the likelihood ratio with the F distribution (Bates, Watts, Nonlinear
+// Regression Analysis, 1988, section 6.1): they hold all parameters and every forecast at the same time. Laws are
+// compared by AICc (Burnham, Anderson, Model Selection and Multimodel Inference, 2002, section 2.4), and tested against
+// repeated measurements for lack of fit (Draper, Smith, Applied Regression Analysis, 1998, section 2.1).
 #pragma once
 
 #include <optional>

@@ -81,9 +81,8 @@ class Search {
   /// Parts of a stage: whole layers each, and micro-batches in groups of the pipeline's length.
   [[nodiscard]] std::vector<int> interleavings(const Layout& layout) const {
     if (layout.pipeline == 1 || layout.micro_batches % layout.pipeline != 0) return {1};
-    const double layers = job_.model.layers / layout.pipeline;
-    if (layers != std::floor(layers)) return {1};
-    return divisors(static_cast<int>(layers), 4);
+    const double layers = stage_layers(job_.model, layout.pipeline);
+    return divisors(static_cast<int>(layers), 8);
   }
 
   [[nodiscard]] std::vector<int> experts(const Layout& layout) const {
