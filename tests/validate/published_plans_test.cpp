@@ -131,9 +131,9 @@ TEST(Published, layouts_can_be_planned_that_divide_unevenly) {
       .model = known_transformer("llama3-405b").value(), .sequence = 8192, .batch = 2048, .tokens = 15.6e12};
   auto cluster = cluster_of("h100-sxm", 16384);
   const std::string layout = "tp=8,pp=16,dp=128,mb=1,zero=1,recompute=none";
-  const auto plan = asked(llama, cluster, layout);
+  const auto plan = asked(llama, cluster, layout + ",vp=1,offload=none");
   EXPECT_TRUE(plan.fits) << plan.memory.gpu() * 1e-9;
-  const auto interleaved = asked(llama, cluster, layout + ",vp=8");
+  const auto interleaved = asked(llama, cluster, layout + ",vp=8,offload=none");
   EXPECT_NEAR(interleaved.bubble_s / plan.bubble_s, (15.0 / 128) / (15.0 / 16), 1e-9) << "divided by the parts";
   EXPECT_GT(interleaved.memory.activations, plan.memory.activations);
   // 30.84 M GPU hours of the model card, at 400 TFLOP/s of section 3.3.2.
