@@ -145,6 +145,8 @@ TEST_F(Cli, plan_checks_sizes_of_models) {
   EXPECT_EQ(odd.exit_code, 2);
   EXPECT_NE(odd.err.find("4097 does not divide by 32 heads"), std::string::npos) << odd.err;
   EXPECT_EQ(warpmark({"plan", "--model", "llama9"}).exit_code, 2);
+  EXPECT_EQ(warpmark({"plan", "--layers", "1e9", "--hidden", "64", "--heads", "4"}).exit_code, 2);
+  EXPECT_EQ(warpmark({"plan", "--model", "gpt2", "--layout", "dp=1000000,tp=1000000"}).exit_code, 2);
   const auto logits = [&](const char* vocabulary) {
     EXPECT_EQ(warpmark({"plan", "--model", "gemma-2b", "--vocabulary", vocabulary, "--layout", "dp=8,mb=8,zero=3",
                         "--json", path("plan.json")})

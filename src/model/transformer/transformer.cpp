@@ -104,10 +104,15 @@ Result<Transformer> known_transformer(std::string_view name) {
 }
 
 Status check_transformer(const Transformer& m) {
-  for (const auto& [what, value] : {std::pair{"layers", m.layers}, {"hidden", m.hidden}, {"heads", m.heads}}) {
+  constexpr double kMost = 1e6;  // of each: far beyond any model, and a product of three is exact
+  for (const auto& [what, value] : {std::pair{"layers", m.layers},
+                                    {"hidden", m.hidden},
+                                    {"heads", m.heads},
+                                    {"experts", std::max(1.0, m.experts)}}) {
     if (!(value > 0)) {
       return usage_error(fmt::format("--{} is needed", what), "give --model NAME, --config config.json, or all sizes");
     }
+    if (value > kMost) return usage_error(fmt::format("--{} must be {:g} at most", what, kMost));
     if (value != std::floor(value)) return usage_error(fmt::format("--{} {} is no whole number", what, value));
   }
   if (m.head_size <= 0 && std::fmod(m.hidden, m.heads) != 0) {

@@ -31,7 +31,7 @@ Table points_table(const Scaling& scaling) {
   Table table;
   table.columns = {{scaling.worker + "s", Align::right}, {scaling.unit + "/s", Align::right},
                    {"speed-up", Align::right},           {"efficiency", Align::right},
-                   {"95 % interval", Align::right},      {"grade"},
+                   {"95 % interval", Align::right, 2},   {"grade"},
                    {"usual band", Align::left, 3},       {"GPU memory", Align::right, memory ? 1 : kEmpty},
                    {"host memory", Align::right, 4},     {"J/" + scaling.unit, Align::right, energy ? 1 : kEmpty}};
   for (const auto& point : scaling.points) {

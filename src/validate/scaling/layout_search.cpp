@@ -1,6 +1,7 @@
 // Every layout that a request leaves open.
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 
 #include "validate/scaling/training_plan.h"
 
@@ -58,9 +59,9 @@ class Search {
   }
 
   void split(int tensor, int pipeline, int context) {
-    const int part = tensor * pipeline * context;
+    const auto part = std::int64_t{tensor} * pipeline * context;
     if (cluster_.gpus % part != 0) return;
-    const int data = cluster_.gpus / part;
+    const int data = static_cast<int>(cluster_.gpus / part);
     if (request_.data.value_or(data) != data || std::fmod(job_.batch, data) != 0) return;
     const int own = static_cast<int>(job_.batch / data);
     Layout layout{.data = data, .tensor = tensor, .pipeline = pipeline, .context = context};

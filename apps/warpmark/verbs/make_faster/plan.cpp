@@ -163,8 +163,11 @@ Result<std::vector<int>> plan_gpus(const ParsedOptions& options) {
   WM_ASSIGN(const auto requests, layout_requests(options));
   const auto& first = requests.front();
   if (!first.data) return std::vector<int>{8};
-  return std::vector<int>{*first.data * first.tensor.value_or(1) * first.pipeline.value_or(1) *
-                          first.context.value_or(1)};
+  constexpr double kMost = 1e6;
+  double gpus = *first.data;
+  for (const auto& degree : {first.tensor, first.pipeline, first.context}) gpus *= degree.value_or(1);
+  if (gpus > kMost) return usage_error(fmt::format("--layout {}: more than {:g} GPUs", first.text, kMost));
+  return std::vector<int>{static_cast<int>(gpus)};
 }
 
 Json layouts_json(const TrainingJob& job, const std::vector<PlannedLayout>& plans,
