@@ -54,6 +54,27 @@ TEST_F(Cli, plan_answers_days_and_dollars_of_15_trillion_tokens) {
   EXPECT_NEAR(json("plan.json")["layouts"][0]["hours"].get<double>() / 24, 215, 40);
 }
 
+TEST_F(Cli, plan_comes_near_published_gpu_hours_without_a_given_utilization) {
+  // GPU hours of the papers' tables on A100: Touvron et al. 2023a, table 15, and 2023b, table 2.
+  struct Trained {
+    const char* model;
+    const char* sequence;
+    const char* tokens;
+    double hours;
+  };
+  const Trained trained[] = {{"llama-7b", "2048", "1e12", 82432},     {"llama-13b", "2048", "1e12", 135168},
+                             {"llama-33b", "2048", "1.4e12", 530432}, {"llama-65b", "2048", "1.4e12", 1022362},
+                             {"llama2-7b", "4096", "2e12", 184320},   {"llama2-13b", "4096", "2e12", 368640},
+                             {"llama2-70b", "4096", "2e12", 1720320}};
+  for (const auto& [model, sequence, tokens, hours] : trained) {
+    EXPECT_EQ(warpmark({"plan", "--model", model, "--gpu", "a100-sxm-80gb", "--gpus", "1024", "--sequence", sequence,
+                        "--tokens", tokens, "--json", path("plan.json")})
+                  .exit_code,
+              0);
+    EXPECT_NEAR(json("plan.json")["layouts"][0]["hours"].get<double>() * 1024 / hours, 1, 0.15) << model;
+  }
+}
+
 TEST_F(Cli, plan_answers_whether_adapters_of_7b_fit_24_gb) {
   const std::vector<std::string> words{"plan", "--model", "llama2-7b", "--gpu", "rtx-4090", "--gpus", "1", "--tune"};
   for (const char* tuning : {"lora", "qlora:64"}) {

@@ -88,7 +88,7 @@ Result<double> rate_of(const ParsedOptions& options, const device::Datasheet& sh
 /// 42 % (the same, and NVIDIA NeMo 24.12). Published trainings of whole clusters lie at the lower end.
 double usual_kernel_share(double peak_16_bits, Precision precision) {
   if (precision == Precision::fp8) return 0.38;
-  return peak_16_bits < kAmpere ? 0.58 : 0.46;
+  return peak_16_bits < kAmpere ? 0.52 : 0.46;
 }
 
 Status replace_sizes(const ParsedOptions& options, Transformer& model) {

@@ -78,7 +78,7 @@ constexpr PlanOption kOptionsOfKinds[] = {
       "model FLOPs utilization (MFU) of the whole step, as measured or published: step times follow from it"},
      PlanKind::model},
     {{"--kernels", "RATIO",
-      "share of the peak that kernels reach while they run (default 58% up to A100, 46% since H100, 38% in fp8); "
+      "share of the peak that kernels reach while they run (default 52% up to A100, 46% since H100, 38% in fp8); "
       "bubble and communication come on top"},
      PlanKind::model},
     {{"--causal", "", "count half of attention's FLOPs (default: in full, as published MFUs do)"}, PlanKind::model},
