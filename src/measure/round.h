@@ -32,6 +32,7 @@ struct RoundOptions {
   StoppingOptions stopping;
   WarmupOptions warmup;
   std::uint64_t seed = 0;
+  int number = 0;       ///< of this round in its case, from 0
   double energy_s = 0;  ///< how long to run back to back for the energy of a launch; 0 leaves it out
   int host_cpus = 1;
   HostHistory* history = nullptr;  ///< of the session; rounds add to it

@@ -163,6 +163,7 @@ class SessionRunner {
     round_options.stopping = options_.stopping;
     round_options.stopping.budget_s = sampling_budget_s(courses_[index]);
     round_options.warmup.cap_s = std::min(options_.warmup_s, std::max(0.05, round_options.stopping.budget_s));
+    round_options.number = static_cast<int>(round);
     round_options.seed = options_.seed * 1'000'003 + index * 101 + static_cast<std::size_t>(round);
     round_options.energy_s = options_.energy_s;
     round_options.host_cpus = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));

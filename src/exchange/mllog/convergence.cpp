@@ -34,33 +34,34 @@ double spread_of(const std::vector<double>& values) {
   return std::sqrt(sum / static_cast<double>(values.size()));
 }
 
-/// t = (mean - minimum) / (spread sqrt(1/n + 1/m)) at its quantile; both have the same spread.
-double least_acceptable(const ReferencePoint& point, const ConvergenceRules& rules) {
-  const double of_result = rules.runs - 2 * rules.dropped, of_reference = point.counted;
+/// t = (mean - minimum) / (spread sqrt(1/n + 1/m)) at its quantile; both have the same spread. The checker takes two
+/// runs off every benchmark's result here, also where four at each end do not count.
+double min_acceptable(const ReferencePoint& point, double of_reference, const ConvergenceRules& rules) {
+  if (point.spread == 0) return point.mean;
+  const double of_result = std::max(1, rules.runs - 2);
   const double t = stats::t_quantile_of_tail(kAlpha, of_reference + of_result - 2);
   return point.mean - t * point.spread * std::sqrt(1 / of_reference + 1 / of_result);
 }
 
 ReferencePoint between(const ReferencePoint& low, const ReferencePoint& high, double batch,
                        const ConvergenceRules& rules) {
-  const double share = (batch - low.batch) / (high.batch - low.batch);
+  const double share = high.batch > low.batch ? (batch - low.batch) / (high.batch - low.batch) : 0;
   ReferencePoint point{.batch = batch,
                        .mean = std::lerp(low.mean, high.mean, share),
                        .spread = std::lerp(low.spread, high.spread, share),
-                       .counted = std::min(low.counted, high.counted),
                        .minimum = 0,
                        .between = true};
-  point.minimum = least_acceptable(point, rules);
+  point.minimum = min_acceptable(point, 2.0 * rules.runs, rules);
   return point;
 }
 
 /// The fastest point is the one of the smallest batch, and of the others none is slower than between its neighbours.
 std::vector<ReferencePoint> pruned(std::vector<ReferencePoint> points, const ConvergenceRules& rules) {
-  const auto fastest = std::min_element(points.begin(), points.end(),
-                                        [](const auto& a, const auto& b) { return a.minimum < b.minimum; });
+  const auto fastest =
+      std::min_element(points.begin(), points.end(), [](const auto& a, const auto& b) { return a.mean < b.mean; });
   points.erase(points.begin(), fastest);
   for (std::size_t i = 1; i + 1 < points.size();) {
-    if (points[i].minimum > between(points[i - 1], points[i + 1], points[i].batch, rules).minimum) {
+    if (points[i].mean > between(points[i - 1], points[i + 1], points[i].batch, rules).mean) {
       points.erase(points.begin() + static_cast<std::ptrdiff_t>(i));
     } else {
       ++i;
@@ -78,20 +79,14 @@ Result<double> olympic_mean(std::vector<double> values, int dropped) {
 }
 
 Result<ReferencePoint> reference_point(double batch, std::vector<double> needed, const ConvergenceRules& rules) {
-  if (needed.size() < 2 * static_cast<std::size_t>(rules.runs)) {
-    return usage_error(fmt::format("the reference for a batch of {} has {} trainings, fewer than {}", batch,
-                                   needed.size(), 2 * rules.runs),
-                       "a reference has twice the runs of a result; --runs says how many that is");
-  }
   const auto kept = inner(needed, rules.dropped);
-  if (kept.empty() || rules.runs <= 2 * rules.dropped) {
-    return usage_error(fmt::format("{} runs are too few: {} at each end do not count", rules.runs, rules.dropped));
+  if (kept.empty()) {
+    return data_error(fmt::format("the reference for a batch of {} has {} trainings; {} at each end do not count",
+                                  batch, needed.size(), rules.dropped));
   }
-  ReferencePoint point{.batch = batch,
-                       .mean = mean_of(kept),
-                       .spread = spread_of(rules.spread == Spread::of_all ? needed : kept),
-                       .counted = static_cast<int>(kept.size())};
-  point.minimum = least_acceptable(point, rules);
+  ReferencePoint point{
+      .batch = batch, .mean = mean_of(kept), .spread = spread_of(rules.spread == Spread::of_all ? needed : kept)};
+  point.minimum = min_acceptable(point, static_cast<double>(kept.size()), rules);
   return point;
 }
 
@@ -100,24 +95,26 @@ Result<std::vector<ReferencePoint>> read_references(const Json& json, const std:
   if (!json.is_object()) return data_error(name + " has no reference convergence points");
   std::vector<ReferencePoint> points;
   for (const auto& [record, content] : json.items()) {
-    const bool whole = content.is_object() && content.contains("Benchmark") && content.contains("BS") &&
-                       content.contains("Epochs to converge") && content["BS"].is_number() &&
-                       content["Epochs to converge"].is_array();
-    if (!whole) {
-      return data_error(name + ": '" + record + "' is no reference convergence point",
-                        "Benchmark, BS and Epochs to converge, as in rcp_checker of mlcommons/logging");
+    const Json* values = nullptr;
+    for (const char* unit : {"Epochs to converge", "samples to converge"}) {
+      if (content.is_object() && content.contains(unit)) values = &content[unit];
+    }
+    if (values == nullptr || !values->is_array() || !content.contains("Benchmark") || !content.contains("BS") ||
+        !content["BS"].is_number()) {
+      return data_error(name + ": '" + record + "' is not a reference convergence point",
+                        "Benchmark, BS and Epochs (or samples) to converge, as in rcp_checker of mlcommons/logging");
     }
     if (content["Benchmark"] != benchmark) continue;
     std::vector<double> needed;
-    for (const auto& value : content["Epochs to converge"]) {
-      if (!value.is_number()) return data_error(name + ": '" + record + "' has epochs that are no numbers");
+    for (const auto& value : *values) {
+      if (!value.is_number()) return data_error(name + ": '" + record + "' has a value that is not a number");
       needed.push_back(value.get<double>());
     }
     WM_ASSIGN(auto point, reference_point(content["BS"].get<double>(), std::move(needed), rules));
     points.push_back(point);
   }
   if (points.empty()) return data_error(name + " has no reference convergence points of " + benchmark);
-  std::sort(points.begin(), points.end(), [](const auto& a, const auto& b) { return a.batch < b.batch; });
+  std::stable_sort(points.begin(), points.end(), [](const auto& a, const auto& b) { return a.batch < b.batch; });
   return points;
 }
 
@@ -130,18 +127,17 @@ Result<Convergence> judge_convergence(std::vector<ReferencePoint> points, double
       std::find_if(points.begin(), points.end(), [&](const auto& point) { return point.batch >= batch; });
   if (above == points.end()) {
     verdict.point = points.back();
-    verdict.why = fmt::format("the reference has no batch as large as {}: its own trainings are needed", batch);
+    verdict.why = fmt::format("the reference has no batch as large as {}: submit a reference for it", batch);
     return verdict;
   }
   verdict.point = *above;
-  if (above->batch != batch) {
-    if (above == points.begin()) {
-      verdict.why = "the reference has no batch as small; the nearest one must be slower to converge";
-    } else {
-      verdict.point = between(*(above - 1), *above, batch, rules);
-      verdict.why = "interpolated between two batches of the reference";
-    }
+  if (above->batch != batch && above != points.begin()) {
+    verdict.point = between(*(above - 1), *above, batch, rules);
+    verdict.why = "interpolated between two batches of the reference";
+  } else if (above->batch != batch) {
+    verdict.why = "the reference has no batch as small; compared with its smallest";
   }
+  verdict.point.minimum -= rules.allowance;
   if (!std::isfinite(verdict.mean)) {
     verdict.why = "too many of the trainings did not converge";
     return verdict;

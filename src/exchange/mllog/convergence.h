@@ -20,30 +20,31 @@ struct ReferencePoint {
   double batch = 0;
   double mean = 0;       ///< epochs or samples, without the extremes
   double spread = 0;     ///< standard deviation
-  int counted = 0;       ///< trainings of which that is
   double minimum = 0;    ///< the least acceptable mean of a result
   bool between = false;  ///< interpolated
 };
 
-/// The rules take the spread without the extremes; rcp_checker.py took all trainings until 2022.
+/// rcp_checker.py takes the spread of all trainings; training_rules.adoc asks for it without the extremes.
 enum class Spread { without_extremes, of_all };
 
 struct ConvergenceRules {
   int runs = 5;     ///< of a result
   int dropped = 1;  ///< at each end
-  Spread spread = Spread::without_extremes;
-  bool prune = true;  ///< leave out points that converge slower than their neighbours say
+  Spread spread = Spread::of_all;
+  bool prune = true;     ///< leave out points that converge slower than interpolation between their neighbours
+  double allowance = 0;  ///< epochs or samples below the minimum that are accepted, too
 };
 
 /// Mean of what is left when the `dropped` lowest and highest are taken away. Usage error where nothing is left.
 [[nodiscard]] Result<double> olympic_mean(std::vector<double> values, int dropped);
 
-/// Usage error for too few trainings.
+/// Data error for too few trainings.
 [[nodiscard]] Result<ReferencePoint> reference_point(double batch, std::vector<double> needed,
                                                      const ConvergenceRules& rules);
 
 /// Points of one benchmark of a file as mlcommons/logging has them ({"bert_ref_256": {"Benchmark": "bert", "BS": 256,
-/// "Epochs to converge": [...]}, ...}), by batch. Data error where it is none, or has none of the benchmark.
+/// "Epochs to converge" or "samples to converge": [...]}, ...}), by batch. Data error where it is none, or has none of
+/// the benchmark.
 [[nodiscard]] Result<std::vector<ReferencePoint>> read_references(const Json& json, const std::string& name,
                                                                   const std::string& benchmark,
                                                                   const ConvergenceRules& rules);

@@ -2,9 +2,8 @@
 
 #include <fmt/format.h>
 
-#include <array>
-
 #include "base/lines/lines.h"
+#include "base/units.h"
 
 namespace warpmark::exchange {
 namespace {
@@ -30,26 +29,23 @@ Result<MlLogEvent> event_of(std::string_view text, const std::string& place) {
   auto json = parse_json(std::string(text), place);
   if (!json.ok()) json = parse_json(as_utf8(text), place);
   if (!json.ok()) return json.error();
-  if (!json->is_object()) return data_error(place + ": no JSON object stands behind :::MLLOG");
-  for (const char* part : {"time_ms", "event_type", "key", "value", "metadata"}) {
+  if (!json->is_object()) return data_error(place + ": no JSON object follows :::MLLOG");
+  for (const char* part : {"time_ms", "key", "value", "metadata"}) {
     if (!json->contains(part)) return data_error(place + ": the line has no '" + part + "'");
   }
   const Json& time = (*json)["time_ms"];
-  if (!time.is_number() || !(*json)["key"].is_string() || !(*json)["event_type"].is_string() ||
-      !(*json)["metadata"].is_object()) {
-    return data_error(place + ": time_ms is a number, event_type and key are texts, metadata is an object");
+  const auto time_ms = time.is_string()   ? parse_number(time.get<std::string>())
+                       : time.is_number() ? Result<double>(time.get<double>())
+                                          : data_error("");
+  if (!time_ms.ok() || !(*json)["key"].is_string()) {
+    return data_error(place + ": time_ms must be a number and key a text");
   }
   MlLogEvent event;
-  event.time_ms = time.get<double>();
-  event.type = (*json)["event_type"].get<std::string>();
+  event.time_ms = *time_ms;
   event.key = (*json)["key"].get<std::string>();
   event.value = std::move((*json)["value"]);
   event.metadata = std::move((*json)["metadata"]);
-  constexpr std::array<std::string_view, 3> kTypes{"INTERVAL_START", "INTERVAL_END", "POINT_IN_TIME"};
-  for (const auto type : kTypes) {
-    if (event.type == type) return event;
-  }
-  return data_error(place + ": event_type is '" + event.type + "'", "INTERVAL_START, INTERVAL_END or POINT_IN_TIME");
+  return event;
 }
 
 }  // namespace

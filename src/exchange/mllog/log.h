@@ -15,14 +15,13 @@ namespace warpmark::exchange {
 struct MlLogEvent {
   std::int64_t line = 0;  ///< in the file, from 1
   double time_ms = 0;     ///< since 1970
-  std::string type;       ///< INTERVAL_START, INTERVAL_END or POINT_IN_TIME
   std::string key;
   Json value;
-  Json metadata;  ///< an object
+  Json metadata;  ///< an object, or null
 };
 
-/// All events in the order of the file. What stands before ":::MLLOG " on a line is dropped, as ranks and times often
-/// do. Data error with file and line for one that is no JSON object or lacks a part, and where there is none at all.
+/// All events in the order of the file. Text before ":::MLLOG " on a line is dropped (ranks and
+/// times often are). Data error with file and line where JSON or a part is missing, and where there is no event.
 [[nodiscard]] Result<std::vector<MlLogEvent>> read_mllog(const std::string& name, std::string_view text);
 
 }  // namespace warpmark::exchange

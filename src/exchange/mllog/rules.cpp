@@ -3,65 +3,99 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <iterator>
 #include <map>
+
+#include "base/text.h"
+#include "exchange/mllog/rulesets.h"
 
 namespace warpmark::exchange {
 namespace {
 
-constexpr MlPerfBenchmark kBenchmarks[] = {
-    {"resnet", 5, 1, 0.759, true},        {"bert", 10, 1, 0.72, true},
-    {"dlrm", 5, 1, 0.8025, true},         {"dlrm_dcnv2", 10, 1, 0.80275, true},
-    {"gpt3", 3, 1, 2.69, false},          {"llama31_405b", 3, 1, 5.6, false},
-    {"llama31_8b", 10, 1, 3.3, false},    {"llama2_70b_lora", 10, 1, 0.925, false},
-    {"flux1", 10, 1, 0.586, false},       {"rgat", 10, 1, 0.72, true},
-    {"unet3d", 40, 4, 0.908, true},       {"ssd", 5, 1, 0.34, true},
-    {"retinanet", 5, 1, 0.34, true},      {"rnnt", 10, 1, 0.058, false},
-    {"maskrcnn", 5, 1, 0, true},  // two targets, of boxes and of masks
-    {"gpt_oss_20b", 10, 1, 3.34, false},  {"deepseekv3_671b", 3, 1, 3.6, false},
-    {"gnn", 10, 1, 0.72, true},            // rgat in version 4.0
-    {"stable_diffusion", 10, 1, 0, true},  // two targets, FID and CLIP
-};
-
-enum class Times { one, some };
-struct Required {
-  const char* key;
-  Times times;
-};
-constexpr Required kRequired[] = {{"submission_benchmark", Times::one},
-                                  {"submission_org", Times::one},
-                                  {"submission_platform", Times::one},
-                                  {"submission_division", Times::one},
-                                  {"cache_clear", Times::some},
-                                  {"init_start", Times::some},
-                                  {"init_stop", Times::one},
-                                  {"run_start", Times::one},
-                                  {"run_stop", Times::one},
-                                  {"eval_accuracy", Times::some},
-                                  {"train_samples", Times::one},
-                                  {"eval_samples", Times::one},
-                                  {"gradient_accumulation_steps", Times::one},
-                                  {"global_batch_size", Times::one},
-                                  {"seed", Times::some},
-                                  {"opt_name", Times::one},
-                                  {"opt_base_learning_rate", Times::one}};
-
 constexpr double kMinuteMs = 60e3;
+
+/// Of these pairs one key must be logged.
+constexpr std::pair<const char*, const char*> kAlternatives[] = {{"epoch_start", "block_start"},
+                                                                 {"epoch_stop", "block_stop"},
+                                                                 {"eval_start", "block_start"},
+                                                                 {"eval_stop", "block_stop"}};
+
+std::optional<double> number(const Json& value) {
+  if (value.is_boolean()) return value.get<bool>() ? 1 : 0;
+  return value.is_number() ? std::optional(value.get<double>()) : std::nullopt;
+}
+
+std::optional<double> number(const Json& object, const char* name) {
+  const auto found = object.is_object() ? object.find(name) : object.end();
+  return object.is_object() && found != object.end() ? number(*found) : std::nullopt;
+}
+
+bool is_integer(double value) { return std::abs(std::round(value) - value) < 1e-5; }
+
+/// What later lines are checked with.
+struct Seen {
+  std::optional<double> batch;
+  std::optional<double> warmup;         ///< steps
+  std::optional<double> scaled_warmup;  ///< 8000 steps at a batch of 1152, at the batch of the log
+};
+
+bool is_one_of(const Json& value, std::string_view values) {
+  for (const auto& item : split(values, '|')) {
+    if (value.is_string() ? value.get<std::string>() == item
+                          : number(value) && *number(value) == std::atof(item.c_str()))
+      return true;
+  }
+  return false;
+}
+
+bool holds(const KeyRule& rule, const Json& value, const Seen& seen) {
+  if (rule.rule == ValueRule::any) return true;
+  if (rule.rule == ValueRule::not_empty) return value != "";
+  if (rule.rule == ValueRule::one_of) return is_one_of(value, rule.values);
+  const auto x = number(value);
+  if (!x) return false;
+  constexpr double kBatch = 1152;
+  switch (rule.rule) {
+    case ValueRule::above: return *x > rule.bound;
+    case ValueRule::at_least: return *x >= rule.bound;
+    case ValueRule::multiple: return is_integer(*x / rule.bound);
+    case ValueRule::power_of_two: return *x > 0 && is_integer(std::log2(*x / rule.bound));
+    case ValueRule::scaled: return seen.batch && *x * kBatch == *seen.batch * rule.bound;
+    case ValueRule::scaled_root: return seen.batch && std::abs(*x - rule.bound * std::sqrt(*seen.batch / 16384)) < 1e-9;
+    case ValueRule::minus_warmup: return seen.warmup && *x == rule.bound - *seen.warmup;
+    default:
+      return seen.batch && seen.scaled_warmup &&
+             *x == std::ceil(rule.bound * kBatch / *seen.batch) - *seen.scaled_warmup;
+  }
+}
 
 class LogJudge {
  public:
-  explicit LogJudge(std::span<const MlLogEvent> events) : events_(events) {}
+  LogJudge(std::span<const MlLogEvent> events, std::string_view round) : events_(events), round_(round) {
+    for (const auto& event : events_) {
+      if (event.key == "submission_division") first_text(event, training_.division);
+      if (event.key == "submission_benchmark") first_text(event, training_.benchmark);
+      if (event.key == "opt_name") first_text(event, optimizer_);
+    }
+    benchmark_ = benchmark_rules(round_, training_.division, training_.benchmark);
+    rules_ = key_rules(round_, training_.division, benchmark_, optimizer_);
+    const auto* closed = benchmark_rules(round_, "closed", training_.benchmark);
+    training_.in_samples =
+        closed != nullptr &&
+        !key_rules(round_, "closed", closed, "").at("eval_accuracy").metadata.starts_with("epoch_num");
+  }
 
   MlLogTraining judge() {
-    for (const auto& event : events_) {
-      ++counts_[event.key];
-      if (event.key == "submission_division") text(event, training_.division);
-      if (event.key == "submission_benchmark") text(event, training_.benchmark);
-    }
     for (const auto& event : events_) look_at(event);
     require_counts();
-    if (start_ && stop_) training_.seconds = (stop_->time_ms - start_->time_ms) * 1e-3;
+    if (benchmark_ == nullptr && !round_.empty() && !training_.benchmark.empty()) {
+      fault(nullptr, fmt::format("'{}' is not a benchmark of the {} division in round {}", training_.benchmark,
+                                 training_.division, round_));
+    }
     require_quality();
+    read_time();
+    if (benchmark_ != nullptr && benchmark_->clip) read_first_pair_that_passes();
     return std::move(training_);
   }
 
@@ -69,59 +103,60 @@ class LogJudge {
   void fault(const MlLogEvent* at, std::string what) {
     training_.faults.push_back({at == nullptr ? 0 : at->line, std::move(what)});
   }
-  void text(const MlLogEvent& event, std::string& into) {
-    if (event.value.is_string()) into = event.value.get<std::string>();
-  }
-  static std::optional<double> number(const Json& object, const char* name) {
-    const auto found = object.find(name);
-    return found != object.end() && found->is_number() ? std::optional(found->get<double>()) : std::nullopt;
+  static void first_text(const MlLogEvent& event, std::string& into) {
+    if (into.empty() && event.value.is_string()) into = event.value.get<std::string>();
   }
 
   void look_at(const MlLogEvent& event) {
-    const std::string& key = event.key;
-    if (event.time_ms < last_ms_ - 1) fault(&event, key + " is earlier than the line before it");
-    last_ms_ = std::max(last_ms_, event.time_ms);
-    if (key.starts_with("submission_")) submission(event);
+    const auto& [key, value] = std::tie(event.key, event.value);
+    auto& seen = values_[key];
+    seen.push_back(&event);
+    const bool repeated_submission = key.find("submission_") != std::string::npos && seen.size() > 1;
+    if (const auto found = rules_.find(key); found != rules_.end() && !repeated_submission) check(event, found->second);
     if (key == "init_start" || key == "init_stop" || key == "run_start" || key == "run_stop") phase(event);
-    if (key.starts_with("epoch_") || key.starts_with("block_") || key.starts_with("eval_")) interval(event);
-    if (key == "gradient_accumulation_steps" || key == "global_batch_size") {
-      if (!event.value.is_number() || !(event.value.get<double>() > 0)) fault(&event, key + " is not above 0");
-      if (key == "global_batch_size" && event.value.is_number()) training_.batch = event.value.get<double>();
+    if (key == "block_start") block_start(event);
+    if (key == "submission_division" && seen.size() == 1) {
+      init_minutes_ = training_.division == "open" ? 240 : training_.division == "closed" ? 30 : 0;
     }
-    if ((key == "train_samples" || key == "eval_samples") && !event.value.is_number()) {
-      fault(&event, key + " is no number");
+    if (key == "global_batch_size") {
+      seen_.batch = number(value);
+      training_.batch = seen_.batch.value_or(0);
+    }
+    if (key == "opt_learning_rate_warmup_steps") {
+      seen_.warmup = number(value);
+      if (seen_.batch) seen_.scaled_warmup = std::ceil(8000.0 * 1152 / *seen_.batch);
+    }
+    if (key == "eval_accuracy" && stop_ == nullptr) evaluation(event);
+  }
+
+  void check(const MlLogEvent& event, const KeyRule& rule) {
+    if (!holds(rule, event.value, seen_)) {
+      fault(&event, fmt::format("{} is {}, which round {} does not allow{}", event.key, event.value.dump(), round_,
+                                rule.values.empty() ? "" : fmt::format(" ({})", rule.values)));
+    }
+    if (rule.metadata.empty()) return;
+    const auto named = split(rule.metadata, '|');
+    if (std::none_of(named.begin(), named.end(), [&](const auto& name) { return event.metadata.contains(name); })) {
+      fault(&event, event.key + " has no " + join(named, " or ") + " in its metadata");
     }
   }
 
-  void submission(const MlLogEvent& event) {
-    if (!event.value.is_string() || event.value.get<std::string>().empty()) {
-      return fault(&event, event.key + " is empty");
-    }
-    if (event.key == "submission_division" && training_.division != "closed" && training_.division != "open") {
-      fault(&event, "submission_division is '" + training_.division + "', not closed or open");
-    }
-    if (event.key == "submission_benchmark" && training_.division == "closed" &&
-        mlperf_benchmark(training_.benchmark) == nullptr) {
-      fault(&event, "'" + training_.benchmark + "' is no benchmark of the closed division");
-    }
-  }
-
-  /// init_start, init_stop, run_start, run_stop: in this order.
   void phase(const MlLogEvent& event) {
     const auto after = [&](const MlLogEvent* before, const char* name) {
       if (before == nullptr) fault(&event, event.key + " comes before " + name);
     };
     if (event.key == "init_start") {
       if (init_stop_ != nullptr || start_ != nullptr) fault(&event, "init_start comes after init_stop or run_start");
-      if (init_start_ == nullptr) init_start_ = &event;
+      first_init_ms_ = std::min(first_init_ms_, event.time_ms);
     } else if (event.key == "init_stop") {
-      after(init_start_, "init_start");
+      after(values_.contains("init_start") ? &event : nullptr, "init_start");
       if (start_ != nullptr) fault(&event, "init_stop comes after run_start");
       init_stop_ = &event;
-      const double allowed = training_.division == "open" ? 240 : 30;
-      const double took = init_start_ == nullptr ? 0 : (event.time_ms - init_start_->time_ms) / kMinuteMs;
-      if (took >= allowed) {
-        fault(&event, fmt::format("initialization took {:.1f} minutes, {:.0f} are allowed", took, allowed));
+      const double took = (event.time_ms - first_init_ms_) / kMinuteMs;
+      if (init_minutes_ == 0) {
+        fault(&event, "init_stop comes before submission_division, which sets its time limit");
+      } else if (took >= init_minutes_) {
+        fault(&event, fmt::format("initialization took {:.1f} minutes, {:.0f} are allowed", took, init_minutes_));
       }
     } else if (event.key == "run_start") {
       after(init_stop_, "init_stop");
@@ -130,90 +165,136 @@ class LogJudge {
       after(start_, "run_start");
       stop_ = &event;
       const auto status = event.metadata.find("status");
-      if (status == event.metadata.end() || (*status != "success" && *status != "aborted")) {
-        fault(&event, "run_stop has no status of success or aborted");
-      }
       training_.converged = status != event.metadata.end() && *status == "success";
     }
   }
 
-  void interval(const MlLogEvent& event) {
-    const std::string& key = event.key;
-    if (key == "eval_samples") return;
-    if (start_ == nullptr && (key == "block_start" || key == "epoch_start"))
-      fault(&event, key + " comes before run_start");
-    const auto epoch = number(event.metadata, "epoch_num"), samples = number(event.metadata, "samples_count");
-    if (key.starts_with("block_")) {
-      const auto first = number(event.metadata, "first_epoch_num"), count = number(event.metadata, "epoch_count");
-      if (!samples && !(key == "block_stop" ? first : count)) {
-        fault(&event, key + " has neither samples_count nor epochs in its metadata");
-      }
-      if (key == "block_start" && count && (!first || !(*count > 0))) {
-        fault(&event, "block_start needs first_epoch_num, and an epoch_count above 0");
-      }
-      return;
+  void block_start(const MlLogEvent& event) {
+    if (start_ == nullptr) fault(&event, "block_start comes before run_start");
+    const bool counts_epochs = event.metadata.contains("epoch_count");
+    if (counts_epochs && !event.metadata.contains("first_epoch_num"))
+      fault(&event, "block_start has no first_epoch_num");
+    if (counts_epochs && !(number(event.metadata, "epoch_count") > 0.0)) fault(&event, "epoch_count is not above 0");
+    if (event.metadata.contains("samples_count") && !(number(event.metadata, "samples_count") >= 0.0)) {
+      fault(&event, "samples_count is below 0");
     }
-    if (!epoch && !samples) fault(&event, key + " has neither epoch_num nor samples_count in its metadata");
-    if (key != "eval_accuracy" || !event.value.is_number()) return;
-    if (stop_ != nullptr) return;  // what is evaluated afterwards is not what the training ended by
-    training_.quality = event.value.get<double>();
-    training_.in_samples = !epoch;
-    training_.to_converge = epoch ? epoch : samples;
-    reached_ = reached_ || reaches(*training_.quality);
-    largest_ = std::max(largest_, *training_.quality);
   }
 
-  [[nodiscard]] bool reaches(double quality) const {
-    const auto* benchmark = mlperf_benchmark(training_.benchmark);
-    if (benchmark == nullptr || benchmark->target == 0) return true;
-    if (benchmark->higher) return quality >= benchmark->target && quality <= 1;  // all of them are ratios
-    return quality <= benchmark->target && quality > 0;
+  void evaluation(const MlLogEvent& event) {
+    const auto epoch = number(event.metadata, "epoch_num"), samples = number(event.metadata, "samples_count");
+    if (benchmark_ == nullptr) training_.in_samples = !epoch;
+    training_.quality = number(event.value);
+    training_.to_converge = training_.in_samples ? samples : epoch;
+    if (training_.to_converge) *training_.to_converge = std::round(*training_.to_converge * 1e3) / 1e3;
   }
 
   void require_counts() {
-    for (const auto& [key, times] : kRequired) {
-      const int count = counts_[key];
-      if (count == 0) fault(nullptr, std::string("there is no ") + key);
-      if (count > 1 && times == Times::one) fault(nullptr, fmt::format("there are {} of {}, not one", count, key));
+    for (const auto& [key, rule] : rules_) {
+      const auto& seen = values_[std::string(key)];
+      if (rule.times == Times::any) continue;
+      if (seen.empty()) fault(nullptr, fmt::format("there is no {}", key));
+      const bool differ =
+          std::any_of(seen.begin(), seen.end(), [&](const auto* event) { return event->value != seen[0]->value; });
+      if (rule.times == Times::one && differ) {
+        fault(seen.back(), fmt::format("there are {} of {} with different values, not one", seen.size(), key));
+      }
     }
-    if (counts_["epoch_start"] + counts_["block_start"] == 0)
-      fault(nullptr, "there is neither epoch_start nor block_start");
-    if (counts_["epoch_stop"] + counts_["block_stop"] == 0)
-      fault(nullptr, "there is neither epoch_stop nor block_stop");
-    if (counts_["eval_start"] == 0 && counts_["block_start"] == 0) fault(nullptr, "there is no eval_start");
-    if (counts_["eval_stop"] == 0 && counts_["block_stop"] == 0) fault(nullptr, "there is no eval_stop");
+    for (const auto& [one, other] : kAlternatives) {
+      if (values_[one].empty() && values_[other].empty()) {
+        fault(nullptr, fmt::format("there is neither {} nor {}", one, other));
+      }
+    }
   }
 
+  /// One evaluation at least must be in the range; stable diffusion's are pairs at one count of samples.
   void require_quality() {
-    const auto* benchmark = mlperf_benchmark(training_.benchmark);
-    if (!training_.converged || reached_ || benchmark == nullptr || benchmark->target == 0) return;
-    std::string what = "run_stop says success, but no eval_accuracy is ";
-    what += benchmark->higher ? fmt::format("at least {} and at most 1", benchmark->target)
-                              : fmt::format("above 0 and at most {}", benchmark->target);
-    if (benchmark->higher && largest_ > 1) what += fmt::format("; {} is no ratio, perhaps a percentage", largest_);
-    fault(stop_, std::move(what));
+    if (benchmark_ == nullptr) return;
+    if (benchmark_->clip) return require_pairs();
+    const auto& seen = values_[std::string(benchmark_->quality_key)];
+    if (seen.empty()) return;
+    bool reached = false;
+    for (const auto* event : seen) {
+      const auto x = number(event->value);
+      if (!x) return fault(event, event->key + " is not a number");
+      reached = reached || benchmark_->quality.contains(*x);
+    }
+    if (!reached) fault(nullptr, "no " + seen[0]->key + " is " + text_of(benchmark_->quality));
+  }
+
+  static std::string text_of(const QualityRange& range) {
+    std::vector<std::string> parts;
+    if (std::isfinite(range.least)) parts.push_back(fmt::format("at least {}", range.least));
+    if (std::isfinite(range.above)) parts.push_back(fmt::format("above {}", range.above));
+    if (std::isfinite(range.most)) parts.push_back(fmt::format("at most {}", range.most));
+    if (std::isfinite(range.below)) parts.push_back(fmt::format("below {}", range.below));
+    return join(parts, " and ");
+  }
+
+  struct Pair {
+    std::optional<double> fid, clip;
+  };
+  [[nodiscard]] std::map<double, Pair> pairs() {
+    std::map<double, Pair> all;
+    for (const auto* event : values_["eval_accuracy"]) {
+      const auto metric = event->metadata.find("metric");
+      const auto samples = number(event->metadata, "samples_count");
+      if (metric == event->metadata.end() || !samples) continue;
+      if (*metric == "FID") all[*samples].fid = number(event->value);
+      if (*metric == "CLIP") all[*samples].clip = number(event->value);
+    }
+    return all;
+  }
+  [[nodiscard]] bool passes(const Pair& pair) const {
+    return pair.fid && pair.clip && benchmark_->quality.contains(*pair.fid) && benchmark_->clip->contains(*pair.clip);
+  }
+
+  void require_pairs() {
+    const auto all = pairs();
+    if (all.size() < 2) fault(nullptr, "there are fewer than 2 evaluations by FID and CLIP");
+    if (std::any_of(all.begin(), all.end(), [](const auto& one) { return !one.second.fid || !one.second.clip; })) {
+      fault(nullptr, "an evaluation lacks FID or CLIP");
+    }
+    if (std::any_of(all.begin(), all.end(), [&](const auto& one) { return passes(one.second); })) return;
+    fault(nullptr, "no evaluation has FID " + text_of(benchmark_->quality) + " and CLIP " + text_of(*benchmark_->clip));
+  }
+
+  void read_first_pair_that_passes() {
+    training_.to_converge.reset();
+    training_.in_samples = true;
+    for (const auto& [samples, pair] : pairs()) {
+      if (!training_.to_converge && passes(pair)) training_.to_converge = samples;
+    }
+  }
+
+  void read_time() {
+    std::optional<double> begin, end;
+    for (const auto& event : events_) {
+      if (event.key == "run_start") begin = event.time_ms;
+      if (event.key == "run_stop") end = event.time_ms;
+      if (begin && end) break;
+    }
+    if (begin && end) training_.seconds = (*end - *begin) * 1e-3;
   }
 
   std::span<const MlLogEvent> events_;
+  std::string_view round_;
   MlLogTraining training_;
-  std::map<std::string, int> counts_;
-  const MlLogEvent* init_start_ = nullptr;
+  std::string optimizer_;
+  const BenchmarkRules* benchmark_ = nullptr;
+  std::map<std::string_view, KeyRule> rules_;
+  std::map<std::string, std::vector<const MlLogEvent*>> values_;
+  Seen seen_;
   const MlLogEvent* init_stop_ = nullptr;
   const MlLogEvent* start_ = nullptr;
   const MlLogEvent* stop_ = nullptr;
-  double last_ms_ = 0;
-  double largest_ = 0;  // eval_accuracy
-  bool reached_ = false;
+  double first_init_ms_ = std::numeric_limits<double>::infinity();
+  double init_minutes_ = 0;
 };
 
 }  // namespace
 
-const MlPerfBenchmark* mlperf_benchmark(const std::string& id) {
-  const auto found = std::find_if(std::begin(kBenchmarks), std::end(kBenchmarks),
-                                  [&](const MlPerfBenchmark& known) { return known.id == id; });
-  return found == std::end(kBenchmarks) ? nullptr : &*found;
+MlLogTraining judge_mllog(std::span<const MlLogEvent> events, std::string_view round) {
+  return LogJudge(events, round).judge();
 }
-
-MlLogTraining judge_mllog(std::span<const MlLogEvent> events) { return LogJudge(events).judge(); }
 
 }  // namespace warpmark::exchange

@@ -17,7 +17,7 @@ EVALUATED = 64  # batches of generated data
 
 class Log:
     def __init__(self, path):
-        self.file = open(path, "a") if path else None
+        self.file = open(path, "w") if path else None
 
     def note(self, kind, key, value=None, **metadata):
         if self.file is None:

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <filesystem>
 
 #include "base/clock.h"
 #include "base/json.h"
@@ -17,6 +18,12 @@ constexpr double kSlack_s = 0.1;  // of the two clocks, which read the same coun
 
 Error no_goal(const std::string& text) {
   return usage_error("until cannot be '" + text + "'", "accuracy>=0.759, loss<=2.5 or auc>=0.8");
+}
+
+/// A log is of one training: log.txt becomes log_0.txt, log_1.txt, ...
+std::string log_of_round(const std::filesystem::path& log, int round) {
+  if (log.empty()) return "";
+  return log.parent_path() / fmt::format("{}_{}{}", log.stem().string(), round, log.extension().string());
 }
 
 }  // namespace
@@ -34,7 +41,7 @@ Result<QualityGoal> parse_quality_goal(const std::string& text) {
   return no_goal(text);
 }
 
-Status measure_quality(const Params& params, const ModelShape& shape, ModelWorkers& workers, Run& run) {
+Status measure_quality(const Params& params, const ModelShape& shape, int round, ModelWorkers& workers, Run& run) {
   WM_ASSIGN(const QualityGoal goal, parse_quality_goal(params.text("until")));
   const std::int64_t asked = monotonic_ns();
   WM_ASSIGN(const Json answer, workers.ask({{"ask", "until"},
@@ -43,7 +50,7 @@ Status measure_quality(const Params& params, const ModelShape& shape, ModelWorke
                                             {"most_epochs", params.integer("epochs")},
                                             {"data", params.text("data")},
                                             {"workers", params.integer("workers")},
-                                            {"log", params.text("log")}},
+                                            {"log", log_of_round(params.text("log"), round)}},
                                            kQualityDeadline_s));
   const double ours = static_cast<double>(monotonic_ns() - asked) * 1e-9;
   WM_ASSIGN(const double begin, answered_number(answer, "begin_ns"));

@@ -22,6 +22,8 @@ struct QualityGoal {
 
 /// One training of a worker that is prepared, until the goal of the parameter `until`: fills metrics and cost of `run`.
 /// What did not reach the goal is failed and has no time. Data error where the worker's account contradicts our clock.
-[[nodiscard]] Status measure_quality(const Params& params, const ModelShape& shape, ModelWorkers& workers, Run& run);
+/// `round` numbers its log.
+[[nodiscard]] Status measure_quality(const Params& params, const ModelShape& shape, int round, ModelWorkers& workers,
+                                     Run& run);
 
 }  // namespace warpmark::workloads

@@ -65,7 +65,7 @@ class ModelRound {
     WM_TRY(prepare());
     if (!what_.params.text("until").empty()) {
       stage("training until " + what_.params.text("until"));
-      return measure_quality(what_.params, shape_, *workers_, run_);
+      return measure_quality(what_.params, shape_, options_.number, *workers_, run_);
     }
     stage("first step");
     WM_ASSIGN(const ModelWindow first, window(1));

@@ -33,7 +33,7 @@ constexpr ParamSpec kParams[] = {
      "train: a fixed number of steps, and the loss of the last; 0: as many as precision needs"},
     {"epochs", ParamKind::integer, "20", "until: most epochs"},
     {"data", ParamKind::path, "", "until: folder of pictures, tokens or clicks (docs/models.md); empty is generated"},
-    {"log", ParamKind::path, "", "until: file to which lines as of MLPerf's logging are added"},
+    {"log", ParamKind::path, "", "until: write MLPerf log lines; round N of FILE.txt goes to FILE_N.txt"},
     {"price", ParamKind::number, "0", "until: of an hour, for the cost of reaching the quality"},
     {"roof", ParamKind::text, "yes",
      "time the kernels of the step by our own workloads: the heaviest ones, or every one", "no|yes|full"},

@@ -1,15 +1,12 @@
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <cmath>
-#include <limits>
 #include <ostream>
 
 #include "base/files.h"
 #include "base/json.h"
 #include "base/units.h"
-#include "exchange/mllog/convergence.h"
-#include "exchange/mllog/rules.h"
+#include "exchange/mllog/result.h"
+#include "exchange/mllog/rulesets.h"
 #include "report/draw/format.h"
 #include "report/draw/table.h"
 #include "warpmark/command.h"
@@ -22,113 +19,59 @@ namespace {
 constexpr const char* kMllogSchema = "warpmark.mllog/1";
 
 constexpr OptionSpec kMllogOptions[] = {
+    {"--ruleset", "ROUND", "round whose rules apply, 4.0 to 6.0 (default: the newest that the logs follow)"},
     {"--runs", "N", "runs that make a result (default: as MLPerf asks of the benchmark)"},
     {"--rcp", "FILE", "reference convergence points, as rcps_NAME.json of mlcommons/logging", false, "<files>"},
-    {"--rcp-spread", "WHICH", "spread of the reference: without its extremes (rules) or of all (checker)", false,
+    {"--rcp-spread", "WHICH",
+     "spread of the reference: of all its trainings (checker, the default) or without extremes (rules)", false,
      "rules|checker"},
-    {"--rcp-full", "", "hold against all points, also those that converge slower than their neighbours say"},
+    {"--rcp-full", "", "use all points, also those slower than interpolation between their neighbours"},
     {"--json", "FILE", "write the result as JSON (warpmark.mllog/1)", false, "<files>"},
 };
 
-struct ReadLog {
-  std::string file;
-  exchange::MlLogTraining training;
-};
+using exchange::MlLogResult;
 
-/// What several logs make together.
-struct MllogResult {
-  std::vector<ReadLog> logs;
-  int runs = 0;     ///< that a result needs; 0: nobody says
-  int dropped = 1;  ///< at each end
-  std::optional<double> score_s;
-  std::optional<exchange::Convergence> convergence;
-  std::vector<std::string> faults;  ///< of the result; those of each log stand there
-  [[nodiscard]] bool ok() const {
-    const bool clean =
-        std::all_of(logs.begin(), logs.end(), [](const ReadLog& log) { return log.training.faults.empty(); });
-    return clean && faults.empty() && (!convergence || convergence->accepted);
-  }
-};
-
-Result<std::vector<ReadLog>> read_logs(const std::vector<std::string>& files) {
-  std::vector<ReadLog> logs;
+Result<std::vector<exchange::MlLog>> read_logs(const std::vector<std::string>& files) {
+  std::vector<exchange::MlLog> logs;
   for (const auto& file : files) {
     WM_ASSIGN(const std::string text, read_file(file));
-    WM_ASSIGN(const auto events, exchange::read_mllog(file, text));
-    logs.push_back({file, exchange::judge_mllog(events)});
+    auto events = exchange::read_mllog(file, text);
+    if (!events.ok() && files.size() == 1) return events.error();
+    logs.push_back({.file = file, .unreadable = events.ok() ? "" : events.error().what});
+    if (events.ok()) logs.back().events = std::move(*events);
   }
   return logs;
 }
 
-Status set_runs(const ParsedOptions& options, MllogResult& result) {
-  const auto* benchmark = exchange::mlperf_benchmark(result.logs.front().training.benchmark);
-  if (benchmark != nullptr) {
-    result.runs = benchmark->runs;
-    result.dropped = benchmark->dropped;
-  }
-  if (options.has("--runs")) {
-    WM_ASSIGN(const auto runs, parse_integer(options.get("--runs")));
-    if (runs < 1 || runs > 1000) return usage_error("--runs must be 1 to 1000");
-    result.runs = static_cast<int>(runs);
-  }
-  return {};
+Result<std::optional<int>> runs_of(const ParsedOptions& options) {
+  if (!options.has("--runs")) return std::optional<int>();
+  WM_ASSIGN(const auto runs, parse_integer(options.get("--runs")));
+  if (runs < 1 || runs > 1000) return usage_error("--runs must be 1 to 1000");
+  return std::optional(static_cast<int>(runs));
 }
 
-/// Logs of one result are of one benchmark, division and batch.
-void require_same(MllogResult& result) {
-  const auto& first = result.logs.front().training;
-  for (const auto& log : result.logs) {
-    const auto& other = log.training;
-    if (other.benchmark == first.benchmark && other.division == first.division && other.batch == first.batch) continue;
-    result.faults.push_back(log.file + " is of another benchmark, division or batch than " + result.logs.front().file);
-  }
-}
-
-/// Time to train: the mean without the extremes; one training that did not converge may be the slowest.
-void score(MllogResult& result) {
-  if (result.runs == 0) return;
-  const auto runs = static_cast<int>(result.logs.size());
-  if (runs != result.runs) {
-    result.faults.push_back(fmt::format("a result is of {} runs, these are {}", result.runs, runs));
-    return;
-  }
-  std::vector<double> seconds;
-  for (const auto& log : result.logs) {
-    const bool counts = log.training.converged && log.training.seconds;
-    seconds.push_back(counts ? *log.training.seconds : std::numeric_limits<double>::infinity());
-  }
-  const auto lost = std::count_if(seconds.begin(), seconds.end(), [](double s) { return std::isinf(s); });
-  const bool too_few = runs <= 2 * result.dropped;  // none would be left without the extremes
-  const int may = too_few ? 0 : result.dropped;
-  if (lost > may) result.faults.push_back(fmt::format("{} runs did not converge, {} may", lost, may));
-  if (lost > may || too_few) return;
-  if (const auto mean = exchange::olympic_mean(std::move(seconds), result.dropped); mean.ok()) result.score_s = *mean;
-}
-
-Status hold_against_reference(const ParsedOptions& options, MllogResult& result) {
+Status compare_with_reference(const ParsedOptions& options, MlLogResult& result) {
   if (!options.has("--rcp")) return {};
   const std::string file = options.get("--rcp");
   if (result.runs == 0) return usage_error("how many runs make a result is not known", "--runs N");
   WM_ASSIGN(const std::string text, read_file(file));
   WM_ASSIGN(const Json json, parse_json(text, file));
-  const auto& first = result.logs.front().training;
+  const auto& first = result.first();
+  const auto* benchmark = exchange::mlperf_benchmark(first.benchmark);
   const exchange::ConvergenceRules rules{.runs = result.runs,
                                          .dropped = result.dropped,
-                                         .spread = options.get("--rcp-spread", "rules") == "checker"
+                                         .spread = options.get("--rcp-spread", "checker") == "checker"
                                                        ? exchange::Spread::of_all
                                                        : exchange::Spread::without_extremes,
-                                         .prune = !options.has("--rcp-full")};
+                                         .prune = !options.has("--rcp-full"),
+                                         .allowance = benchmark == nullptr ? 0 : benchmark->allowance};
   WM_ASSIGN(auto points, exchange::read_references(json, file, first.benchmark, rules));
-  std::vector<double> needed;
-  for (const auto& log : result.logs) {
-    const bool counts = log.training.converged && log.training.to_converge;
-    needed.push_back(counts ? *log.training.to_converge : std::numeric_limits<double>::infinity());
-  }
-  WM_ASSIGN(result.convergence, exchange::judge_convergence(std::move(points), first.batch, std::move(needed), rules));
+  WM_ASSIGN(result.convergence,
+            exchange::judge_convergence(std::move(points), first.batch, exchange::needed_to_converge(result), rules));
   return {};
 }
 
-Table table_of(const MllogResult& result) {
+Table table_of(const MlLogResult& result) {
   Table table{{{"log"},
                {"benchmark"},
                {"batch", Align::right, 2},
@@ -155,18 +98,26 @@ Table table_of(const MllogResult& result) {
   return table;
 }
 
-void print_result(std::ostream& out, const MllogResult& result) {
+void print_result(std::ostream& out, const MlLogResult& result) {
   for (const auto& log : result.logs) {
     for (const auto& fault : log.training.faults) {
       out << log.file << (fault.line > 0 ? fmt::format(" line {}", fault.line) : "") << ": " << fault.what << '\n';
     }
   }
   for (const auto& fault : result.faults) out << fault << '\n';
+  out << (result.round.empty() ? "Not an MLPerf benchmark: only the rules that all benchmarks share were checked.\n"
+                               : "Rules: MLPerf training round " + result.round + ".\n");
+  if (result.rejected > 0 && result.faults.empty()) {
+    out << fmt::format("{} logs break the rules and count as the slowest runs; {} may.\n", result.rejected,
+                       result.dropped);
+  }
   if (result.score_s) {
     out << fmt::format("Score: {:.3f} minutes, the mean of {} runs without the {} fastest and slowest.\n",
                        *result.score_s / 60, result.logs.size(), result.dropped);
   } else if (result.runs == 0) {
-    out << "No score: how many runs make a result of this benchmark is not known; --runs N says it.\n";
+    out << "No score: the number of runs of this benchmark is unknown; give --runs N.\n";
+  } else if (result.logs.size() == 1 && result.runs > 1) {
+    out << fmt::format("No score: a result has {} runs.\n", result.runs);
   }
   if (!result.convergence) return;
   const auto& c = *result.convergence;
@@ -174,13 +125,17 @@ void print_result(std::ostream& out, const MllogResult& result) {
                      c.point.mean, c.point.minimum, c.point.batch, c.accepted ? "accepted" : "rejected",
                      c.why.empty() ? "" : "; " + c.why);
   if (c.accepted && c.scale > 1 && result.score_s) {
-    out << fmt::format("Faster than the reference: the score counts {:.4f} times as long, {:.3f} minutes.\n", c.scale,
+    out << fmt::format("Faster than the reference: the score is scaled by {:.4f} to {:.3f} minutes.\n", c.scale,
                        c.scale * *result.score_s / 60);
   }
 }
 
-Json mllog_json(const MllogResult& result) {
-  Json json{{"schema", kMllogSchema}, {"ok", result.ok()}, {"logs", Json::array()}, {"faults", result.faults}};
+Json mllog_json(const MlLogResult& result) {
+  Json json{{"schema", kMllogSchema},
+            {"ok", result.ok()},
+            {"ruleset", result.round},
+            {"logs", Json::array()},
+            {"faults", result.faults}};
   for (const auto& log : result.logs) {
     const auto& t = log.training;
     Json item{{"file", log.file}, {"benchmark", t.benchmark}, {"division", t.division},
@@ -211,12 +166,10 @@ Result<int> run_mllog(Context& context, const ParsedOptions& options) {
   const auto& files = options.positionals();
   if (files.empty()) return usage_error("no log is given", "warpmark mllog result_*.txt");
   if (options.has("--json")) WM_TRY(check_writable(options.get("--json")));
-  MllogResult result;
-  WM_ASSIGN(result.logs, read_logs(files));
-  WM_TRY(set_runs(options, result));
-  require_same(result);
-  score(result);
-  WM_TRY(hold_against_reference(options, result));
+  WM_ASSIGN(auto logs, read_logs(files));
+  WM_ASSIGN(const auto runs, runs_of(options));
+  WM_ASSIGN(auto result, exchange::judge_result(std::move(logs), options.get("--ruleset"), runs));
+  WM_TRY(compare_with_reference(options, result));
   context.out << report::render_table(table_of(result), render_options(context));
   print_result(context.out, result);
   if (options.has("--json")) WM_TRY(write_file(options.get("--json"), dump_json(mllog_json(result)) + "\n"));
@@ -229,21 +182,23 @@ extern const Command mllog_command{
     .id = "mllog",
     .summary = "check MLPerf training logs and tell their score",
     .details =
-        "Reads :::MLLOG lines from logs of trainings, one log a run, whatever program wrote them (`warpmark run MODEL "
-        "--until GOAL --set log=FILE` does), and holds each against MLPerf's rules for training logs (5.1): keys that "
-        "must be there and how often, their order, the time that initialization may take, and the quality that was "
-        "reached (targets up to 6.0). Faults are named with their line.\n"
+        "Reads :::MLLOG lines from training logs, one log per run, whatever program wrote them (`warpmark run MODEL "
+        "--until GOAL --set log=FILE` does), and checks each against the rules of a round of MLPerf training, 4.0 to "
+        "6.0, as the compliance checker of mlcommons/logging does: keys that must be there and how often, the values "
+        "that the benchmark fixes, the time that initialization may take, and the quality to reach. Faults are named "
+        "with their line.\n"
         "\n"
-        "As many logs as make a result have a score: the time to train, its mean without the fastest and the slowest. "
-        "With --rcp the epochs to converge are held against a reference: a result that converges faster than the "
-        "reference can explain is rejected, and one that is a little faster is scaled.\n"
+        "A whole result (as many logs as the benchmark asks) has a score: the mean time to train without the fastest "
+        "and the slowest run, of which one may break the rules (four of unet3d). One log alone is only checked. --rcp "
+        "compares the epochs or samples to converge with a reference, as rcp_checker does: a result that converges "
+        "faster than the reference can explain is rejected, and one that is a little faster is scaled.\n"
         "\n"
-        "Exit code 0: all hold; 1: a fault, or a result that is none.",
+        "Exit code 0: all hold; 1: a rule is broken, or the logs do not make a result.\n",
     .options = kMllogOptions,
     .positional = {"LOG", "logs, one of each run", true, "<files>"},
     .examples =
         "warpmark mllog results/bert/result_*.txt\n"
-        "warpmark mllog result_0.txt --runs 1\n"
+        "warpmark mllog result_0.txt --ruleset 5.1\n"
         "warpmark mllog result_*.txt --rcp rcps_resnet.json --json score.json",
     .run = run_mllog,
 };

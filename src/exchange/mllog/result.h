@@ -1,0 +1,41 @@
+// What several logs make together: the result of one benchmark, as MLPerf's result_summarizer.py scores it.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "exchange/mllog/convergence.h"
+#include "exchange/mllog/rules.h"
+
+namespace warpmark::exchange {
+
+struct MlLog {
+  std::string file;
+  std::vector<MlLogEvent> events;
+  MlLogTraining training{};
+  std::string unreadable{};  ///< why there are no events
+};
+
+struct MlLogResult {
+  std::vector<MlLog> logs;
+  std::string round;  ///< whose rules they are held to; empty for a benchmark of none, which only the common ones bind
+  int runs = 0;       ///< that a result needs; 0: unknown
+  int dropped = 1;    ///< fastest and slowest runs that do not count; as many may break the rules
+  int rejected = 0;   ///< logs that break the rules
+  std::optional<double> score_s;  ///< time to train
+  std::optional<Convergence> convergence;
+  std::vector<std::string> faults;  ///< of the result as a whole
+  [[nodiscard]] const MlLogTraining& first() const;  ///< that can be read; all logs of a result are of one benchmark
+  [[nodiscard]] bool ok() const { return faults.empty() && (!convergence || convergence->accepted); }
+};
+
+/// Judges the logs and scores them. Without a round, that of the newest rules that most of the logs follow. `runs`
+/// makes a result; without it as many as the benchmark asks. Usage error for a round that is not known.
+[[nodiscard]] Result<MlLogResult> judge_result(std::vector<MlLog> logs, const std::string& round,
+                                               std::optional<int> runs);
+
+/// Epochs or samples that each log needed; infinite where it did not converge.
+[[nodiscard]] std::vector<double> needed_to_converge(const MlLogResult& result);
+
+}  // namespace warpmark::exchange
