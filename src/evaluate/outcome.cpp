@@ -21,7 +21,6 @@ using accuracy::Record;
 std::string problem_of(const Reply& reply) {
   if (!accuracy::is_utf8(reply.text)) return "is no UTF-8";
   if (accuracy::stripped(reply.text).empty()) return "is empty";
-  if (reply.finish_reason == "length") return "was cut off at the limit of tokens";
   return {};
 }
 
@@ -32,14 +31,6 @@ struct Sampled {
   const Reply* reply = nullptr;
   Json fields = nullptr;  ///< what else the answer tells: log-likelihoods of choices
 };
-
-Result<bool> passes(const Task& task, const Record& record, const std::string& completion,
-                    const std::atomic<bool>* interrupted) {
-  WM_ASSIGN(const auto outcome,
-            run_in_sandbox({task.execution.interpreter, "/sandbox/program"}, program_of(record, completion),
-                           {.deadline_s = task.execution.deadline_s}, interrupted));
-  return !outcome.timed_out && outcome.exit_code == 0;
-}
 
 /// All requests of one question and what came of them.
 struct Asked {
@@ -95,9 +86,10 @@ Result<Sampled> sampled(const Task& task, const Record& record, const Asked& ask
   if (!sample.problem.empty()) return sample;
   sample.output = extracted(task, reply->text, choices_of(record).size(), item.choice_order);
   if (task.execution.enabled) {
-    WM_ASSIGN(sample.passed, passes(task, record, sample.output, interrupted));
+    WM_ASSIGN(sample.passed, python_reaches_its_end(task.execution.interpreter, program_of(record, sample.output),
+                                                    {.deadline_s = task.execution.deadline_s}, interrupted));
   } else if (sample.output.empty()) {
-    sample.problem = "has nothing to extract";
+    sample.problem = reply->finish_reason == "length" ? "was cut off at the limit of tokens" : "has nothing to extract";
   }
   return sample;
 }

@@ -73,5 +73,75 @@ TEST_F(Sandbox, shows_neither_files_nor_network) {
   EXPECT_EQ(run("import os, signal\nos.kill(1, signal.SIGKILL)\nos.kill(-1, signal.SIGTERM)\n").timed_out, false);
 }
 
+TEST_F(Sandbox, shows_no_environment_of_ours) {
+  ::setenv("WARPMARK_TEST_API_KEY", "sk-secret", 1);
+  const auto outcome =
+      run("import glob, os\n"
+          "for path in glob.glob('/proc/[0-9]*/environ'):\n"
+          "    print(open(path).read())\n"
+          "print(os.environ)\n");
+  ::unsetenv("WARPMARK_TEST_API_KEY");
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+  EXPECT_EQ(outcome.out.find("sk-secret"), std::string::npos);
+}
+
+TEST_F(Sandbox, gives_no_memory_outside_of_its_limits) {
+  const auto memfd = run("import os\nos.memfd_create('x')\n");
+  EXPECT_NE(memfd.exit_code, 0);
+  EXPECT_NE(memfd.err.find("PermissionError"), std::string::npos) << memfd.err;
+  const auto segment =
+      run("import ctypes\nlibc = ctypes.CDLL(None, use_errno=True)\n"
+          "raise SystemExit(7 if libc.shmget(0, 1 << 20, 0o1600) == -1 else 0)\n");
+  EXPECT_EQ(segment.exit_code, 7) << segment.err;
+}
+
+TEST_F(Sandbox, bounds_the_memory_of_all_processes_together) {
+  const auto outcome =
+      run("import os, time\n"
+          "for _ in range(4): os.fork()\n"
+          "x = bytearray(100 << 20)\n"
+          "time.sleep(50)\n");
+  EXPECT_TRUE(outcome.out_of_memory);
+  EXPECT_FALSE(outcome.timed_out);
+}
+
+TEST_F(Sandbox, makes_no_namespaces_and_no_mounts) {
+  for (const char* call : {"unshare(0x10000000)", "unshare(0x20000)", "mount(b'none', b'/tmp', b'tmpfs', 0, 0)",
+                           "setns(0, 0)", "ptrace(0, 0, 0, 0)", "syscall(56, 0x10000011, 0, 0, 0, 0)"}) {
+    const auto outcome = run(std::string("import ctypes\nlibc = ctypes.CDLL(None)\nraise SystemExit(7 if libc.") +
+                             call + " == -1 else 0)\n");
+    EXPECT_EQ(outcome.exit_code, 7) << call << outcome.err;
+  }
+}
+
+/// Each would pass by its exit code.
+TEST_F(Sandbox, believes_only_what_runs_to_its_end) {
+  const auto passes = [](const std::string& program) {
+    const auto passed = python_reaches_its_end(kPython, program, {.deadline_s = 60});
+    EXPECT_TRUE(passed.ok()) << passed.error().what;
+    return passed.ok() && *passed;
+  };
+  const std::string checks = "\ndef check(f):\n    assert f(1) == 2\ncheck(f)\n";
+  const std::string right = "from __future__ import annotations\ndef f(x):\n    return x + 1\n";
+  EXPECT_TRUE(passes(right + checks));
+  EXPECT_TRUE(passes(right + "print('x' * 3000000)\n" + checks)) << "however much it prints";
+  EXPECT_TRUE(passes(right + "import dataclasses\n@dataclasses.dataclass\nclass A:\n    x: int\nA(1)\n" + checks));
+  for (const char* wrong :
+       {"def f(x):\n    return x\n", "import sys\nsys.exit(0)\n", "import os\nos._exit(0)\n", "raise SystemExit\n",
+        "import sys\ndef f(x):\n    sys.exit(0)\n", "import os\ndef f(x):\n    os._exit(0)\n",
+        "import atexit, os\natexit.register(os._exit, 0)\ndef f(x):\n    return x\n",
+        "import os\nif os.fork(): os._exit(0)\ndef f(x):\n    return x\n",
+        "import sys\nsys.excepthook = lambda *_: __import__('os')._exit(0)\ndef f(x):\n    return x\n",
+        "import signal, os\nsignal.signal(signal.SIGALRM, lambda *_: os._exit(0))\nsignal.setitimer(0, 0.01)\n"
+        "def f(x):\n    while True: pass\n",
+        // everything that the tested code can read, printed where the proof goes
+        "import gc, os, sys\ndef f(x):\n    os.write(8, sys.stdin.read().encode())\n"
+        "    os.write(8, open('/proc/self/cmdline', 'rb').read())\n    os.write(8, open('/sandbox/program', "
+        "'rb').read())\n"
+        "    os._exit(0)\n"}) {
+    EXPECT_FALSE(passes(wrong + checks)) << wrong;
+  }
+}
+
 }  // namespace
 }  // namespace warpmark::evaluate

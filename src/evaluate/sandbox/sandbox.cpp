@@ -8,11 +8,14 @@
 
 #include <cstring>
 #include <filesystem>
+#include <random>
 #include <utility>
 
 #include "base/clock.h"
 #include "base/files.h"
 #include "base/subprocess.h"
+#include "evaluate/sandbox/filter.h"
+#include "evaluate/sandbox/tree_memory.h"
 
 namespace warpmark::evaluate {
 namespace {
@@ -23,14 +26,28 @@ constexpr const char* kMark = "sandbox-started";  // on stderr, before the progr
 
 constexpr std::int64_t kLongestEnd_ns = 20'000'000'000;
 
+/// Reads the proof and the program from its input. The program gets neither descriptor nor name of the proof.
+constexpr const char* kDriver = R"py(
+import os, sys, types
+end, write, leave = 8, os.write, os._exit
+proof, source = sys.stdin.buffer.read().split(b"\n", 1)
+null = os.open("/dev/null", os.O_RDWR)
+os.dup2(null, 0)
+program = types.ModuleType("__main__")
+sys.modules["__main__"] = program
+exec(compile(source, "<program>", "exec"), program.__dict__)
+write(end, proof)
+leave(0)
+)py";
+
 /// A folder for one program, gone afterwards.
 class ProgramFolder {
  public:
   [[nodiscard]] Status make(const std::string& program) {
     WM_ASSIGN(folder_, ScratchFolder::make("sandbox"));
     ::chmod(path().c_str(), 0755);  // read by the user that the sandbox becomes
-    for (const auto& [file, text] :
-         {std::pair{path() / "lock", std::string()}, std::pair{path() / "program", program}}) {
+    for (const auto& [file, text] : {std::pair{path() / "lock", std::string()}, std::pair{path() / "program", program},
+                                     std::pair{path() / "filter", sandbox_filter()}}) {
       WM_TRY(write_file(file, text));
       ::chmod(file.c_str(), 0644);  // whatever the mask
     }
@@ -56,8 +73,18 @@ void append(std::vector<std::string>& words, std::initializer_list<std::string> 
   words.insert(words.end(), more);
 }
 
-std::vector<std::string> sandboxed(const std::vector<std::string>& words, const fs::path& folder,
-                                   const SandboxLimits& limits) {
+/// Newer than some bubblewraps that are in use; the filter refuses namespaces there.
+bool can_disable_userns() {
+  static const bool can = [] {
+    const auto help = run_process({"bwrap", "--help"});
+    return help.ok() && (help->out + help->err).find("--disable-userns") != std::string::npos;
+  }();
+  return can;
+}
+
+/// `script` starts the program, "$@", inside.
+std::vector<std::string> sandboxed(const std::vector<std::string>& words, const std::string& script,
+                                   const fs::path& folder, const SandboxLimits& limits) {
   std::vector<std::string> all;
   // Limits on processes do not hold for root, so root becomes nobody first.
   if (::geteuid() == 0) append(all, {"setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "--no-new-privs"});
@@ -65,9 +92,29 @@ std::vector<std::string> sandboxed(const std::vector<std::string>& words, const 
   append(all, {"prlimit", fmt::format("--nproc={}", limits.processes), fmt::format("--as={}", limits.memory_bytes),
                fmt::format("--cpu={}", limits.cpu_s), fmt::format("--fsize={}", limits.file_bytes), "--nofile=64",
                "--core=0", "--"});
-  append(all,
-         {"bwrap", "--unshare-all", "--die-with-parent", "--new-session", "--clearenv", "--setenv", "PATH",
-          "/usr/bin:/bin", "--setenv", "HOME", "/tmp", "--setenv", "LANG", "C.UTF-8", "--ro-bind", "/usr", "/usr"});
+  // Without an environment: the program could read that of bubblewrap, its process 1.
+  append(all, {"env", "-i", "/bin/sh", "-c", "exec \"$@\" 9<\"$0\"", (folder / "filter").string()});
+  append(all, {"bwrap",
+               "--unshare-all",
+               "--unshare-user",
+               "--seccomp",
+               "9",
+               "--die-with-parent",
+               "--new-session",
+               "--clearenv",
+               "--setenv",
+               "PATH",
+               "/usr/bin:/bin",
+               "--setenv",
+               "HOME",
+               "/tmp",
+               "--setenv",
+               "LANG",
+               "C.UTF-8",
+               "--ro-bind",
+               "/usr",
+               "/usr"});
+  if (can_disable_userns()) append(all, {"--disable-userns"});
   for (const char* name : {"bin", "lib", "lib64"}) {
     append(all, {"--symlink", fmt::format("usr/{}", name), fmt::format("/{}", name)});
   }
@@ -77,7 +124,7 @@ std::vector<std::string> sandboxed(const std::vector<std::string>& words, const 
   }
   // What is left of the root and of /dev is memory as well.
   append(all, {"--remount-ro", "/dev", "--remount-ro", "/", "--chdir", "/tmp", "--"});
-  append(all, {"/bin/sh", "-c", fmt::format("echo {} >&2; exec \"$@\"", kMark), "sh"});
+  append(all, {"/bin/sh", "-c", fmt::format("echo {} >&2; {}", kMark, script), "sh"});
   all.insert(all.end(), words.begin(), words.end());
   return all;
 }
@@ -88,21 +135,33 @@ constexpr const char* kHint =
 
 bool was_deadline(const Error& error) { return error.what.find("did not end within") != std::string::npos; }
 
-}  // namespace
+std::string random_text() {
+  std::random_device source;
+  std::string text;
+  for (int i = 0; i < 8; ++i) text += fmt::format("{:08x}", source());
+  return text;
+}
 
-Result<SandboxOutcome> run_in_sandbox(const std::vector<std::string>& words, const std::string& program,
-                                      const SandboxLimits& limits, const std::atomic<bool>* interrupted) {
-  ProgramFolder folder;
-  WM_TRY(folder.make(program));
-  const auto output = run_process(sandboxed(words, folder.path(), limits), {.deadline_s = limits.deadline_s,
-                                                                            .output_cap_bytes = limits.output_bytes,
-                                                                            .directory = "/",
-                                                                            .environment = {},
-                                                                            .own_group = true,
-                                                                            .interrupted = interrupted});
+Result<SandboxOutcome> run_in(const ProgramFolder& folder, const std::vector<std::string>& words,
+                              const std::string& input, const SandboxLimits& limits,
+                              const std::atomic<bool>* interrupted) {
+  bool too_much = false;
+  const auto output =
+      run_process(words, {.deadline_s = limits.deadline_s,
+                          .output_cap_bytes = limits.output_bytes,
+                          .directory = "/",
+                          .input = input,
+                          .environment = {},
+                          .own_group = true,
+                          .interrupted = interrupted,
+                          .should_stop = [&] {
+                            too_much = too_much || tree_memory_bytes(folder.path().string()) > limits.memory_bytes;
+                            return too_much;
+                          }});
   folder.wait_until_empty();
   if (!output.ok()) {
     if (interrupted != nullptr && interrupted->load()) return output.error();
+    if (too_much) return SandboxOutcome{.out_of_memory = true, .exit_code = 137};
     if (was_deadline(output.error())) return SandboxOutcome{.timed_out = true, .exit_code = 124};
     return Error{output.error().kind, "the sandbox cannot start: " + output.error().what, kHint};
   }
@@ -113,6 +172,26 @@ Result<SandboxOutcome> run_in_sandbox(const std::vector<std::string>& words, con
   return SandboxOutcome{.exit_code = output->exit_code,
                         .out = output->out,
                         .err = output->err.substr(std::min(output->err.size(), mark + std::strlen(kMark) + 1))};
+}
+
+}  // namespace
+
+Result<SandboxOutcome> run_in_sandbox(const std::vector<std::string>& words, const std::string& program,
+                                      const SandboxLimits& limits, const std::atomic<bool>* interrupted) {
+  ProgramFolder folder;
+  WM_TRY(folder.make(program));
+  return run_in(folder, sandboxed(words, "exec \"$@\"", folder.path(), limits), "", limits, interrupted);
+}
+
+Result<bool> python_reaches_its_end(const std::string& interpreter, const std::string& program,
+                                    const SandboxLimits& limits, const std::atomic<bool>* interrupted) {
+  ProgramFolder folder;
+  WM_TRY(folder.make(""));
+  const std::string proof = random_text();
+  const auto words =
+      sandboxed({interpreter, "-c", kDriver}, "exec \"$@\" 8>&2 >/dev/null 2>/dev/null", folder.path(), limits);
+  WM_ASSIGN(const auto outcome, run_in(folder, words, proof + "\n" + program, limits, interrupted));
+  return !outcome.timed_out && outcome.exit_code == 0 && outcome.err.find(proof) != std::string::npos;
 }
 
 Status sandbox_works() {
