@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <cstring>
 #include <limits>
 #include <optional>
@@ -40,6 +41,24 @@ std::vector<double> decoded_halves(std::string_view bytes, float (*convert)(std:
   return numbers;
 }
 
+/// OCP's 8-bit formats (Micikevicius et al., arXiv 2209.05433): E5M2 is the upper byte of a half.
+float e5m2_to_float(std::uint8_t bits) { return f16_to_float(static_cast<std::uint16_t>(bits << 8)); }
+
+/// E4M3: bias 7, no infinity, NaN where all bits but the sign are set.
+float e4m3_to_float(std::uint8_t bits) {
+  const int exponent = bits >> 3 & 15, fraction = bits & 7;
+  if (exponent == 15 && fraction == 7) return std::numeric_limits<float>::quiet_NaN();
+  const auto magnitude =
+      static_cast<float>(exponent == 0 ? std::ldexp(fraction, -9) : std::ldexp(8 + fraction, exponent - 10));
+  return (bits & 0x80) != 0 ? -magnitude : magnitude;
+}
+
+std::vector<double> decoded_bytes(std::string_view bytes, float (*convert)(std::uint8_t)) {
+  std::vector<double> numbers;
+  for (const char byte : bytes) numbers.push_back(static_cast<double>(convert(static_cast<std::uint8_t>(byte))));
+  return numbers;
+}
+
 struct Type {
   const char* npy;
   const char* safetensors;
@@ -53,6 +72,8 @@ constexpr Type kTypes[] = {
     {"f4", "F32", 4, false, decoded<float>},
     {"f2", "F16", 2, false, [](std::string_view bytes) { return decoded_halves(bytes, f16_to_float); }},
     {"", "BF16", 2, false, [](std::string_view bytes) { return decoded_halves(bytes, bf16_to_float); }},
+    {"", "F8_E4M3", 1, false, [](std::string_view bytes) { return decoded_bytes(bytes, e4m3_to_float); }},
+    {"", "F8_E5M2", 1, false, [](std::string_view bytes) { return decoded_bytes(bytes, e5m2_to_float); }},
     {"i8", "I64", 8, true, decoded<std::int64_t>},
     {"i4", "I32", 4, true, decoded<std::int32_t>},
     {"i2", "I16", 2, true, decoded<std::int16_t>},

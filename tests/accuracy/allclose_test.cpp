@@ -210,6 +210,22 @@ TEST(Safetensors, are_read_by_name) {
   EXPECT_FALSE(parse_safetensors("abc", "a.safetensors").ok());
 }
 
+TEST(Safetensors, of_eight_bits_are_numbers) {
+  // 1, -1.5, the largest, the smallest above 0, and NaN, by each format's own layout
+  const std::string e4m3("\x38\xBC\x7E\x01\x7F", 5), e5m2("\x3C\xBE\x7B\x01\x7E", 5);
+  const auto columns = parse_safetensors(safetensors(R"({"a":{"dtype":"F8_E4M3","shape":[5],"data_offsets":[0,5]},)"
+                                                     R"("b":{"dtype":"F8_E5M2","shape":[5],"data_offsets":[5,10]}})",
+                                                     e4m3 + e5m2),
+                                         "a.safetensors");
+  ASSERT_TRUE(columns.ok()) << columns.error().what;
+  const std::vector<std::vector<double>> expected{{1, -1.5, 448, 0x1p-9}, {1, -1.5, 57344, 0x1p-16}};
+  for (std::size_t c = 0; c < 2; ++c) {
+    const auto& numbers = (*columns)[c].numbers;
+    EXPECT_EQ(std::vector<double>(numbers.begin(), numbers.begin() + 4), expected[c]);
+    EXPECT_TRUE(std::isnan(numbers[4]));
+  }
+}
+
 /// Written by NumPy 1.24: weights = linspace(0, 1, 200) as f4 in 20 x 10, ids = arange(5).
 std::string npz(const std::string& name) {
   const auto bytes = read_file(std::string(WARPMARK_SOURCE_DIR) + "/tests/data/npz/" + name);

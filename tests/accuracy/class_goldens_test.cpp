@@ -92,8 +92,8 @@ TEST(ClassGoldens, are_the_tests_of_scipy) {
     EXPECT_NEAR(result->interval.low, golden["low"].get<double>(), kGoldenTolerance);
     EXPECT_NEAR(result->interval.high, golden["high"].get<double>(), kGoldenTolerance);
   }
-  for (const auto& golden : file["wilson"]) {
-    const auto interval = wilson(golden["k"], golden["n"]);
+  for (const auto& golden : file["clopper_pearson"]) {
+    const auto interval = clopper_pearson(golden["k"], golden["n"], 0.95);
     EXPECT_NEAR(interval.low, golden["low"].get<double>(), kGoldenTolerance) << golden;
     EXPECT_NEAR(interval.high, golden["high"].get<double>(), kGoldenTolerance) << golden;
   }

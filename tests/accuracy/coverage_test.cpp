@@ -3,6 +3,9 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <functional>
+#include <map>
+#include <utility>
 #include <vector>
 
 #include "accuracy/significance/intervals.h"
@@ -19,19 +22,91 @@ double unit_draw(Random& random) { return static_cast<double>(random() >> 11) * 
 /// A skewed score of a sentence, mean 1.
 double skewed_draw(Random& random) { return -std::log(1 - unit_draw(random)); }
 
-TEST(Coverage, of_wilsons_interval_is_ninety_five_percent) {
-  constexpr int kSimulations = 4000, kExamples = 200;
-  for (const double p : {0.3, 0.5, 0.8}) {
-    Random random(11);
-    int covered = 0;
-    for (int i = 0; i < kSimulations; ++i) {
-      int right = 0;
-      for (int k = 0; k < kExamples; ++k) right += unit_draw(random) < p;
-      const auto interval = wilson(right, kExamples);
-      covered += interval.low <= p && p <= interval.high;
+double log_factorial(std::int64_t n) { return std::lgamma(static_cast<double>(n) + 1); }
+
+double power_of(double p, std::int64_t k) { return k == 0 ? 1 : std::pow(p, static_cast<double>(k)); }
+
+/// Summed exactly over all outcomes.
+TEST(Coverage, of_a_share_is_never_below_what_it_says) {
+  for (const std::int64_t n : {5, 20, 50, 200}) {
+    std::vector<Interval> intervals;
+    for (std::int64_t k = 0; k <= n; ++k) {
+      intervals.push_back(clopper_pearson(static_cast<double>(k), static_cast<double>(n), 0.95));
     }
-    EXPECT_NEAR(static_cast<double>(covered) / kSimulations, 0.95, 0.015) << p;
+    for (int step = 1; step < 400; ++step) {
+      const double p = step / 400.0;
+      double covered = 0;
+      for (std::int64_t k = 0; k <= n; ++k) {
+        const auto& interval = intervals[static_cast<std::size_t>(k)];
+        if (p < interval.low || p > interval.high) continue;
+        covered += std::exp(log_factorial(n) - log_factorial(k) - log_factorial(n - k)) * power_of(p, k) *
+                   power_of(1 - p, n - k);
+      }
+      EXPECT_GE(covered, 0.95 - 1e-9) << n << " " << p;
+    }
   }
+}
+
+/// Shares of pairs that are right in one system alone; few, as between nearly equal systems, and many.
+std::vector<double> discordant_shares(std::int64_t n) {
+  std::vector<double> shares{0, 0.3, 0.5, 0.7, 0.9};
+  for (const double pairs : {0.05, 0.2, 0.5, 0.8, 1.3, 2.0, 3.0, 4.0, 6.0, 9.0}) {
+    if (pairs / static_cast<double>(n) < 0.9) shares.push_back(pairs / static_cast<double>(n));
+  }
+  return shares;
+}
+
+struct PairCoverage {
+  double both = 0;   ///< by the interval of 95 %
+  double above = 0;  ///< the difference is above the lower end of the interval of 90 %
+};
+
+/// Summed exactly over all counts that have a probability worth summing.
+PairCoverage pair_coverage(std::int64_t n, double first, double second,
+                           const std::function<std::pair<Interval, Interval>(McNemar)>& intervals) {
+  PairCoverage coverage;
+  const double difference = second - first, neither = 1 - first - second;
+  for (std::int64_t b = 0; b <= n; ++b) {
+    for (std::int64_t c = 0; b + c <= n; ++c) {
+      const double chance =
+          std::exp(log_factorial(n) - log_factorial(b) - log_factorial(c) - log_factorial(n - b - c)) *
+          power_of(first, b) * power_of(second, c) * power_of(neither, n - b - c);
+      if (chance < 1e-9) continue;
+      const auto [wide, narrow] = intervals({.only_first = b, .only_second = c});
+      if (wide.low <= difference && difference <= wide.high) coverage.both += chance;
+      if (narrow.low <= difference) coverage.above += chance;
+    }
+  }
+  return coverage;
+}
+
+TEST(Coverage, of_a_paired_difference_is_never_below_what_it_says) {
+  for (const std::int64_t n : {3, 5, 10, 40}) {
+    std::map<std::pair<std::int64_t, std::int64_t>, std::pair<Interval, Interval>> known;
+    const auto intervals = [&](McNemar pairs) {
+      const auto [at, is_new] = known.try_emplace({pairs.only_first, pairs.only_second});
+      if (is_new) at->second = {paired_share_interval(pairs, n, 0.95), paired_share_interval(pairs, n, 0.9)};
+      return at->second;
+    };
+    for (const double first : discordant_shares(n)) {
+      for (const double second : discordant_shares(n)) {
+        if (first + second >= 1) continue;
+        const auto coverage = pair_coverage(n, first, second, intervals);
+        EXPECT_GE(coverage.both, 0.945) << n << " " << first << " " << second;
+        EXPECT_GE(coverage.above, 0.945) << n << " " << first << " " << second;
+      }
+    }
+  }
+}
+
+/// Five equal answers: a loss of 0.4 is as likely as not to show none.
+TEST(Coverage, of_equal_answers_leaves_a_difference_possible) {
+  const auto five = paired_share_interval({}, 5, 0.9);
+  EXPECT_LT(five.low, -0.3);
+  EXPECT_GT(five.high, 0.3);
+  EXPECT_DOUBLE_EQ(five.low, -five.high);
+  EXPECT_GT(paired_share_interval({}, 10'000, 0.9).low, -0.001);
+  EXPECT_NEAR(unseen_mean(5, 0.95), 1 - std::pow(0.025, 0.2), 1e-12);
 }
 
 TEST(Coverage, of_the_bootstrap_is_ninety_five_percent_for_means_and_ratios) {

@@ -96,12 +96,17 @@ TEST(NamedMetrics, of_summaries_are_rouge_scores) {
     const auto examples =
         examples_from(records(chosen.size(), "reference", [&](std::size_t i) { return chosen[i]["reference"]; }),
                       {records(chosen.size(), "output", [&](std::size_t i) { return chosen[i]["hypothesis"]; })});
-    for (const char* name : {"rouge1", "rouge2", "rouge3", "rougeL", "rougeLsum"}) {
-      double sum = 0;
-      for (const auto& one : chosen) sum += one[name][2].get<double>();
-      ScoreSettings settings;
-      settings.stem = stem;
-      EXPECT_NEAR(scored(name, examples, settings), sum / static_cast<double>(chosen.size()), kGoldenTolerance) << name;
+    for (const std::string name : {"rouge1", "rouge2", "rouge3", "rougeL", "rougeLsum"}) {
+      double sums[3] = {0, 0, 0};
+      for (const auto& one : chosen) {
+        for (std::size_t part = 0; part < 3; ++part) sums[part] += one[name][part].get<double>();
+      }
+      const ScoreSettings settings{.stem = stem};
+      const auto count = static_cast<double>(chosen.size());
+      EXPECT_NEAR(scored(name, examples, settings), sums[2] / count, kGoldenTolerance) << name;
+      if (name == "rouge3") continue;
+      EXPECT_NEAR(scored(name + "_precision", examples, settings), sums[0] / count, kGoldenTolerance) << name;
+      EXPECT_NEAR(scored(name + "_recall", examples, settings), sums[1] / count, kGoldenTolerance) << name;
     }
   }
 }
@@ -258,6 +263,29 @@ TEST(NamedMetrics, of_players_have_a_value_each) {
   EXPECT_NEAR(scored("elo", duels({"mine"})), 1016, 1e-9);
   EXPECT_NEAR(scored("elo", duels({"tie"})), 1000, 1e-9);
   EXPECT_NEAR(scored("win_rate", duels({"draw", "second"})), 0.25, 1e-12);
+}
+
+/// Elo's rating depends on the order of the games; resampled out of order, its own value lay outside of its interval.
+TEST(NamedMetrics, of_players_in_order_lie_within_their_intervals) {
+  std::vector<std::string> winners(60, "mine");
+  for (std::size_t i = 30; i < winners.size(); ++i) winners[i] = "theirs";
+  const auto elo = measured_by_name("elo", duels(winners));
+  const auto interval = interval_of(elo, 0, Groups(winners.size()), {});
+  EXPECT_LE(interval.low, value_of(elo, 0));
+  EXPECT_GE(interval.high, value_of(elo, 0));
+}
+
+/// exp(-sum of log-probabilities / units), over the corpus.
+TEST(NamedMetrics, of_texts_are_perplexities_of_the_corpus) {
+  const auto texts = examples_from("{\"id\":1,\"reference\":\"\"}\n{\"id\":2,\"reference\":\"\"}\n",
+                                   {"{\"id\":1,\"output\":\"a cat sat\",\"token_logprobs\":[null,-1,-2]}\n"
+                                    "{\"id\":2,\"output\":\"no\",\"token_logprobs\":[-0.5]}\n"});
+  EXPECT_NEAR(scored("perplexity", texts), std::exp(3.5 / 3), 1e-12);
+  EXPECT_NEAR(scored("word_perplexity", texts), std::exp(3.5 / 4), 1e-12);
+  EXPECT_NEAR(scored("byte_perplexity", texts), std::exp(3.5 / 11), 1e-12);
+  EXPECT_NEAR(scored("bits_per_byte", texts), 3.5 / 11 / std::log(2.0), 1e-12);
+  const auto bare = examples_from("{\"id\":1,\"reference\":\"\"}\n", {"{\"id\":1,\"output\":\"a\"}\n"});
+  EXPECT_NE(said_of("perplexity", bare).find("neither 'token_logprobs' nor"), std::string::npos);
 }
 
 TEST(NamedMetrics, of_players_refuse_a_winner_who_did_not_play) {

@@ -169,6 +169,64 @@ TEST(Datasets, are_read_in_their_publishers_formats) {
   EXPECT_FALSE(parse_dataset("", "x", "squd", names).ok());
 }
 
+TEST(Datasets, are_recognized_without_their_name) {
+  const auto mmlu = parse_dataset("\xEF\xBB\xBFOne?,1,2,3,4,A\nTwo?,1,2,3,4,D\n", "law_val.csv", "auto", {});
+  ASSERT_TRUE(mmlu.ok()) << mmlu.error().what;
+  ASSERT_EQ(mmlu->size(), 2U) << "the first row is a question, too";
+  EXPECT_EQ((*mmlu)[0].fields["question"], "One?") << "without the byte order mark";
+  EXPECT_EQ((*mmlu)[1].text, "D");
+  const auto glue = parse_dataset("index\tsentence\tlabel\n0\tit \"is good\t1\n", "dev.tsv", "auto", {});
+  ASSERT_TRUE(glue.ok()) << glue.error().what;
+  EXPECT_EQ((*glue)[0].fields["sentence"], "it \"is good");
+  const auto cola = parse_dataset("gj04\t1\t\tFine.\nbc81\t0\t*\tBad am.\n", "dev.tsv", "auto", {});
+  ASSERT_TRUE(cola.ok()) << cola.error().what;
+  EXPECT_EQ(cola->size(), 2U);
+  const auto table = parse_dataset("id,reference\n1,x\n", "gold.csv", "auto", {});
+  ASSERT_TRUE(table.ok()) << table.error().what;
+  EXPECT_EQ((*table)[0].id, "1") << "a table of one's own is read by its header";
+  const std::string gsm = R"({"question":"Q?","answer":"#### 2"})";
+  const auto gsm8k =
+      parse_dataset(gsm + "\n" + R"({"id":"a7","question":"Q?","answer":"#### 3"})" + "\n", "t.jsonl", "auto", {});
+  ASSERT_TRUE(gsm8k.ok()) << gsm8k.error().what;
+  EXPECT_EQ((*gsm8k)[0].id, "0");
+  EXPECT_EQ((*gsm8k)[1].id, "a7");
+  const auto records = parse_records("\xEF\xBB\xBF{\"id\":1,\"output\":\"x\"}\n", "a.jsonl", Side::output, {});
+  ASSERT_TRUE(records.ok()) << records.error().what;
+  EXPECT_EQ(records->front().text, "x");
+}
+
+TEST(Scores, that_are_undefined_say_so_and_leave_the_others) {
+  const auto same = examples_from("{\"id\":1,\"label\":\"0\"}\n{\"id\":2,\"label\":\"0\"}\n",
+                                  {"{\"id\":1,\"output\":\"0\"}\n{\"id\":2,\"output\":\"0\"}\n"});
+  const auto scores = score_systems(same, *metrics_named({"accuracy", "f1_binary", "pearson", "kendall"}, {}), {});
+  ASSERT_TRUE(scores.ok()) << scores.error().what;
+  EXPECT_EQ((*scores)[0].value, 1);
+  EXPECT_EQ((*scores)[0].undefined, "");
+  EXPECT_EQ((*scores)[1].undefined, "all labels are '0'; --positive names a class");
+  for (const std::size_t i : {1U, 2U, 3U}) {
+    EXPECT_TRUE(std::isnan((*scores)[i].value)) << (*scores)[i].metric;
+    EXPECT_NE((*scores)[i].undefined, "");
+    EXPECT_EQ((*scores)[i].interval.method, "");
+    EXPECT_EQ(run_of((*scores)[i]).outcome, Outcome::skipped);
+  }
+  EXPECT_TRUE(to_json(*scores)["scores"][1]["value"].is_null() || std::isnan((*scores)[1].value));
+}
+
+TEST(Scores, warn_where_the_metric_does_not_fit_the_text) {
+  const auto thai =
+      examples_from("{\"id\":1,\"reference\":\"แมวนั่งบนเสื่อ\"}\n", {"{\"id\":1,\"output\":\"แมวนั่งบนเสื่อ\"}\n"});
+  EXPECT_NE(measured_by_name("bleu", thai).warning.find("script without spaces"), std::string::npos);
+  EXPECT_NE(measured_by_name("rouge1", thai).warning.find("a-z and 0-9 alone"), std::string::npos);
+  EXPECT_EQ(measured_by_name("bleu", thai, {.tokenize = "char"}).warning, "");
+  const auto tokenized =
+      examples_from("{\"id\":1,\"reference\":\"Here it is.\"}\n", {"{\"id\":1,\"output\":\"Here it is .\"}\n"});
+  EXPECT_NE(measured_by_name("bleu", tokenized).warning.find("look tokenized already"), std::string::npos);
+  const auto plain =
+      examples_from("{\"id\":1,\"reference\":\"Here it is.\"}\n", {"{\"id\":1,\"output\":\"Here it is.\"}\n"});
+  EXPECT_EQ(measured_by_name("bleu", plain).warning, "");
+  EXPECT_EQ(measured_by_name("rouge1", plain).warning, "");
+}
+
 TEST(Scores, count_an_example_of_several_skills_under_each) {
   const auto examples = examples_from(
       "{\"id\":1,\"label\":1,\"skill\":[\"scene\",\"counting\",\"scene\"]}\n{\"id\":2,\"label\":1,\"skill\":\"scene\"}"
@@ -235,7 +293,7 @@ TEST(Scores, keep_clusters_together_and_become_runs) {
   const auto wide = score_systems(clustered, *metrics, {}), narrow = score_systems(single, *metrics, {});
   ASSERT_TRUE(wide.ok() && narrow.ok());
   EXPECT_EQ(wide->front().interval.method, "clustered bootstrap");
-  EXPECT_EQ(narrow->front().interval.method, "wilson");
+  EXPECT_EQ(narrow->front().interval.method, "exact");
   EXPECT_EQ(wide->front().groups, 10);
   EXPECT_GT(wide->front().interval.high - wide->front().interval.low,
             2 * (narrow->front().interval.high - narrow->front().interval.low));

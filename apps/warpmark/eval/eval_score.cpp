@@ -38,7 +38,7 @@ Table score_table(const std::vector<accuracy::Score>& scores) {
     const std::string n = score.groups > 0 ? fmt::format("{} in {}", score.n, score.groups) : std::to_string(score.n);
     table.rows.push_back({{score.metric},
                           {score.system},
-                          {fmt::format("{:.4f}", score.value)},
+                          {score.undefined.empty() ? fmt::format("{:.4f}", score.value) : "undefined"},
                           {interval_text(score.interval)},
                           {n},
                           {score.unanswered > 0 ? std::to_string(score.unanswered) : "", Tone::warning}});
@@ -75,11 +75,16 @@ void print_scores(Context& context, const std::vector<accuracy::Score>& scores, 
     context.out << fmt::format("\n{} of {} by subject\n", score.metric, score.system)
                 << report::render_table(subject_table(score), render);
   }
+  for (const auto& score : scores) {
+    if (score.undefined.empty()) continue;
+    context.out << fmt::format("{} of {} is undefined: {}\n", score.metric, score.system, score.undefined);
+  }
   std::vector<std::string> told;
   for (const auto& score : scores) {
     if (std::find(told.begin(), told.end(), score.metric) != told.end()) continue;
     told.push_back(score.metric);
     context.out << fmt::format("{}: {}\n", score.metric, score.signature);
+    if (!score.warning.empty()) context.out << fmt::format("Warning: {}: {}\n", score.metric, score.warning);
   }
   for (std::size_t s = 0; s < examples.systems.size(); ++s) {
     const auto problems = accuracy::problems_of(examples, s);

@@ -65,6 +65,10 @@ Dataset squad(std::string_view bytes, const std::string& path) {
   return records;
 }
 
+bool is_mmlu_row(const std::vector<std::string>& row) {
+  return row.size() == 6 && row[5].size() == 1 && row[5][0] >= 'A' && row[5][0] <= 'D';
+}
+
 Dataset mmlu(std::string_view bytes, const std::string& path) {
   WM_ASSIGN(const auto rows, parse_csv(bytes, ',', path));
   std::string subject = std::filesystem::path(path).stem().string();
@@ -74,8 +78,7 @@ Dataset mmlu(std::string_view bytes, const std::string& path) {
   std::vector<Record> records;
   for (std::size_t r = 0; r < rows.size(); ++r) {
     const auto& row = rows[r];
-    const bool fits = row.size() == 6 && row[5].size() == 1 && row[5][0] >= 'A' && row[5][0] <= 'D';
-    if (!fits) {
+    if (!is_mmlu_row(row)) {
       return no_such_part(path, fmt::format("row {} is not question, four choices and a letter", r + 1), "MMLU");
     }
     records.push_back(dataset_record(fmt::format("{}/{}", subject, r), row[5],
@@ -117,7 +120,8 @@ Dataset gsm8k(std::string_view bytes, const std::string& path) {
       return no_such_part(where, "has no 'question', or no number after '#### ' in 'answer'", "GSM8K");
     }
     object["references"] = Json::array({gsm8k_normalized(answer)});
-    return dataset_record(fmt::format("gsm8k/{}", place), gsm8k_normalized(answer), std::move(object));
+    const std::string own = text_in(object, "id");
+    return dataset_record(own.empty() ? std::to_string(place) : own, gsm8k_normalized(answer), std::move(object));
   });
 }
 
@@ -140,17 +144,37 @@ std::vector<std::vector<std::string>> tab_separated(std::string_view bytes) {
   return rows;
 }
 
+std::vector<std::string>::iterator glue_label(std::vector<std::string>& header) {
+  for (const auto* name : {"gold_label", "label", "score", "is_duplicate", "Quality"}) {
+    const auto found = std::find(header.begin(), header.end(), name);
+    if (found != header.end()) return found;
+  }
+  return header.end();
+}
+
+bool looks_like_cola(const std::vector<std::string>& row) {
+  return row.size() == 4 && (row[1] == "0" || row[1] == "1") && (row[2].empty() || row[2] == "*");
+}
+
+/// Columns that GLUE's sets have next to the label, so that other tables with a label are not taken for one.
+bool looks_like_glue(std::string_view head) {
+  auto rows = tab_separated(head);
+  if (rows.empty()) return false;
+  if (looks_like_cola(rows.front())) return true;
+  if (glue_label(rows.front()) == rows.front().end()) return false;
+  constexpr std::string_view kTexts[] = {"sentence",  "sentence1", "sentence2", "question",
+                                         "question1", "question2", "premise",   "#1 String"};
+  return std::any_of(rows.front().begin(), rows.front().end(), [&](const std::string& name) {
+    return std::find(std::begin(kTexts), std::end(kTexts), name) != std::end(kTexts);
+  });
+}
+
 Dataset glue(std::string_view bytes, const std::string& path) {
   auto rows = tab_separated(bytes);
   if (rows.empty()) return no_such_part(path, "is empty", "GLUE");
-  constexpr std::string_view kLabels[] = {"gold_label",   "label",   "score",
-                                          "is_duplicate", "Quality", "\xEF\xBB\xBFQuality"};
   std::vector<std::string> header = rows.front();
-  auto label = header.end();
-  for (const auto name : kLabels) {
-    if (label == header.end()) label = std::find(header.begin(), header.end(), name);
-  }
-  const bool is_cola = label == header.end() && header.size() == 4 && (header[1] == "0" || header[1] == "1");
+  auto label = glue_label(header);
+  const bool is_cola = label == header.end() && looks_like_cola(header);
   if (is_cola) {
     header = {"source", "label", "mark", "sentence"};
     label = header.begin() + 1;
@@ -244,12 +268,20 @@ struct DatasetFormat {
 constexpr DatasetFormat kDatasetFormats[] = {{"squad", squad}, {"mmlu", mmlu}, {"humaneval", humaneval},
                                              {"gsm8k", gsm8k}, {"glue", glue}, {"genai-bench", genai_bench}};
 
+/// All rows, the first one too: a header has no letter as its answer.
+bool looks_like_mmlu(std::string_view bytes, const std::string& path) {
+  const auto rows = parse_csv(bytes, ',', path);
+  return rows.ok() && !rows->empty() && std::all_of(rows->begin(), rows->end(), is_mmlu_row);
+}
+
 /// What a file plainly is.
 std::string told_format(std::string_view bytes, const std::string& path) {
   constexpr std::size_t kLooked = 1 << 16;
   const auto head = bytes.substr(0, kLooked);
   const auto has = [&](std::string_view what) { return head.find(what) != std::string_view::npos; };
   if (path.ends_with(".json") && has("\"data\"") && has("\"paragraphs\"")) return "squad";
+  if (path.ends_with(".tsv") && looks_like_glue(head)) return "glue";
+  if (path.ends_with(".csv") && looks_like_mmlu(bytes, path)) return "mmlu";
   if (path.ends_with(".jsonl") && has("\"task_id\"") && has("\"entry_point\"")) return "humaneval";
   if (path.ends_with(".jsonl") && has("\"question\"") && has("#### ")) return "gsm8k";
   if (path.ends_with(".json") && has("\"prompt\"") && has("\"tags\"") && (has("\"basic\"") || has("\"advanced\""))) {
@@ -271,6 +303,7 @@ const std::vector<std::string>& dataset_formats() {
 
 Result<std::vector<Record>> parse_dataset(std::string_view bytes, const std::string& path, const std::string& format,
                                           const FieldNames& names) {
+  bytes = without_byte_order_mark(bytes);
   const std::string wanted = format == "auto" ? told_format(bytes, path) : format;
   if (wanted.empty()) return parse_records(bytes, path, Side::reference, names);
   for (const auto& known : kDatasetFormats) {

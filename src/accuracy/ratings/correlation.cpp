@@ -3,12 +3,15 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <limits>
 #include <numeric>
 
 #include "stats/moments.h"
 
 namespace warpmark::accuracy {
 namespace {
+
+constexpr double kUndefined = std::numeric_limits<double>::quiet_NaN();
 
 std::vector<std::size_t> sorted_order(std::span<const double> values) {
   std::vector<std::size_t> order(values.size());
@@ -57,7 +60,7 @@ double exchanges(std::vector<double>& values, std::vector<double>& space, std::s
 
 double pearson(std::span<const double> a, std::span<const double> b) {
   const auto first = stats::moments_of(a), second = stats::moments_of(b);
-  if (!(first.squares > 0) || !(second.squares > 0)) return 0;
+  if (!(first.squares > 0) || !(second.squares > 0)) return kUndefined;
   double products = 0;
   for (std::size_t i = 0; i < a.size(); ++i) products += (a[i] - first.mean) * (b[i] - second.mean);
   return std::clamp(products / std::sqrt(first.squares) / std::sqrt(second.squares), -1.0, 1.0);
@@ -90,7 +93,7 @@ double kendall_tau_b(std::span<const double> a, std::span<const double> b) {
   const double discordant = exchanges(values, space, 0, values.size());
   const double tied_b = tied_pairs(values.size(), [&](auto i, auto j) { return values[i] == values[j]; });
   const double denominator = std::sqrt(all - tied_a) * std::sqrt(all - tied_b);
-  if (!(denominator > 0)) return 0;
+  if (!(denominator > 0)) return kUndefined;
   const double concordant_less_discordant = all - tied_a - tied_b + tied_both - 2 * discordant;
   return std::clamp(concordant_less_discordant / denominator, -1.0, 1.0);
 }

@@ -8,7 +8,7 @@
 
 namespace warpmark::accuracy {
 
-/// 0 where one side does not vary, as nothing is known of agreement then.
+/// NaN where one side does not vary: correlation is undefined then.
 [[nodiscard]] double pearson(std::span<const double> a, std::span<const double> b);
 [[nodiscard]] double spearman(std::span<const double> a, std::span<const double> b);
 /// By Knight's method (J. Am. Stat. Assoc. 61, 1966), O(n log n).

@@ -15,7 +15,8 @@ constexpr const char* kPassAt = "pass@";
 
 std::vector<const ScoreMetric*> pointers_to_metrics() {
   std::vector<const ScoreMetric*> all;
-  for (const auto part : {text_metrics(), class_metrics(), choice_metrics(), rating_metrics(), embedding_metrics()}) {
+  for (const auto part : {text_metrics(), class_metrics(), choice_metrics(), rating_metrics(), embedding_metrics(),
+                          perplexity_metrics()}) {
     for (const auto& metric : part) all.push_back(&metric);
   }
   return all;

@@ -100,6 +100,10 @@ Result<Measured> measure_average(const Examples& examples, const ScoreSettings&)
 template <ClassScore kScore>
 Result<Measured> measure_binary(const Examples& examples, const ScoreSettings& settings) {
   WM_ASSIGN(auto labels, labels_of(examples));
+  if (labels.classes.size() == 1 && settings.positive.empty() && !labels.classes.has("1")) {
+    return undefined_metric(examples.size(), examples.systems.size(),
+                            "all labels are '" + labels.classes.names().front() + "'; --positive names a class");
+  }
   WM_ASSIGN(const auto positive, positive_class(labels.classes, settings));
   const std::string name = labels.classes.names()[positive];
   auto measured = confusion_metric(examples, std::move(labels), [positive](const Confusion& counts) {

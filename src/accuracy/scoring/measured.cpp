@@ -1,6 +1,7 @@
 #include "accuracy/scoring/measured.h"
 
 #include <algorithm>
+#include <limits>
 #include <numeric>
 
 namespace warpmark::accuracy {
@@ -16,6 +17,14 @@ double value_of(const Measured& measured, std::size_t system) { return measured.
 std::span<const double> each_of(const Measured& measured, std::size_t system) {
   if (measured.each.empty()) return {};
   return std::span(measured.each).subspan(system * measured.examples, measured.examples);
+}
+
+Measured undefined_metric(std::size_t examples, std::size_t systems, std::string why) {
+  return {.examples = examples,
+          .systems = systems,
+          .value = [](Rows) { return std::numeric_limits<double>::quiet_NaN(); },
+          .signature = "undefined",
+          .undefined = std::move(why)};
 }
 
 Measured mean_metric(std::size_t examples, std::size_t systems, std::vector<double> each) {

@@ -23,6 +23,8 @@ struct Measured {
   bool is_mean = false;      ///< the value is the mean of `each`
   bool is_share = false;     ///< and `each` is 0 or 1
   std::string signature;     ///< all settings that the value depends on
+  std::string warning = {};    ///< why the value may not mean what is asked
+  std::string undefined = {};  ///< why a value may be NaN
   /// Of what stands in one file for several systems (players of comparisons); empty where systems are files.
   std::vector<std::string> names = {};
 };
@@ -32,6 +34,9 @@ struct Measured {
 [[nodiscard]] double value_of(const Measured& measured, std::size_t system);
 /// `each` of one system; empty where there is none.
 [[nodiscard]] std::span<const double> each_of(const Measured& measured, std::size_t system);
+
+/// A metric that these examples leave without a value.
+[[nodiscard]] Measured undefined_metric(std::size_t examples, std::size_t systems, std::string why);
 
 /// A metric that is the mean over examples.
 [[nodiscard]] Measured mean_metric(std::size_t examples, std::size_t systems, std::vector<double> each);

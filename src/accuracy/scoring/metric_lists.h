@@ -12,5 +12,6 @@ namespace warpmark::accuracy {
 [[nodiscard]] std::span<const ScoreMetric> choice_metrics();
 [[nodiscard]] std::span<const ScoreMetric> rating_metrics();
 [[nodiscard]] std::span<const ScoreMetric> embedding_metrics();
+[[nodiscard]] std::span<const ScoreMetric> perplexity_metrics();
 
 }  // namespace warpmark::accuracy

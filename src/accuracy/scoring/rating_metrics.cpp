@@ -1,6 +1,7 @@
 // Metrics of ratings by people, and of metrics against them.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <map>
 
@@ -144,6 +145,7 @@ template <Correlate kCorrelate>
 Result<Measured> measure_correlation(const Examples& examples, const ScoreSettings&) {
   WM_ASSIGN(auto measured, correlated(examples, kCorrelate));
   measured.signature = "over examples";
+  measured.undefined = "the answers or the references are all the same";
   return measured;
 }
 
@@ -214,8 +216,10 @@ Result<Measured> rated_players(const Examples& examples, RatePlayers rate) {
   measured.value = [duels = all.duels, players = all.players.size(), rate](Rows rows) {
     if (rows.empty()) return 0.0;
     const std::size_t player = rows.front() / duels.size();
+    std::vector<std::uint32_t> in_order(rows.begin(), rows.end());  // Elo's depends on it, resampled or not
+    std::sort(in_order.begin(), in_order.end());
     std::vector<Duel> chosen;
-    for (const auto row : rows) chosen.push_back(duels[row % duels.size()]);
+    for (const auto row : in_order) chosen.push_back(duels[row % duels.size()]);
     return rate(chosen, players)[player];
   };
   return measured;

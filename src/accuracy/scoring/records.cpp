@@ -168,6 +168,7 @@ std::string field_text(const Json& value) {
 
 Result<std::vector<Record>> parse_records(std::string_view bytes, const std::string& path, Side side,
                                           const FieldNames& names) {
+  bytes = without_byte_order_mark(bytes);
   if (path.ends_with(".jsonl") || path.ends_with(".ndjson")) return json_lines_records(bytes, path, side, names);
   if (path.ends_with(".json")) return json_records(bytes, path, side, names);
   if (path.ends_with(".csv")) return table_records(bytes, ',', path, side, names);

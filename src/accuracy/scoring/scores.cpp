@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 
 #include "accuracy/choice/choice.h"
@@ -77,6 +78,8 @@ void put_known(Json& json, const char* key, const std::string& text) {
 Json score_json(const Score& score) {
   Json json =
       interval_fields(score.interval, Json{{"system", score.system}, {"metric", score.metric}, {"value", score.value}});
+  put_known(json, "undefined", score.undefined);
+  put_known(json, "warning", score.warning);
   if (!score.interval.method.empty()) {
     json["confidence"] = score.confidence;
     json["interval"] = score.interval.method;
@@ -137,6 +140,8 @@ Result<std::vector<Score>> score_systems(const Examples& examples, const std::ve
     for (std::size_t s = 0; s < measured.systems; ++s) {
       Score score{.system = players ? measured.names[s] : examples.systems[s], .metric = metric.name};
       score.value = value_of(measured, s);
+      score.warning = measured.warning;
+      if (std::isnan(score.value)) score.undefined = measured.undefined;
       score.interval = interval_of(measured, s, of_metric, options.resample);
       score.confidence = options.resample.confidence;
       score.n = static_cast<std::int64_t>(measured.examples);
@@ -176,7 +181,12 @@ Run run_of(const Score& score) {
   if (!score.dataset.split.empty()) run.params.set("split", score.dataset.split);
   run.device = "host";
   run.outcome = Outcome::passed;
-  run.metrics.push_back(stats::sampled_metric(score.metric, "1", score.better, {score.value}));
+  if (score.undefined.empty()) {
+    run.metrics.push_back(stats::sampled_metric(score.metric, "1", score.better, {score.value}));
+  } else {
+    run.outcome = Outcome::skipped;
+    run.reason = score.metric + " is undefined: " + score.undefined;
+  }
   run.rounds = 1;
   run.converged = true;
   run.seed = score.seed;

@@ -41,7 +41,9 @@ struct SubjectScore {
 struct Score {
   std::string system;
   std::string metric;
-  double value = 0;
+  double value = 0;       ///< NaN where undefined
+  std::string undefined;  ///< why; empty where there is a value
+  std::string warning;    ///< why the value may not mean what is asked
   ScoreInterval interval;
   double confidence = 0.95;
   std::int64_t n = 0;

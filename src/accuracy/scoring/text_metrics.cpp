@@ -1,6 +1,8 @@
 // Metrics of texts.
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "accuracy/choice/numbers.h"
 #include "accuracy/scoring/each_answer.h"
 #include "accuracy/scoring/metric.h"
@@ -11,6 +13,8 @@
 #include "accuracy/text/meteor.h"
 #include "accuracy/text/rouge.h"
 #include "accuracy/text/ter.h"
+#include "accuracy/text/unicode.h"
+#include "base/text.h"
 
 namespace warpmark::accuracy {
 namespace {
@@ -32,6 +36,56 @@ Result<BleuOptions> bleu_options_of(const ScoreSettings& settings) {
   options.lowercase = settings.lowercase;
   options.effective_order = settings.effective_order;
   return options;
+}
+
+/// Scripts that put no spaces between words, so that a tokenizer of spaces and punctuation sees whole sentences as one.
+bool is_written_without_spaces(char32_t c) {
+  return (c >= 0x0E00 && c <= 0x0EFF) || (c >= 0x1000 && c <= 0x109F) || (c >= 0x1780 && c <= 0x17FF) ||
+         (c >= 0x3040 && c <= 0x30FF) || (c >= 0x4E00 && c <= 0x9FFF);
+}
+
+/// Share of the first references that are mostly of such characters.
+double share_without_spaces(const Examples& examples) {
+  std::size_t count = 0;
+  for (const auto& example : examples.examples) {
+    const auto text = code_points(example.references.front());
+    const auto of_them = std::count_if(text.begin(), text.end(), is_written_without_spaces);
+    count += 2 * static_cast<std::size_t>(of_them) > text.size() ? 1U : 0U;
+  }
+  return static_cast<double>(count) / static_cast<double>(std::max<std::size_t>(examples.size(), 1));
+}
+
+constexpr double kMany = 0.5;
+
+std::string warning_of_bleu(const Examples& examples, const std::string& tokenize) {
+  const bool by_spaces = tokenize == "13a" || tokenize == "intl" || tokenize == "none";
+  if (by_spaces && share_without_spaces(examples) > kMany) {
+    return "the references are in a script without spaces, and tokenizer " + tokenize +
+           " takes a sentence for a word; use --tokenize char, zh or ja-mecab";
+  }
+  std::size_t apart = 0, periods = 0;  // as sacreBLEU asks: " ." at the end of a line
+  for (const auto& answers : examples.answers) {
+    for (const auto& answer : answers) {
+      const auto text = stripped(answer.text);
+      periods += text.ends_with('.') ? 1U : 0U;
+      apart += text.ends_with(" .") ? 1U : 0U;
+    }
+  }
+  if (tokenize == "none" || apart == 0 || static_cast<double>(apart) < kMany * static_cast<double>(periods)) return {};
+  return "the answers look tokenized already (they end with ' .'); detokenize them, or use --tokenize none";
+}
+
+std::string warning_of_rouge(const Examples& examples) {
+  std::size_t count = 0;
+  for (const auto& example : examples.examples) {
+    const auto& text = example.references.front();
+    const bool has_words = std::any_of(text.begin(), text.end(), [](char c) {
+      return is_digit(c) || (ascii_lower(c) >= 'a' && ascii_lower(c) <= 'z');
+    });
+    count += has_words ? 0U : 1U;
+  }
+  if (static_cast<double>(count) <= kMany * static_cast<double>(examples.size())) return {};
+  return "rouge-score knows words of a-z and 0-9 alone, and most references have none; use chrf";
 }
 
 constexpr std::size_t kBleuWidth = 2 + 2 * kBleuOrders;
@@ -68,6 +122,7 @@ Result<Measured> measure_bleu(const Examples& examples, const ScoreSettings& set
       examples.size(), examples.systems.size(), std::move(numbers),
       [options](std::span<const double> sums) { return bleu_of(bleu_statistics(sums), options).score; }, false);
   measured.signature = bleu_signature(options, reference_count(examples));
+  measured.warning = warning_of_bleu(examples, settings.tokenize);
   return measured;
 }
 
@@ -140,14 +195,18 @@ Result<Measured> measure_ter(const Examples& examples, const ScoreSettings& sett
   return measured;
 }
 
-template <RougeKind kKind, std::size_t kN>
+template <RougeKind kKind, std::size_t kN, double PrecisionRecall::*kPart = &PrecisionRecall::f>
 Result<Measured> measure_rouge(const Examples& examples, const ScoreSettings& settings) {
   WM_TRY(check_references(examples));
   auto measured = mean_of_answers(examples, [rouge = Rouge({.kind = kKind, .n = kN, .stem = settings.stem})](
                                                 const Example& example, const Answer& answer) mutable {
-    return rouge.best_score(example.references, answer.text).f;
+    return rouge.best_score(example.references, answer.text).*kPart;
   });
-  measured.signature = fmt::format("f-measure|stem:{}|as:rouge-score", settings.stem ? "yes" : "no");
+  const char* part = kPart == &PrecisionRecall::precision ? "precision"
+                     : kPart == &PrecisionRecall::recall  ? "recall"
+                                                          : "f-measure";
+  measured.signature = fmt::format("{}|stem:{}|as:rouge-score", part, settings.stem ? "yes" : "no");
+  measured.warning = warning_of_rouge(examples);
   return measured;
 }
 
@@ -242,6 +301,22 @@ std::span<const ScoreMetric> text_metrics() {
       {"rougeL", "ROUGE-L F, 0 to 1, as rouge-score", Better::higher, false, measure_rouge<RougeKind::l, 0>},
       {"rougeLsum", "ROUGE-L F of summaries, a sentence a line, 0 to 1", Better::higher, false,
        measure_rouge<RougeKind::lsum, 0>},
+      {"rouge1_precision", "precision of rouge1", Better::higher, false,
+       measure_rouge<RougeKind::n, 1, &PrecisionRecall::precision>},
+      {"rouge1_recall", "recall of rouge1", Better::higher, false,
+       measure_rouge<RougeKind::n, 1, &PrecisionRecall::recall>},
+      {"rouge2_precision", "precision of rouge2", Better::higher, false,
+       measure_rouge<RougeKind::n, 2, &PrecisionRecall::precision>},
+      {"rouge2_recall", "recall of rouge2", Better::higher, false,
+       measure_rouge<RougeKind::n, 2, &PrecisionRecall::recall>},
+      {"rougeL_precision", "precision of rougeL", Better::higher, false,
+       measure_rouge<RougeKind::l, 0, &PrecisionRecall::precision>},
+      {"rougeL_recall", "recall of rougeL", Better::higher, false,
+       measure_rouge<RougeKind::l, 0, &PrecisionRecall::recall>},
+      {"rougeLsum_precision", "precision of rougeLsum", Better::higher, false,
+       measure_rouge<RougeKind::lsum, 0, &PrecisionRecall::precision>},
+      {"rougeLsum_recall", "recall of rougeLsum", Better::higher, false,
+       measure_rouge<RougeKind::lsum, 0, &PrecisionRecall::recall>},
       {"meteor", "METEOR, 0 to 1, as NLTK; synonyms where a WordNet is installed", Better::higher, false,
        measure_meteor},
       {"exact_match", "share of answers equal after SQuAD's normalization", Better::higher, false,

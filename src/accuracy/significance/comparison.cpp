@@ -52,8 +52,27 @@ void run_tests(const Measured& measured, std::size_t second, const Groups& group
   }
 }
 
-/// Which test decides is told by the metric and the groups alone.
-double choose_test(const Measured& measured, const Groups& groups, SystemComparison& comparison) {
+/// Of the difference. Where no example shows one, its spread says nothing: then as many could still differ, by the
+/// whole scale, as that many equal ones leave possible.
+Interval interval_for(const Measured& measured, const Groups& groups, double confidence,
+                      const SystemComparison& comparison) {
+  if (measured.is_share && groups.are_single()) {
+    return paired_share_interval(*comparison.mcnemar, comparison.n, confidence);
+  }
+  Interval interval = confidence < comparison.bootstrap.interval.confidence ? comparison.bootstrap.narrower
+                                                                            : comparison.bootstrap.interval;
+  if (comparison.means) {
+    const auto& means = *comparison.means;
+    const double half = means.standard_error * stats::t_quantile_of_tail((1 - confidence) / 2, means.degrees);
+    interval = {means.estimate - half, means.estimate + half, confidence};
+  }
+  if (interval.low < interval.high) return interval;
+  const double unseen = comparison.full * unseen_mean(static_cast<std::int64_t>(groups.count()), confidence);
+  return {interval.low - unseen, interval.high + unseen, confidence};
+}
+
+/// Which test decides depends on the metric and the groups alone.
+double choose_test(const Measured& measured, const Groups& groups, double alpha, SystemComparison& comparison) {
   if (measured.is_share && groups.are_single()) {
     comparison.test = "McNemar, exact";
     comparison.p = comparison.mcnemar->p;
@@ -64,27 +83,21 @@ double choose_test(const Measured& measured, const Groups& groups, SystemCompari
     comparison.test = "approximate randomization";
     comparison.p = comparison.randomization_p;
   }
-  if (comparison.means) {
-    comparison.interval = comparison.means->interval;
+  comparison.interval = interval_for(measured, groups, 1 - alpha, comparison);
+  if (measured.is_share && groups.are_single()) {
+    comparison.interval_method = "score (Tango)";
+  } else if (comparison.means) {
     comparison.interval_method = groups.are_single() ? "t" : "t, clustered";
-    return comparison.means->standard_error;
+  } else {
+    comparison.interval_method = "paired bootstrap";
   }
-  comparison.interval = comparison.bootstrap.interval;
-  comparison.interval_method = "paired bootstrap";
-  return comparison.bootstrap.standard_error;
-}
-
-/// The interval whose one end bounds a loss with error alpha.
-Interval one_sided(const SystemComparison& comparison, double alpha) {
-  if (!comparison.means) return comparison.bootstrap.narrower;
-  const auto& means = *comparison.means;
-  const double half = means.standard_error * stats::t_quantile_of_tail(alpha, means.degrees);
-  return {means.estimate - half, means.estimate + half, 1 - 2 * alpha};
+  comparison.bound = interval_for(measured, groups, 1 - 2 * alpha, comparison);
+  return comparison.means ? comparison.means->standard_error : comparison.bootstrap.standard_error;
 }
 
 SystemVerdict verdict_of(const SystemComparison& comparison, const CompareSystemsOptions& options) {
   const double direction = comparison.better == Better::lower ? -1 : 1;
-  const Interval bound = one_sided(comparison, options.alpha);
+  const Interval& bound = comparison.bound;
   const double low = direction > 0 ? bound.low : -bound.high, high = direction > 0 ? bound.high : -bound.low;
   const bool real = comparison.adjusted_p <= options.alpha;
   if (options.equivalence) {
@@ -148,7 +161,7 @@ SystemComparison compare_two(const Examples& examples, const NamedMetric& metric
   if (!groups.are_single()) comparison.groups = static_cast<std::int64_t>(groups.count());
   if (measured.is_share) find_flips(examples, measured, second, comparison);
   run_tests(measured, second, groups, options, comparison);
-  const double standard_error = choose_test(measured, groups, comparison);
+  const double standard_error = choose_test(measured, groups, options.alpha, comparison);
   comparison.examples_needed = examples_for_power(comparison.difference, standard_error, comparison.n, options.alpha);
   constexpr double kPower = 0.8;
   comparison.detectable =
@@ -182,6 +195,12 @@ Result<std::vector<SystemComparison>> compare_systems(const Examples& examples, 
     WM_ASSIGN(const Measured measured, measure(metric, examples));
     if (!measured.names.empty()) {
       return usage_error(metric.name + " rates the players of one file", "warpmark eval score " + metric.name);
+    }
+    for (std::size_t s = 0; s < examples.systems.size(); ++s) {
+      if (std::isnan(value_of(measured, s))) {
+        return data_error(metric.name + " of " + examples.systems[s] + " is undefined: " + measured.undefined,
+                          "leave it out: --metric names the metrics to compare");
+      }
     }
     for (std::size_t second = 1; second < examples.systems.size(); ++second) {
       comparisons.push_back(compare_two(examples, metric, measured, second, groups, options));

@@ -52,6 +52,7 @@ struct SystemComparison {
   double second_value = 0;
   double difference = 0;  ///< second - first
   Interval interval;      ///< of the difference
+  Interval bound;         ///< of confidence 1 - 2 alpha: each end bounds a loss or gain with error alpha
   std::string interval_method;
   std::int64_t n = 0;
   std::int64_t groups = 0;  ///< where fewer than n

@@ -1,6 +1,7 @@
 #include "accuracy/significance/intervals.h"
 
 #include <algorithm>
+#include <boost/math/distributions/beta.hpp>
 #include <cmath>
 #include <map>
 
@@ -9,14 +10,18 @@
 #include "stats/random.h"
 
 namespace warpmark::accuracy {
+namespace {
 
-Interval wilson(double k, double n, double confidence) {
+double beta_quantile(double p, double a, double b) {
+  return boost::math::quantile(boost::math::beta_distribution<double, stats::DoublePolicy>(a, b), p);
+}
+
+}  // namespace
+
+Interval clopper_pearson(double k, double n, double confidence) {
   if (!(n > 0)) return {0, 1, confidence};
-  const double z = stats::normal_quantile(0.5 + confidence / 2), p = k / n, z2 = z * z;
-  const double middle = (p + z2 / (2 * n)) / (1 + z2 / n);
-  const double half = z / (1 + z2 / n) * std::sqrt(p * (1 - p) / n + z2 / (4 * n * n));
-  // At 0 and at n the limit is exact; rounding would leave it beside.
-  return {k == 0 ? 0 : std::max(0.0, middle - half), k == n ? 1 : std::min(1.0, middle + half), confidence};
+  const double tail = (1 - confidence) / 2;
+  return {k > 0 ? beta_quantile(tail, k, n - k + 1) : 0, k < n ? beta_quantile(1 - tail, k + 1, n - k) : 1, confidence};
 }
 
 Groups::Groups(std::span<const std::string> names) : examples_(names.size()) {
@@ -60,17 +65,18 @@ ScoreInterval interval_of(const Measured& measured, std::size_t system, const Gr
                           const ResampleOptions& options) {
   const auto n = static_cast<double>(measured.examples);
   if (measured.is_share && groups.are_single() && measured.examples > 0) {
-    const Interval interval = wilson(value_of(measured, system) * n, n, options.confidence);
-    return {interval.low, interval.high, "wilson"};
+    const Interval interval = clopper_pearson(std::round(value_of(measured, system) * n), n, options.confidence);
+    return {interval.low, interval.high, "exact"};
   }
-  if (groups.count() < 2) return {};
+  if (groups.count() < 2 || std::isnan(value_of(measured, system))) return {};
   std::vector<double> resampled;
   std::vector<std::uint32_t> rows;
   const auto offset = static_cast<std::uint32_t>(system * measured.examples);
   for (std::int64_t i = 0; i < options.resamples; ++i) {
     groups.draw(options.seed, static_cast<std::uint64_t>(i), rows);
     for (auto& row : rows) row += offset;
-    resampled.push_back(measured.value(rows));
+    const double value = measured.value(rows);
+    if (!std::isnan(value)) resampled.push_back(value);  // a sample may leave the metric undefined
   }
   const Interval interval = percentile_interval(resampled, groups.count(), options.confidence);
   return {interval.low, interval.high, groups.are_single() ? "bootstrap" : "clustered bootstrap"};

@@ -1,4 +1,4 @@
-// How sure is a score? Wilson's interval for shares (J. Am. Stat. Assoc. 22, 1927); the bootstrap over examples for
+// How sure is a score? Clopper and Pearson's exact interval for shares (Biometrika 26, 1934); the bootstrap over examples for
 // everything else, where examples that belong together (questions on one passage) are drawn together. Percentiles are
 // widened for few examples (Hesterberg, Am. Stat. 69, 2015): without it 20 examples cover 93 % for 95.
 #pragma once
@@ -13,8 +13,8 @@
 
 namespace warpmark::accuracy {
 
-/// Of k successes in n; n may be a number of effective examples. The whole of [0, 1] for n = 0.
-[[nodiscard]] Interval wilson(double k, double n, double confidence = 0.95);
+/// Of k successes in n: covers at least its confidence, whatever the share. The whole of [0, 1] for n = 0.
+[[nodiscard]] Interval clopper_pearson(double k, double n, double confidence);
 
 struct ResampleOptions {
   std::int64_t resamples = 1000;
@@ -44,7 +44,7 @@ class Groups {
 struct ScoreInterval {
   double low = 0;
   double high = 0;
-  std::string method;  ///< "wilson", "bootstrap", "clustered bootstrap"; empty: too few examples for any
+  std::string method;  ///< "exact", "bootstrap", "clustered bootstrap"; empty: too few examples for any
 };
 
 [[nodiscard]] ScoreInterval interval_of(const Measured& measured, std::size_t system, const Groups& groups,

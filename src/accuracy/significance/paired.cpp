@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "stats/distributions.h"
 #include "stats/moments.h"
@@ -32,6 +33,19 @@ double clustered_standard_error(std::span<const double> differences, double mean
   return std::sqrt(squares * clusters / (clusters - 1)) / n;
 }
 
+/// Tango's score for a difference of the shares: the share of pairs right in the first alone is fitted to it.
+double score_of_difference(const McNemar& pairs, std::int64_t n, double difference) {
+  const auto count = static_cast<double>(n), first = static_cast<double>(pairs.only_first),
+             second = static_cast<double>(pairs.only_second);
+  const double a = 2 * count, b = -first - second + (2 * count - second + first) * difference;
+  const double c = -first * difference * (1 - difference);
+  const double fitted = (std::sqrt(std::max(0.0, b * b - 4 * a * c)) - b) / (2 * a);
+  const double variance = count * (2 * fitted + difference * (1 - difference));
+  const double beyond = std::max(0.0, std::fabs(second - first - count * difference) - 1);
+  if (beyond == 0) return 0;
+  return variance > 0 ? beyond / std::sqrt(variance) : std::numeric_limits<double>::infinity();
+}
+
 }  // namespace
 
 McNemar mcnemar(std::int64_t only_first, std::int64_t only_second) {
@@ -46,6 +60,24 @@ McNemar mcnemar(std::int64_t only_first, std::int64_t only_second) {
   result.p = std::min(1.0, 2 * tail);
   result.mid_p = only_first == only_second ? 1 : std::min(1.0, 2 * tail - point);
   return result;
+}
+
+Interval paired_share_interval(const McNemar& pairs, std::int64_t n, double confidence) {
+  const double z = stats::normal_quantile(0.5 + confidence / 2);
+  const double estimate = static_cast<double>(pairs.only_second - pairs.only_first) / static_cast<double>(n);
+  const auto limit = [&](double outer) {
+    double inner = estimate;
+    for (int i = 0; i < 60; ++i) {
+      const double middle = (inner + outer) / 2;
+      (score_of_difference(pairs, n, middle) <= z ? inner : outer) = middle;
+    }
+    return inner;
+  };
+  return {limit(-1), limit(1), confidence};
+}
+
+double unseen_mean(std::int64_t n, double confidence) {
+  return 1 - std::pow((1 - confidence) / 2, 1 / static_cast<double>(n));
 }
 
 std::optional<MeanDifference> paired_means(const Measured& measured, std::size_t first, std::size_t second,
@@ -84,6 +116,7 @@ PairedBootstrap paired_bootstrap(const Measured& measured, std::size_t first, st
     };
     const double of_first = value_with(to_first);
     const double difference = value_with(to_second) - of_first;
+    if (std::isnan(difference)) continue;  // a sample may leave the metric undefined
     differences.push_back(difference);
     if (of_first != 0) relatives.push_back(difference / std::fabs(of_first));
     result.share_better += difference > 0 ? 1 : difference == 0 ? 0.5 : 0;

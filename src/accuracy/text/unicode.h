@@ -11,6 +11,12 @@ namespace warpmark::accuracy {
 
 inline constexpr char32_t kReplacement = 0xFFFD;
 
+/// Windows programs begin UTF-8 files with one.
+[[nodiscard]] inline std::string_view without_byte_order_mark(std::string_view bytes) {
+  if (bytes.starts_with("\xEF\xBB\xBF")) bytes.remove_prefix(3);
+  return bytes;
+}
+
 [[nodiscard]] std::u32string code_points(std::string_view utf8);
 void append_utf8(std::string& text, char32_t code_point);
 [[nodiscard]] std::string to_utf8(std::u32string_view code_points);

@@ -180,7 +180,7 @@ def correlation_goldens():
 
 
 def test_goldens():
-    cases = {"mcnemar": [], "paired_t": [], "wilson": [], "pass_at_k": []}
+    cases = {"mcnemar": [], "paired_t": [], "clopper_pearson": [], "pass_at_k": []}
     for b, c in ((10, 2), (25, 15), (0, 6), (121, 59), (3, 3), (1, 0), (40, 70), (500, 430)):
         p = stats.binomtest(min(b, c), b + c, 0.5).pvalue
         mid = min(1, 2 * stats.binom.cdf(min(b, c), b + c, 0.5) - stats.binom.pmf(min(b, c), b + c, 0.5)) if b != c else 1
@@ -191,8 +191,8 @@ def test_goldens():
         t = stats.ttest_rel(b, a); ci = t.confidence_interval(0.95)
         cases["paired_t"].append({"a": a.tolist(), "b": b.tolist(), "p": t.pvalue, "low": ci.low, "high": ci.high})
     for k, n in ((0, 10), (10, 10), (3, 10), (50, 100), (999, 1000), (1, 7)):
-        ci = stats.binomtest(k, n).proportion_ci(0.95, method="wilson")
-        cases["wilson"].append({"k": k, "n": n, "low": ci.low, "high": ci.high})
+        ci = stats.binomtest(k, n).proportion_ci(0.95, method="exact")
+        cases["clopper_pearson"].append({"k": k, "n": n, "low": ci.low, "high": ci.high})
     for n, c, k in ((10, 3, 1), (10, 3, 5), (200, 1, 100), (100, 10, 10), (5, 4, 2), (20, 0, 5), (20, 20, 1), (200, 37, 10)):
         value = 1.0 if n - c < k else float(1.0 - np.prod(1.0 - k / np.arange(n - c + 1, n + 1)))
         cases["pass_at_k"].append({"n": n, "c": c, "k": k, "value": value})
