@@ -4,6 +4,9 @@
 
 #include <gtest/gtest.h>
 
+#include <initializer_list>
+#include <utility>
+
 namespace warpmark::device {
 namespace {
 
@@ -55,6 +58,34 @@ TEST(Datasheet, follows_from_cores_clock_and_bus) {
     EXPECT_EQ(sheet->power_w, card.power_w) << card.id;
     EXPECT_EQ(sheet->memory_bytes, card.memory_bytes) << card.id;
   }
+}
+
+/// AMD's white paper counts operations per clock of one of 304 compute units, at 2.1 GHz.
+TEST(Datasheet, of_cdna3_follows_from_compute_units_and_clock) {
+  const auto sheets = built_in_datasheets();
+  const Datasheet& sheet = *find_datasheet(sheets, "mi300x");
+  for (const auto& [type, per_clock] : std::initializer_list<std::pair<const char*, double>>{
+           {"f64", 256}, {"f32", 256}, {"tf32", 1024}, {"f16", 2048}, {"bf16", 2048}, {"fp8", 4096}, {"int8", 4096}}) {
+    EXPECT_NEAR(rate(sheet, type) / (304 * per_clock * 2.1e9), 1, 0.001) << type;
+  }
+  EXPECT_NEAR(sheet.memory_bandwidth / (8192 / 8 * 5.2e9), 1, 0.01);
+  EXPECT_EQ(datasheet_of_device(sheets, "AMD Instinct MI300X OAM"), &sheet);
+}
+
+/// The rack of 72 GPUs is published as a whole.
+TEST(Datasheet, of_blackwell_ultra_is_its_share_of_the_rack) {
+  const auto sheets = built_in_datasheets();
+  const Datasheet& rack = *find_datasheet(sheets, "gb300");
+  EXPECT_NEAR(72 * rate(rack, "fp8"), 360e15, 1e12);
+  EXPECT_NEAR(72 * rate(rack, "f16"), 180e15, 1e12);
+  EXPECT_NEAR(72 * rack.memory_bandwidth, 576e12, 1e9);
+  EXPECT_NEAR(2 * 72 * rack.nvlink_bandwidth, 130e12, 1e12);
+  const Datasheet& board = *find_datasheet(sheets, "b300");
+  EXPECT_NEAR(2 * 8 * rate(board, "fp8"), 72e15, 1e12) << "with sparsity, as the board's table has it";
+  EXPECT_NEAR(8 * rate(board, "f32"), 600e12, 1e9);
+  EXPECT_NEAR(8 * rate(board, "f64"), 10e12, 1e9);
+  EXPECT_EQ(datasheet_of_device(sheets, "NVIDIA B300 SXM6 AC"), &board);
+  EXPECT_EQ(datasheet_of_device(sheets, "NVIDIA GB300"), &rack);
 }
 
 /// Half the width, twice the rate; a doubled figure of 2:4 sparsity would stand out.
