@@ -105,8 +105,12 @@ TEST_F(Cli, eval_compare_tells_by_its_exit_code) {
   EXPECT_EQ(document["comparisons"][0]["mended"].size(), 10U);
   EXPECT_EQ(warpmark(with({"eval", "compare", path("bad.jsonl"), path("good.jsonl")}, rest)).exit_code, 0);
   EXPECT_EQ(
-      warpmark(with({"eval", "compare", path("good.jsonl"), path("good.jsonl"), "--margin", "0.01"}, rest)).exit_code,
+      warpmark(with({"eval", "compare", path("good.jsonl"), path("good.jsonl"), "--margin", "0.03"}, rest)).exit_code,
       0);
+  EXPECT_EQ(
+      warpmark(with({"eval", "compare", path("good.jsonl"), path("good.jsonl"), "--margin", "0.01"}, rest)).exit_code,
+      3)
+      << "200 equal answers leave a loss of 0.02 possible";
   EXPECT_EQ(
       warpmark(with({"eval", "compare", path("good.jsonl"), path("bad.jsonl"), "--margin", "0.15"}, rest)).exit_code,
       3);
@@ -162,13 +166,13 @@ TEST_F(EvalRun, scores_a_commands_answers_and_names_what_went_wrong) {
   ASSERT_EQ(done.exit_code, 0) << done.err;
   const Json score = json("s.json")["scores"][0];
   EXPECT_EQ(schema_errors(json("s.json"), "scores.schema.json"), "");
-  EXPECT_EQ(score["value"].get<double>(), 0.75) << done.out;
-  EXPECT_EQ(score["unanswered"].get<int>(), 5) << done.out;
+  EXPECT_EQ(score["value"].get<double>(), 0.8) << "a right answer that was cut off counts" << done.out;
+  EXPECT_EQ(score["unanswered"].get<int>(), 4) << done.out;
   const Json efficiency = json("s.json")["efficiency"];
   EXPECT_EQ(efficiency["prompt_tokens"].get<int>(), 150) << efficiency;
   EXPECT_EQ(efficiency["answers_without_token_counts"].get<int>(), 2) << efficiency;
-  for (const char* said : {"is empty (1)", "was cut off at the limit of tokens (1)",
-                           "the command ended before it answered (1)", "not valid JSON", "cost 150.0000 USD"}) {
+  for (const char* said :
+       {"is empty (1)", "the command ended before it answered (1)", "not valid JSON", "cost 150.0000 USD"}) {
     EXPECT_NE(done.out.find(said), std::string::npos) << said << "\n" << done.out;
   }
   const auto again =
@@ -201,7 +205,7 @@ TEST_F(EvalRun, asks_nothing_twice_and_goes_on_after_it_was_killed) {
   const auto done = warpmark(command("ADDER_SLOW=1"));
   unsetenv("ADDER_LOG");
   ASSERT_EQ(done.exit_code, 0) << done.err;
-  EXPECT_EQ(json("s.json")["scores"][0]["value"].get<double>(), 0.75);
+  EXPECT_EQ(json("s.json")["scores"][0]["value"].get<double>(), 0.8);
   const auto asked = read_file(second_log);
   ASSERT_TRUE(asked.ok());
   // 20 items, of which `kept` are known; the command that ends is asked twice.
@@ -251,8 +255,8 @@ TEST_F(EvalRun, keeps_what_a_server_said_before_it_died_and_goes_on_with_its_suc
   words[10] = "2";
   const auto done = warpmark(words);
   ASSERT_EQ(done.exit_code, 0) << done.err;
-  EXPECT_EQ(json("s.json")["scores"][0]["value"].get<double>(), 0.7) << done.out;
-  EXPECT_EQ(json("s.json")["scores"][0]["unanswered"].get<int>(), 6);
+  EXPECT_EQ(json("s.json")["scores"][0]["value"].get<double>(), 0.75) << done.out;
+  EXPECT_EQ(json("s.json")["scores"][0]["unanswered"].get<int>(), 5);
 }
 
 TEST_F(EvalRun, asks_a_server_again_where_that_may_help) {
@@ -263,10 +267,10 @@ TEST_F(EvalRun, asks_a_server_again_where_that_may_help) {
   server.reset();
   ASSERT_EQ(done.exit_code, 0) << done.err;
   const Json score = json("s.json")["scores"][0];
-  EXPECT_EQ(score["value"].get<double>(), 0.7) << done.out;
-  EXPECT_EQ(score["unanswered"].get<int>(), 6) << done.out;
-  for (const char* said : {"status 500: broken (1)", "status 400: bad request (1)", "not valid JSON", "no UTF-8",
-                           "is empty (1)", "was cut off"}) {
+  EXPECT_EQ(score["value"].get<double>(), 0.75) << done.out;
+  EXPECT_EQ(score["unanswered"].get<int>(), 5) << done.out;
+  for (const char* said :
+       {"status 500: broken (1)", "status 400: bad request (1)", "not valid JSON", "no UTF-8", "is empty (1)"}) {
     EXPECT_NE(done.out.find(said), std::string::npos) << said << "\n" << done.out;
   }
   const auto gone = warpmark({"eval", "run", path("task.yaml"), "--endpoint", url, "--model", "other", "--run-dir",

@@ -66,6 +66,21 @@ TEST_F(Cli, scale_decides_about_an_efficiency_that_its_interval_allows_to_decide
   EXPECT_EQ(code("1%"), 0);
 }
 
+TEST_F(Cli, scale_gives_the_efficiency_of_times_that_were_measured_elsewhere) {
+  const auto output = warpmark({"scale", "--times", "1=620s,8=95s", "--json", path("s.json")});
+  EXPECT_EQ(output.exit_code, 0) << output.err;
+  const auto scaling = json("s.json");
+  EXPECT_NEAR(scaling["points"][1]["speed_up"]["value"].get<double>(), 620.0 / 95, 1e-9);
+  EXPECT_NEAR(scaling["points"][1]["efficiency"]["value"].get<double>(), 620.0 / 95 / 8, 1e-9);
+  EXPECT_EQ(testing_support::schema_errors(scaling, "scaling.schema.json"), "");
+  EXPECT_EQ(warpmark({"scale", "--times", "1=620s,8=95s", "--min-efficiency", "90%"}).exit_code, 1);
+  EXPECT_EQ(warpmark({"scale", "--times", "1=620s,8"}).exit_code, 2);
+  EXPECT_EQ(warpmark({"scale", "--times", "8=620s,8=95s"}).exit_code, 2);
+  const auto weak = warpmark({"scale", "--times", "1=100s,8=110s", "--mode", "weak", "--json", path("s.json")});
+  EXPECT_EQ(weak.exit_code, 0) << weak.err;
+  EXPECT_NEAR(json("s.json")["points"][1]["efficiency"]["value"].get<double>(), 100.0 / 110, 1e-9);
+}
+
 TEST_F(Cli, scale_reads_throughput_and_names_what_is_lost) {
   const auto output =
       warpmark({"scale",

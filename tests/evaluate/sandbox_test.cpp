@@ -95,6 +95,14 @@ TEST_F(Sandbox, gives_no_memory_outside_of_its_limits) {
   EXPECT_EQ(segment.exit_code, 7) << segment.err;
 }
 
+TEST_F(Sandbox, gives_no_shared_memory_that_a_resident_size_does_not_show) {
+  EXPECT_NE(run("import mmap\nmmap.mmap(-1, 1 << 20)\n").exit_code, 0);
+  EXPECT_NE(run("import mmap\nmmap.mmap(open('/dev/zero', 'r+b').fileno(), 1 << 20)\n").exit_code, 0);
+  const auto own =
+      run("import mmap\nm = mmap.mmap(-1, 1 << 20, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)\nm[0] = 1\n");
+  EXPECT_EQ(own.exit_code, 0) << own.err;
+}
+
 TEST_F(Sandbox, bounds_the_memory_of_all_processes_together) {
   const auto outcome =
       run("import os, time\n"

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "exchange/mllog/published.h"
 #include "exchange/mllog/result.h"
 
 namespace warpmark::exchange {
@@ -306,6 +307,19 @@ TEST(MllogResult, may_have_one_log_that_breaks_the_rules) {
   auto unreadable = logs_of(runs);
   unreadable[3] = {.file = "result_3.txt", .unreadable = "result_3.txt line 2: no JSON object follows :::MLLOG"};
   EXPECT_DOUBLE_EQ(*judge_result(unreadable, "5.1", {})->score_s, 6);
+}
+
+TEST(MllogPublished, are_the_newest_round_of_the_benchmark) {
+  const auto bert = published_results("bert");
+  ASSERT_FALSE(bert.empty());
+  for (const auto& one : bert) {
+    EXPECT_EQ(one.round, "5.0");
+    EXPECT_GT(one.minutes, 0);
+    EXPECT_GT(one.accelerators, 0);
+    EXPECT_FALSE(one.submitter.empty());
+  }
+  EXPECT_EQ(published_results("llama31_8b").front().round, "5.1");
+  EXPECT_TRUE(published_results("vit").empty());
 }
 
 }  // namespace

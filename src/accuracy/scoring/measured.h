@@ -19,10 +19,10 @@ struct Measured {
   std::size_t examples = 0;
   std::size_t systems = 0;  ///< row of a system's answer to an example: system * examples + example
   std::function<double(Rows rows)> value;
-  std::vector<double> each;  ///< of each row alone; empty where a metric has no such thing
-  bool is_mean = false;      ///< the value is the mean of `each`
-  bool is_share = false;     ///< and `each` is 0 or 1
-  std::string signature;     ///< all settings that the value depends on
+  std::vector<double> each;    ///< of each row alone; empty where a metric has no such thing
+  bool is_mean = false;        ///< the value is the mean of `each`
+  bool is_share = false;       ///< and `each` is 0 or 1
+  std::string signature;       ///< all settings that the value depends on
   std::string warning = {};    ///< why the value may not mean what is asked
   std::string undefined = {};  ///< why a value may be NaN
   /// Of what stands in one file for several systems (players of comparisons); empty where systems are files.

@@ -1,6 +1,6 @@
-// How sure is a score? Clopper and Pearson's exact interval for shares (Biometrika 26, 1934); the bootstrap over examples for
-// everything else, where examples that belong together (questions on one passage) are drawn together. Percentiles are
-// widened for few examples (Hesterberg, Am. Stat. 69, 2015): without it 20 examples cover 93 % for 95.
+// How sure is a score? Clopper and Pearson's exact interval for shares (Biometrika 26, 1934); the bootstrap over
+// examples for everything else, where examples that belong together (questions on one passage) are drawn together.
+// Percentiles are widened for few examples (Hesterberg, Am. Stat. 69, 2015): without it 20 examples cover 93 % for 95.
 #pragma once
 
 #include <cstdint>

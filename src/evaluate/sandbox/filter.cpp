@@ -4,6 +4,7 @@
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <sched.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
 
 #include <cerrno>
@@ -52,6 +53,9 @@ constexpr long kRefused[] = {
 constexpr unsigned kNewNamespaces =
     CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWCGROUP;
 
+/// Shared memory without a file stays when it is dropped from the page table, and no resident size shows it.
+constexpr unsigned kSharedMemory = MAP_SHARED | MAP_ANONYMOUS;
+
 constexpr unsigned kX32Calls = 0x40000000;  // on x86-64: the same calls by other numbers
 
 unsigned native_architecture() {
@@ -84,9 +88,16 @@ std::string sandbox_filter() {
     program.push_back(jump(BPF_JEQ, static_cast<unsigned>(call), 0, 1));
     program.push_back(answer(SECCOMP_RET_ERRNO | EPERM));
   }
-  program.push_back(jump(BPF_JEQ, SYS_clone, 0, 3));
-  program.push_back(load(offsetof(seccomp_data, args)));
+  const std::size_t first = offsetof(seccomp_data, args), fourth = first + 3 * sizeof(seccomp_data::args[0]);
+  program.push_back(jump(BPF_JEQ, SYS_clone, 0, 4));
+  program.push_back(load(first));
   program.push_back(jump(BPF_JSET, kNewNamespaces, 0, 1));
+  program.push_back(answer(SECCOMP_RET_ERRNO | EPERM));
+  program.push_back(answer(SECCOMP_RET_ALLOW));
+  program.push_back(jump(BPF_JEQ, SYS_mmap, 0, 4));
+  program.push_back(load(fourth));
+  program.push_back(statement(BPF_ALU | BPF_AND | BPF_K, kSharedMemory));
+  program.push_back(jump(BPF_JEQ, kSharedMemory, 0, 1));
   program.push_back(answer(SECCOMP_RET_ERRNO | EPERM));
   program.push_back(answer(SECCOMP_RET_ALLOW));
   return {reinterpret_cast<const char*>(program.data()), program.size() * sizeof(sock_filter)};

@@ -1,5 +1,6 @@
 // A seccomp filter for bubblewrap's --seccomp: system calls that reach memory outside of every limit (memfd_create,
-// System V segments), that make namespaces or mounts, or that widen the kernel's surface, fail with EPERM.
+// System V segments, shared memory without a file), that make namespaces or mounts, or that widen the kernel's surface,
+// fail with EPERM.
 #pragma once
 
 #include <string>

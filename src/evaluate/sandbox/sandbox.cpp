@@ -119,6 +119,7 @@ std::vector<std::string> sandboxed(const std::vector<std::string>& words, const 
     append(all, {"--symlink", fmt::format("usr/{}", name), fmt::format("/{}", name)});
   }
   append(all, {"--proc", "/proc", "--dev", "/dev", "--ro-bind", folder.string(), "/sandbox"});
+  append(all, {"--ro-bind", "/dev/null", "/dev/zero"});  // mapped, it would be shared memory without a file
   for (const char* writable : {"/tmp", "/dev/shm"}) {
     append(all, {"--size", std::to_string(limits.file_bytes), "--tmpfs", writable});
   }

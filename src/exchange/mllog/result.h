@@ -25,7 +25,7 @@ struct MlLogResult {
   int rejected = 0;   ///< logs that break the rules
   std::optional<double> score_s;  ///< time to train
   std::optional<Convergence> convergence;
-  std::vector<std::string> faults;  ///< of the result as a whole
+  std::vector<std::string> faults;                   ///< of the result as a whole
   [[nodiscard]] const MlLogTraining& first() const;  ///< that can be read; all logs of a result are of one benchmark
   [[nodiscard]] bool ok() const { return faults.empty() && (!convergence || convergence->accepted); }
 };

@@ -48,6 +48,7 @@ constexpr OptionSpec kScaleOptions[] = {
      "also record a run with each number into this folder: where the loss comes from; not with --hosts", false,
      "<files>"},
     {"--profiled", "N=FILE", "instead: a profile of a run with N workers, of any format (repeatable for ranks)", true},
+    {"--times", "N=TIME,...", "instead of a command: times that you measured with N workers; repeat N for more runs"},
     {"--rounds", "N", "runs with each number, interleaved (default 5)"},
     {"--warmup", "N", "runs before them (default 1)"},
     {"--budget", "TIME", "most time; 0 (default) is without limit"},
@@ -216,8 +217,53 @@ ExitCode gate_of(const Ranged& efficiency, double least) {
   return low < least ? kInconclusive : kSuccess;
 }
 
+/// "1=620s,8=95s,8=97s".
+Result<std::vector<validate::ScalingRun>> given_times(const std::string& text, double work, bool weak) {
+  std::vector<validate::ScalingRun> runs;
+  std::map<int, int> rounds;
+  for (const auto& part : split(text, ',')) {
+    const auto equals = part.find('=');
+    const auto workers = parse_integer(trim(part.substr(0, equals)));
+    const auto seconds = parse_duration_s(equals == std::string::npos ? "" : part.substr(equals + 1));
+    if (!workers.ok() || !seconds.ok() || *workers < 1 || *workers > 100'000 || !(*seconds > 0)) {
+      return usage_error("--times " + text + ": '" + part + "' is not a number of workers and a time",
+                         "--times 1=620s,8=95s");
+    }
+    const int n = static_cast<int>(*workers);
+    runs.push_back({.workers = n, .round = rounds[n]++, .seconds = *seconds, .work = weak ? work * n : work});
+  }
+  if (rounds.size() < 2) return usage_error("one number of workers shows no scaling", "--times 1=620s,8=95s");
+  return runs;
+}
+
+/// Nothing runs and nothing is stored.
+Result<int> judge_given_times(Context& context, const ParsedOptions& options) {
+  if (!options.positionals().empty())
+    return usage_error("--times takes no command", "warpmark scale --times 1=620s,8=95s");
+  WM_ASSIGN(const auto format, format_of(options));
+  WM_ASSIGN(const double least, ratio_of(options, "--min-efficiency", 0));
+  WM_ASSIGN(const double work, parse_number(options.get("--work", "1")));
+  WM_TRY(check_outputs(options));
+  Scaling scaling;
+  scaling.mode = options.get("--mode", "strong");
+  WM_ASSIGN(const auto runs, given_times(options.get("--times"), work, scaling.mode == "weak"));
+  scaling.started = format_utc(wall_clock_s());
+  scaling.command = command_line_of(context);
+  scaling.worker = options.has("--ranks") ? "rank" : "GPU";
+  scaling.unit = options.get("--unit", "runs");
+  scaling.machine = device::machine_facts();
+  scaling.build = build_info();
+  scaling.complete = true;
+  validate::judge_scaling(runs, scaling);
+  const auto shown = shown_as([&] { return to_json(scaling); }, report::build_report(scaling));
+  WM_TRY(show(context, shown, format));
+  WM_TRY(write_report(options, "scaling", shown));
+  return least > 0 ? gate_of(scaling.points.back().efficiency, least) : kSuccess;
+}
+
 Result<int> run_scale(Context& context, const ParsedOptions& options) {
   if (options.has("--restore-power-caps")) return be_the_restorer(options);
+  if (options.has("--times")) return judge_given_times(context, options);
   WM_ASSIGN(const auto request, scale_request_of(context, options));
   if (options.has("--power-cap-sweep")) return sweep_power_caps(context, options, request);
   WM_ASSIGN(const auto format, format_of(options));
@@ -285,6 +331,9 @@ extern const Command scale_command{
         "names data loading that takes 1.5 times as long as with one worker, communication above 30 % of the step, and "
         "utilization below 80 %.\n"
         "\n"
+        "--times gives speedup and efficiency from times that were measured elsewhere, without an interval where there "
+        "is one run of each.\n"
+        "\n"
         "--power-cap-sweep changes how much the GPUs may draw, tells which cap does the most work for a joule, and "
         "puts "
         "back what it found, also when it is killed. Nothing else here changes a setting.\n"
@@ -298,6 +347,7 @@ extern const Command scale_command{
         "warpmark scale --gpus 1,2,4,8 -- torchrun --nproc-per-node {gpus} train.py\n"
         "warpmark scale --gpus 1,2 --throughput 'img/s: ([0-9.]+)' -- ./train {gpus}\n"
         "warpmark scale --gpus 1,2,4 --profile why -- ./train --gpus {gpus}\n"
+        "warpmark scale --times 1=620s,8=95s\n"
         "warpmark scale --gpus 1 --power-cap-sweep 50%,75%,100% -- ./train\n"
         "warpmark scale --gpus 1,2 --mode weak --part 'step=took (.*)' -- ./x {gpus}",
     .run = run_scale,

@@ -5,6 +5,7 @@
 #include "base/files.h"
 #include "base/json.h"
 #include "base/units.h"
+#include "exchange/mllog/published.h"
 #include "exchange/mllog/result.h"
 #include "exchange/mllog/rulesets.h"
 #include "report/draw/format.h"
@@ -130,6 +131,33 @@ void print_result(std::ostream& out, const MlLogResult& result) {
   }
 }
 
+/// What others needed, where there is a score to compare with.
+Table published_table(const MlLogResult& result) {
+  Table table{
+      {{"published"}, {"accelerators"}, {"minutes", Align::right}, {"this result", Align::right}, {"submitter"}}, {}};
+  const double minutes = *result.score_s / 60 * (result.convergence ? result.convergence->scale : 1);
+  for (const auto& one : exchange::published_results(result.first().benchmark)) {
+    table.rows.push_back({{"MLPerf training " + std::string(one.round)},
+                          {fmt::format("{} x {}", one.accelerators, one.accelerator)},
+                          {fmt::format("{:.4g}", one.minutes)},
+                          {fmt::format("{:.3g}x", minutes / one.minutes)},
+                          {std::string(one.submitter)}});
+  }
+  return table;
+}
+
+Json published_json(const MlLogResult& result) {
+  Json list = Json::array();
+  for (const auto& one : exchange::published_results(result.first().benchmark)) {
+    list.push_back({{"round", one.round},
+                    {"accelerator", one.accelerator},
+                    {"accelerators", one.accelerators},
+                    {"minutes", one.minutes},
+                    {"submitter", one.submitter}});
+  }
+  return list;
+}
+
 Json mllog_json(const MlLogResult& result) {
   Json json{{"schema", kMllogSchema},
             {"ok", result.ok()},
@@ -146,7 +174,10 @@ Json mllog_json(const MlLogResult& result) {
     for (const auto& fault : t.faults) item["faults"].push_back({{"line", fault.line}, {"what", fault.what}});
     json["logs"].push_back(std::move(item));
   }
-  if (result.score_s) json["score_s"] = *result.score_s;
+  if (result.score_s) {
+    json["score_s"] = *result.score_s;
+    json["published"] = published_json(result);
+  }
   if (result.convergence) {
     const auto& c = *result.convergence;
     json["convergence"] = {{"accepted", c.accepted},
@@ -172,6 +203,10 @@ Result<int> run_mllog(Context& context, const ParsedOptions& options) {
   WM_TRY(compare_with_reference(options, result));
   context.out << report::render_table(table_of(result), render_options(context));
   print_result(context.out, result);
+  if (result.score_s && result.first().division == "closed") {
+    const Table published = published_table(result);
+    if (!published.rows.empty()) context.out << '\n' << report::render_table(published, render_options(context));
+  }
   if (options.has("--json")) WM_TRY(write_file(options.get("--json"), dump_json(mllog_json(result)) + "\n"));
   return result.ok() ? kSuccess : kGateFailed;
 }
@@ -191,7 +226,9 @@ extern const Command mllog_command{
         "A whole result (as many logs as the benchmark asks) has a score: the mean time to train without the fastest "
         "and the slowest run, of which one may break the rules (four of unet3d). One log alone is only checked. --rcp "
         "compares the epochs or samples to converge with a reference, as rcp_checker does: a result that converges "
-        "faster than the reference can explain is rejected, and one that is a little faster is scaled.\n"
+        "faster than the reference can explain is rejected, and one that is a little faster is scaled. Next to the "
+        "score "
+        "stand the best published results of the benchmark, by accelerator and their number.\n"
         "\n"
         "Exit code 0: all hold; 1: a rule is broken, or the logs do not make a result.\n",
     .options = kMllogOptions,
