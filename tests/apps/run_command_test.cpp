@@ -202,5 +202,21 @@ TEST(CommandsAfterDashes, may_be_one_text_or_words) {
   EXPECT_EQ(commands_after_dashes({"compare", "x", "y"}), Commands{});
 }
 
+TEST_F(Cli, run_tells_by_its_exit_code_whether_goals_are_met) {
+  const auto with_goal = [&](const std::string& goal) {
+    return warpmark({"run", "--rounds", "2", "--warmup", "0", "--no-store", "--goal", goal, "--", "true"});
+  };
+  const auto met = with_goal("time<=500");
+  EXPECT_EQ(met.exit_code, 0) << met.err;
+  EXPECT_NE(met.err.find("met"), std::string::npos) << met.err;
+  const auto missed = with_goal("time<=0");
+  EXPECT_EQ(missed.exit_code, 1) << missed.err;
+  EXPECT_NE(missed.err.find("missed"), std::string::npos) << missed.err;
+  const auto unknown = with_goal("tokens>=1");
+  EXPECT_EQ(unknown.exit_code, 2);
+  EXPECT_NE(unknown.err.find("no run has a metric 'tokens'"), std::string::npos) << unknown.err;
+  EXPECT_EQ(with_goal("time").exit_code, 2);
+}
+
 }  // namespace
 }  // namespace warpmark::apps

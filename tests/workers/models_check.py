@@ -425,6 +425,29 @@ def pictures(wm_data, wm_quality, folder):
     training = wm_training.Training(ask("vit", batch=4, rate=3e-3))
     said = wm_quality.train_until(training, dict(metric="accuracy", target=1.0, most_epochs=12, data=folder))
     assert said["reached"] and said["samples"] == 16 * said["epochs"], said
+    augmented, plain = wm_data.open_data("vit", SIZES["vit"], folder, True)
+    assert augmented.augment and not plain.augment
+    assert augmented[0][0][0].shape == (3, 16, 16)
+    boxes = {wm_data.random_box(400, 300) for _ in range(50)}
+    assert len(boxes) > 40 and all(0 <= l < r <= 400 and 0 <= t < b <= 300 for l, t, r, b in boxes), boxes
+    training = wm_training.Training(ask("vit", batch=4, rate=3e-3))
+    said = wm_quality.train_until(
+        training, dict(metric="accuracy", target=1.0, most_epochs=12, data=folder, recipe="standard")
+    )
+    assert said["reached"], said
+
+
+def recipe():
+    """The rate goes up, then down to nothing; convolutions are trained by SGD."""
+    import wm_quality
+
+    rates = [wm_quality.rate_at(step, 100) for step in range(101)]
+    assert rates[0] == 0.2 and rates[4] == rates[5] == 1.0 and rates[100] < 1e-12, rates
+    assert all(a >= b for a, b in zip(rates[5:], rates[6:]))
+    training = wm_training.Training(ask("resnet50", batch=8))
+    optimizer = wm_quality.standard_optimizer(training)
+    assert type(optimizer) is torch.optim.SGD and optimizer.defaults["nesterov"]
+    assert abs(optimizer.defaults["lr"] - 0.1 * 8 / 256) < 1e-12
 
 
 if __name__ == "__main__":

@@ -21,7 +21,7 @@ TEST_P(ModelsInPython, hold) {
 
 INSTANTIATE_TEST_SUITE_P(All, ModelsInPython,
                          testing::Values("checkpointing", "accumulation", "ranks", "decoding", "shapes", "knobs",
-                                         "loader", "quality", "data", "serving"),
+                                         "loader", "quality", "recipe", "data", "serving"),
                          [](const auto& tested) { return std::string(tested.param); });
 
 }  // namespace

@@ -15,6 +15,7 @@
 #include "validate/commands/reference_experiment.h"
 #include "warpmark/arms/project_command.h"
 #include "warpmark/arms/reference.h"
+#include "warpmark/sessions/goals.h"
 #include "warpmark/sessions/new_session.h"
 #include "warpmark/sessions/run_request.h"
 #include "warpmark/sessions/running_mark.h"
@@ -223,6 +224,7 @@ Result<Session> measure_command(Context& context, const ParsedOptions& options, 
 
 Result<int> run_users_command(Context& context, const ParsedOptions& options, const std::string& format) {
   WM_TRY(check_outputs(options));
+  WM_TRY(check_goals(options));
   std::unique_ptr<store::Store> store;
   if (!options.has("--no-store")) {
     WM_ASSIGN(store, open_store(context, options));
@@ -240,7 +242,9 @@ Result<int> run_users_command(Context& context, const ParsedOptions& options, co
   if (store != nullptr && session.complete && format == "text") {
     context.err << stored_note(session.id);
   }
-  return run_command_exit_code(session, options.has("--strict"));
+  WM_ASSIGN(const bool met, meets_goals(context, options, session));
+  const int code = run_command_exit_code(session, options.has("--strict"));
+  return code == kSuccess && !met ? static_cast<int>(kGateFailed) : code;
 }
 
 }  // namespace warpmark::apps

@@ -14,6 +14,7 @@ constexpr OptionSpec kOptions[] = {
     {"--set", "K=V", "set a parameter in every selected case that has it; mode=cold|hot|graph too", true},
     {"--sweep", "K=A,B,..", "measure every value of a parameter; several sweeps multiply", true},
     {"--until", "GOAL", "models: train to accuracy>=X, loss<=X or auc>=X, and measure the time to it"},
+    {"--goal", "METRIC>=VALUE", "exit with 1 where a median misses it, as samples_rate>=5000, utilization>=85%", true},
     {"--budget", "TIME", "time for the whole session, such as 60s; 0 is without limit"},
     {"--rounds", "N", "rounds over all cases (default 3, of commands 10); samples of a case are spread over them"},
     {"--precision", "RATIO", "stop a case when the 95 % interval of its median is within this (default 0.5%)"},

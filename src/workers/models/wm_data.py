@@ -1,6 +1,7 @@
 """Data that somebody gives: a folder of images by class, tokens in a file, or lines as Criteo's. Everything is read with what
 torch itself has, but for pictures, which need Pillow."""
 
+import math
 import os
 
 import torch
@@ -8,8 +9,8 @@ import torch
 from wm_training import Refused
 
 
-def open_data(name, config, path):
-    """Two data sets, to train and to evaluate."""
+def open_data(name, config, path, augment=False):
+    """Two data sets, to train and to evaluate. `augment` crops and flips the pictures to train with at random."""
     if name in ("gpt2", "llama"):
         return tokens(config, path)
     if name == "dlrm" and "hots" in config:
@@ -17,7 +18,7 @@ def open_data(name, config, path):
     if name == "dlrm":
         return clicks(config, path)
     if name in ("resnet50", "vit"):
-        return images(config, path)
+        return images(config, path, augment)
     raise Refused("unsupported", "%s reads no data yet" % name, "leave out --set data")
 
 
@@ -99,7 +100,8 @@ class Images(torch.utils.data.Dataset):
 
     MEAN, SPREAD = torch.tensor([0.485, 0.456, 0.406]), torch.tensor([0.229, 0.224, 0.225])
 
-    def __init__(self, path, size, classes):
+    def __init__(self, path, size, classes, augment=False):
+        self.augment = augment
         try:
             from PIL import Image
         except ImportError:
@@ -122,19 +124,38 @@ class Images(torch.utils.data.Dataset):
         path, label = self.files[i]
         with self.open(path) as picture:
             picture = picture.convert("RGB")
-            short = min(picture.size)
-            left, top = (picture.size[0] - short) // 2, (picture.size[1] - short) // 2
-            picture = picture.resize((self.size, self.size), box=(left, top, left + short, top + short))
+            box = random_box(*picture.size) if self.augment else middle(*picture.size)
+            picture = picture.resize((self.size, self.size), box=box)
             values = torch.frombuffer(bytearray(picture.tobytes()), dtype=torch.uint8).float() / 255
         values = values.view(self.size, self.size, 3)
+        if self.augment and torch.rand(()) < 0.5:
+            values = values.flip(1)
         return [((values - self.MEAN) / self.SPREAD).permute(2, 0, 1)], torch.tensor(label)
 
 
-def images(config, path):
+def middle(width, height):
+    short = min(width, height)
+    left, top = (width - short) // 2, (height - short) // 2
+    return left, top, left + short, top + short
+
+
+def random_box(width, height):
+    """Inception's crop (Szegedy et al. 2015): 8 to 100 % of the area, sides 3:4 to 4:3; the middle where none of ten fits."""
+    for _ in range(10):
+        area = width * height * float(torch.empty(()).uniform_(0.08, 1))
+        ratio = math.exp(float(torch.empty(()).uniform_(math.log(3 / 4), math.log(4 / 3))))
+        w, h = round(math.sqrt(area * ratio)), round(math.sqrt(area / ratio))
+        if 0 < w <= width and 0 < h <= height:
+            left, top = int(torch.randint(width - w + 1, ())), int(torch.randint(height - h + 1, ()))
+            return left, top, left + w, top + h
+    return middle(width, height)
+
+
+def images(config, path, augment):
     found = []
     for part in ("train", "val"):
         folder = os.path.join(path, part)
         if not os.path.isdir(folder):
             raise missing(folder, "folder of pictures")
-        found.append(Images(folder, config["size"], config["classes"]))
+        found.append(Images(folder, config["size"], config["classes"], augment and part == "train"))
     return found

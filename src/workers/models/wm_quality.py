@@ -78,6 +78,27 @@ def auc(scores, labels):
     return float((means[same][positive].sum() - n * (n + 1) / 2) / (n * (len(scores) - n)))
 
 
+WARMUP = 0.05  # of all steps
+
+
+def standard_optimizer(training):
+    """SGD with Nesterov's momentum for convolutions (Goyal et al. 2017: 0.1 for a batch of 256), else AdamW as it is."""
+    if training.name != "resnet50":
+        return training.optimizer
+    rate = 0.1 * training.batch * training.accumulate / 256
+    return torch.optim.SGD(
+        training.model.parameters(), lr=rate, momentum=0.9, weight_decay=1e-4, nesterov=True
+    )
+
+
+def rate_at(step, steps):
+    """Of the base rate: up linearly, then down by a cosine to 0 (Loshchilov and Hutter 2017)."""
+    warm = max(1, round(WARMUP * steps))
+    if step < warm:
+        return (step + 1) / warm
+    return 0.5 * (1 + math.cos(math.pi * min(1, (step - warm) / max(1, steps - warm))))
+
+
 def better(metric, value, target):
     return value <= target if metric == "loss" else value >= target
 
@@ -87,6 +108,9 @@ def train_until(training, ask):
     metric, target = ask["metric"], float(ask["target"])
     if metric == "auc" and training.name != "dlrm":
         raise Refused("unsupported", "auc is of dlrm", "accuracy or loss")
+    standard = ask.get("recipe") == "standard"
+    if standard:
+        training.optimizer = standard_optimizer(training)
     log = Log(ask.get("log"))
     log.point("cache_clear", True)
     log.begin("init_start")
@@ -97,10 +121,10 @@ def train_until(training, ask):
     log.point("seed", training.seed)
     log.point("global_batch_size", training.batch * training.accumulate * training.ranks.world)
     log.point("gradient_accumulation_steps", training.accumulate)
-    log.point("opt_name", "adamw")
+    log.point("opt_name", type(training.optimizer).__name__.lower())
     log.point("opt_base_learning_rate", training.optimizer.param_groups[0]["lr"])
     if ask.get("data"):
-        train, evaluate = wm_data.open_data(training.name, training.config, ask["data"])
+        train, evaluate = wm_data.open_data(training.name, training.config, ask["data"], standard)
     else:
         train = tasks.Generated(training.name, training.config, training.seed)
         evaluate = torch.utils.data.Subset(
@@ -121,6 +145,10 @@ def train_until(training, ask):
     log.point("train_samples", len(train))
     log.point("eval_samples", len(evaluate))
     log.end("init_stop")
+    steps = int(ask["most_epochs"]) * (len(batches) // training.accumulate)
+    schedule = None
+    if standard:
+        schedule = torch.optim.lr_scheduler.LambdaLR(training.optimizer, lambda step: rate_at(step, steps))
     training.meet()
     begin = clock()
     log.begin("run_start")
@@ -130,6 +158,8 @@ def train_until(training, ask):
         training.source = iter(batches)
         for _ in range(len(batches) // training.accumulate):
             training.step(no_mark)
+            if schedule is not None:
+                schedule.step()
             samples += training.batch * training.accumulate
         log.end("epoch_stop", epoch_num=epoch)
         log.begin("eval_start", epoch_num=epoch)

@@ -9,6 +9,7 @@
 #include "model/run_query.h"
 #include "report/formats/render.h"
 #include "session/run_session.h"
+#include "warpmark/sessions/goals.h"
 #include "warpmark/sessions/measure.h"
 #include "warpmark/sessions/new_session.h"
 #include "warpmark/sessions/run_command.h"
@@ -116,7 +117,7 @@ Result<ParsedOptions> options_of(const std::string& command) {
 
 /// What a session measures and how was said when it began; beside --resume only where results go can be said.
 Status only_outputs_beside_resume(const ParsedOptions& options) {
-  constexpr std::string_view kOutputs[] = {"--resume", "--db", "--json", "--out", "--format", "--strict"};
+  constexpr std::string_view kOutputs[] = {"--resume", "--db", "--json", "--out", "--format", "--strict", "--goal"};
   for (const auto& option : kRunOptions) {
     const bool fits = std::find(std::begin(kOutputs), std::end(kOutputs), option.name) != std::end(kOutputs);
     if (fits || !options.has(option.name)) continue;
@@ -232,6 +233,7 @@ Result<int> run_run(Context& context, const ParsedOptions& options) {
   WM_TRY(check_session_format(format));
   if (asks_for_command(context, options)) return run_users_command(context, options, format);
   WM_TRY(without_command_options(options));
+  WM_TRY(check_goals(options));
   WM_ASSIGN(Job job, make_job(context, options));
   const Status kept = measure_all(context, job);
   WM_TRY(show(context, report::shown_session(job.session), format));
@@ -246,7 +248,9 @@ Result<int> run_run(Context& context, const ParsedOptions& options) {
   if (job.store != nullptr && job.session.complete && format == "text") {
     context.err << stored_note(job.session.id);
   }
-  return exit_code_for(job, options.has("--strict"));
+  WM_ASSIGN(const bool met, meets_goals(context, options, job.session));
+  const int code = exit_code_for(job, options.has("--strict"));
+  return code == kSuccess && !met ? static_cast<int>(kGateFailed) : code;
 }
 
 }  // namespace
@@ -289,6 +293,7 @@ extern const Command run_command{
         "warpmark run gemm --set dtype=bf16 --sweep m=1024,2048,4096\n"
         "warpmark run 'c*' --device cpu --budget 60s --json out.json\n"
         "warpmark run --suite full --device cuda:0 --out results/\n"
+        "warpmark run resnet50 --set pass=train --goal 'samples_rate>=2400'\n"
         "warpmark run -- ./bench --size 64\n"
         "warpmark run --project warpmark.yaml --sweep size=64,128 --rounds 20",
     .run = run_run,

@@ -1,0 +1,16 @@
+// --goal of `run`: prints each goal with what was measured.
+#pragma once
+
+#include "base/result.h"
+#include "model/run.h"
+#include "warpmark/command.h"
+
+namespace warpmark::apps {
+
+/// Usage error for what is not a goal. Before anything is measured.
+[[nodiscard]] Status check_goals(const ParsedOptions& options);
+
+/// Whether all are met; true without any. Usage error for a metric that no run has.
+[[nodiscard]] Result<bool> meets_goals(Context& context, const ParsedOptions& options, const Session& session);
+
+}  // namespace warpmark::apps

@@ -1,0 +1,62 @@
+#include "validate/judge/goals.h"
+
+#include <algorithm>
+#include <set>
+
+#include "base/text.h"
+#include "base/units.h"
+
+namespace warpmark::validate {
+namespace {
+
+Error no_goal(const std::string& text) {
+  return usage_error("--goal " + text + " is not of the form METRIC>=VALUE or METRIC<=VALUE",
+                     "--goal 'samples_rate>=5000'");
+}
+
+/// The metric ids of all runs, for the hint.
+std::string metrics_of(std::span<const Run> runs) {
+  std::set<std::string> ids;
+  for (const auto& run : runs) {
+    for (const auto& metric : run.metrics) ids.insert(metric.id);
+  }
+  return join(std::vector<std::string>(ids.begin(), ids.end()), ", ");
+}
+
+}  // namespace
+
+Result<Goal> parse_goal(const std::string& text) {
+  const auto at = std::min(text.find(">="), text.find("<="));
+  if (at == std::string::npos || at == 0) return no_goal(text);
+  std::string_view value = trim(std::string_view(text).substr(at + 2));
+  const bool percent = value.ends_with('%');
+  if (percent) value.remove_suffix(1);
+  const auto number = parse_number(trim(value));
+  if (!number.ok()) return no_goal(text);
+  return Goal{.text = text,
+              .metric = std::string(trim(std::string_view(text).substr(0, at))),
+              .at_least = text[at] == '>',
+              .value = percent ? *number / 100 : *number};
+}
+
+Result<std::vector<GoalRow>> judge_goals(std::span<const Goal> goals, std::span<const Run> runs) {
+  std::vector<GoalRow> rows;
+  for (const auto& goal : goals) {
+    const std::size_t before = rows.size();
+    for (const auto& run : runs) {
+      const auto metric = std::find_if(run.metrics.begin(), run.metrics.end(),
+                                       [&](const Metric& one) { return one.id == goal.metric; });
+      if (metric == run.metrics.end() || metric->samples.empty()) continue;
+      const double median = metric->summary.median;
+      rows.push_back(
+          {goal, run.workload, run.device, median, goal.at_least ? median >= goal.value : median <= goal.value});
+    }
+    if (rows.size() == before) {
+      return usage_error("--goal " + goal.text + ": no run has a metric '" + goal.metric + "'",
+                         "metrics: " + metrics_of(runs));
+    }
+  }
+  return rows;
+}
+
+}  // namespace warpmark::validate

@@ -1,0 +1,36 @@
+// Goals for what was measured: "samples_rate>=5000", "utilization>=85%". Pure.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "model/run.h"
+
+namespace warpmark::validate {
+
+struct Goal {
+  std::string text;    ///< as given
+  std::string metric;  ///< id
+  bool at_least = true;
+  double value = 0;  ///< in the metric's unit; a percentage is a ratio
+};
+
+/// METRIC>=VALUE or METRIC<=VALUE, with % for ratios. Usage error for anything else.
+[[nodiscard]] Result<Goal> parse_goal(const std::string& text);
+
+/// A goal and the median of one run that has its metric.
+struct GoalRow {
+  Goal goal;
+  std::string workload;
+  std::string device;
+  double median = 0;
+  bool met = false;
+};
+
+/// Of every run that was measured, in order. Usage error for a goal whose metric no run has.
+[[nodiscard]] Result<std::vector<GoalRow>> judge_goals(std::span<const Goal> goals, std::span<const Run> runs);
+
+}  // namespace warpmark::validate
