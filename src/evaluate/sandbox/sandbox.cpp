@@ -25,6 +25,7 @@ namespace fs = std::filesystem;
 constexpr const char* kMark = "sandbox-started";  // on stderr, before the program: what comes earlier is the sandbox's
 
 constexpr std::int64_t kLongestEnd_ns = 20'000'000'000;
+constexpr std::int64_t kMemoryLook_ns = 50'000'000;  // between looks at the memory of all processes
 
 /// Reads the proof and the program from its input. The program gets neither descriptor nor name of the proof.
 constexpr const char* kDriver = R"py(
@@ -147,18 +148,22 @@ Result<SandboxOutcome> run_in(const ProgramFolder& folder, const std::vector<std
                               const std::string& input, const SandboxLimits& limits,
                               const std::atomic<bool>* interrupted) {
   bool too_much = false;
-  const auto output =
-      run_process(words, {.deadline_s = limits.deadline_s,
-                          .output_cap_bytes = limits.output_bytes,
-                          .directory = "/",
-                          .input = input,
-                          .environment = {},
-                          .own_group = true,
-                          .interrupted = interrupted,
-                          .should_stop = [&] {
-                            too_much = too_much || tree_memory_bytes(folder.path().string()) > limits.memory_bytes;
-                            return too_much;
-                          }});
+  std::int64_t next_look = 0;  // asked again with each piece of output
+  const auto output = run_process(words, {.deadline_s = limits.deadline_s,
+                                          .output_cap_bytes = limits.output_bytes,
+                                          .directory = "/",
+                                          .input = input,
+                                          .environment = {},
+                                          .own_group = true,
+                                          .interrupted = interrupted,
+                                          .should_stop = [&] {
+                                            if (const std::int64_t now = monotonic_ns(); now >= next_look) {
+                                              too_much =
+                                                  tree_memory_bytes(folder.path().string()) > limits.memory_bytes;
+                                              next_look = now + kMemoryLook_ns;
+                                            }
+                                            return too_much;
+                                          }});
   folder.wait_until_empty();
   if (!output.ok()) {
     if (interrupted != nullptr && interrupted->load()) return output.error();
