@@ -21,7 +21,7 @@ HealthCheck check_driver(const HealthFacts& facts) {
     check.fix = "install NVIDIA's driver; start a container with --gpus all";
   } else {
     check.state = HealthState::info;
-    check.found = "no NVIDIA GPU here: only the CPU is measured";
+    check.found = "no NVIDIA GPU here, only the CPU is measured: " + facts.nvml.reason;
   }
   return check;
 }

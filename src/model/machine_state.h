@@ -41,6 +41,7 @@ struct GpuState {
   std::optional<double> pcie_received;
   std::optional<double> nvlink_sent;  ///< B/s; mean since the look before
   std::optional<double> nvlink_received;
+  std::string problem;                 ///< why it does not answer; empty: it does
   std::vector<std::string> slowed_by;  ///< reasons that hold the clock down, in NVML's terms
 };
 

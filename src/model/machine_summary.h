@@ -36,6 +36,8 @@ struct GpuSummary {
   Extent power;                   ///< W
   Extent sm_clock;                ///< Hz
   Extent temperature;             ///< degC
+  std::int64_t lost_looks = 0;    ///< at which it did not answer
+  std::string problem;            ///< why, the last time
   std::int64_t slowed_looks = 0;  ///< at which power, heat or the like held the clock down
 };
 

@@ -4,8 +4,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <chrono>
-#include <thread>
 
 #include "base/clock.h"
 #include "device/cpu/memory.h"
@@ -32,10 +30,12 @@ std::optional<double> rate(std::optional<std::uint64_t> before, std::optional<st
   return static_cast<double>(*now - *before) / elapsed_s;
 }
 
-GpuState state_of(const device::nvml::GpuFacts& facts, const device::nvml::GpuActivity& now) {
+GpuState state_of(const GpuReading& reading) {
+  const auto& [facts, now, pcie, monotonic] = reading;
   GpuState gpu;
   gpu.index = facts.index;
   gpu.name = facts.name;
+  if (!now.up) gpu.problem = now.fault ? now.fault->text : "";
   if (facts.memory_bytes > 0) gpu.memory_bytes = facts.memory_bytes;
   gpu.power_limit_w = facts.power_limit_w;
   gpu.utilization = now.utilization;
@@ -45,7 +45,11 @@ GpuState state_of(const device::nvml::GpuFacts& facts, const device::nvml::GpuAc
   gpu.memory_clock_hz = now.memory_clock_hz;
   gpu.power_w = now.power_w;
   gpu.temperature_c = now.temperature_c;
-  for (const auto& reason : now.clock_event_reasons) {
+  if (pcie) {
+    gpu.pcie_sent = pcie->sent;
+    gpu.pcie_received = pcie->received;
+  }
+  for (const auto& reason : now.clock_event_reasons.value_or(std::vector<std::string>())) {
     if (device::nvml::clock_event_reason_slows(reason)) gpu.slowed_by.push_back(reason);
   }
   return gpu;
@@ -53,60 +57,19 @@ GpuState state_of(const device::nvml::GpuFacts& facts, const device::nvml::GpuAc
 
 }  // namespace
 
-GpuSource nvml_source() {
-  return {[] { return device::nvml::gpu_list(); },
-          [](const std::string& uuid) { return device::nvml::activity_of(uuid); },
-          [](const std::string& uuid) { return device::nvml::pcie_bytes_of(uuid); }};
-}
-
 Sampler::Sampler(SamplerOptions options, GpuSource gpus)
-    : options_(std::move(options)), source_(std::move(gpus)), proc_(options_.root) {
-  const auto list = source_.list();
-  if (!list.ok()) {
-    gpu_problem_ = list.error().what;
-    return;
-  }
-  for (const auto& facts : *list) {
-    gpus_.emplace_back();
-    gpus_.back().facts = facts;
-  }
-  if (gpus_.empty()) gpu_problem_ = "the driver lists no GPU";
-}
+    : options_(std::move(options)), gpus_(std::move(gpus), options_.gpus), proc_(options_.root) {}
 
 MachineState Sampler::sample(const Moment& now) {
   MachineState state;
   state.time_ns = now.unix_ns;
-  state.gpu_problem = gpu_problem_;
   state.host.name = options_.host;
-  begin_traffic();
   look_at_host(state.host);
   std::map<std::int64_t, std::vector<GpuUse>> users;
-  const double elapsed_s = last_ns_ == 0 ? 0 : static_cast<double>(now.monotonic_ns - last_ns_) * 1e-9;
   if (options_.processes > 0) look_at_processes(now.monotonic_ns);
-  look_at_gpus(state, elapsed_s, users);
-  last_ns_ = now.monotonic_ns;
+  look_at_gpus(state, now.monotonic_ns, users);
   if (options_.processes > 0) state.processes = shown(std::move(users));
   return state;
-}
-
-void Sampler::begin_traffic() {
-  for (auto& gpu : gpus_) {
-    gpu.pcie.reset();
-    if (!source_.pcie) continue;
-    const auto bytes = source_.pcie(gpu.facts.uuid);
-    if (bytes.ok()) gpu.pcie = *bytes;
-    gpu.pcie_ns = monotonic_ns();
-  }
-}
-
-std::optional<device::nvml::PcieTraffic> Sampler::traffic_of(const Gpu& gpu) const {
-  if (!gpu.pcie) return std::nullopt;
-  constexpr std::int64_t kBetweenNs = 20'000'000;
-  const std::int64_t left_ns = gpu.pcie_ns + kBetweenNs - monotonic_ns();
-  if (left_ns > 0) std::this_thread::sleep_for(std::chrono::nanoseconds(left_ns));
-  const auto now = source_.pcie(gpu.facts.uuid);
-  if (!now.ok()) return std::nullopt;
-  return device::nvml::pcie_traffic(*gpu.pcie, *now, static_cast<double>(monotonic_ns() - gpu.pcie_ns) * 1e-9);
 }
 
 void Sampler::look_at_host(HostState& host) {
@@ -127,30 +90,29 @@ void Sampler::look_at_host(HostState& host) {
   }
 }
 
-void Sampler::look_at_gpus(MachineState& state, double elapsed_s, std::map<std::int64_t, std::vector<GpuUse>>& users) {
-  for (auto& gpu : gpus_) {
-    auto now = source_.activity(gpu.facts.uuid);
-    if (!now.ok()) {  // a GPU that fell off the bus: it is listed, and nothing is known of it
-      gpu.seen = false;
-      state.gpus.push_back(state_of(gpu.facts, {}));
-      continue;
+void Sampler::look_at_gpus(MachineState& state, std::int64_t monotonic,
+                           std::map<std::int64_t, std::vector<GpuUse>>& users) {
+  auto readings = gpus_.look();
+  state.gpu_problem = std::move(readings.problem);
+  std::map<std::string, Before> seen;
+  for (const auto& reading : readings.gpus) {
+    auto row = state_of(reading);
+    if (reading.now.up) {
+      const Before now{reading.now.nvlink_sent_bytes, reading.now.nvlink_received_bytes, monotonic};
+      if (const auto at = before_.find(reading.facts.uuid); at != before_.end()) {
+        const auto& before = at->second;
+        const double elapsed_s = static_cast<double>(monotonic - before.monotonic_ns) * 1e-9;
+        row.nvlink_sent = rate(before.nvlink_sent_bytes, now.nvlink_sent_bytes, elapsed_s);
+        row.nvlink_received = rate(before.nvlink_received_bytes, now.nvlink_received_bytes, elapsed_s);
+      }
+      seen[reading.facts.uuid] = now;
     }
-    auto row = state_of(gpu.facts, *now);
-    if (const auto traffic = traffic_of(gpu)) {
-      row.pcie_sent = traffic->sent;
-      row.pcie_received = traffic->received;
+    for (const auto& process : reading.now.processes) {
+      users[process.id].push_back({reading.facts.index, process.memory_bytes});
     }
-    if (gpu.seen) {
-      row.nvlink_sent = rate(gpu.last.nvlink_sent_bytes, now->nvlink_sent_bytes, elapsed_s);
-      row.nvlink_received = rate(gpu.last.nvlink_received_bytes, now->nvlink_received_bytes, elapsed_s);
-    }
-    for (const auto& process : now->processes) {
-      users[process.id].push_back({gpu.facts.index, process.memory_bytes});
-    }
-    gpu.last = std::move(*now);
-    gpu.seen = true;
     state.gpus.push_back(std::move(row));
   }
+  before_ = std::move(seen);
 }
 
 void Sampler::look_at_processes(std::int64_t monotonic_ns) {

@@ -30,6 +30,10 @@ void Summarizer::add(const MachineState& state) {
     add_known(known->power, gpu.power_w);
     add_known(known->sm_clock, gpu.sm_clock_hz);
     add_known(known->temperature, gpu.temperature_c);
+    if (!gpu.problem.empty()) {
+      ++known->lost_looks;
+      known->problem = gpu.problem;
+    }
     known->slowed_looks += gpu.slowed_by.empty() ? 0 : 1;
   }
 }

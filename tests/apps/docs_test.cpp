@@ -6,6 +6,7 @@
 
 #include "base/files.h"
 #include "base/subprocess.h"
+#include "warpmark/terminal/completion.h"
 #include "warpmark/terminal/help_text.h"
 #include "warpmark/terminal/man_page.h"
 
@@ -50,31 +51,29 @@ TEST(ErrorText, fits_the_terminal_and_is_left_alone_elsewhere) {
   EXPECT_EQ(error_text(error, 0), "warpmark: " + error.what + "\n  " + error.hint + "\n");
 }
 
-TEST(Completion, is_a_valid_bash_script_that_offers_verbs_and_options) {
-  const std::string script = bash_completion() +
-                             "COMP_WORDS=(warpmark re); COMP_CWORD=1; _warpmark; echo \"${COMPREPLY[@]}\"\n"
-                             "COMP_WORDS=(warpmark run --su); COMP_CWORD=2; _warpmark; echo \"${COMPREPLY[@]}\"\n";
-  const auto output = run_process({"bash", "-c", script});
-  ASSERT_TRUE(output.ok());
-  EXPECT_EQ(output->err, "");
-  EXPECT_EQ(output->out, "report\n--suite\n");
-}
-
-TEST(Completion, names_every_option_for_zsh) {
-  const std::string script = zsh_completion();
-  for (const Command* command : commands()) {
-    for (const auto& option : command->options) EXPECT_NE(script.find(option.name), std::string::npos) << option.name;
-  }
-}
-
-TEST(Completion, names_every_verb_and_option_for_fish) {
-  const std::string script = fish_completion();
-  for (const Command* command : commands()) {
-    EXPECT_NE(script.find(std::string(" -a ") + command->id + " -d"), std::string::npos) << command->id;
-    for (const auto& option : command->options) {
-      EXPECT_NE(script.find(std::string(" -l ") + (option.name + 2) + " "), std::string::npos) << option.name;
-    }
-  }
+TEST(Completion, offers_what_can_stand_at_the_end_of_the_line) {
+  const Lister lister = [](const std::string& kind, std::span<const std::string>) {
+    return std::vector<std::string>{kind + "_1", "other"};
+  };
+  const auto words_of = [&](std::vector<std::string> line) {
+    const auto found = complete(line, lister);
+    std::vector<std::string> words;
+    for (const auto& one : found.words) words.push_back(one.word);
+    if (found.files) words.emplace_back(":files");
+    return words;
+  };
+  using Words = std::vector<std::string>;
+  EXPECT_EQ(words_of({"compl"}), Words{"completion"});
+  EXPECT_EQ(words_of({"--v"}), Words{"--version"});
+  EXPECT_EQ(words_of({"run", "--sui"}), Words{"--suite"});
+  EXPECT_EQ(words_of({"run", "work"}), Words{"workloads_1"});
+  EXPECT_EQ(words_of({"watch", "--format", "ht"}), Words{"html"});
+  EXPECT_EQ(words_of({"watch", "--format=ht"}), Words{"--format=html"});
+  EXPECT_EQ(words_of({"watch", "--state", ""}), Words{":files"});
+  EXPECT_EQ(words_of({"report", "l"}), (Words{"last", ":files"}));
+  EXPECT_EQ(words_of({"profile", "--", "python"}), Words{":files"});
+  EXPECT_EQ(words_of({"monitor", "--once", "--on"}), Words{}) << "given already";
+  EXPECT_EQ(words_of({"no-such-verb", "x"}), Words{});
 }
 
 TEST(ManPages, have_every_option_and_no_line_that_troff_takes_for_its_own) {

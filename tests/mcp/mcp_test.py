@@ -142,6 +142,7 @@ class Protocol(McpTest):
 
     def test_an_unknown_version_is_answered_with_the_newest_that_has_a_handshake(self):
         self.assertEqual(self.client().initialize("1999-01-01")["protocolVersion"], "2025-11-25")
+        self.assertEqual(self.client().initialize("2025-03-26")["protocolVersion"], "2025-03-26")
 
     def test_without_a_handshake(self):
         client = self.client()
@@ -214,6 +215,20 @@ class Tools(McpTest):
         rows = self.answer("query", None, paths=[str(TRACE)],
                            sql="SELECT count(*) AS n FROM sqlite_master WHERE type = 'table'")["structuredContent"]["rows"]
         self.assertGreater(rows[0]["n"], 3)
+        many = self.answer("query", None, paths=[str(TRACE)], sql="SELECT name, duration_ns FROM events")
+        self.assertEqual(len(many["structuredContent"]["rows"]), 100)
+        few = self.answer("query", None, paths=[str(TRACE)], sql="SELECT name, duration_ns FROM events", limit=5)
+        self.assertEqual(len(few["structuredContent"]["rows"]), 5)
+        self.assertEqual(few["structuredContent"]["rows_left_out"], many["structuredContent"]["rows_left_out"] + 95)
+        self.assertRegex(few["content"][0]["text"], r"\d+ rows\n\|.*name.*\|\n\| --- \|")
+
+    def test_every_tool_says_what_its_answers_are(self):
+        tools = {tool["name"]: tool["outputSchema"] for tool in self.agent.ask("tools/list")["result"]["tools"]}
+        for name, schema in tools.items():
+            self.assertEqual(schema["type"], "object", name)
+        self.assertEqual(tools["query"]["required"], ["rows", "rows_left_out"])
+        answer = self.answer("doctor", "warpmark.doctor/1")["structuredContent"]
+        self.assertIn(answer["schema"], tools["doctor"]["properties"]["schema"]["enum"])
 
     def test_run_compare_check_and_history(self):
         result = self.answer("run", "warpmark.results/1", command="quick", settings={"size": 2}, rounds=2)
@@ -297,6 +312,8 @@ class Tools(McpTest):
         told = [self.agent.next(lambda message: message.get("method") == "notifications/progress") for _ in range(2)]
         self.assertEqual({each["params"]["progressToken"] for each in told}, {"one"})
         self.assertLess(told[0]["params"]["progress"], told[1]["params"]["progress"])
+        self.assertRegex(told[0]["params"]["message"], r"^\d+ s: ")
+        self.assertNotIn("total", told[0]["params"], "no budget was given")
         self.assertEqual(self.agent.ask("ping")["result"], {})  # answered meanwhile
         self.agent.say({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": number}})
         answer = self.agent.next(lambda message: message.get("id") in (number, waiting))

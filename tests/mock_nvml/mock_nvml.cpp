@@ -1,5 +1,7 @@
 // NVML for tests: two GPUs that are busy and never change, in a library that stands in for libnvidia-ml.so.1. Names and
-// signatures are NVML's; src/device/nvml/api.h says which ones are asked.
+// signatures are NVML's; src/device/nvml/api.h says which ones are asked. With WARPMARK_TEST_NVML=FILE it is sick as
+// the words in the file say, while they are there: "hang" (no call returns), "hang 1" (none about GPU 1), "lost 1" (GPU
+// 1 answers with an error), "missing 1" (GPU 1 is not listed), "xid 1" (XID 79 is reported, once).
 #include <time.h>
 #include <unistd.h>
 
@@ -41,6 +43,30 @@ Return put(const char* text, char* to, unsigned size) {
   return kSuccess;
 }
 
+constexpr Return kGpuIsLost = 15;
+
+bool is_sick(const char* how, int gpu) {
+  const char* name = std::getenv("WARPMARK_TEST_NVML");
+  std::FILE* file = name == nullptr ? nullptr : std::fopen(name, "r");
+  if (file == nullptr) return false;
+  char text[64] = "";
+  const bool read = std::fgets(text, sizeof text, file) != nullptr;
+  std::fclose(file);
+  char word[32] = "";
+  int which = -1;
+  if (!read || std::sscanf(text, "%31s %d", word, &which) < 1) return false;
+  return std::strcmp(word, how) == 0 && (which == gpu || which < 0);
+}
+
+/// What every question about a GPU begins with.
+Return enter(Handle gpu) {
+  const int index = static_cast<int>(index_of(gpu));
+  while (is_sick("hang", index)) usleep(10'000);
+  return is_sick("lost", index) ? kGpuIsLost : kSuccess;
+}
+void enter() {
+  while (is_sick("hang", -1)) usleep(10'000);
+}
 constexpr unsigned kUsualLimit = 700'000;  // mW
 constexpr Return kNoPermission = 4;
 
@@ -66,14 +92,21 @@ std::optional<unsigned long long> bytes_of_work(Handle gpu) {
 
 extern "C" {
 
-Return nvmlInit_v2() { return kSuccess; }
-const char* nvmlErrorString(Return code) { return code == kNoPermission ? "Insufficient Permissions" : "Not Found"; }
+Return nvmlInit_v2() { return enter(), kSuccess; }
+Return nvmlShutdown() { return enter(), kSuccess; }
+const char* nvmlErrorString(Return code) {
+  return code == kNoPermission ? "Insufficient Permissions" : code == kGpuIsLost ? "GPU is lost" : "Not Found";
+}
 Return nvmlSystemGetDriverVersion(char* text, unsigned size) { return put("580.65.06", text, size); }
-Return nvmlDeviceGetCount_v2(unsigned* count) { return *count = kGpus, kSuccess; }
-Return nvmlDeviceGetHandleByIndex_v2(unsigned index, Handle* gpu) { return *gpu = handle_of(index), kSuccess; }
+Return nvmlDeviceGetCount_v2(unsigned* count) { return enter(), *count = kGpus, kSuccess; }
+Return nvmlDeviceGetHandleByIndex_v2(unsigned index, Handle* gpu) {
+  enter();
+  return *gpu = handle_of(index), is_sick("missing", static_cast<int>(index)) ? kNotFound : kSuccess;
+}
 Return nvmlDeviceGetHandleByUUID(const char* uuid, Handle* gpu) {
   for (unsigned i = 0; i < kGpus; ++i) {
-    if (std::strcmp(uuid, kUuids[i]) == 0) return *gpu = handle_of(i), kSuccess;
+    if (std::strcmp(uuid, kUuids[i]) != 0 || is_sick("missing", static_cast<int>(i))) continue;
+    return *gpu = handle_of(i), kSuccess;
   }
   return kNotFound;
 }
@@ -81,17 +114,19 @@ Return nvmlDeviceGetName(Handle, char* text, unsigned size) { return put("NVIDIA
 Return nvmlDeviceGetUUID(Handle gpu, char* text, unsigned size) { return put(kUuids[index_of(gpu)], text, size); }
 Return nvmlDeviceGetIndex(Handle gpu, unsigned* index) { return *index = index_of(gpu), kSuccess; }
 Return nvmlDeviceGetMemoryInfo(Handle gpu, Memory* memory) {
+  if (const Return code = enter(gpu); code != kSuccess) return code;
   *memory = {85'520'809'984, 0, index_of(gpu) == 0 ? 53'687'091'200ULL : 1'073'741'824ULL};
   memory->used += bytes_of_work(gpu).value_or(0);
   memory->free = memory->total - memory->used;
   return kSuccess;
 }
-Return nvmlDeviceGetClockInfo(Handle, int type, unsigned* megahertz) {
+Return nvmlDeviceGetClockInfo(Handle gpu, int type, unsigned* megahertz) {
+  if (const Return code = enter(gpu); code != kSuccess) return code;
   return *megahertz = type == warpmark::device::nvml::kClockSm ? 1755 : 2619, kSuccess;
 }
-Return nvmlDeviceGetTemperature(Handle, int, unsigned* celsius) { return *celsius = 63, kSuccess; }
+Return nvmlDeviceGetTemperature(Handle gpu, int, unsigned* celsius) { return *celsius = 63, enter(gpu); }
 Return nvmlDeviceGetPowerUsage(Handle gpu, unsigned* milliwatts) {
-  return *milliwatts = index_of(gpu) == 0 ? 698'000 : 118'000, kSuccess;
+  return *milliwatts = index_of(gpu) == 0 ? 698'000 : 118'000, enter(gpu);
 }
 /// With WARPMARK_TEST_POWER=FOLDER limits can be set, and are files there that processes share; GPUs draw their limit.
 Return nvmlDeviceGetPowerManagementLimit(Handle gpu, unsigned* milliwatts) {
@@ -129,11 +164,11 @@ Return nvmlDeviceGetTotalEnergyConsumption(Handle gpu, unsigned long long* milli
 }
 Return nvmlDeviceGetEnforcedPowerLimit(Handle, unsigned* milliwatts) { return *milliwatts = 700'000, kSuccess; }
 Return nvmlDeviceGetCurrentClocksEventReasons(Handle gpu, unsigned long long* bits) {
-  return *bits = index_of(gpu) == 0 ? 0x4 : 0x1, kSuccess;  // power cap, idle
+  return *bits = index_of(gpu) == 0 ? 0x4 : 0x1, enter(gpu);  // power cap, idle
 }
 Return nvmlDeviceGetUtilizationRates(Handle gpu, Utilization* use) {
   *use = index_of(gpu) == 0 ? Utilization{97, 41} : Utilization{3, 0};
-  return kSuccess;
+  return enter(gpu);
 }
 /// Byte counters that grow by the same at every question.
 Return nvmlDeviceGetFieldValues(Handle, int count, FieldValue* fields) {
@@ -163,6 +198,36 @@ Return nvmlDeviceGetNvLinkState(Handle, unsigned link, int* active) {
 }
 Return nvmlDeviceGetNvLinkVersion(Handle, unsigned, unsigned* version) { return *version = 6, kSuccess; }
 Return nvmlDeviceGetP2PStatus(Handle, Handle, int, int* status) { return *status = 0, kSuccess; }
+Return nvmlDeviceGetPcieReplayCounter(Handle gpu, unsigned* count) { return *count = 4, enter(gpu); }
+Return nvmlDeviceGetRemappedRows(Handle gpu, unsigned* correctable, unsigned* uncorrectable, unsigned* pending,
+                                 unsigned* failed) {
+  *correctable = 2, *uncorrectable = 1, *pending = 1, *failed = 0;
+  return enter(gpu);
+}
+Return nvmlEventSetCreate(Handle* events) { return *events = handle_of(0), kSuccess; }
+Return nvmlEventSetFree(Handle) { return kSuccess; }
+Return nvmlDeviceRegisterEvents(Handle, unsigned long long, Handle) { return kSuccess; }
+Return nvmlEventSetWait_v2(Handle, warpmark::device::nvml::EventData* event, unsigned) {
+  static bool told = false;
+  constexpr Return kTimeout = 10;
+  if (!is_sick("xid", 1) || told) return kTimeout;
+  told = true;
+  *event = {handle_of(1), warpmark::device::nvml::kXidEvent, 79, 0, 0};
+  return kSuccess;
+}
+Return nvmlGpmQueryDeviceSupport(Handle, warpmark::device::nvml::GpmSupport* support) {
+  return support->supported = 1, kSuccess;
+}
+Return nvmlGpmSampleAlloc(Handle* sample) { return *sample = handle_of(0), kSuccess; }
+Return nvmlGpmSampleFree(Handle) { return kSuccess; }
+Return nvmlGpmSampleGet(Handle gpu, Handle) { return enter(gpu); }
+Return nvmlGpmMetricsGet(warpmark::device::nvml::GpmMetrics* asked) {
+  for (unsigned i = 0; i < asked->count; ++i) {
+    asked->metrics[i].value = asked->metrics[i].id == 5 ? 62.5 : 50;  // 5: tensor
+    asked->metrics[i].code = asked->metrics[i].id == 11 ? kNotSupported : kSuccess;
+  }
+  return kSuccess;
+}
 /// This process uses the first GPU; so does one that cannot be seen from here, and the program at work.
 Return nvmlDeviceGetComputeRunningProcesses_v3(Handle gpu, unsigned* count, ProcessInfo* processes) {
   *count = 0;

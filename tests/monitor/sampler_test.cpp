@@ -88,7 +88,7 @@ TEST_F(MonitorSampler, tells_rates_from_the_second_look_on) {
 TEST_F(MonitorSampler, turns_byte_counters_into_rates_and_leaves_reset_ones_out) {
   activity_.nvlink_sent_bytes = 1'000;
   activity_.nvlink_received_bytes = 5'000;
-  activity_.clock_event_reasons = {"gpu_idle", "sw_power_cap"};
+  activity_.clock_event_reasons = std::vector<std::string>{"gpu_idle", "sw_power_cap"};
   Sampler sampler(options(), gpus());
   EXPECT_FALSE(sampler.sample(at(0)).gpus.at(0).nvlink_sent);
   activity_.nvlink_sent_bytes = 5'000;

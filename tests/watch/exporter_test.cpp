@@ -64,7 +64,7 @@ monitor::GpuSource two_gpus(bool& second_answers) {
     now.sm_clock_hz = 1.98e9;
     now.energy_j = 12.5;
     now.ecc_uncorrected = 3;
-    now.clock_event_reasons = {"sw_power_cap", "gpu_idle"};
+    now.clock_event_reasons = std::vector<std::string>{"sw_power_cap", "gpu_idle"};
     return now;
   };
   return source;
@@ -73,7 +73,7 @@ monitor::GpuSource two_gpus(bool& second_answers) {
 TEST(Gpu, has_the_names_units_and_labels_of_dcgm) {
   bool second_answers = true;
   GpuLook look(two_gpus(second_answers), "node7");
-  const std::string text = render_families(look.families(1), TextFormat::prometheus);
+  const std::string text = render_families(look.families(), TextFormat::prometheus);
   const std::string labels =
       "{gpu=\"0\",UUID=\"GPU-0\",pci_bus_id=\"00000000:1B:00.0\",device=\"nvidia0\","
       "modelName=\"NVIDIA H100 80GB HBM3\",Hostname=\"node7\"}";
@@ -92,7 +92,7 @@ TEST(Gpu, has_the_names_units_and_labels_of_dcgm) {
 TEST(Gpu, one_that_is_lost_is_down_and_the_others_go_on) {
   bool second_answers = false;
   GpuLook look(two_gpus(second_answers), "node7");
-  const std::string text = render_families(look.families(1), TextFormat::prometheus);
+  const std::string text = render_families(look.families(), TextFormat::prometheus);
   EXPECT_THAT(text, HasSubstr("warpmark_gpu_up{gpu=\"0\""));
   EXPECT_THAT(text, testing::ContainsRegex("warpmark_gpu_up\\{gpu=\"1\"[^}]*\\} 0\n"));
   EXPECT_THAT(text, Not(HasSubstr("DCGM_FI_DEV_GPU_UTIL{gpu=\"1\"")));
@@ -115,7 +115,7 @@ TEST(Host, tells_rates_of_each_interface_since_the_look_before) {
         "some avg10=1.50 avg60=0.00 avg300=0.00 total=0\nfull avg10=0.25 avg60=0 avg300=0 total=0\n");
   write("meminfo", "MemTotal: 1024 kB\nMemAvailable: 512 kB\n");
   net("1000", "50");
-  HostLook look(root);
+  HostLook look(root, true);
   std::string text = render_families(look.families(1'000'000'000), TextFormat::prometheus);
   EXPECT_THAT(text, HasSubstr("warpmark_network_received_bytes_total{interface=\"ib0\"} 1000\n"));
   EXPECT_THAT(text, Not(HasSubstr("per_second")));
@@ -208,7 +208,7 @@ TEST(Stored, is_read_again_when_its_file_was_written_and_not_otherwise) {
 
 TEST(Peers, have_rates_by_address_and_connections_that_are_new_count_from_their_first_look) {
   std::vector<TcpConnection> now = {{1, "10.0.0.2", false, 100, 1000}, {2, "127.0.0.1", true, 5, 5}};
-  PeerLook look([&]() -> Result<std::vector<TcpConnection>> { return now; });
+  PeerLook look({.rates = true}, [&]() -> Result<std::vector<TcpConnection>> { return now; });
   EXPECT_THAT(render_families(look.families(1'000'000'000), TextFormat::prometheus),
               HasSubstr("warpmark_network_peer_connections{peer=\"10.0.0.2\"} 1\n"));
   now = {{1, "10.0.0.2", false, 300, 5000}, {3, "10.0.0.2", false, 50, 0}, {4, "fd00::1", false, 7, 8}};
@@ -218,12 +218,13 @@ TEST(Peers, have_rates_by_address_and_connections_that_are_new_count_from_their_
   EXPECT_THAT(text, HasSubstr("warpmark_network_peer_connections{peer=\"10.0.0.2\"} 2\n"));
   EXPECT_THAT(text, HasSubstr("warpmark_network_peer_sent_bytes_per_second{peer=\"fd00::1\"} 4\n"));
   EXPECT_THAT(text, Not(HasSubstr("127.0.0.1")));
+  EXPECT_THAT(text, HasSubstr("warpmark_network_peer_received_bytes_total{peer=\"10.0.0.2\"} 350\n"));
 }
 
 TEST(Peers, are_bounded_to_the_busiest) {
   std::vector<TcpConnection> now;
   for (std::uint64_t i = 0; i < 1000; ++i) now.push_back({i, "10.0." + std::to_string(i), false, 0, 0});
-  PeerLook look([&]() -> Result<std::vector<TcpConnection>> { return now; });
+  PeerLook look({}, [&]() -> Result<std::vector<TcpConnection>> { return now; });
   (void)look.families(1);
   now[777].sent = 1 << 20;
   const auto families = look.families(1'000'000'001);
@@ -235,7 +236,7 @@ TEST(Peers, are_counted_by_the_kernel) {
   if (const auto asked = device::tcp_connections(); !asked.ok()) GTEST_SKIP() << asked.error().what;
   const auto serving = Server::start({}, [](const Asked&) { return Answer{.body = std::string(1 << 20, 'x')}; });
   ASSERT_TRUE(serving.ok());
-  PeerLook look(device::tcp_connections, true);
+  PeerLook look({.loopback = true});
   (void)look.families(1);
   http::Client client({.deadline_s = 60});  // keeps its connection, which is what the kernel counts
   const auto url = http::parse_url((*serving)->url());

@@ -44,6 +44,29 @@ std::string last_line_of(const std::string& text) {
   return line.substr(0, 200);
 }
 
+/// The first rows, as Markdown; the structure has them all.
+std::string table_of(const Json& rows) {
+  constexpr std::size_t kMostRows = 10, kLongestCell = 60;
+  if (!rows.is_array() || rows.empty() || !rows.front().is_object()) return "";
+  std::string text = "|", rule = "|";
+  for (const auto& [name, value] : rows.front().items()) {
+    text += " " + name + " |";
+    rule += " --- |";
+  }
+  text += "\n" + rule + "\n";
+  for (std::size_t i = 0; i < std::min(rows.size(), kMostRows); ++i) {
+    text += "|";
+    for (const auto& [name, value] : rows[i].items()) {
+      std::string cell = value.is_string() ? value.get<std::string>() : value.dump();
+      std::ranges::replace_if(
+          cell, [](char c) { return c == '|' || static_cast<unsigned char>(c) < ' '; }, ' ');
+      text += " " + shortened(cell, kLongestCell) + " |";
+    }
+    text += "\n";
+  }
+  return text;
+}
+
 class Call {
  public:
   Call(const McpConfig& config, const McpCallOptions& options)
@@ -110,9 +133,16 @@ class Call {
     auto json = parse_json(text, "result");
     if (text.empty() || !json.ok()) return failed_text();
     McpOutcome outcome{.exit_code = code_};
-    outcome.json = plan.json_key.empty() ? *json : Json{{plan.json_key, *json}};
     outcome.text = shortened(report_, kLongestReport);
-    if (!plan.json_key.empty()) outcome.text += fmt::format("{} {}\n", json->size(), plan.json_key);
+    if (plan.json_key.empty()) {
+      outcome.json = std::move(*json);
+    } else {
+      outcome.text += fmt::format("{} {}\n{}", json->size(), plan.json_key, table_of(*json));
+      const std::size_t kept = std::min(json->size(), plan.most_rows);
+      outcome.json[plan.json_key + "_left_out"] = json->size() - kept;
+      json->erase(json->begin() + static_cast<std::ptrdiff_t>(kept), json->end());
+      outcome.json[plan.json_key] = std::move(*json);
+    }
     if (!plan.note.empty()) outcome.text += plan.note + "\n";
     if (code_ != kSuccess) outcome.text += fmt::format("Exit code {}: {}.\n", code_, meaning_of(code_));
     return outcome;

@@ -1,17 +1,21 @@
 #include "warpmark/mcp/mcp_server.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <optional>
 #include <utility>
 
 #include "base/text.h"
+#include "base/units.h"
 
 namespace warpmark::apps {
 namespace {
 
 constexpr const char* kModernVersion = "2026-07-28";
-constexpr std::array<const char*, 3> kLegacyVersions{"2025-11-25", "2025-06-18", "2024-11-05"};
+constexpr std::array<const char*, 4> kLegacyVersions{"2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"};
 constexpr std::size_t kMostJobs = 16;
 constexpr const char* kVersionKey = "io.modelcontextprotocol/protocolVersion";
 constexpr const char* kCapabilitiesKey = "io.modelcontextprotocol/clientCapabilities";
@@ -26,6 +30,14 @@ constexpr const char* kInstructions =
     "files are those that whoever started this server allowed.";
 
 Json text_block(std::string text) { return {{"type", "text"}, {"text", std::move(text)}}; }
+
+std::optional<double> budget_of(const Json& arguments) {
+  const Json budget = arguments.is_object() ? arguments.value("budget", Json()) : Json();
+  if (budget.is_number()) return budget.get<double>();
+  if (!budget.is_string()) return std::nullopt;
+  const auto seconds = parse_duration_s(budget.get<std::string>());
+  return seconds.ok() ? std::optional(*seconds) : std::nullopt;
+}
 
 bool is_token(const Json& token) { return token.is_string() || token.is_number_integer(); }
 
@@ -200,7 +212,11 @@ void McpServer::finish(const Job& job) {
     call.progress = [this, &job](double elapsed_s, const std::string& message) {
       if (job.cancelled.load()) return;
       Json params{{"progressToken", job.progress_token}, {"progress", elapsed_s}};
-      params["message"] = message.empty() ? std::string(job.tool->id) + " is running" : message;
+      // A budget is the only end that is known; a call that goes beyond it has none any more.
+      const auto budget_s = budget_of(job.arguments);
+      if (budget_s && elapsed_s < *budget_s) params["total"] = *budget_s;
+      params["message"] =
+          fmt::format("{:.0f} s: {}", elapsed_s, message.empty() ? std::string(job.tool->id) + " is running" : message);
       send(rpc_notification("notifications/progress", std::move(params)));
     };
   }

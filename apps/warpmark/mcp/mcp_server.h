@@ -2,7 +2,7 @@
 // thread of their own, as measurements that overlap disturb each other; all else is answered at once.
 //
 // Protocol versions: 2026-07-28, which has no handshake and says its version in each request, and those that begin with
-// `initialize` (2025-11-25, 2025-06-18, 2024-11-05).
+// `initialize` (2025-11-25, 2025-06-18, 2025-03-26, 2024-11-05).
 #pragma once
 
 #include <atomic>

@@ -198,6 +198,24 @@ Result<std::vector<std::string>> McpArguments::arm(const char* name) const {
   return inner.command();
 }
 
+namespace {
+
+/// What can be relied on; docs/schema has the rest.
+Json output_schema(const McpTool& tool) {
+  if (*tool.answers == '\0') {
+    return {{"type", "object"},
+            {"properties",
+             {{"rows", {{"type", "array"}, {"items", {{"type", "object"}}}}},
+              {"rows_left_out", {{"type", "integer"}, {"minimum", 0}}}}},
+            {"required", {"rows", "rows_left_out"}}};
+  }
+  return {{"type", "object"},
+          {"properties", {{"schema", {{"type", "string"}, {"enum", split(tool.answers, ' ')}}}}},
+          {"required", {"schema"}}};
+}
+
+}  // namespace
+
 Json mcp_tool_json(const McpTool& tool, const McpConfig& config) {
   Json properties = Json::object(), required = Json::array();
   for (const auto& property : tool.properties) {
@@ -215,6 +233,7 @@ Json mcp_tool_json(const McpTool& tool, const McpConfig& config) {
           {"title", tool.title},
           {"description", tool.summary},
           {"inputSchema", std::move(input)},
+          {"outputSchema", output_schema(tool)},
           {"annotations",
            {{"title", tool.title},
             {"readOnlyHint", tool.changes_nothing},

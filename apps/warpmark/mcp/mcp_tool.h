@@ -66,6 +66,7 @@ struct McpPlan {
   std::vector<std::vector<std::string>> steps;
   bool json_is_printed = false;  ///< by the last step; otherwise it is written where kMcpJsonFile stands
   std::string json_key;          ///< the answer is an object with the printed JSON under this key; empty: as it is
+  std::size_t most_rows = 0;     ///< of the printed JSON that are answered; the rest is counted
   std::string note;              ///< a line for the text, such as where a recording is
 };
 inline constexpr const char* kMcpJsonFile = "{json}";
@@ -75,7 +76,8 @@ struct McpTool {
   const char* title;
   const char* summary;  ///< for the model that chooses
   std::span<const McpProperty> properties;
-  bool changes_nothing;  ///< neither files nor stored results, and runs no command
+  bool changes_nothing;      ///< neither files nor stored results, and runs no command
+  const char* answers = "";  ///< schemas of its answers, separated by spaces; empty: rows
   Result<McpPlan> (*plan)(const McpArguments& arguments);
 };
 

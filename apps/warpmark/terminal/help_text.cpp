@@ -67,30 +67,6 @@ std::string option_rows(const Command& command, int width) {
   return text + row("--help", "show this help", name_width, width);
 }
 
-std::string completion_words(const OptionSpec& option) { return option.completion; }
-
-/// The shell words that list what a "<kind>" completion means; plain words stay.
-std::string bash_words(const std::string& completion) {
-  if (completion.starts_with("<") && completion != "<files>") {
-    const auto kind = completion.substr(1, completion.size() - 2);
-    return fmt::format("$(warpmark list {} --ids 2>/dev/null)", kind);
-  }
-  return completion;
-}
-
-std::string fish_words(const std::string& completion) {
-  if (!completion.starts_with("<")) return completion;
-  return fmt::format("(warpmark list {} --ids 2>/dev/null)", completion.substr(1, completion.size() - 2));
-}
-
-std::string bash_case(const std::string& option, const std::string& completion) {
-  if (completion.empty()) return {};
-  if (completion == "<files>")
-    return fmt::format("      {}) COMPREPLY=($(compgen -f -- \"$word\")); return ;;\n", option);
-  return fmt::format("      {}) COMPREPLY=($(compgen -W \"{}\" -- \"$word\")); return ;;\n", option,
-                     bash_words(completion));
-}
-
 }  // namespace
 
 std::string general_help(int width) {
@@ -144,76 +120,6 @@ std::string markdown_of(const Command& command) {
     for (const auto& line : split(examples, '\n')) text += "    " + line + "\n";
   }
   return text + "\nExit codes: [exit-codes.md](exit-codes.md).\n";
-}
-
-std::string bash_completion() {
-  std::string text =
-      "# bash completion of warpmark; source it, or put it into /etc/bash_completion.d/\n"
-      "_warpmark() {\n"
-      "  local word=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD-1]} verb=${COMP_WORDS[1]}\n"
-      "  if (( COMP_CWORD == 1 )); then\n";
-  std::string ids = "--help --version";
-  for (const Command* command : commands()) ids += std::string(" ") + command->id;
-  text += fmt::format("    COMPREPLY=($(compgen -W \"{}\" -- \"$word\")); return\n  fi\n  case $verb in\n", ids);
-  for (const Command* command : commands()) {
-    text += fmt::format("    {})\n      case $previous in\n", command->id);
-    std::string options = "--help";
-    for (const auto& option : command->options) {
-      options += std::string(" ") + option.name;
-      text += bash_case(option.name, completion_words(option));
-    }
-    text += fmt::format("      esac\n      COMPREPLY=($(compgen -W \"{} {}\" -- \"$word\")) ;;\n", options,
-                        bash_words(command->positional.completion));
-  }
-  return text + "  esac\n}\ncomplete -F _warpmark warpmark\n";
-}
-
-std::string zsh_completion() {
-  std::string text = "#compdef warpmark\n_warpmark() {\n  local -a verbs\n  verbs=(\n";
-  for (const Command* command : commands()) text += fmt::format("    '{}:{}'\n", command->id, command->summary);
-  text += "  )\n  if (( CURRENT == 2 )); then _describe verb verbs; return; fi\n  case $words[2] in\n";
-  for (const Command* command : commands()) {
-    text += fmt::format("    {}) _arguments '--help[show help]'", command->id);
-    for (const auto& option : command->options) {
-      std::string help = option.help;
-      std::erase_if(help, [](char c) { return c == '[' || c == ']' || c == '\'' || c == ':'; });
-      text += fmt::format(" \\\n      '{}{}[{}]", option.repeatable ? "*" : "", option.name, help);
-      if (const std::string value = option.value; !value.empty()) {
-        const std::string completion = option.completion;
-        text += completion == "<files>" || completion.empty() ? fmt::format(":{}:_files", value)
-                                                              : fmt::format(":{}:({})", value, bash_words(completion));
-      }
-      text += "'";
-    }
-    const std::string words = command->positional.completion;
-    if (!words.empty()) text += fmt::format(" \\\n      '*:argument:({})'", bash_words(words));
-    text += " ;;\n";
-  }
-  return text + "  esac\n}\n_warpmark \"$@\"\n";
-}
-
-std::string fish_completion() {
-  const auto quoted = [](std::string text) {
-    for (std::size_t at = 0; (at = text.find_first_of("\\'", at)) != std::string::npos; at += 2) text.insert(at, "\\");
-    return "'" + text + "'";
-  };
-  // fish's own list of files is wanted where a value or an argument is one.
-  const auto values = [&](const std::string& completion) {
-    return completion == "<files>" ? std::string(" -F") : " -f -a " + quoted(fish_words(completion));
-  };
-  std::string text = "# fish completion of warpmark\ncomplete -c warpmark -f\n";
-  for (const Command* command : commands()) {
-    text += fmt::format("complete -c warpmark -n __fish_use_subcommand -a {} -d {}\n", command->id,
-                        quoted(command->summary));
-    const std::string seen = fmt::format("complete -c warpmark -n '__fish_seen_subcommand_from {}'", command->id);
-    for (const auto& option : command->options) {
-      text += fmt::format("{} -l {} -d {}", seen, option.name + 2, quoted(option.help));
-      if (*option.value != '\0') text += " -r" + (*option.completion != '\0' ? values(option.completion) : " -f");
-      text += '\n';
-    }
-    if (*command->positional.completion != '\0') text += seen + values(command->positional.completion) + "\n";
-  }
-  return text;
 }
 
 std::string version_text() {

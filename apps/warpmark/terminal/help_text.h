@@ -1,4 +1,4 @@
-// Help texts from the verbs' tables: for the terminal, as docs/cli/<verb>.md, and as shell completions.
+// Help texts from the verbs' tables: for the terminal and as docs/cli/<verb>.md.
 #pragma once
 
 #include <string>
@@ -10,9 +10,6 @@ namespace warpmark::apps {
 [[nodiscard]] std::string general_help(int width);
 [[nodiscard]] std::string help_of(const Command& command, int width);
 [[nodiscard]] std::string markdown_of(const Command& command);
-[[nodiscard]] std::string bash_completion();
-[[nodiscard]] std::string zsh_completion();
-[[nodiscard]] std::string fish_completion();
 [[nodiscard]] std::string version_text();
 
 /// "warpmark: what" and, indented, the hint, each of as many lines as it has. Lines are broken between words to fit

@@ -22,6 +22,7 @@ void find(void* library, Function& function, std::initializer_list<const char*> 
 Api find_functions(void* library) {
   Api api;
   find(library, api.init, {"nvmlInit_v2"});
+  find(library, api.shutdown, {"nvmlShutdown"});
   find(library, api.error_string, {"nvmlErrorString"});
   find(library, api.driver_version, {"nvmlSystemGetDriverVersion"});
   find(library, api.cuda_driver_version, {"nvmlSystemGetCudaDriverVersion_v2", "nvmlSystemGetCudaDriverVersion"});
@@ -60,6 +61,17 @@ Api find_functions(void* library) {
   find(library, api.nvlink_state, {"nvmlDeviceGetNvLinkState"});
   find(library, api.nvlink_version, {"nvmlDeviceGetNvLinkVersion"});
   find(library, api.p2p_status, {"nvmlDeviceGetP2PStatus"});
+  find(library, api.pcie_replays, {"nvmlDeviceGetPcieReplayCounter"});
+  find(library, api.remapped_rows, {"nvmlDeviceGetRemappedRows"});
+  find(library, api.make_events, {"nvmlEventSetCreate"});
+  find(library, api.free_events, {"nvmlEventSetFree"});
+  find(library, api.register_events, {"nvmlDeviceRegisterEvents"});
+  find(library, api.next_event, {"nvmlEventSetWait_v2"});
+  find(library, api.gpm_support, {"nvmlGpmQueryDeviceSupport"});
+  find(library, api.make_gpm_sample, {"nvmlGpmSampleAlloc"});
+  find(library, api.free_gpm_sample, {"nvmlGpmSampleFree"});
+  find(library, api.read_gpm_sample, {"nvmlGpmSampleGet"});
+  find(library, api.gpm_metrics, {"nvmlGpmMetricsGet"});
   find(library, api.common_ancestor, {"nvmlDeviceGetTopologyCommonAncestor"});
   return api;
 }

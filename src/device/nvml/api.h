@@ -4,68 +4,14 @@
 #pragma once
 
 #include "base/result.h"
+#include "device/nvml/api_types.h"
 
 namespace warpmark::device::nvml {
-
-using Return = int;  ///< nvmlReturn_t
-inline constexpr Return kSuccess = 0;
-inline constexpr Return kNotSupported = 3;
-inline constexpr Return kNotFound = 6;
-inline constexpr Return kInsufficientSize = 7;
-inline constexpr Return kFunctionNotFound = 13;
-
-struct DeviceTag;
-using Handle = DeviceTag*;  ///< nvmlDevice_t
-
-inline constexpr int kClockSm = 1;  ///< nvmlClockType_t
-inline constexpr int kClockMemory = 2;
-inline constexpr int kTemperatureGpu = 0;  ///< nvmlTemperatureSensors_t
-inline constexpr int kCorrected = 0;       ///< nvmlMemoryErrorType_t
-inline constexpr int kUncorrected = 1;
-inline constexpr int kVolatile = 0;   ///< nvmlEccCounterType_t: since the driver was loaded
-inline constexpr int kP2pNvlink = 2;  ///< nvmlGpuP2PCapsIndex_t
-inline constexpr int kP2pOk = 0;      ///< nvmlGpuP2PStatus_t
-
-struct PciInfo {  ///< nvmlPciInfo_t
-  char bus_id_legacy[16];
-  unsigned domain, bus, device, pci_device_id, pci_subsystem_id;
-  char bus_id[32];
-};
-struct Memory {  ///< nvmlMemory_t
-  unsigned long long total, free, used;
-};
-struct Utilization {  ///< nvmlUtilization_t, per cent of the last sample period
-  unsigned gpu, memory;
-};
-struct ProcessInfo {  ///< nvmlProcessInfo_v2_t, also what the _v3 function fills
-  unsigned pid;
-  unsigned long long used_gpu_memory;
-  unsigned gpu_instance, compute_instance;
-};
-
-inline constexpr unsigned kNvlinkSentKib = 138;  ///< NVML_FI_DEV_NVLINK_THROUGHPUT_DATA_TX, since the driver was loaded
-inline constexpr unsigned kNvlinkReceivedKib = 139;
-inline constexpr unsigned kPcieSentBytes = 197;  ///< NVML_FI_DEV_PCIE_COUNT_TX_BYTES; wraps at 4 GiB
-inline constexpr unsigned kPcieReceivedBytes = 198;
-inline constexpr unsigned kAllLinks = 0xFFFFFFFF;  ///< scope of a field: the sum over all links
-
-struct FieldValue {  ///< nvmlFieldValue_t
-  unsigned field = 0;
-  unsigned scope = 0;
-  long long timestamp_us = 0;
-  long long latency_us = 0;
-  int type = 0;  ///< nvmlValueType_t
-  Return code = 0;
-  unsigned long long value = 0;  ///< nvmlValue_t, a union of 8 bytes
-};
-static_assert(sizeof(FieldValue) == 40);
-inline constexpr int kUnsignedInt = 1;  ///< nvmlValueType_t
-inline constexpr int kUnsignedLong = 2;
-inline constexpr int kUnsignedLongLong = 3;
 
 /// A null pointer means that this driver's library lacks the function.
 struct Api {
   Return (*init)() = nullptr;
+  Return (*shutdown)() = nullptr;
   const char* (*error_string)(Return) = nullptr;
   Return (*driver_version)(char*, unsigned) = nullptr;
   Return (*cuda_driver_version)(int*) = nullptr;  ///< 1000 * major + 10 * minor
@@ -102,6 +48,17 @@ struct Api {
   Return (*nvlink_state)(Handle, unsigned, int*) = nullptr;
   Return (*nvlink_version)(Handle, unsigned, unsigned*) = nullptr;
   Return (*p2p_status)(Handle, Handle, int, int*) = nullptr;
+  Return (*pcie_replays)(Handle, unsigned*) = nullptr;
+  Return (*remapped_rows)(Handle, unsigned*, unsigned*, unsigned*, unsigned*) = nullptr;
+  Return (*make_events)(EventSet*) = nullptr;
+  Return (*free_events)(EventSet) = nullptr;
+  Return (*register_events)(Handle, unsigned long long, EventSet) = nullptr;
+  Return (*next_event)(EventSet, EventData*, unsigned) = nullptr;  ///< waits at most so many ms
+  Return (*gpm_support)(Handle, GpmSupport*) = nullptr;
+  Return (*make_gpm_sample)(GpmSample*) = nullptr;
+  Return (*free_gpm_sample)(GpmSample) = nullptr;
+  Return (*read_gpm_sample)(Handle, GpmSample) = nullptr;
+  Return (*gpm_metrics)(GpmMetrics*) = nullptr;
   Return (*common_ancestor)(Handle, Handle, int*) = nullptr;  ///< nvmlGpuTopologyLevel_t
 };
 

@@ -1,59 +1,137 @@
 #include "device/nvml/nvml.h"
 
+#include <fmt/format.h>
 #include <unistd.h>
 
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+
+#include "base/clock.h"
 #include "device/nvml/api.h"
+#include "device/nvml/counters.h"
 #include "device/nvml/queries.h"
+#include "device/nvml/vendor_thread.h"
 
 namespace warpmark::device::nvml {
 namespace {
 
-/// Loaded by the first question; a driver does not come or go while we run.
-const Result<Api>& library() {
-  static const Result<Api> api = load_api();
-  return api;
+/// Loaded by the first question. Never destroyed, as a call that hangs may come back at the end of the program.
+struct Library {
+  std::mutex lock;
+  std::optional<Result<Api>> api;
+  std::map<std::string, GpuCounters> counters;  ///< by GPU; entries stay where they are
+};
+Library& library_state() {
+  static Library& state = *new Library;
+  return state;
+}
+
+Result<Api> library() {
+  auto& state = library_state();
+  const std::lock_guard guard(state.lock);
+  if (!state.api) state.api = load_api();
+  return *state.api;
+}
+
+GpuCounters& counters_of(const std::string& uuid) {
+  auto& state = library_state();
+  const std::lock_guard guard(state.lock);
+  return state.counters[uuid];
+}
+
+/// Long enough for a driver that starts up its GPUs for us. Those who look often wait less (monitor/gpu_poll.h).
+constexpr double kDeadline_s = 20;
+
+/// One thread for all calls about a GPU, and one for those about none, as a GPU that hangs holds up its own calls only.
+struct Lane {
+  std::mutex turn;
+  VendorThread thread;
+};
+Lane& lane_of(const std::string& uuid) {
+  static std::mutex& lock = *new std::mutex;
+  static auto& lanes = *new std::map<std::string, Lane>;
+  const std::lock_guard guard(lock);
+  return lanes[uuid];
+}
+
+/// The call's answer, or an error once the driver did not answer in time; from then on at once, until it does.
+template <typename Value>
+Result<Value> in_lane(const std::string& uuid, std::function<Result<Value>()> call) {
+  Lane& lane = lane_of(uuid);
+  const std::lock_guard guard(lane.turn);
+  auto answer = std::make_shared<std::optional<Result<Value>>>();
+  if (!lane.thread.busy()) {
+    WM_TRY(lane.thread.start([answer, call = std::move(call)] { *answer = call(); }));
+    if (lane.thread.wait_until(monotonic_ns() + static_cast<std::int64_t>(kDeadline_s * 1e9))) {
+      return std::move(**answer);
+    }
+  }
+  return environment_error(fmt::format("the NVIDIA driver has not answered for {:.0f} s", lane.thread.waiting_s()),
+                           "look for its messages: sudo dmesg | grep -E 'NVRM|Xid'");
+}
+
+template <typename Value>
+Result<Value> asked(const std::string& uuid, std::function<Result<Value>(const Api&)> call) {
+  return in_lane<Value>(uuid, [call = std::move(call)]() -> Result<Value> {
+    WM_ASSIGN(const Api api, library());
+    return call(api);
+  });
 }
 
 }  // namespace
 
 Support available() {
-  const auto& api = library();
+  const auto api = in_lane<Api>("", library);
   return api.ok() ? Support::yes() : Support::no(api.error().what, api.error().hint);
 }
 
 Result<Conditions> conditions_of(const std::string& uuid) {
-  WM_ASSIGN(const Api api, library());
-  return conditions_of(api, uuid, {.own_pid = static_cast<unsigned>(getpid())});
+  return asked<Conditions>(
+      uuid, [uuid](const Api& api) { return conditions_of(api, uuid, {.own_pid = static_cast<unsigned>(getpid())}); });
 }
 
 Result<GpuFacts> facts_of(const std::string& uuid) {
-  WM_ASSIGN(const Api api, library());
-  return facts_of(api, uuid);
+  return asked<GpuFacts>(uuid, [uuid](const Api& api) { return facts_of(api, uuid); });
 }
 
 Result<GpuActivity> activity_of(const std::string& uuid) {
-  WM_ASSIGN(const Api api, library());
-  return activity_of(api, uuid);
+  return asked<GpuActivity>(uuid, [uuid](const Api& api) { return activity_of(api, uuid); });
+}
+
+Result<GpuActivity> look_at(const std::string& uuid) {
+  return asked<GpuActivity>(
+      uuid, [uuid](const Api& api) -> Result<GpuActivity> { return look_at(api, uuid, &counters_of(uuid)); });
+}
+
+Status renew() {
+  const auto renewed = in_lane<Api>("", [] {
+    auto& state = library_state();
+    const std::lock_guard guard(state.lock);
+    if (state.api && state.api->ok() && (*state.api)->shutdown != nullptr) (void)(*state.api)->shutdown();
+    for (auto& [uuid, counters] : state.counters) counters.forget_objects();
+    state.api = load_api();
+    return *state.api;
+  });
+  return renewed.ok() ? Status() : renewed.error();
 }
 
 Result<PcieBytes> pcie_bytes_of(const std::string& uuid) {
-  WM_ASSIGN(const Api api, library());
-  return pcie_bytes_of(api, uuid);
+  return asked<PcieBytes>(uuid, [uuid](const Api& api) { return pcie_bytes_of(api, uuid); });
 }
 
 Result<std::vector<GpuFacts>> gpu_list() {
-  WM_ASSIGN(const Api api, library());
-  return gpu_list(api);
+  return asked<std::vector<GpuFacts>>("", [](const Api& api) { return gpu_list(api); });
 }
 
 Result<std::vector<GpuLink>> topology() {
-  WM_ASSIGN(const Api api, library());
-  return topology(api);
+  return asked<std::vector<GpuLink>>("", [](const Api& api) { return topology(api); });
 }
 
 Result<Versions> versions() {
-  WM_ASSIGN(const Api api, library());
-  return versions(api);
+  return asked<Versions>("", [](const Api& api) { return versions(api); });
 }
 
 }  // namespace warpmark::device::nvml

@@ -1,6 +1,7 @@
 // What NVIDIA's management library tells about GPUs: state that may disturb a measurement, and settings that limit it.
 // The library is loaded at run time (libnvidia-ml.so.1, part of the driver). Nothing here ever changes a setting.
-// All functions may be called from any thread; the first call loads and initializes the library.
+// All functions may be called from any thread; the first call loads and initializes the library. A driver that does not
+// answer within 20 s is an environment error, and at once until it does.
 #pragma once
 
 #include <cstdint>
@@ -10,6 +11,7 @@
 
 #include "base/result.h"
 #include "device/device.h"
+#include "device/nvml/gpu_activity.h"
 
 namespace warpmark::device::nvml {
 
@@ -56,31 +58,13 @@ struct GpuFacts {
 };
 [[nodiscard]] Result<GpuFacts> facts_of(const std::string& uuid);
 
-/// A process that has memory on a GPU, by the number that the driver gives: in a container it may mean nothing.
-struct GpuProcess {
-  std::int64_t id = 0;
-  std::optional<std::int64_t> memory_bytes;
-};
-
-/// What a GPU is doing, asked by the cheap questions alone: for looking often. The byte counts only ever grow, until
-/// they wrap or the driver is loaded again.
-struct GpuActivity {
-  std::optional<double> utilization;         ///< ratio of the driver's sample period in which a kernel ran
-  std::optional<double> memory_utilization;  ///< ratio of it in which memory was read or written
-  std::optional<std::int64_t> memory_used_bytes;
-  std::optional<double> sm_clock_hz;
-  std::optional<double> memory_clock_hz;
-  std::optional<double> power_w;
-  std::optional<double> temperature_c;
-  std::optional<double> energy_j;         ///< since the driver was loaded
-  std::optional<double> ecc_corrected;    ///< errors since the driver was loaded
-  std::optional<double> ecc_uncorrected;  ///< the same
-  std::optional<std::uint64_t> nvlink_sent_bytes;
-  std::optional<std::uint64_t> nvlink_received_bytes;
-  std::vector<std::string> clock_event_reasons;  ///< every set one (see clock_event_reason_slows)
-  std::vector<GpuProcess> processes;             ///< with compute contexts
-};
+/// Environment error for a GPU that is not up.
 [[nodiscard]] Result<GpuActivity> activity_of(const std::string& uuid);
+/// The same, with a GPU that is not up as data. Environment error only without NVML.
+[[nodiscard]] Result<GpuActivity> look_at(const std::string& uuid);
+
+/// Ends NVML and starts it again: only then it sees a driver or GPU that came back. Nobody may ask meanwhile.
+[[nodiscard]] Status renew();
 
 /// Bytes over PCIe as the GPU counts them, modulo 4 GiB: a link of today wraps that many times a second, so that two
 /// readings tell a rate only if they are close.

@@ -67,25 +67,8 @@ Result<Handle> find_gpu(const Api& api, const std::string& uuid) {
   Handle handle = nullptr;
   const Return code = call(api.handle_by_uuid, uuid.c_str(), &handle);
   if (code == kSuccess) return handle;
-  const char* why = api.error_string == nullptr ? nullptr : api.error_string(code);
-  return environment_error("NVML does not find GPU " + uuid + ": " + (why ? why : std::to_string(code)),
+  return environment_error("NVML does not find GPU " + uuid + ": " + fault_of(api, code).text,
                            "check that nvidia-smi -L lists it");
-}
-
-std::vector<ProcessInfo> processes_on(const Api& api, Handle gpu) {
-  std::vector<ProcessInfo> processes(32);
-  // More may start between two calls; after a few tries what fits is enough to say that there are others.
-  for (int attempt = 0; attempt < 4; ++attempt) {
-    auto count = static_cast<unsigned>(processes.size());
-    const Return code = call(api.processes, gpu, &count, processes.data());
-    if (code == kSuccess) {
-      processes.resize(std::min<std::size_t>(count, processes.size()));
-      return processes;
-    }
-    if (code != kInsufficientSize) return {};
-    processes.resize(std::max<std::size_t>(count, processes.size()) + 8);
-  }
-  return {};
 }
 
 std::vector<std::string> other_processes(const Api& api, Handle gpu, const ProcessView& view) {
@@ -107,13 +90,6 @@ std::vector<std::string> other_processes(const Api& api, Handle gpu, const Proce
     others.push_back(pid + " " + (name.empty() ? "(not visible from here)" : name));
   }
   return others;
-}
-
-std::optional<std::uint64_t> count_of(const FieldValue& field) {
-  if (field.code != kSuccess) return std::nullopt;
-  if (field.type == kUnsignedInt) return field.value & 0xFFFFFFFFULL;
-  if (field.type == kUnsignedLong || field.type == kUnsignedLongLong) return field.value;
-  return std::nullopt;
 }
 
 /// Both fields of a GPU with one call, as each costs a round trip to the driver.
@@ -200,6 +176,29 @@ const char* path_text(std::optional<int> level) {
 
 }  // namespace
 
+std::optional<std::uint64_t> count_of(const FieldValue& field) {
+  if (field.code != kSuccess) return std::nullopt;
+  if (field.type == kUnsignedInt) return field.value & 0xFFFFFFFFULL;
+  if (field.type == kUnsignedLong || field.type == kUnsignedLongLong) return field.value;
+  return std::nullopt;
+}
+
+std::vector<ProcessInfo> processes_on(const Api& api, Handle gpu) {
+  std::vector<ProcessInfo> processes(32);
+  // More may start between two calls; after a few tries what fits is enough to say that there are others.
+  for (int attempt = 0; attempt < 4; ++attempt) {
+    auto count = static_cast<unsigned>(processes.size());
+    const Return code = call(api.processes, gpu, &count, processes.data());
+    if (code == kSuccess) {
+      processes.resize(std::min<std::size_t>(count, processes.size()));
+      return processes;
+    }
+    if (code != kInsufficientSize) return {};
+    processes.resize(std::max<std::size_t>(count, processes.size()) + 8);
+  }
+  return {};
+}
+
 std::vector<std::string> clock_event_reasons(unsigned long long bits) {
   std::vector<std::string> names;
   for (const auto& reason : kClockEventReasons) {
@@ -242,40 +241,6 @@ Result<Conditions> conditions_of(const Api& api, const std::string& uuid, const 
   }
   conditions.other_processes = other_processes(api, gpu, view);
   return conditions;
-}
-
-Result<GpuActivity> activity_of(const Api& api, const std::string& uuid) {
-  WM_ASSIGN(const Handle gpu, find_gpu(api, uuid));
-  GpuActivity activity;
-  if (const auto use = ask<Utilization>(api.utilization, gpu)) {
-    activity.utilization = use->gpu / 100.0;
-    activity.memory_utilization = use->memory / 100.0;
-  }
-  if (const auto memory = ask<Memory>(api.memory, gpu)) {
-    activity.memory_used_bytes = static_cast<std::int64_t>(memory->used);
-  }
-  activity.sm_clock_hz = scaled(ask<unsigned>(api.clock, gpu, kClockSm), 1e6);
-  activity.memory_clock_hz = scaled(ask<unsigned>(api.clock, gpu, kClockMemory), 1e6);
-  activity.power_w = scaled(ask<unsigned>(api.power, gpu), 1e-3);
-  activity.temperature_c = scaled(ask<unsigned>(api.temperature, gpu, kTemperatureGpu), 1);
-  activity.energy_j = scaled(ask<unsigned long long>(api.energy, gpu), 1e-3);
-  activity.ecc_corrected = scaled(ask<unsigned long long>(api.ecc_errors, gpu, kCorrected, kVolatile), 1);
-  activity.ecc_uncorrected = scaled(ask<unsigned long long>(api.ecc_errors, gpu, kUncorrected, kVolatile), 1);
-  if (const auto bits = ask<unsigned long long>(api.clock_event_reasons, gpu)) {
-    activity.clock_event_reasons = clock_event_reasons(*bits);
-  }
-  const auto [sent_kib, received_kib] = ask_fields(api, gpu, kNvlinkSentKib, kNvlinkReceivedKib, kAllLinks);
-  if (sent_kib) activity.nvlink_sent_bytes = *sent_kib * 1024;
-  if (received_kib) activity.nvlink_received_bytes = *received_kib * 1024;
-  constexpr unsigned long long kNotAvailable = ~0ULL;  // NVML_VALUE_NOT_AVAILABLE
-  for (const auto& process : processes_on(api, gpu)) {
-    if (process.pid == 0) continue;
-    activity.processes.push_back({process.pid, std::nullopt});
-    if (process.used_gpu_memory != kNotAvailable) {
-      activity.processes.back().memory_bytes = static_cast<std::int64_t>(process.used_gpu_memory);
-    }
-  }
-  return activity;
 }
 
 Result<PcieBytes> pcie_bytes_of(const Api& api, const std::string& uuid) {

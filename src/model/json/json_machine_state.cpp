@@ -35,6 +35,7 @@ Json gpu_json(const GpuState& gpu) {
   put(json, "pcie_received", gpu.pcie_received);
   put(json, "nvlink_sent", gpu.nvlink_sent);
   put(json, "nvlink_received", gpu.nvlink_received);
+  if (!gpu.problem.empty()) json["problem"] = gpu.problem;
   json["slowed_by"] = gpu.slowed_by;
   return json;
 }

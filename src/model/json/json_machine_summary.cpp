@@ -22,6 +22,10 @@ Json gpu_summary_json(const GpuSummary& gpu) {
   put_extent(json, "power", gpu.power);
   put_extent(json, "sm_clock", gpu.sm_clock);
   put_extent(json, "temperature", gpu.temperature);
+  if (gpu.lost_looks > 0) {
+    json["lost_looks"] = gpu.lost_looks;
+    json["problem"] = gpu.problem;
+  }
   json["slowed_looks"] = gpu.slowed_looks;
   return json;
 }

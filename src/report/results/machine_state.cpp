@@ -96,7 +96,7 @@ Table device_table(const MachineState& state, const UtilizationHistory& history,
                           quantity_cell(gpu.sm_clock_hz, "Hz"), power_cell(gpu),
                           heat_cell(gpu.temperature_c),         traffic_cell(gpu.pcie_received, gpu.pcie_sent)};
     if (nvlink) row.push_back(traffic_cell(gpu.nvlink_received, gpu.nvlink_sent));
-    row.push_back({join(gpu.slowed_by, ", "), Tone::bad});
+    row.push_back({gpu.problem.empty() ? join(gpu.slowed_by, ", ") : gpu.problem, Tone::bad});
     table.rows.push_back(std::move(row));
   }
   return table;

@@ -54,6 +54,13 @@ Report build_report(const MachineSummary& summary) {
   Section section{fmt::format("{} in {}", format_plural(static_cast<std::size_t>(summary.looks), "look", "looks"),
                               format_duration(summary.seconds)),
                   {}};
+  for (const GpuSummary& gpu : summary.gpus) {
+    if (gpu.lost_looks == 0) continue;
+    section.blocks.push_back(
+        Paragraph{fmt::format("GPU {} {} did not answer at {} of {}: {}", gpu.index, gpu.name, gpu.lost_looks,
+                              format_plural(static_cast<std::size_t>(summary.looks), "look", "looks"), gpu.problem),
+                  Tone::bad});
+  }
   if (table.rows.empty()) {
     section.blocks.push_back(Paragraph{"Nothing was told: a summary needs two looks.", Tone::warning});
   } else {

@@ -78,6 +78,14 @@ Evaluation evaluate_live(const AlertRule& rule, const std::vector<Family>& famil
     }
   }
   if (rule.condition == RuleCondition::no_data) look_for_silence(rule, there, watch_s, seen, found);
+  const auto fits = [&](const Family& family) { return glob_match(rule.select, family.name); };
+  if (std::ranges::none_of(families, fits)) {
+    std::vector<std::string> names;
+    for (const auto& family : families) names.push_back(family.name);
+    const auto meant = nearest(rule.select, names);
+    found.problem = "this machine has no metric " + rule.select;
+    if (!meant.empty()) found.problem += "; did you mean " + meant + "?";
+  }
   return found;
 }
 

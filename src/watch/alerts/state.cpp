@@ -74,6 +74,7 @@ Result<WatchState> read_state(const Json& json) {
 
 Json to_json(const WatchState& state) {
   Json json = {{"schema", kStateSchema}, {"watch_s", state.at.watch_s}, {"wall_s", state.at.wall_s}};
+  json["ended"] = state.ended;
   json["alerts"] = Json::array();
   for (const auto& [key, alert] : state.states.alerts()) json["alerts"].push_back(kept_json(alert));
   json["groups"] = Json::array();

@@ -26,7 +26,8 @@ struct SeenSeries {
 using Seen = std::map<std::string, std::map<std::string, SeenSeries>>;
 
 struct WatchState {
-  Instant at;  ///< when it was as it is here
+  Instant at;          ///< when it was as it is here
+  bool ended = false;  ///< nobody goes on with it, and that is meant so: the exporter reports no heartbeat then
   AlertStates states;
   AlertGroups groups;
   Outbox outbox;

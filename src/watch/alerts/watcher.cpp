@@ -96,11 +96,13 @@ Status Watcher::Parts::begin() {
   base_ns = options.clock.monotonic_ns();
   const double wall_s = options.clock.wall_s();
   base_watch_s = wall_s;
+  state.ended = options.once;
   auto loaded = file.load();
   if (!loaded.ok() && loaded.error().kind != ErrorKind::data) return loaded.error();
   if (!loaded.ok()) log(loaded.error().what + "; " + loaded.error().hint);
   if (!loaded.ok() || !*loaded) return {};
   state = std::move(**loaded);
+  state.ended = options.once;
   const double gap_s = std::max(0.0, wall_s - state.at.wall_s);
   base_watch_s = state.at.watch_s + gap_s;
   if (!options.once) {
@@ -313,6 +315,7 @@ WatchOutcome Watcher::run() {
   }
   for (auto& [sink, flight] : parts.flights) flight.wait();  // they have seen it, too
   collect();
+  parts.state.ended = true;
   parts.save();
   return parts.outcome();
 }
@@ -343,6 +346,7 @@ const WatchState& Watcher::state() const { return parts_->state; }
 Result<std::unique_ptr<Watcher>> Watcher::start(WatcherOptions options) {
   if (!options.clock.wall_s) options.clock = {wall_clock_s, monotonic_ns};
   WM_ASSIGN(auto file, StateFile::open(options.state_file));
+  options.live.rates = true;
   const auto& rules = options.rules.rules;
   if (std::any_of(rules.begin(), rules.end(),
                   [](const AlertRule& rule) { return rule.source == RuleSource::live && tells_of_store(rule); })) {

@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <vector>
 
@@ -22,25 +23,34 @@ struct ExporterOptions {
   std::filesystem::path root = "/";  ///< of /proc
   std::string host;
   monitor::GpuSource gpus;
+  monitor::GpuPollOptions poll{};
   std::function<Result<std::unique_ptr<store::Store>>()> open_store;  ///< empty: nothing of the store is told
   /// A text that changes whenever the store does, or an empty one where that is not known: what it holds is read anew
   /// then.
   std::function<std::string()> store_stamp{};
+  bool rates = false;     ///< also means since the look before: for one who looks alone
+  std::string version{};  ///< with the revision, of warpmark_build_info
+  std::string revision{};
   std::filesystem::path running_folder;  ///< where sessions that measure leave their marks; empty: none are told
 };
 
-/// Not thread safe.
+/// One thread at a time looks; others wait.
 class Exporter {
  public:
   explicit Exporter(const ExporterOptions& options);
   /// All that is told, looked at now.
   [[nodiscard]] std::vector<Family> families();
   [[nodiscard]] std::string text(TextFormat format);
-  /// "/metrics" in the format that the client accepts, "/" as a hint; 404 else.
+  /// "/metrics" in the format that the client accepts; "/" as a hint and "/healthz", which answer at once; 404 else.
   [[nodiscard]] Answer answer(const Asked& asked);
 
  private:
   [[nodiscard]] const std::vector<Family>& stored();
+  [[nodiscard]] std::vector<Family> of_itself(std::int64_t began_ns);
+
+  std::mutex looking_;
+  std::string host_name_, version_, revision_;
+  std::int64_t looks_ = 0;
   GpuLook gpus_;
   HostLook host_;
   PeerLook peers_;

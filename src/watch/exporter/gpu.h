@@ -6,32 +6,35 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
-#include "monitor/sampler.h"
+#include "monitor/gpu_poll.h"
 #include "watch/exporter/families.h"
 
 namespace warpmark::watch {
 
+class Collected;
+
 /// Not thread safe.
 class GpuLook {
  public:
-  GpuLook(monitor::GpuSource source, std::string host);
-  /// `monotonic_ns` is the time of this look; rates over NVLink are means since the look before. Takes 20 ms for each
-  /// GPU that counts its PCIe traffic, most of them asleep.
-  [[nodiscard]] std::vector<Family> families(std::int64_t monotonic_ns);
+  GpuLook(monitor::GpuSource source, std::string host, monitor::GpuPollOptions options = {})
+      : poll_(std::move(source), std::move(options)), host_(std::move(host)) {}
+  /// Takes as long as monitor::GpuPoll::look.
+  [[nodiscard]] std::vector<Family> families();
 
  private:
-  struct Before {
-    device::nvml::GpuActivity activity;
+  struct Nvlink {
+    std::optional<std::uint64_t> sent, received;
+    std::optional<double> sent_rate, received_rate;
     std::int64_t monotonic_ns = 0;
   };
-  [[nodiscard]] std::optional<device::nvml::PcieTraffic> traffic(const std::string& uuid) const;
+  void add_nvlink_rates(Collected& out, const monitor::GpuReading& gpu, const Labels& labels);
 
-  monitor::GpuSource source_;
+  monitor::GpuPoll poll_;
   std::string host_;
-  std::vector<device::nvml::GpuFacts> gpus_;
-  std::map<std::string, Before> before_;
+  std::map<std::string, Nvlink> nvlink_;  ///< by GPU, those that are up
 };
 
 }  // namespace warpmark::watch

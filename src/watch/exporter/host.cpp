@@ -1,5 +1,7 @@
 #include "watch/exporter/host.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <optional>
 
@@ -57,13 +59,19 @@ void HostLook::add_processors(std::vector<Family>& out) {
   if (!cpus.empty()) {
     out.push_back(
         {"warpmark_host_cpus", "Hardware threads.", FamilyType::gauge, {{{}, static_cast<double>(cpus.size()) - 1}}});
+    Family ratio{
+        "warpmark_host_cpu_utilization_ratio", "Share of all CPUs' time since the last look.", FamilyType::gauge, {}};
     if (cpus.size() == cpus_.size() && cpus[0].all > cpus_[0].all) {
       const double busy = static_cast<double>(cpus[0].busy - cpus_[0].busy);
-      out.push_back({"warpmark_host_cpu_utilization_ratio",
-                     "Share of all CPUs' time since the last scrape.",
-                     FamilyType::gauge,
-                     {{{}, std::clamp(busy / static_cast<double>(cpus[0].all - cpus_[0].all), 0.0, 1.0)}}});
+      ratio.samples = {{{}, std::clamp(busy / static_cast<double>(cpus[0].all - cpus_[0].all), 0.0, 1.0)}};
     }
+    if (rates_) out.push_back(std::move(ratio));
+    const double tick_s = 1.0 / static_cast<double>(sysconf(_SC_CLK_TCK));
+    out.push_back({"warpmark_cpu_seconds_total",
+                   "Time of all CPUs, since boot.",
+                   FamilyType::counter,
+                   {{{{"mode", "busy"}}, static_cast<double>(cpus[0].busy) * tick_s},
+                    {{{"mode", "idle"}}, static_cast<double>(cpus[0].all - cpus[0].busy) * tick_s}}});
   }
   cpus_ = cpus;
   if (const auto load = device::parse_load_average(proc_.read("loadavg"))) {
@@ -105,9 +113,8 @@ void HostLook::add_interfaces(std::vector<Family>& out, std::int64_t monotonic_n
   Family received{"warpmark_network_received_bytes_total", "Bytes received by the interface.", FamilyType::counter, {}};
   Family sent{"warpmark_network_sent_bytes_total", "Bytes sent by the interface.", FamilyType::counter, {}};
   Family in{
-      "warpmark_network_received_bytes_per_second", "The same, a second since the last scrape.", FamilyType::gauge, {}};
-  Family to{
-      "warpmark_network_sent_bytes_per_second", "The same, a second since the last scrape.", FamilyType::gauge, {}};
+      "warpmark_network_received_bytes_per_second", "The same, a second since the last look.", FamilyType::gauge, {}};
+  Family to{"warpmark_network_sent_bytes_per_second", "The same, a second since the last look.", FamilyType::gauge, {}};
   const double elapsed_s = last_ns_ == 0 ? 0 : static_cast<double>(monotonic_ns - last_ns_) * 1e-9;
   for (const auto& [name, bytes] : now) {
     const Labels labels = {{"interface", name}};
@@ -123,7 +130,9 @@ void HostLook::add_interfaces(std::vector<Family>& out, std::int64_t monotonic_n
     to.samples.push_back({labels, (bytes.sent - before->second.sent) / elapsed_s});
   }
   interfaces_ = now;
-  for (auto* family : {&received, &sent, &in, &to}) out.push_back(std::move(*family));
+  for (auto* family : {&received, &sent}) out.push_back(std::move(*family));
+  if (!rates_) return;
+  for (auto* family : {&in, &to}) out.push_back(std::move(*family));
 }
 
 }  // namespace warpmark::watch

@@ -24,9 +24,9 @@ struct InterfaceBytes {
 /// Not thread safe.
 class HostLook {
  public:
-  /// `root` is that of /proc: "/" but in tests.
-  explicit HostLook(const std::filesystem::path& root) : proc_(root) {}
-  /// Rates are means since the look before, and absent at the first one.
+  /// `root` is that of /proc: "/" but in tests. With `rates` also means since the look before, from the second one on:
+  /// for one who looks alone.
+  HostLook(const std::filesystem::path& root, bool rates) : proc_(root), rates_(rates) {}
   [[nodiscard]] std::vector<Family> families(std::int64_t monotonic_ns);
 
  private:
@@ -36,6 +36,7 @@ class HostLook {
   void add_interfaces(std::vector<Family>& out, std::int64_t monotonic_ns);
 
   monitor::ProcFolder proc_;
+  bool rates_;
   std::vector<monitor::CpuTicks> cpus_;
   std::map<std::string, InterfaceBytes> interfaces_;
   std::int64_t last_ns_ = 0;

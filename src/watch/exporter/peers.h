@@ -3,7 +3,9 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/result.h"
@@ -21,16 +23,23 @@ using device::TcpConnection;
 class PeerLook {
  public:
   using Source = std::function<Result<std::vector<TcpConnection>>()>;
-  /// Loopback is told nothing of, unless asked for.
-  explicit PeerLook(Source source = device::tcp_connections, bool loopback = false)
-      : source_(std::move(source)), loopback_(loopback) {}
-  /// Rates are means since the look before. What a connection carried before its first look counts from that look on.
+  struct Options {
+    bool rates = false;     ///< also means since the look before: for one who looks alone
+    bool loopback = false;  ///< loopback is a peer as well
+  };
+  explicit PeerLook(Options options, Source source = device::tcp_connections)
+      : source_(std::move(source)), options_(options) {}
+  /// What a connection carried before its first look counts from that look on.
   [[nodiscard]] std::vector<Family> families(std::int64_t monotonic_ns);
 
  private:
+  struct Total {
+    double received = 0, sent = 0;
+  };
   Source source_;
-  bool loopback_;
+  Options options_;
   std::vector<TcpConnection> before_;
+  std::map<std::string, Total> totals_;  ///< by peer; of those that have connections
   std::int64_t last_ns_ = 0;
 };
 

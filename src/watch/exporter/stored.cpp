@@ -11,8 +11,11 @@
 namespace warpmark::watch {
 namespace {
 
+constexpr std::int64_t kMostPointsRead = 10'000;
+
 struct StoredNow {
   std::vector<store::RunPoint> points;
+  std::size_t left_out = 0;
   std::vector<Family> verdicts;
   std::vector<store::SessionSummary> sessions;
 };
@@ -32,8 +35,13 @@ Result<StoredNow> read_stored(const std::function<Result<std::unique_ptr<store::
                               StoredVerdicts* verdicts) {
   WM_ASSIGN(const auto store, open());
   StoredNow now;
-  WM_ASSIGN(auto points, store->find({.limit = kMostStoredResults}));
+  // More than are told, so that those left out can be counted.
+  WM_ASSIGN(auto points, store->find({.limit = kMostPointsRead}));
   now.points = newest_of_each(std::move(points));
+  if (now.points.size() > kMostStoredResults) {
+    now.left_out = now.points.size() - kMostStoredResults;
+    now.points.resize(kMostStoredResults);
+  }
   if (verdicts != nullptr) now.verdicts = verdicts->families(*store, now.points);
   WM_ASSIGN(now.sessions, store->sessions({.limit = 1}));
   return now;
@@ -76,6 +84,10 @@ std::vector<Family> stored_families(const std::function<Result<std::unique_ptr<s
   std::vector<Family> out = {
       {"warpmark_store_up", "1 if the store of results can be read.", FamilyType::gauge, {{{}, now.ok() ? 1.0 : 0.0}}}};
   if (!now.ok()) return out;
+  out.push_back({"warpmark_results_left_out",
+                 "Series of results that are not told, as there are more than an answer has.",
+                 FamilyType::gauge,
+                 {{{}, static_cast<double>(now->left_out)}}});
   for (auto& family : result_families(now->points)) out.push_back(std::move(family));
   for (auto& family : now->verdicts) out.push_back(std::move(family));
   Family complete{"warpmark_session_complete",

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -17,7 +18,7 @@
 namespace warpmark::watch {
 
 /// At most so many results are told of, the newest of each series.
-inline constexpr std::int64_t kMostStoredResults = 500;
+inline constexpr std::size_t kMostStoredResults = 500;
 
 /// Families of the newest primary result of each series, and of sessions that did not end. `warpmark_store_up` is 0 if
 /// the store cannot be read now; the rest is absent then. Opens the store at each call: it may come and go.
@@ -30,5 +31,9 @@ inline constexpr std::int64_t kMostStoredResults = 500;
 
 /// Seconds since 1970 of "2026-03-01T12:34:56Z"; nothing for another text.
 [[nodiscard]] std::optional<double> unix_seconds(const std::string& utc);
+
+/// When each `warpmark watch` whose state is in the folder (watch-*.json) wrote it last; not those that ended on
+/// purpose.
+[[nodiscard]] std::vector<Family> heartbeat_families(const std::filesystem::path& folder);
 
 }  // namespace warpmark::watch

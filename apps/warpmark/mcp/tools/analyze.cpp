@@ -28,6 +28,7 @@ extern const McpTool analyze_tool{
         "evidence, advice and what mending them gains. Returns warpmark.analysis/1. Needs no GPU.",
     .properties = kAnalyze,
     .changes_nothing = true,
+    .answers = "warpmark.analysis/1 warpmark.profile_diff/1",
     .plan = plan_analyze,
 };
 

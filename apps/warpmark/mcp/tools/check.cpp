@@ -35,6 +35,7 @@ extern const McpTool check_tool{
         "metrics are worse, beyond what the history does by itself. Returns warpmark.check/1.",
     .properties = kCheck,
     .changes_nothing = false,
+    .answers = "warpmark.check/1",
     .plan = plan_check,
 };
 

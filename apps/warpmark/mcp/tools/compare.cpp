@@ -48,6 +48,7 @@ extern const McpTool compare_tool{
         "the ratio as an interval. Returns warpmark.compare/1. Use it before saying that a change is faster.",
     .properties = kCompare,
     .changes_nothing = false,
+    .answers = "warpmark.compare/1",
     .plan = plan_compare,
 };
 

@@ -18,6 +18,7 @@ extern const McpTool doctor_tool{
         "with the cure of each. Returns warpmark.doctor/1. Ask it first.",
     .properties = {},
     .changes_nothing = true,
+    .answers = "warpmark.doctor/1",
     .plan = plan_doctor,
 };
 

@@ -46,6 +46,7 @@ extern const McpTool history_tool{
         "over the commits and where their level changed (warpmark.trend/1).",
     .properties = kHistory,
     .changes_nothing = true,
+    .answers = "warpmark.sessions/1 warpmark.results/1 warpmark.trend/1",
     .plan = plan_history,
 };
 

@@ -33,6 +33,7 @@ extern const McpTool optimize_tool{
         "and keeps what is proven faster with the same answers. Returns warpmark.journey/1. Takes many runs.",
     .properties = kOptimize,
     .changes_nothing = false,
+    .answers = "warpmark.journey/1",
     .plan = plan_optimize,
 };
 

@@ -42,6 +42,7 @@ extern const McpTool profile_tool{
         "bottlenecks with the gain of mending each as an interval. Returns warpmark.analysis/1. Needs an NVIDIA GPU.",
     .properties = kProfile,
     .changes_nothing = false,
+    .answers = "warpmark.analysis/1",
     .plan = plan_profile,
 };
 

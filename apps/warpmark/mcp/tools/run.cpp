@@ -40,6 +40,7 @@ extern const McpTool run_tool{
         "checked and stored. Returns warpmark.results/1. A result whose outcome is not 'passed' is no measurement.",
     .properties = kRun,
     .changes_nothing = false,
+    .answers = "warpmark.results/1",
     .plan = plan_run,
 };
 

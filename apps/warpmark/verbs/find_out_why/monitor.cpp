@@ -15,7 +15,7 @@
 #include "base/files.h"
 #include "base/json.h"
 #include "base/units.h"
-#include "device/machine.h"
+#include "device/host_name.h"
 #include "monitor/csv.h"
 #include "monitor/sampler.h"
 #include "monitor/summary.h"
@@ -162,6 +162,9 @@ bool wait_until(std::int64_t monotonic, const std::atomic<bool>& interrupted) {
   return false;
 }
 
+/// Starting the driver takes seconds where no other program uses it.
+constexpr double kFirstList_s = 10;
+
 monitor::Moment now() { return {static_cast<std::int64_t>(wall_clock_s() * 1e9), monotonic_ns()}; }
 
 void print_snapshot(Context& context, const MachineState& state, const report::UtilizationHistory& history) {
@@ -186,7 +189,9 @@ Result<int> run_monitor(Context& context, const ParsedOptions& options) {
   WM_TRY(open_logs(context, options, logs));
   const bool logging = logs.csv.is_open() || logs.json_lines.is_open();
   const bool log_to_output = options.get("--csv") == "-" || options.get("--jsonl") == "-";
-  monitor::Sampler sampler({.host = device::machine_facts().hostname, .processes = request.processes},
+  monitor::GpuPollOptions poll{.interrupted = &context.interrupted};
+  if (request.once) poll.first_list_s = kFirstList_s;
+  monitor::Sampler sampler({.host = device::host_name(), .processes = request.processes, .gpus = std::move(poll)},
                            monitor::nvml_source());
   report::UtilizationHistory history;
   monitor::Summarizer summarizer;

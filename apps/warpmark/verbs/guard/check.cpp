@@ -32,7 +32,7 @@ namespace {
 constexpr OptionSpec kCheckOptions[] = {
     {"--baseline", "BRANCH", "branch whose history is the baseline (default main)"},
     {"--threshold", "RATIO", "smallest change for the worse that counts (default 5%)"},
-    {"--metrics", "GLOB", "only these: a pattern for a metric, or for \"benchmark metric\""},
+    {"--metrics", "GLOB", "only these: a pattern for a metric, or for \"benchmark metric\"", false, "<metrics>"},
     {"--run", "RUN", "what to check: last (default), a session's id, or a file of results; several of one commit", true,
      "<runs>"},
     {"--alpha", "P", "chance of calling any unchanged metric worse or better (default 0.05)"},

@@ -5,7 +5,7 @@
 
 #include "base/files.h"
 #include "base/json.h"
-#include "device/machine.h"
+#include "device/host_name.h"
 #include "store/location.h"
 #include "warpmark/arms/compare_stored.h"
 #include "warpmark/command.h"
@@ -90,7 +90,7 @@ Result<int> run_dashboard(Context& context, const ParsedOptions& options) {
             watch::Server::start(server, [&](const auto& asked) { return dashboard.answer(asked); }));
   const watch::Live live(
       {.root = "/",
-       .host = device::machine_facts().hostname,
+       .host = device::host_name(),
        .gpus = monitor::nvml_source(),
        .open_store = [location] { return open_existing(location); }},
       [&] { return running->streams() > 0; }, [&](const std::string& document) { running->publish(document); });

@@ -3,10 +3,12 @@
 
 #include "base/files.h"
 #include "base/units.h"
-#include "device/machine.h"
+#include "device/host_name.h"
 #include "store/location.h"
 #include "warpmark/command.h"
+#include "warpmark/sessions/build_info.h"
 #include "warpmark/sessions/store_access.h"
+#include "warpmark/terminal/gpu_inventory.h"
 #include "warpmark/terminal/option_values.h"
 #include "warpmark/terminal/served.h"
 #include "watch/exporter/exporter.h"
@@ -24,6 +26,7 @@ constexpr OptionSpec kExporterOptions[] = {
     {"--interval", "TIME", "with --textfile: between two writings (default 15s, at least 1s)"},
     {"--once", "", "with --textfile: write once and end"},
     {"--no-store", "", "tell nothing of stored results"},
+    {"--state", "FILE", "where it remembers this host's GPUs (default: beside the database)", false, "<files>"},
     {"--db", "FILE|URL", "database (default: WARPMARK_DB or ~/.local/share/warpmark/warpmark.db)", false, "<files>"},
 };
 
@@ -48,9 +51,16 @@ Result<int> write_textfile(Context& context, const ParsedOptions& options, watch
 }
 
 Result<int> run_exporter(Context& context, const ParsedOptions& options) {
-  watch::ExporterOptions wanted{.host = device::machine_facts().hostname, .gpus = monitor::nvml_source()};
+  watch::ExporterOptions wanted{.host = device::host_name(), .gpus = monitor::nvml_source()};
+  wanted.version = build_info().version;
+  wanted.revision = build_info().git_sha;
+  std::string location;  // where there is neither a store nor a home folder, --state says where
+  if (!options.has("--no-store") || !options.has("--state")) {
+    WM_ASSIGN(location, store_location(context, options));
+  }
+  WM_ASSIGN(auto inventory, inventory_of(context, location, options.get("--state")));
+  wanted.poll = remembering(context, inventory);
   if (!options.has("--no-store")) {
-    WM_ASSIGN(const auto location, store_location(context, options));
     wanted.open_store = [location] { return open_existing(location); };
     wanted.store_stamp = [location] { return store::file_stamp(location); };
     WM_ASSIGN(wanted.running_folder, store::folder_beside(location, context.environment));
@@ -64,6 +74,7 @@ Result<int> run_exporter(Context& context, const ParsedOptions& options) {
   server.port = static_cast<std::uint16_t>(port);
   WM_ASSIGN(server.token, token_of(options));
   server.checks_names = true;
+  server.handlers = 2;  // who asks for /healthz does not wait for a look
   watch::Exporter exporter(wanted);
   if (options.has("--textfile")) return write_textfile(context, options, exporter);
   WM_ASSIGN(const auto running,
@@ -81,7 +92,8 @@ extern const Command exporter_command{
     .id = "exporter",
     .summary = "tell Prometheus how GPUs, host and results are doing",
     .details =
-        "Serves /metrics for Prometheus, as text or OpenMetrics: GPUs under the names of NVIDIA's DCGM exporter, so "
+        "Serves /metrics for Prometheus, as text or OpenMetrics, and /healthz: GPUs under the names of NVIDIA's DCGM "
+        "exporter, so "
         "that "
         "its dashboards work unchanged; processors, memory, pressure, network interfaces and peers of the host; the "
         "newest stored result of each benchmark with its interval, verdict and time; and how far the newest session "

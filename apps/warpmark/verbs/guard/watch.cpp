@@ -7,11 +7,12 @@
 #include "base/files.h"
 #include "base/sha256.h"
 #include "base/units.h"
-#include "device/machine.h"
+#include "device/host_name.h"
 #include "store/location.h"
 #include "store/sqlite/sqlite_store.h"
 #include "warpmark/command.h"
 #include "warpmark/sessions/store_access.h"
+#include "warpmark/terminal/gpu_inventory.h"
 #include "warpmark/terminal/interrupt.h"
 #include "warpmark/terminal/option_values.h"
 #include "warpmark/terminal/report_output.h"
@@ -90,7 +91,7 @@ Result<int> dry_run(Context& context, const ParsedOptions& options, const WatchR
   WM_ASSIGN(const auto past, watch::replay(request.rules, history,
                                            {.from_s = from_s,
                                             .to_s = std::max(now_s, history.newest_s()),
-                                            .host = device::machine_facts().hostname,
+                                            .host = device::host_name(),
                                             .interrupted = &context.interrupted}));
   const auto shown = shown_as([&past] { return watch::to_json(past); }, watch::build_report(past));
   WM_TRY(show(context, shown, format));
@@ -110,7 +111,7 @@ Result<std::filesystem::path> state_file_of(const Context& context, const Parsed
 
 Result<int> test_sinks(Context& context, const WatchRequest& request, const watch::DeliveryOptions& delivery) {
   if (request.rules.sinks.empty()) return usage_error(request.file + " names no sinks", "see docs/watch.md");
-  const auto problems = watch::send_test(request.rules, device::machine_facts().hostname, delivery);
+  const auto problems = watch::send_test(request.rules, device::host_name(), delivery);
   for (const auto& sink : request.rules.sinks) {
     const auto found =
         std::find_if(problems.begin(), problems.end(), [&](const auto& problem) { return problem.first == sink.name; });
@@ -137,7 +138,9 @@ Result<int> run_watch(Context& context, const ParsedOptions& options) {
 
   watch::WatcherOptions wanted{.rules = request.rules};
   WM_ASSIGN(wanted.state_file, state_file_of(context, options, request));
-  wanted.live = {.host = device::machine_facts().hostname, .gpus = monitor::nvml_source()};
+  wanted.live = {.host = device::host_name(), .gpus = monitor::nvml_source()};
+  WM_ASSIGN(auto inventory, inventory_of(context, request.location, ""));
+  wanted.live.poll = remembering(context, inventory);
   wanted.open_store = [location = request.location] { return open_for_watch(location); };
   wanted.delivery = delivery;
   wanted.log = [&context](const std::string& line) { context.out << line << '\n' << std::flush; };
