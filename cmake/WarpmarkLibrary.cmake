@@ -1,9 +1,25 @@
 # libwarpmark.so: what other programs link (include/warpmark/*.hpp, docs/library.md). Everything of ours that it needs is in
-# it, and nothing but warpmark::v0 can be seen from outside, so that neither its names nor its libraries' meet the program's.
+# it, and nothing but warpmark::v0 can be seen from outside. SQLite and zstd, which programs often have in versions of their
+# own, are in it as well: a call to a shared library's function would reach the program's of the same name. It is installed in
+# a folder of its own, as the folder of a library that a program links is searched for the program's other libraries, too.
 file(GLOB library_headers CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/include/warpmark/*.hpp)
 add_library(warpmark_shared SHARED $<TARGET_OBJECTS:warpmark_library>)
 target_link_libraries(warpmark_shared PRIVATE warpmark_exchange warpmark_validate warpmark_monitor warpmark_report
   warpmark_analyze warpmark_profile warpmark_measure warpmark_device warpmark_stats warpmark_model warpmark_base)
+foreach(name sqlite3 zstd)
+  find_library(WARPMARK_STATIC_${name} lib${name}.a)
+  mark_as_advanced(WARPMARK_STATIC_${name})
+  if(NOT WARPMARK_STATIC_${name})
+    message(WARNING "lib${name}.a was not found: libwarpmark.so will share ${name} with the programs that link it")
+    set(WARPMARK_STATIC_${name} "")
+  endif()
+endforeach()
+# Each before the shared library of the same name, which is then not needed: zstd behind warpmark_profile, which calls it, and
+# SQLite, one object, as a whole, as warpmark_store comes later.
+target_link_libraries(warpmark_shared PRIVATE ${WARPMARK_STATIC_zstd})
+if(WARPMARK_STATIC_sqlite3)
+  target_link_options(warpmark_shared PRIVATE -Wl,--whole-archive ${WARPMARK_STATIC_sqlite3} -Wl,--no-whole-archive)
+endif()
 target_include_directories(warpmark_shared INTERFACE $<INSTALL_INTERFACE:include>)
 target_compile_features(warpmark_shared INTERFACE cxx_std_20)
 set(library_map ${CMAKE_SOURCE_DIR}/cmake/warpmark_library.map)
@@ -12,7 +28,7 @@ target_link_options(warpmark_shared PRIVATE
 set_property(TARGET warpmark_shared APPEND PROPERTY LINK_DEPENDS ${library_map})
 set_target_properties(warpmark_shared PROPERTIES OUTPUT_NAME warpmark EXPORT_NAME warpmark
   VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR}
-  LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR} INSTALL_RPATH "$ORIGIN")
+  LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR} INSTALL_RPATH "$ORIGIN/..")
 if(WARPMARK_SANITIZE)
   target_link_options(warpmark_shared PRIVATE -fsanitize=${WARPMARK_SANITIZE} -Wl,-z,undefs)
 endif()

@@ -35,6 +35,8 @@ lay_out_product() {
   for file in warpmarkConfig.cmake warpmarkConfigVersion.cmake; do
     printf 'include("%s/../lib/cmake/warpmark/%s")\n' "\${CMAKE_CURRENT_LIST_DIR}" "$file" >"$home/cmake/$file"
   done
+  mkdir -p "$usr/share/pkgconfig"
+  sed 's|^prefix=.*|prefix=/usr/lib/warpmark|' "$dist/lib/pkgconfig/warpmark.pc" >"$usr/share/pkgconfig/warpmark.pc"
   install -D --mode=644 "$dist/share/bash-completion/completions/warpmark" "$usr/share/bash-completion/completions/warpmark"
   install -D --mode=644 "$dist/share/zsh/site-functions/_warpmark" "$usr/share/zsh/vendor-completions/_warpmark"
   install -D --mode=644 "$dist/share/fish/vendor_completions.d/warpmark.fish" \

@@ -18,7 +18,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[1]
 # What ./dev dist promises: no symbol of a newer C library (make_dist.sh).
 GLIBC = "2_34"
 # Of the C++ library and for shells; a wheel puts nothing there.
-LEFT_OUT = ("include/", "lib/cmake/", "lib/libwarpmark.so", "share/bash-completion/", "share/zsh/", "share/fish/", "share/man/",
+LEFT_OUT = ("include/", "lib/cmake/", "lib/libwarpmark/", "lib/pkgconfig/", "share/bash-completion/", "share/zsh/", "share/fish/", "share/man/",
             "share/doc/warpmark/docs/images/")
 TIME = (1980, 1, 1, 0, 0, 0)
 
@@ -85,7 +85,8 @@ def main():
     wheel.add(f"{wheel.info}/METADATA", metadata(version).encode())
     wheel.add(f"{wheel.info}/WHEEL", (f"Wheel-Version: 1.0\nGenerator: warpmark {version}\nRoot-Is-Purelib: false\n"
                                       f"Tag: {wheel.tag}\n").encode())
-    wheel.add(f"{wheel.info}/entry_points.txt", b"[console_scripts]\nwarpmark = warpmark._program:main\n")
+    wheel.add(f"{wheel.info}/entry_points.txt", b"[console_scripts]\nwarpmark = warpmark._program:main\n\n"
+              b"[pytest11]\nwarpmark = warpmark._pytest\n")
     wheel.add(f"{wheel.info}/LICENSE", (ROOT / "LICENSE").read_bytes())
     wheel.close()
     print(wheel.path)

@@ -1,6 +1,8 @@
 // How functions of the library fail: a Result has a value or an Error that names the cause and the cure.
 #pragma once
 
+#include <cstdio>
+#include <cstdlib>
 #include <optional>
 #include <stdexcept>
 #include <string>
@@ -31,7 +33,8 @@ class [[nodiscard]] Result {
 
   [[nodiscard]] bool ok() const { return state_.index() == 0; }
   explicit operator bool() const { return ok(); }
-  /// Throws std::runtime_error with cause and cure where there is none.
+  /// Throws std::runtime_error with cause and cure where there is none; ends the program where exceptions are turned
+  /// off.
   [[nodiscard]] const T& value() const& { return check(), std::get<0>(state_); }
   [[nodiscard]] T&& value() && { return check(), std::get<0>(std::move(state_)); }
   const T& operator*() const& { return value(); }
@@ -42,7 +45,13 @@ class [[nodiscard]] Result {
  private:
   void check() const {
     if (ok()) return;
-    throw std::runtime_error(error().hint.empty() ? error().what : error().what + "; " + error().hint);
+    const std::string text = error().hint.empty() ? error().what : error().what + "; " + error().hint;
+#if defined(__cpp_exceptions)
+    throw std::runtime_error(text);
+#else
+    std::fprintf(stderr, "warpmark: %s\n", text.c_str());
+    std::abort();
+#endif
   }
 
   std::variant<T, Error> state_;

@@ -73,8 +73,13 @@ Status check_options(const v0::MeasureOptions& options) {
     return usage_error(
         fmt::format("most_samples must be at least {}, which an interval needs", measure::kFewestSamples));
   }
-  if (!(options.bytes >= 0) || !(options.flops >= 0) || !(options.warmup_s >= 0)) {
-    return usage_error("bytes, flops and warmup_s cannot be below 0");
+  // Far above what one call can do, and far enough below what a double holds that rates of many calls are numbers.
+  constexpr double kMostWork = 1e24;
+  for (const double work : {options.bytes, options.flops}) {
+    if (!(work >= 0 && work <= kMostWork)) return usage_error("bytes and flops must be between 0 and 1e24");
+  }
+  if (!(options.warmup_s >= 0) || !std::isfinite(options.warmup_s)) {
+    return usage_error("warmup_s must be 0 or above, and finite");
   }
   return {};
 }

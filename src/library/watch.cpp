@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <condition_variable>
 #include <map>
 #include <mutex>
@@ -97,10 +98,18 @@ class Diary {
 }  // namespace warpmark::library
 
 namespace warpmark::v0 {
+namespace {
+
+/// The nearest that can be kept; for what is no number that of the default.
+double usable_interval_s(double wanted) {
+  return std::isnan(wanted) ? WatchOptions().interval_s : std::clamp(wanted, 0.01, 3600.0);
+}
+
+}  // namespace
 
 struct Watch::State {
   explicit State(const WatchOptions& options)
-      : interval(std::clamp(options.interval_s, 0.01, 3600.0)),
+      : interval(usable_interval_s(options.interval_s)),
         sampler({.host = "", .processes = 0}, monitor::nvml_source()),
         begin_ns(monotonic_ns()) {
     look();  // rates are means since the look before

@@ -56,6 +56,17 @@ class Limits(unittest.TestCase):
         return subprocess.run([*before, "bash", "-c", script, "bash", WARPMARK, *words], cwd=self.folder, env=self.environment,
                               stdin=subprocess.DEVNULL, capture_output=True, timeout=300, check=False)
 
+    def test_without_proc_as_in_a_chroot(self):
+        before = ["bwrap", "--bind", "/", "/", "--tmpfs", "/proc", "--dev", "/dev"]
+        if shutil.which("bwrap") is None or subprocess.run([*before, "true"], capture_output=True, check=False).returncode != 0:
+            self.skipTest("bubblewrap is not installed or not allowed")
+        for words in (["--version"], ["doctor"], ["analyze", str(TRACE)], ["monitor", "--once"], ["list", "devices"],
+                      ["exporter", "--textfile", "x.prom", "--once"], ["run", "--rounds", "2", "--", "true"],
+                      ["run", "copy", "--set", "size=64KiB", "--device", "cpu", "--rounds", "1", "--budget", "2s", "--no-ceilings"]):
+            with self.subTest(words):
+                done = self.run_limited("true", words, before)
+                self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+
     def test_no_more_processes(self):
         other_user = []
         if os.geteuid() == 0:  # whom this limit does not bind

@@ -1,9 +1,11 @@
 """The installed product, in a folder of its own: the library for other programs. Usage: install_test.py BUILD"""
 
+import gzip
 import json
 import os
 import pathlib
 import re
+import shlex
 import shutil
 import sys
 import tempfile
@@ -15,6 +17,7 @@ from run_program import run  # noqa: E402
 BUILD = pathlib.Path(sys.argv.pop(1)).resolve() if __name__ == "__main__" else pathlib.Path()
 SOURCE = pathlib.Path(__file__).resolve().parents[2]
 TRACE = SOURCE / "examples/traces/resnet18_slow_loading.pt.trace.json.gz"
+LIBRARY = "lib/libwarpmark/libwarpmark.so"
 STANDARD = re.compile(r"#include <([a-z_]+|sys/[a-z]+\.h|std[a-z]+\.h)>")
 
 
@@ -53,14 +56,85 @@ class Installed(unittest.TestCase):
             run(compiler, "-std=c++20", "-Wall", "-Wextra", "-Werror", "-fsyntax-only", "-I", self.prefix / "include", source)
 
     def test_the_library_shows_only_its_interface(self):
-        symbols = run("nm", "--dynamic", "--defined-only", "--demangle", self.prefix / "lib/libwarpmark.so").splitlines()
+        symbols = run("nm", "--dynamic", "--defined-only", "--demangle", self.prefix / LIBRARY).splitlines()
         names = [line.split(" ", 2)[2] for line in symbols]
         self.assertGreater(len(names), 10)
         foreign = [name for name in names if "warpmark::v0::" not in name]
         self.assertEqual(foreign, [])
-        links = run("readelf", "--dynamic", self.prefix / "lib/libwarpmark.so")
+        links = run("readelf", "--dynamic", self.prefix / LIBRARY)
         self.assertRegex(links, r"SONAME.*libwarpmark\.so\.\d+\.\d+\]")
-        self.assertNotRegex(links, "NEEDED.*(cuda|nvidia|openblas|dnnl)")
+        self.assertNotRegex(links, "NEEDED.*(cuda|nvidia|openblas|dnnl|sqlite|zstd)")
+        self.assertNotRegex(links, "TEXTREL")
+        self.assertEqual(sorted(path.name for path in (self.prefix / LIBRARY).parent.iterdir() if "warpmark" not in path.name),
+                         [], "a folder of its own")
+
+    def test_a_program_with_other_versions_of_its_libraries_keeps_its_own_and_the_library_does(self):
+        source, program = self.path / "other.cpp", self.path / "other"
+        source.write_text(r"""
+#include <warpmark/warpmark.hpp>
+#include <cstdio>
+extern "C" {
+int sqlite3_open_v2(const char*, void**, int, const char*) { std::puts("the program's"); return 1; }
+int sqlite3_deserialize(void*, const char*, unsigned char*, long long, long long, unsigned) { std::puts("the program's"); return 1; }
+const char* sqlite3_libversion() { return "program"; }
+unsigned long ZSTD_decompressStream(void*, void*, void*) { std::puts("the program's"); return -1UL; }
+void* ZSTD_createDStream() { std::puts("the program's"); return nullptr; }
+}
+int main(int, char** words) {
+  const auto found = warpmark::analyze(words[1]);
+  std::printf("%s %s\n", sqlite3_libversion(), found.ok() ? "analyzed" : found.error().what.c_str());
+}
+""")
+        flags = run("pkg-config", "--cflags", "--libs", "warpmark",
+                    env={**self.environment, "PKG_CONFIG_PATH": str(self.prefix / "lib/pkgconfig")})
+        # The folder of this test has a blank in its name, which pkg-config writes as a shell takes it.
+        run(os.environ.get("CXX", "c++"), "-std=c++20", "-rdynamic", "-o", program, source, *shlex.split(flags))
+        for trace in (TRACE, self.compressed_by_zstd()):
+            self.assertEqual(run(program, trace, env=self.environment), "program analyzed\n")
+
+    def compressed_by_zstd(self):
+        plain, packed = self.path / "trace.json", self.path / "trace.json.zst"
+        plain.write_bytes(gzip.decompress(TRACE.read_bytes()))
+        run("zstd", "--quiet", "--force", plain, "-o", packed)
+        return packed
+
+    def test_options_that_make_no_sense_are_errors_and_never_end_the_program(self):
+        source, program = self.path / "odd.cpp", self.path / "odd"
+        source.write_text(r"""
+#include <warpmark/warpmark.hpp>
+#include <cstdio>
+#include <limits>
+int main() {
+  const double inf = std::numeric_limits<double>::infinity(), nan = std::numeric_limits<double>::quiet_NaN();
+  const auto tried = [](const warpmark::MeasureOptions& options) {
+    const auto measured = warpmark::measure([] { return 1; }, options);
+    std::printf("%s\n", measured.ok() ? "ok" : measured.error().what.c_str());
+  };
+  for (const double odd : {inf, nan, 1e308, -1.0}) {
+    tried({.budget_s = 0.01, .bytes = odd});
+    tried({.budget_s = 0.01, .flops = odd});
+  }
+  for (const double odd : {inf, nan, -1.0}) {
+    tried({.budget_s = odd});
+    tried({.budget_s = 0.01, .precision = odd});
+    tried({.budget_s = 0.01, .warmup_s = odd});
+  }
+  for (const double odd : {0.0, nan, -1.0}) {
+    warpmark::Watch watch({.interval_s = odd});
+    std::printf("%s\n", watch.stop().looks > 0 ? "watched" : "no look");
+  }
+  const double a[] = {1e-320, 2e-320, 3e-320}, b[] = {1e308, 1e308, 1.1e308};
+  const auto compared = warpmark::compare(a, b);
+  std::printf("%s\n", compared.ok() ? to_text(*compared).c_str() : compared.error().what.c_str());
+}
+""")
+        for flags in ([], ["-fno-exceptions"]):
+            run(os.environ.get("CXX", "c++"), "-std=c++20", *flags, "-o", program, source, "-I", self.prefix / "include",
+                self.prefix / LIBRARY, f"-Wl,-rpath,{(self.prefix / LIBRARY).parent}")
+            said = run(program, env=self.environment).splitlines()
+            self.assertEqual([line for line in said[:17] if "must be" not in line], [])
+            self.assertEqual(said[17:20], ["watched"] * 3)
+            self.assertNotIn("--", "".join(said), "no options of the command line")
 
     def test_the_example_builds_against_it_and_runs(self):
         build = self.path / "example"

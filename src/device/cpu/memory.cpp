@@ -1,5 +1,7 @@
 #include "device/cpu/memory.h"
 
+#include <sys/sysinfo.h>
+
 #include <algorithm>
 #include <string_view>
 #include <system_error>
@@ -134,6 +136,19 @@ void read_version_1(const fs::path& root, CgroupLimits& limits) {
   }
 }
 
+/// What the kernel tells without /proc. It has no number for what could be had by giving up caches.
+MemoryInfo without_proc() {
+  MemoryInfo info;
+  struct sysinfo now {};
+  if (::sysinfo(&now) != 0) return info;
+  const auto bytes = [&](unsigned long units) { return static_cast<std::int64_t>(units) * now.mem_unit; };
+  info.total_bytes = bytes(now.totalram);
+  info.available_bytes = bytes(now.freeram + now.bufferram);
+  info.swap_total_bytes = bytes(now.totalswap);
+  info.swap_free_bytes = bytes(now.freeswap);
+  return info;
+}
+
 }  // namespace
 
 CgroupLimits read_cgroup_limits(const fs::path& root) {
@@ -144,7 +159,8 @@ CgroupLimits read_cgroup_limits(const fs::path& root) {
 }
 
 MemoryState read_memory(const fs::path& root) {
-  const MemoryInfo info = parse_meminfo(text_of(root / "proc/meminfo"));
+  MemoryInfo info = parse_meminfo(text_of(root / "proc/meminfo"));
+  if (!info.total_bytes && root == "/") info = without_proc();  // as in a chroot
   const CgroupLimits limits = read_cgroup_limits(root);
   MemoryState state;
   state.total_bytes = info.total_bytes.value_or(0);

@@ -84,14 +84,15 @@ Result<const CudaModule*> load(const fs::path& path, void** handle) {
   return module;
 }
 
-/// Beside the library that this code is in, which other programs load (libwarpmark.so in lib, the module in
+/// Near the library that this code is in, which other programs load (libwarpmark.so in lib/libwarpmark, the module in
 /// lib/warpmark).
 std::vector<fs::path> candidates_beside_library() {
   Dl_info info{};
   if (dladdr(static_cast<const void*>(&kCudaBackend), &info) == 0 || info.dli_fname == nullptr) return {};
   const fs::path library = info.dli_fname;
   if (!library.is_absolute()) return {};  // a relative path may mean another file by now
-  return {library.parent_path() / "warpmark" / kModuleFile, library.parent_path() / kModuleFile};
+  const auto folder = library.parent_path();
+  return {folder.parent_path() / "warpmark" / kModuleFile, folder / kModuleFile};
 }
 
 struct LoadedModule {
