@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import os
 import pathlib
+import shutil
 import subprocess
 import sys
-from typing import NoReturn, Sequence
+import threading
+import time
+from typing import List, NoReturn, Sequence, TextIO
 
 _PREFIX = pathlib.Path(__file__).resolve().parent / "_program"
 
@@ -33,12 +36,40 @@ def version() -> str:
 
 
 def call(words: Sequence[str], inherit: bool = False) -> "subprocess.CompletedProcess[str]":
-    """Errors and progress go to our stderr where they are to be seen while it runs (`inherit`)."""
+    """Errors and progress go to our stderr where they are to be seen while it runs (`inherit`); else the last line of them is
+    shown while it runs, if stderr is a terminal."""
     try:
-        return subprocess.run([executable(), *words], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                              stderr=None if inherit else subprocess.PIPE, text=True, errors="replace", check=False)
+        process = subprocess.Popen([executable(), *words], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                   stderr=None if inherit else subprocess.PIPE, text=True, errors="replace")
     except OSError as error:
         raise WarpmarkError(f"{executable()} cannot be started: {error}", 5) from error
+    said: List[str] = []
+    with process:
+        reader = threading.Thread(target=_follow, args=(process.stderr, said, sys.stderr), daemon=True)
+        try:
+            if process.stderr is not None:
+                reader.start()
+            out = process.stdout.read() if process.stdout is not None else ""
+            code = process.wait()
+        except BaseException:  # Ctrl-C: what it started ends with it
+            process.terminate()
+            raise
+        if process.stderr is not None:
+            reader.join()
+    return subprocess.CompletedProcess(list(words), code, out, "".join(said))
+
+
+def _follow(stream: TextIO, said: List[str], shown: TextIO) -> None:
+    terminal, begun = shown is not None and shown.isatty(), time.monotonic()
+    for line in stream:
+        said.append(line)
+        if terminal and line.strip():
+            width = shutil.get_terminal_size().columns - 1
+            shown.write("\r\x1b[K" + f"{time.monotonic() - begun:.0f} s  {line.strip()}"[:width])
+            shown.flush()
+    if terminal and said:
+        shown.write("\r\x1b[K")
+        shown.flush()
 
 
 def main() -> NoReturn:

@@ -215,3 +215,11 @@ class Journey(Report):
 
     def __repr__(self) -> str:
         return self.text
+
+
+@dataclass(frozen=True, repr=False)
+class Answer(Report):
+    """What a verb answered, whose schema is `data["schema"]`."""
+
+    def __repr__(self) -> str:
+        return self.text

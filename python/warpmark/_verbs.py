@@ -10,7 +10,7 @@ import tempfile
 from typing import Any, Dict, List, Mapping, Optional, Sequence, Type, TypeVar, Union
 
 from ._program import WarpmarkError, call
-from ._results import Analysis, Comparison, Journey, Report, Run
+from ._results import Analysis, Answer, Comparison, Journey, Report, Run
 
 Path = Union[str, "os.PathLike[str]"]
 Command = Sequence[str]
@@ -18,7 +18,10 @@ Kind = TypeVar("Kind", bound=Report)
 
 
 def analyze(*paths: Path, top: int = 5) -> Analysis:
-    """What `warpmark analyze` says of profiles; several are the ranks of one program. Needs no GPU."""
+    """What `warpmark analyze` says of profiles; several are the ranks of one program. Needs no GPU.
+
+        >>> warpmark.analyze("trace.json.gz").findings[0].gain.low
+    """
     if not paths:
         raise TypeError("analyze() needs a profile at least")
     with tempfile.TemporaryDirectory(prefix="warpmark-") as folder:
@@ -27,7 +30,10 @@ def analyze(*paths: Path, top: int = 5) -> Analysis:
 
 
 def query(sql: str, *paths: Path) -> List[Dict[str, Any]]:
-    """One SELECT over the tables of profiles (docs/profile-sql.md); a row is a dict."""
+    """One SELECT over the tables of profiles (docs/profile-sql.md); a row is a dict.
+
+        >>> warpmark.query("SELECT name, count(*) AS n FROM kernels GROUP BY name", "trace.json.gz")
+    """
     done = call(["analyze", *map(_path, paths), f"--query={sql}", "--format=json"])
     if done.returncode != 0:
         raise WarpmarkError(done.stderr, done.returncode)
@@ -38,7 +44,10 @@ def query(sql: str, *paths: Path) -> List[Dict[str, Any]]:
 def compare(a: Command, b: Command, *, effect: Optional[float] = None, rounds: Optional[int] = None,
             budget: Optional[str] = None, store: bool = True, options: Sequence[str] = ()) -> Comparison:
     """Runs two commands in random order until the verdict on B is certain. `effect` is the smallest ratio that matters
-    (0.01), `options` are further ones of `warpmark compare`."""
+    (0.01), `options` are further ones of `warpmark compare`.
+
+        >>> warpmark.compare(["python", "a.py"], ["python", "b.py"], effect=0.02).verdict
+    """
     given = [*_given(effect=effect, rounds=rounds, budget=budget), *([] if store else ["--no-store"]), *options]
     return _with_folder(Comparison, "compare", given, ["--", *_words(a), "--", *_words(b)])
 
@@ -46,7 +55,10 @@ def compare(a: Command, b: Command, *, effect: Optional[float] = None, rounds: O
 def run(*workloads: str, command: Optional[Command] = None, suite: Optional[str] = None, device: Optional[str] = None,
         set: Optional[Mapping[str, Any]] = None, rounds: Optional[int] = None, budget: Optional[str] = None,
         store: bool = True, options: Sequence[str] = ()) -> Run:
-    """Measures benchmarks of this machine (all of the quick suite without any), or a command."""
+    """Measures benchmarks of this machine (all of the quick suite without any), or a command.
+
+        >>> warpmark.run("gemm", set={"dtype": "bf16"}).results[0].metrics[0].median
+    """
     given = [*_given(suite=suite, device=device, rounds=rounds, budget=budget), *([] if store else ["--no-store"])]
     given += [f"--set={name}={value}" for name, value in (set or {}).items()]
     for workload in workloads:
@@ -57,10 +69,131 @@ def run(*workloads: str, command: Optional[Command] = None, suite: Optional[str]
 
 def optimize(command: Command, *, only: Sequence[str] = (), skip: Sequence[str] = (), effect: Optional[float] = None,
              rounds: Optional[int] = None, budget: Optional[str] = None, options: Sequence[str] = ()) -> Journey:
-    """Finds and proves what makes a training or inference program faster; takes many runs of it."""
+    """Finds and proves what makes a training or inference program faster; takes many runs of it.
+
+        >>> warpmark.optimize(["python", "train.py"], budget="30m").steps
+    """
     given = [*_given(effect=effect, rounds=rounds, budget=budget), *(f"--only={knob}" for knob in only),
              *(f"--skip={knob}" for knob in skip), *options]
     return _with_folder(Journey, "optimize", given, ["--", *_words(command)])
+
+
+def compare_runs(a: str, b: str, *, effect: Optional[float] = None, options: Sequence[str] = ()) -> Comparison:
+    """Compares two stored sessions, by id, or two files of results.
+
+        >>> warpmark.compare_runs("20261127-101500-1a2b", "last", effect=0.02).verdict
+        'better'
+    """
+    return _with_folder(Comparison, "compare", [*_given(effect=effect), *options, _path(a), _path(b)], [])
+
+
+def check(command: Optional[Command] = None, *, baseline: Optional[str] = None, threshold: Optional[float] = None,
+          run: Optional[str] = None, options: Sequence[str] = ()) -> Answer:
+    """Whether the newest results, or those of a command, are worse than the history of a branch. Exit code 1: they are.
+
+        >>> warpmark.check(baseline="main").exit_code
+        0
+    """
+    given = [*_given(baseline=baseline, threshold=threshold, run=run), *options]
+    return _with_folder(Answer, "check", given, ["--", *_words(command)] if command else [])
+
+
+def trend(pattern: str = "*", *, options: Sequence[str] = ()) -> Answer:
+    """How metrics went over the commits, and where their level changed (warpmark.trend/1).
+
+        >>> warpmark.trend("gemm*").data["series"]
+    """
+    return _printed(["trend", "--format=json", *options, _path(pattern)])
+
+
+def history(*words: str, options: Sequence[str] = ()) -> Answer:
+    """Stored sessions (warpmark.sessions/1), or one of them: history("show", "last").
+
+        >>> [session["id"] for session in warpmark.history().data["sessions"]]
+    """
+    if words[:1] == ("show",):
+        return _printed(["report", "--format=json", *options, *map(_path, words[1:])])
+    return _printed(["history", *(words or ("list",)), "--json", *options])
+
+
+def doctor() -> Answer:
+    """What this machine is, and what disturbs measurements on it (warpmark.doctor/1).
+
+        >>> [check["id"] for check in warpmark.doctor().data["checks"] if check["state"] == "bad"]
+    """
+    return _printed(["doctor", "--json"])
+
+
+def load(*words: str) -> Answer:
+    """Load on an inference server; words are those of `warpmark load run`.
+
+        >>> warpmark.load("--api-base=http://127.0.0.1:8000", "--model=llama").data
+    """
+    return _written(["load", "run", *words])
+
+
+def eval(*words: str) -> Answer:  # noqa: A001  the verb's name
+    """Scores of answers; words are those of `warpmark eval`.
+
+        >>> warpmark.eval("score", "exact_match", "--ref=references.jsonl", "answers.jsonl").data
+    """
+    return _written(["eval", *words])
+
+
+def collective(*operations: str, options: Sequence[str] = ()) -> Answer:
+    """Collective operations over MPI or NCCL.
+
+        >>> warpmark.collective("all_reduce", options=["--ranks=2"]).data["rows"]
+    """
+    return _written(["collective", *options, *operations])
+
+
+def scale(command: Command, *, options: Sequence[str] = ()) -> Answer:
+    """How a command scales, and what limits it.
+
+        >>> warpmark.scale(["python", "train.py"], options=["--ranks=1,2,4"])
+    """
+    return _written(["scale", *options], ["--", *_words(command)])
+
+
+def matrix(*words: str) -> Answer:
+    """Many variants against each other; words are those of `warpmark matrix`.
+
+        >>> warpmark.matrix("matrix.yaml").data["schema"]
+    """
+    return _written(["matrix", *words])
+
+
+def validate(*words: str) -> Answer:
+    """Whether claims hold; words are those of `warpmark validate`.
+
+        >>> warpmark.validate("claims.yaml").exit_code
+    """
+    return _written(["validate", *words])
+
+
+def profile(command: Command, out: Path, *, duration: Optional[str] = None, options: Sequence[str] = ()) -> Analysis:
+    """Records what a command does on the GPU, and analyzes the recording.
+
+        >>> warpmark.profile(["python", "train.py"], "train.wmrec").findings[0].title
+    """
+    done = call(["profile", f"--out={os.fspath(out)}", *_given(duration=duration), *options, "--", *_words(command)])
+    if not os.path.exists(out):
+        raise WarpmarkError(done.stderr, done.returncode)
+    return analyze(out)
+
+
+def _printed(words: Sequence[str]) -> Answer:
+    done = call(words)
+    try:
+        return Answer(json.loads(done.stdout), done.stdout, "", done.returncode)
+    except ValueError:
+        raise WarpmarkError(done.stderr or done.stdout, done.returncode) from None
+
+
+def _written(words: Sequence[str], rest: Sequence[str] = ()) -> Answer:
+    with tempfile.TemporaryDirectory(prefix="warpmark-") as folder:
+        return _answer(Answer, folder, words, pathlib.Path(folder) / "none", rest)
 
 
 def _path(path: Path) -> str:

@@ -101,6 +101,52 @@ print(sized.results[0].params["size"])
 """)
         self.assertEqual(said.splitlines(), ["command time True", "True time", "65536"])
 
+    def test_a_callable_is_timed_and_compared(self):
+        said = self.say("""
+import time
+slow = warpmark.measure(time.sleep, 0.004, budget_s=0.2)
+fast = warpmark.measure(time.sleep, 0.001, budget_s=0.2)
+print(fast.better_than(slow, 0.05), slow.better_than(fast), slow.worse_than(fast), fast.better_than(fast, 0.05))
+print(0.001 <= fast.median, fast.interval.low <= fast.median <= fast.interval.high, fast.name)
+print(warpmark.measure(len, "abc", budget_s=0.05).value, warpmark.measure(len, "abc", budget_s=0.05).calls_per_sample > 1)
+print(warpmark.Timing("few", [1.0] * 5).interval, warpmark.Timing("six", [3.0, 1.0, 2.0, 6.0, 5.0, 4.0]).interval.low)
+""")
+        self.assertEqual(said.splitlines(), ["True False True False", "True True sleep", "3 True", "None 1.0"])
+
+    def test_the_pytest_fixture(self):
+        site = next(self.path.glob("venv/lib/python*/site-packages"))
+        tests = self.path / "timed_test.py"
+        tests.write_text("import time\n"
+                         "def test_faster(warpmark):\n"
+                         "    result, baseline = warpmark(time.sleep, 0.001), warpmark(time.sleep, 0.003)\n"
+                         "    assert result.better_than(baseline, 0.05)\n"
+                         "def test_other():\n    pass\n")
+
+        def pytest(*options):  # which finds the fixture by the wheel's entry point
+            done = subprocess.run(["/usr/bin/python3", "-m", "pytest", "-p", "no:cacheprovider", tests,
+                                   *options], capture_output=True, text=True, cwd=self.path,
+                                  env={**self.environment, "PYTHONPATH": str(site)})
+            return done.stdout + done.stderr
+
+        if "No module named pytest" in subprocess.run(["/usr/bin/python3", "-m", "pytest", "--version"], capture_output=True,
+                                                      text=True).stderr:
+            self.skipTest("python3-pytest is not installed")
+        self.assertIn("2 passed", pytest("--benchmark-max-time=0.2"))
+        self.assertIn("1 passed, 1 skipped", pytest("--benchmark-skip"))
+        self.assertIn("1 passed, 1 skipped", pytest("--benchmark-only", "--benchmark-max-time=0.2"))
+
+    def test_the_other_verbs(self):
+        said = self.say("""
+import sys
+quick = [sys.executable, "-c", "pass"]
+for _ in range(2):
+    warpmark.run(command=quick, rounds=2, options=["--name=twice"])
+ids = [session["id"] for session in warpmark.history().data["sessions"]]
+print(warpmark.compare_runs(ids[1], ids[0], effect=0.5).data["schema"], warpmark.history("show", "last").data["schema"])
+print(warpmark.doctor().data["schema"], warpmark.trend().data["schema"])
+""")
+        self.assertEqual(said.splitlines(), ["warpmark.compare/1 warpmark.results/1", "warpmark.doctor/1 warpmark.trend/1"])
+
     def test_errors_name_the_cause(self):
         for text, cause in [
             ("warpmark.analyze('missing.json')", "missing.json"), ("warpmark.run('gemmm')", "gemm"),
