@@ -68,6 +68,16 @@ class Installed(unittest.TestCase):
         self.assertEqual(sorted(path.name for path in (self.prefix / LIBRARY).parent.iterdir() if "warpmark" not in path.name),
                          [], "a folder of its own")
 
+    def test_programs_that_were_linked_with_it_find_all_their_symbols(self):
+        """A name that goes or changes breaks programs that are not compiled again: then the minor version grows, too."""
+        symbols = run("nm", "--dynamic", "--defined-only", "--demangle", self.prefix / LIBRARY).splitlines()
+        # Weak ones are of the headers: programs have their own.
+        names = "".join(sorted(line.split(" ", 2)[2] + "\n" for line in symbols if line.split(" ", 2)[1] == "T"))
+        golden = pathlib.Path(__file__).parent / "symbols.txt"
+        if os.environ.get("WARPMARK_UPDATE"):
+            golden.write_text(names)
+        self.assertEqual(names, golden.read_text(), "refresh it with WARPMARK_UPDATE=1 after a wanted change")
+
     def test_a_program_with_other_versions_of_its_libraries_keeps_its_own_and_the_library_does(self):
         source, program = self.path / "other.cpp", self.path / "other"
         source.write_text(r"""

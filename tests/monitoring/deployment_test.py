@@ -6,6 +6,7 @@ import shlex
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 import urllib.error
 import urllib.request
@@ -21,7 +22,7 @@ def read(name):
 class Deployment(unittest.TestCase):
     def start(self, words):
         """Starts what a file says, with its folders below a temporary one and a free port; returns the address."""
-        folder = tempfile.TemporaryDirectory()
+        folder = self.folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)
         os.makedirs(folder.name + "/etc/warpmark")
         with open(folder.name + "/etc/warpmark/token", "w", encoding="utf-8") as file:
@@ -31,13 +32,34 @@ class Deployment(unittest.TestCase):
         words = ["0" if before == "--port" else word for before, word in zip(["", *words], words)]
         if "--port" not in words:
             words += ["--port", "0"]
-        process = subprocess.Popen([WARPMARK, *words[1:]], env=dict(os.environ, HOME=folder.name), text=True,
+        process = subprocess.Popen([WARPMARK, *words[1:]], env=self.environment(), text=True,
                                    stdout=subprocess.PIPE)
         self.addCleanup(process.stdout.close)
         self.addCleanup(process.wait)
         self.addCleanup(process.terminate)
         port = re.search(r":(\d+)/", process.stdout.readline()).group(1)
         return f"http://127.0.0.1:{port}/"
+
+    def environment(self):
+        return dict(os.environ, HOME=self.folder.name, WARPMARK_DB=self.folder.name + "/results.db")
+
+    def test_a_watch_has_a_heartbeat_until_it_is_ended(self):
+        url = self.start(["warpmark", "exporter"])
+        with open(self.folder.name + "/rules.yaml", "w", encoding="utf-8") as file:
+            file.write("rules:\n  - {name: Cpus, live: warpmark_host_cpus, below: 1}\n")
+        watch = subprocess.Popen([WARPMARK, "watch", self.folder.name + "/rules.yaml"], env=self.environment(), text=True,
+                                 stdout=subprocess.PIPE)
+        self.addCleanup(watch.stdout.close)
+        self.addCleanup(watch.wait)
+        self.addCleanup(watch.kill)
+        beats = r'(?m)^warpmark_watch_timestamp_seconds\{watch="watch-[0-9a-f]+"\} [0-9.e+]+$'
+        deadline = time.monotonic() + 60
+        while not re.search(beats, urllib.request.urlopen(url + "metrics").read().decode()):
+            self.assertLess(time.monotonic(), deadline, "no heartbeat")
+            time.sleep(0.1)
+        watch.terminate()
+        watch.wait()
+        self.assertNotRegex(urllib.request.urlopen(url + "metrics").read().decode(), beats)
 
     def test_the_unit_serves_on_loopback(self):
         words = shlex.split(re.search(r"^ExecStart=(.*)$", read("systemd/warpmark-exporter.service"), re.MULTILINE)[1])
