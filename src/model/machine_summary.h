@@ -47,6 +47,7 @@ struct MachineSummary {
   Extent host_utilization;
   Extent host_memory_used;  ///< B
   std::vector<GpuSummary> gpus;
+  std::string gpu_problem;  ///< why none is listed, at the last look
 };
 
 /// "warpmark.monitor_summary/1" (docs/metrics.md). What was never told has no key.

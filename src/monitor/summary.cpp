@@ -18,6 +18,7 @@ void Summarizer::add(const MachineState& state) {
   summary_.seconds = static_cast<double>(state.time_ns - first_ns_) * 1e-9;
   add_known(summary_.host_utilization, state.host.utilization);
   add_known(summary_.host_memory_used, state.host.memory_used_bytes);
+  summary_.gpu_problem = state.gpu_problem;
   for (const GpuState& gpu : state.gpus) {
     auto known = std::find_if(summary_.gpus.begin(), summary_.gpus.end(),
                               [&](const GpuSummary& one) { return one.index == gpu.index; });

@@ -96,8 +96,9 @@ class Driver(unittest.TestCase):
         self.assertEqual(summary["gpus"][1]["lost_looks"], summary["looks"])
         self.assertNotIn("lost_looks", summary["gpus"][0])
         self.driver_is("hang")
-        done = self.run_to_end("monitor", "--interval", "100ms", "--duration", "500ms", "--jsonl", "-")
+        done = self.run_to_end("monitor", "--interval", "100ms", "--duration", "500ms", "--jsonl", "-", "--summary")
         self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("no GPU: the driver has not answered for", " ".join(done.stderr.split()))
         self.assertIn("has not answered for", json.loads(done.stdout.splitlines()[-1])["gpu_problem"])
 
     def test_exporter_serves_on_and_tells_a_driver_that_hangs_and_returns(self):

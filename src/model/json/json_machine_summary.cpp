@@ -38,6 +38,7 @@ Json to_json(const MachineSummary& summary) {
   put_extent(json, "host_memory_used", summary.host_memory_used);
   json["gpus"] = Json::array();
   for (const auto& gpu : summary.gpus) json["gpus"].push_back(gpu_summary_json(gpu));
+  if (!summary.gpu_problem.empty()) json["gpu_problem"] = summary.gpu_problem;
   return json;
 }
 

@@ -61,6 +61,9 @@ Report build_report(const MachineSummary& summary) {
                               format_plural(static_cast<std::size_t>(summary.looks), "look", "looks"), gpu.problem),
                   Tone::bad});
   }
+  if (summary.gpus.empty() && !summary.gpu_problem.empty()) {
+    section.blocks.push_back(Paragraph{"no GPU: " + summary.gpu_problem, Tone::quiet});
+  }
   if (table.rows.empty()) {
     section.blocks.push_back(Paragraph{"Nothing was told: a summary needs two looks.", Tone::warning});
   } else {
