@@ -58,7 +58,7 @@ struct MeasureOptions {
 struct Measurement {
   std::string name;
   std::string device;                 ///< "cpu", "cuda:0"
-  std::string outcome;                ///< "passed"; "mistrusted": the machine was disturbed; "failed": is_right said no
+  std::string outcome;                ///< "passed"; "unreliable": the machine was disturbed; "failed": is_right said no
   std::string reason;                 ///< why it is not "passed"
   std::vector<double> samples_s;      ///< seconds for one call, in the order taken; empty if "failed"
   std::int64_t calls_per_sample = 1;  ///< above 1: a sample is the mean of so many calls

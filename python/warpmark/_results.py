@@ -73,7 +73,7 @@ class BreakdownPart:
 @dataclass(frozen=True)
 class Report:
     """What all results have: the report as text and as a page, the JSON, and warpmark's exit code (1, 3, 4 and 5 are results,
-    too: worse or wrong, inconclusive, rejected for its accuracy, mistrusted)."""
+    too: worse or wrong, inconclusive, rejected for its accuracy, unreliable)."""
 
     data: Json = field(repr=False)
     text: str = field(repr=False, default="")
@@ -184,7 +184,7 @@ class Comparison(Report):
 
     @property
     def verdict(self) -> str:
-        """better, same, worse, inconclusive or mistrusted: of all metrics together."""
+        """better, same, worse, inconclusive or unreliable: of all metrics together."""
         return str(self.data["verdict"])
 
     @property

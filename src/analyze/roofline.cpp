@@ -35,7 +35,7 @@ void offer(std::vector<Ceiling>& ceilings, Ceiling candidate) {
   for (auto& known : ceilings) {
     if (known.device != candidate.device || known.id != candidate.id || known.scope != candidate.scope) continue;
     const bool higher = candidate.value > known.value;
-    const bool better = candidate.mistrusted != known.mistrusted ? known.mistrusted : higher == (candidate.unit != "s");
+    const bool better = candidate.unreliable != known.unreliable ? known.unreliable : higher == (candidate.unit != "s");
     if (better) known = std::move(candidate);
     return;
   }
@@ -81,9 +81,9 @@ std::vector<Ceiling> ceilings_from(std::span<const Run> runs, const Machine& mac
     const DeviceInfo* device = device_of(machine, run.device);
     if (!is_measured(run.outcome) || device == nullptr) continue;
     // A disturbed run understates a limit, and others would seem better under it than they are.
-    const bool mistrusted = run.outcome == Outcome::mistrusted;
+    const bool unreliable = run.outcome == Outcome::unreliable;
     const auto reached = [&](const char* id, const std::string& scope, const Metric& metric, const char* unit) {
-      offer(ceilings, {id, run.device, scope, metric.summary.median, unit, source_of(run), mistrusted});
+      offer(ceilings, {id, run.device, scope, metric.summary.median, unit, source_of(run), unreliable});
     };
     const auto* bandwidth = metric_of(run, "bandwidth");
     const bool streams =
@@ -141,7 +141,7 @@ Roof place_under_roof(const Run& run, const DeviceInfo& device, std::span<const 
       std::max_element(terms.begin(), terms.end(), [](const Term& a, const Term& b) { return a.seconds < b.seconds; });
   roof.bound = highest->bound;
   roof.share = highest->seconds / seconds;
-  roof.mistrusted = highest->ceiling->mistrusted;
+  roof.unreliable = highest->ceiling->unreliable;
   roof.ceiling = fmt::format("{} of {:.4g} {} ({})", scope_name(*highest->ceiling), highest->ceiling->value,
                              highest->ceiling->unit, highest->ceiling->source);
   return roof;

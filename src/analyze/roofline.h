@@ -14,8 +14,8 @@
 
 namespace warpmark::analyze {
 
-/// The best of every limit that these runs reached, one a device and scope. Mistrusted runs count only where no other
-/// run has that limit, and Ceiling::mistrusted says so; failed runs set none.
+/// The best of every limit that these runs reached, one a device and scope. Unreliable runs count only where no other
+/// run has that limit, and Ceiling::unreliable says so; failed runs set none.
 [[nodiscard]] std::vector<Ceiling> ceilings_from(std::span<const Run> runs, const Machine& machine);
 
 /// Whether this run is the one that reached the limit.

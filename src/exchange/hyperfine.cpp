@@ -28,7 +28,7 @@ void judge(JsonFields& fields, Run& run) {
   const Json& codes = fields.json()["exit_codes"];
   const auto failed = std::count_if(codes.begin(), codes.end(), [](const Json& code) { return code != 0; });
   if (failed == 0) return;
-  run.outcome = Outcome::mistrusted;
+  run.outcome = Outcome::unreliable;
   run.reason = fmt::format("{} of {} executions ended with a failure", failed, codes.size());
 }
 

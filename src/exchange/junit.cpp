@@ -32,7 +32,7 @@ std::string outcome_element(const Run& run) {
     case Outcome::unsupported:
     case Outcome::skipped: return "    <skipped" + message + "/>\n";
     case Outcome::passed:
-    case Outcome::mistrusted: return {};
+    case Outcome::unreliable: return {};
   }
   return {};
 }
@@ -51,7 +51,7 @@ std::string test_case(const Run& run) {
                              fmt::format("{}{}{}", metric.summary.median, metric.unit.empty() ? "" : " ", metric.unit));
     }
   }
-  if (run.outcome == Outcome::mistrusted) properties += property("mistrusted", run.reason);
+  if (run.outcome == Outcome::unreliable) properties += property("unreliable", run.reason);
   const std::string inside =
       (properties.empty() ? "" : "    <properties>\n" + properties + "    </properties>\n") + outcome_element(run);
   return inside.empty() ? text + "/>\n" : text + ">\n" + inside + "  </testcase>\n";

@@ -35,7 +35,7 @@ v0::Verdict public_verdict(Verdict verdict) {
     case Verdict::worse: return v0::Verdict::worse;
     case Verdict::different:
     case Verdict::inconclusive:
-    case Verdict::mistrusted: return v0::Verdict::inconclusive;
+    case Verdict::unreliable: return v0::Verdict::inconclusive;
   }
   return v0::Verdict::inconclusive;
 }

@@ -14,12 +14,12 @@
 namespace warpmark::measure {
 namespace {
 
-// A share of the host's time above `note` is recorded, above `mistrust` it can explain a difference of the size that
+// A share of the host's time above `note` is recorded, above `distrust` it can explain a difference of the size that
 // people act on (a few per cent).
 constexpr double kStealNote = 0.01;
-constexpr double kStealMistrust = 0.05;
+constexpr double kStealDistrust = 0.05;
 constexpr double kOtherLoadNote = 0.05;
-constexpr double kOtherLoadMistrust = 0.20;
+constexpr double kOtherLoadDistrust = 0.20;
 // /proc/stat counts in ticks of 10 ms. Over less wall time than this a share is off by several per cent, so only what
 // is left of it without a tick of each CPU is taken for certain.
 constexpr double kShortestForShares = 0.2;
@@ -31,14 +31,14 @@ constexpr double kLongestForRounds = 1.0;  // s: a longer time tells of others t
 // speed.
 constexpr double kWakeUp_s = 100e-6;
 constexpr double kWaitNote = 0.01;
-constexpr double kWaitMistrust = 0.05;
+constexpr double kWaitDistrust = 0.05;
 // A wait spoils the sample that it falls into. In a measurement shorter than this one wait is a large share of the
 // time, and yet leaves the median where it is unless the samples are few.
 constexpr double kShortestForWaits = 0.1;
 constexpr double kSpoiledSamples = 0.05;
 
 constexpr double kClockNote = 0.03;
-constexpr double kClockMistrust = 0.10;
+constexpr double kClockDistrust = 0.10;
 constexpr double kBusyGpu = 0.05;
 
 // NVML's names of what slows a GPU down although nobody asked for it. Hitting the power cap is the card's normal state
@@ -77,7 +77,7 @@ void judge_host(const DisturbanceInput& input, std::vector<Disturbance>& found) 
     const double certain = certain_share(*steal / host_time, elapsed_s);
     if (certain >= kStealNote) {
       found.push_back({"steal", fmt::format("the hypervisor took {:.1f} % of the CPU time", *steal / host_time * 100),
-                       on_cpu && certain >= kStealMistrust});
+                       on_cpu && certain >= kStealDistrust});
     }
   }
   const auto busy = increase(before, input.after, "busy_time");
@@ -87,7 +87,7 @@ void judge_host(const DisturbanceInput& input, std::vector<Disturbance>& found) 
     const double certain = certain_share(share, elapsed_s);
     if (certain >= kOtherLoadNote) {
       found.push_back({"other_load", fmt::format("other processes used {:.0f} % of the CPU time", share * 100),
-                       on_cpu && certain >= kOtherLoadMistrust});
+                       on_cpu && certain >= kOtherLoadDistrust});
     }
   }
 }
@@ -124,7 +124,7 @@ void judge_waiting(const DisturbanceInput& input, std::vector<Disturbance>& foun
   const bool delays_work = input.device.backend == "cpu" || input.host_clock;
   found.push_back({"cpu_wait",
                    fmt::format("a thread of the measurement waited {:.0f} % of the time for a CPU", share * 100),
-                   share >= kWaitMistrust && reaches_median && delays_work});
+                   share >= kWaitDistrust && reaches_median && delays_work});
 }
 
 void judge_clock(const DisturbanceInput& input, std::string_view id, std::string_view name,
@@ -139,7 +139,7 @@ void judge_clock(const DisturbanceInput& input, std::string_view id, std::string
   found.push_back({"clock_change",
                    fmt::format("the {} clock went from {:.0f} to {:.0f} MHz ({:+.1f} %)", name, *before * 1e-6,
                                *after * 1e-6, change * 100),
-                   std::fabs(change) >= kClockMistrust && !capped});
+                   std::fabs(change) >= kClockDistrust && !capped});
 }
 
 template <std::size_t N>

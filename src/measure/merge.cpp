@@ -15,7 +15,7 @@ namespace {
 int gravity(Outcome outcome) {
   switch (outcome) {
     case Outcome::passed: return 0;
-    case Outcome::mistrusted: return 1;
+    case Outcome::unreliable: return 1;
     case Outcome::skipped: return 2;
     case Outcome::unsupported: return 3;
     case Outcome::error: return 4;

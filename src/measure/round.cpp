@@ -109,7 +109,7 @@ void judge(Run& run, const device::Device& device, const Measured& measured, con
        .host_elapsed_s = earlier == nullptr ? 0 : seconds_between(earlier->time_ns, measured.end_ns)});
   for (const auto& disturbance : run.environment.disturbances) {
     if (!disturbance.invalidates || run.outcome != Outcome::passed) continue;
-    run.outcome = Outcome::mistrusted;
+    run.outcome = Outcome::unreliable;
     run.reason = disturbance.cause;
     run.hint = "measure again on a quiet machine; `warpmark doctor` says what disturbs";
   }

@@ -23,7 +23,7 @@ enum class RowState {
   pass,
   fail,
   undecided,       ///< the interval of the value lies on both sides of the limit
-  mistrusted,      ///< measured while the machine was disturbed: no pass
+  unreliable,      ///< measured while the machine was disturbed: no pass
   not_measurable,  ///< there is no value: the reason says why
 };
 [[nodiscard]] const char* name_of(RowState state);
@@ -70,7 +70,7 @@ struct Acceptance {
   std::vector<AcceptanceRow> rows;
 };
 
-/// What all rows amount to: fail before mistrusted before undecided before not_measurable; rows that are not required
+/// What all rows amount to: fail before unreliable before undecided before not_measurable; rows that are not required
 /// decide nothing. Not measurable without a required row.
 [[nodiscard]] RowState overall(const Acceptance& acceptance);
 

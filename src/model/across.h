@@ -19,7 +19,7 @@ enum class NodeState {
   normal,      ///< no difference that matters, or none that is certain and not even suspected
   slow,        ///< certainly slower than the others, by more than the effect that matters
   undecided,   ///< as far off as would matter, but the others differ too much, or are too few, to be certain
-  mistrusted,  ///< disturbed while it was measured; left out of the comparison
+  unreliable,  ///< disturbed while it was measured; left out of the comparison
   failed,      ///< it computed a wrong result
   missing,     ///< it has no value where others have one
 };
@@ -75,7 +75,7 @@ struct Across {
   Build build;
 };
 
-/// Gravest state of all units: failed, slow, undecided, missing, mistrusted, normal.
+/// Gravest state of all units: failed, slow, undecided, missing, unreliable, normal.
 [[nodiscard]] NodeState overall(const Across& across);
 
 [[nodiscard]] Json to_json(const Across& across);

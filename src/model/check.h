@@ -53,7 +53,7 @@ struct MetricCheck {
   std::optional<double> noise;       ///< how far one session typically lies from the level before it, a ratio
   std::optional<double> detectable;  ///< smallest change for the worse that is found with 90 %, a ratio
   Verdict verdict = Verdict::inconclusive;
-  std::string reason;                     ///< why it is inconclusive or mistrusted
+  std::string reason;                     ///< why it is inconclusive or unreliable
   std::optional<std::int64_t> more_runs;  ///< sessions of the same commit that would probably decide
   std::optional<Restart> restart;
 };
@@ -87,7 +87,7 @@ struct Check {
   Build build;
 };
 
-/// The gravest verdict of all metrics: mistrusted, worse, inconclusive, different, better, same. Inconclusive for none.
+/// The gravest verdict of all metrics: unreliable, worse, inconclusive, different, better, same. Inconclusive for none.
 [[nodiscard]] Verdict overall(const Check& check);
 
 [[nodiscard]] Json to_json(const Check& check);

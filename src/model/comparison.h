@@ -24,7 +24,7 @@ enum class Verdict {
   worse,
   different,     ///< a metric without direction changed
   inconclusive,  ///< the data cannot tell; `more_rounds` says what would
-  mistrusted,    ///< the machine treated the arms differently
+  unreliable,    ///< the machine treated the arms differently
 };
 [[nodiscard]] const char* name_of(Verdict verdict);
 
@@ -59,7 +59,7 @@ struct MetricVerdict {
   std::optional<double> p;           ///< of "no difference", two-sided
   std::optional<double> adjusted_p;  ///< over all metrics of the comparison (Holm)
   Verdict verdict = Verdict::inconclusive;
-  std::string reason;                       ///< why it is inconclusive or mistrusted
+  std::string reason;                       ///< why it is inconclusive or unreliable
   std::optional<std::int64_t> more_rounds;  ///< of an inconclusive one: about how many more would decide
   /// Where those are beyond reach: the smallest effect that would be decided within it (a ratio).
   std::optional<double> decidable_effect;
@@ -132,10 +132,10 @@ struct Comparison {
   Build build;
 };
 
-/// Whether a gate says that B is less right than A. It counts above all but mistrust: a wrong result has no speed.
+/// Whether a gate says that B is less right than A. It counts above all but distrust: a wrong result has no speed.
 [[nodiscard]] bool accuracy_rejected(const Comparison& comparison);
 
-/// The gravest verdict of all metrics that decide: mistrusted, worse, inconclusive, different, better, same.
+/// The gravest verdict of all metrics that decide: unreliable, worse, inconclusive, different, better, same.
 /// Inconclusive for none, and where nothing is worse but a gate cannot tell.
 [[nodiscard]] Verdict overall(const Comparison& comparison);
 

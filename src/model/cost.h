@@ -27,7 +27,7 @@ struct Ceiling {
   double value = 0;    ///< B/s, FLOP/s, or seconds for "launch"
   std::string unit;
   std::string source;       ///< the workload and parameters that reached it
-  bool mistrusted = false;  ///< the machine was disturbed, and nothing reached this limit undisturbed
+  bool unreliable = false;  ///< the machine was disturbed, and nothing reached this limit undisturbed
 };
 
 enum class Bound { memory, compute, latency, link, unknown };
@@ -42,7 +42,7 @@ struct Roof {
   std::string ceiling;          ///< which measured limit: "bandwidth memory 12.3e9 B/s (copy ...)"
   /// Why there is no share; or, beside one, which limit is unknown: then the share is "at least".
   std::string reason;
-  bool mistrusted = false;  ///< the ceiling is: the share is no better than it
+  bool unreliable = false;  ///< the ceiling is: the share is no better than it
 };
 
 }  // namespace warpmark

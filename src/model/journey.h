@@ -136,7 +136,7 @@ struct Journey {
   std::optional<double> train_steps;  ///< of the whole training
   JourneyGoal goal;
   std::string stopped_because;
-  std::string mistrusted;  ///< why the last test is not believed; empty: it is
+  std::string unreliable;  ///< why the last test is not believed; empty: it is
   bool complete = false;
   std::string verdict;  ///< one sentence
   Machine machine;

@@ -13,7 +13,7 @@ constexpr Names<Better, 3> kBetter{
     {{Better::lower, "lower"}, {Better::higher, "higher"}, {Better::neither, "neither"}}};
 constexpr Names<Outcome, 6> kOutcome{{{Outcome::passed, "passed"},
                                       {Outcome::failed, "failed"},
-                                      {Outcome::mistrusted, "mistrusted"},
+                                      {Outcome::unreliable, "unreliable"},
                                       {Outcome::unsupported, "unsupported"},
                                       {Outcome::skipped, "skipped"},
                                       {Outcome::error, "error"}}};
@@ -60,7 +60,10 @@ const char* name_of(Bound bound) { return find_name(kBound, bound); }
 const char* name_of(HealthState state) { return find_name(kHealth, state); }
 
 std::optional<Better> better_from(std::string_view text) { return find_value(kBetter, text); }
-std::optional<Outcome> outcome_from(std::string_view text) { return find_value(kOutcome, text); }
+std::optional<Outcome> outcome_from(std::string_view text) {
+  if (text == "mistrusted") return Outcome::unreliable;  // in stores and files of before
+  return find_value(kOutcome, text);
+}
 std::optional<ErrorKind> error_kind_from(std::string_view text) { return find_value(kFault, text); }
 std::optional<Mode> mode_from(std::string_view text) { return find_value(kMode, text); }
 std::optional<Bound> bound_from(std::string_view text) { return find_value(kBound, text); }

@@ -19,7 +19,7 @@ namespace warpmark {
 enum class Outcome {
   passed,
   failed,       ///< it ran and its output is wrong: no speed is shown
-  mistrusted,   ///< measured, but the machine was disturbed: the reason says by what
+  unreliable,   ///< measured, but the machine was disturbed: the reason says by what
   unsupported,  ///< this device, library or build does not offer it
   skipped,      ///< not run: the reason says why
   error,        ///< it could not be run: bad parameters, no memory, a broken library
@@ -70,7 +70,7 @@ struct Reading {
 struct Disturbance {
   std::string id;            ///< "steal", "throttle_thermal", "competing_process", ...
   std::string cause;         ///< a sentence with the numbers
-  bool invalidates = false;  ///< the result is mistrusted because of it
+  bool invalidates = false;  ///< the result is unreliable because of it
 };
 
 struct Environment {

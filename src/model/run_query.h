@@ -10,7 +10,7 @@ namespace warpmark {
 
 /// Ran, and its output is not wrong: it has numbers, if perhaps disturbed ones.
 [[nodiscard]] constexpr bool is_measured(Outcome outcome) {
-  return outcome == Outcome::passed || outcome == Outcome::mistrusted;
+  return outcome == Outcome::passed || outcome == Outcome::unreliable;
 }
 
 /// nullptr if the run has no such metric or no samples of it.

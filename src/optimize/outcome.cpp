@@ -11,7 +11,7 @@ Settings plan_of(const Journey& journey) {
 }
 
 int outcome_code(const Journey& journey) {
-  if (!journey.mistrusted.empty()) return 5;
+  if (!journey.unreliable.empty()) return 5;
   if (!journey.complete && !journey.optimized) return 3;
   const auto any_asked = [&](TrialOutcome outcome) {
     return std::any_of(journey.steps.begin(), journey.steps.end(), [&](const JourneyStep& step) {

@@ -15,9 +15,9 @@ std::string verdict_of(const SearchState& state) {
     return fmt::format("{} faster, proven in {} pairs of fresh processes: {}", interval_text(*state.proof->speedup),
                        state.proof->times_to_s.size(), text_of(state.best));
   }
-  if (!state.journey.mistrusted.empty()) {
+  if (!state.journey.unreliable.empty()) {
     return fmt::format("the last test is unreliable ({}): repeat it with --prove when the machine is quiet",
-                       state.journey.mistrusted);
+                       state.journey.unreliable);
   }
   if (!state.best.empty() && state.likely) {
     return fmt::format("{} faster in one process, not proven in fresh processes: {}; run the same command to continue",

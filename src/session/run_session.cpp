@@ -199,7 +199,7 @@ class SessionRunner {
 
   /// Whether shares of the roof would rest on a measurement that the machine disturbed.
   [[nodiscard]] bool is_doubtful_limit(const Run& run) const {
-    return run.outcome == Outcome::mistrusted && !analyze::ceilings_from(std::span(&run, 1), session_.machine).empty();
+    return run.outcome == Outcome::unreliable && !analyze::ceilings_from(std::span(&run, 1), session_.machine).empty();
   }
 
   /// Limits that only a disturbed measurement has, once more: what disturbed it may have gone by now. The better of the
@@ -212,7 +212,7 @@ class SessionRunner {
       if (course.finished || course.rounds.empty()) continue;
       const Run first = merged(index);
       const bool needed = std::any_of(limits.begin(), limits.end(), [&](const Ceiling& limit) {
-        return limit.mistrusted && analyze::is_set_by(limit, first);
+        return limit.unreliable && analyze::is_set_by(limit, first);
       });
       if (needed) measure_again(index, first);
       if (!interrupted()) finish(index);
@@ -238,7 +238,7 @@ class SessionRunner {
     }
     const Run second = measure::merge_rounds(again, options_.stopping);
     if (second.outcome == Outcome::passed) {
-      again_notes_[index] = "the first time was mistrusted: " + first.reason;
+      again_notes_[index] = "the first time was unreliable: " + first.reason;
       courses_[index].rounds = std::move(again);
     } else {
       again_notes_[index] = "no better the second time: " + second.reason;

@@ -59,22 +59,22 @@ TEST(Ceilings, are_set_by_disturbed_runs_only_where_nothing_else_has_that_limit)
   Machine machine;
   machine.devices = {cpu()};
   auto disturbed = run_of("copy", 1, 0, 99e9);
-  disturbed.outcome = Outcome::mistrusted;
+  disturbed.outcome = Outcome::unreliable;
   const auto alone = ceilings_from(std::vector<warpmark::Run>{disturbed}, machine);
   ASSERT_EQ(alone.size(), 1U);
-  EXPECT_TRUE(alone[0].mistrusted);
+  EXPECT_TRUE(alone[0].unreliable);
   EXPECT_TRUE(is_set_by(alone[0], disturbed));
   EXPECT_FALSE(is_set_by(alone[0], run_of("triad", 1, 0, 12e9)));
   const auto roof = place_under_roof(run_of("x", 1, 0, 49.5e9), cpu(), alone);
-  EXPECT_TRUE(roof.mistrusted);
+  EXPECT_TRUE(roof.unreliable);
   EXPECT_DOUBLE_EQ(roof.share, 0.5);
   for (const auto& both : {std::vector<warpmark::Run>{disturbed, run_of("triad", 1, 0, 12e9)},
                            std::vector<warpmark::Run>{run_of("triad", 1, 0, 12e9), disturbed}}) {
     const auto limits = ceilings_from(both, machine);
     ASSERT_EQ(limits.size(), 1U);
     EXPECT_DOUBLE_EQ(limits[0].value, 12e9);
-    EXPECT_FALSE(limits[0].mistrusted);
-    EXPECT_FALSE(place_under_roof(run_of("x", 1, 0, 1e9), cpu(), limits).mistrusted);
+    EXPECT_FALSE(limits[0].unreliable);
+    EXPECT_FALSE(place_under_roof(run_of("x", 1, 0, 1e9), cpu(), limits).unreliable);
   }
 }
 

@@ -18,11 +18,11 @@ class AcceptCli : public Cli {};
 
 TEST_F(AcceptCli, accepts_this_machine_by_the_smoke_criteria) {
   const auto output = warpmark({"accept", "cpu-smoke", "--run", "--budget", "60s", "--out", path("out")});
-  // A machine that others keep busy is mistrusted, never accepted and never rejected.
+  // A machine that others keep busy is unreliable, never accepted and never rejected.
   EXPECT_TRUE(output.exit_code == 0 || output.exit_code == 5) << output.out << output.err;
   const auto result = json("out/acceptance.json");
   EXPECT_EQ(schema_errors(result, "acceptance.schema.json"), "");
-  EXPECT_EQ(result["result"], output.exit_code == 0 ? "pass" : "mistrusted");
+  EXPECT_EQ(result["result"], output.exit_code == 0 ? "pass" : "unreliable");
   EXPECT_EQ(result["rows"].size(), 6U);
   for (const auto& row : result["rows"]) {
     const bool measured = row.contains("value") || row.contains("value_text");

@@ -80,7 +80,7 @@ TEST_F(CheckVerb, names_the_branches_that_there_are_where_the_baseline_is_none) 
   EXPECT_EQ(far.exit_code, 3);
   EXPECT_EQ(json("check.json")["metrics"][0]["reason"],
             "branch 'trunk' is unknown, no session of it is stored; sessions by branch: main (21), release-2 (3)");
-  store_session(store(), {.day = 41, .time = 1, .outcome = Outcome::mistrusted, .reason = "hot"});
+  store_session(store(), {.day = 41, .time = 1, .outcome = Outcome::unreliable, .reason = "hot"});
   const auto disturbed = check({"--baseline", "mian", "--json", path("check.json")});
   EXPECT_EQ(disturbed.exit_code, 5);
   EXPECT_EQ(json("check.json")["advice"],
@@ -151,11 +151,11 @@ TEST_F(CheckVerb, takes_no_unknown_machine_for_another_unknown_one) {
   EXPECT_EQ(check().exit_code, 0);
 }
 
-TEST_F(CheckVerb, takes_no_uncommitted_mistrusted_or_newer_result_for_the_baseline) {
+TEST_F(CheckVerb, takes_no_uncommitted_unreliable_or_newer_result_for_the_baseline) {
   store_history(store(), 8);
   for (int day = 10; day < 20; ++day) store_session(store(), {.day = day, .time = 1, .dirty = true});
   for (int day = 20; day < 30; ++day) {
-    store_session(store(), {.day = day, .time = 1, .outcome = Outcome::mistrusted, .reason = "hot"});
+    store_session(store(), {.day = day, .time = 1, .outcome = Outcome::unreliable, .reason = "hot"});
   }
   const auto id = store_session(store(), {.day = 35, .time = 1});
   store_history(store(), 10, 1, 40);
@@ -187,19 +187,19 @@ TEST_F(CheckVerb, starts_anew_after_an_accepted_slow_down) {
   EXPECT_NE(output.out.find("+30.0 %"), std::string::npos) << output.out;
 }
 
-TEST_F(CheckVerb, mistrusts_a_result_of_a_disturbed_machine) {
+TEST_F(CheckVerb, distrusts_a_result_of_a_disturbed_machine) {
   store_history(store(), 20);
   store_session(store(), {.day = 40, .time = 2, .other_load = 0.6});
   const auto loaded = check();
   EXPECT_EQ(loaded.exit_code, 5) << loaded.out;
   EXPECT_NE(loaded.out.find("other processes used 60.0 % of the CPU time"), std::string::npos) << loaded.out;
-  store_session(store(), {.day = 41, .time = 2, .outcome = Outcome::mistrusted, .reason = "the GPU was throttled"});
+  store_session(store(), {.day = 41, .time = 2, .outcome = Outcome::unreliable, .reason = "the GPU was throttled"});
   const auto throttled = check();
   EXPECT_EQ(throttled.exit_code, 5) << throttled.out;
-  EXPECT_NE(throttled.out.find("mistrusted: the GPU was throttled"), std::string::npos) << throttled.out;
+  EXPECT_NE(throttled.out.find("unreliable: the GPU was throttled"), std::string::npos) << throttled.out;
 }
 
-TEST_F(CheckVerb, mistrusts_no_ratio_for_a_clock_that_the_reference_had_too) {
+TEST_F(CheckVerb, distrusts_no_ratio_for_a_clock_that_the_reference_had_too) {
   for (int day = 1; day <= 30; ++day) {
     store_session(store(), {.day = day, .time = quiet_time(day), .core_clock_hz = 2e9, .with_reference = true});
   }
@@ -322,7 +322,7 @@ class CheckSuspects : public CheckVerb {
     EXPECT_TRUE(output.ok());
     return output.ok() ? *output : ProcessOutput{};
   }
-  /// Once more where the machine's clock or load had just changed, which check rightly mistrusts.
+  /// Once more where the machine's clock or load had just changed, which check rightly distrusts.
   ProcessOutput trusted_check(std::vector<std::string> options) {
     constexpr int kTries = 4, kNoValidMeasurement = 5;
     std::vector<std::string> words{"check", "--project", "warpmark.yaml", "--rounds", "3", "--warmup", "0"};

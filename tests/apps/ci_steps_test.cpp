@@ -95,7 +95,7 @@ class CiSteps : public Cli {
     ASSERT_EQ(sessions_on_main(), 24U);
   }
   /// The numbers of this history are made up; the machine's clock and load are not, and a change of them since would
-  /// rightly make every verdict "mistrusted". Readings that the history lacks are not judged.
+  /// rightly make every verdict "unreliable". Readings that the history lacks are not judged.
   void forget_readings() {
     const auto measured = store::open_sqlite(path("test.db")).value();
     {

@@ -140,7 +140,7 @@ TEST_F(GpuFigures, are_guarded_by_a_check_that_names_them) {
           ->exit_code,
       0);
   const std::vector<std::string> check{"check", "--metrics", "gpu_peak_memory", "--json", path("check.json")};
-  // Once more where the machine's clock or load had just changed, which check rightly mistrusts.
+  // Once more where the machine's clock or load had just changed, which check rightly distrusts.
   const auto trusted = [&](double bytes) {
     constexpr int kTries = 4, kNoValidMeasurement = 5;
     auto output = in_repository(with(with(check, once), at_work(bytes)));

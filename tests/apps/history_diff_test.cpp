@@ -40,13 +40,13 @@ TEST_F(HistoryDiff, of_equal_sessions_is_noise) {
 
 TEST_F(HistoryDiff, decides_nothing_of_what_was_disturbed) {
   const auto calm = keep({.day = 1, .time = 1});
-  const auto disturbed = keep({.day = 2, .time = 0.5, .outcome = Outcome::mistrusted, .reason = "others ran"});
+  const auto disturbed = keep({.day = 2, .time = 0.5, .outcome = Outcome::unreliable, .reason = "others ran"});
   const auto output = warpmark({"history", "diff", calm, disturbed});
   EXPECT_EQ(output.exit_code, 0) << output.err;
   EXPECT_THAT(output.out, HasSubstr("2 undecided: the candidate was disturbed."));
   EXPECT_THAT(output.out, HasSubstr("0 of 2 cases differ."));
   EXPECT_THAT(warpmark({"history", "diff", disturbed, calm}).out, HasSubstr("the baseline was disturbed"));
-  const auto again = keep({.day = 3, .time = 0.5, .outcome = Outcome::mistrusted, .reason = "others ran"});
+  const auto again = keep({.day = 3, .time = 0.5, .outcome = Outcome::unreliable, .reason = "others ran"});
   EXPECT_THAT(warpmark({"history", "diff", disturbed, again}).out, HasSubstr("both were disturbed"));
 }
 

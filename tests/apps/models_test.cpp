@@ -71,13 +71,13 @@ INSTANTIATE_TEST_SUITE_P(All, FaultyModelCli,
                            return name;
                          });
 
-TEST_F(ModelCli, that_lies_about_its_steps_is_mistrusted_and_fails_where_that_is_asked) {
+TEST_F(ModelCli, that_lies_about_its_steps_is_unreliable_and_fails_where_that_is_asked) {
   const auto strict = run(liar("steps"), {"--strict"});
   EXPECT_EQ(strict.exit_code, 5) << strict.text;
   const auto mild = run(liar("steps"));
   EXPECT_EQ(mild.exit_code, 0) << mild.text;
   ASSERT_EQ(mild.runs.size(), 1U);
-  EXPECT_EQ(mild.runs[0]["outcome"], "mistrusted");
+  EXPECT_EQ(mild.runs[0]["outcome"], "unreliable");
 }
 
 /// What a worker prints stays out of the report, however much it looks like an answer.
@@ -150,7 +150,7 @@ std::vector<std::string> outcomes_of_batches(const Json& runs) {
   for (const auto& run : runs) {
     const std::string outcome = run["outcome"], reason = run.value("reason", "");
     if (outcome == "unsupported" && reason.find("was already") != std::string::npos) break;
-    all.push_back(outcome == "mistrusted" ? "passed" : outcome + (outcome == "passed" ? "" : ": " + reason));
+    all.push_back(outcome == "unreliable" ? "passed" : outcome + (outcome == "passed" ? "" : ": " + reason));
   }
   return all;
 }

@@ -126,9 +126,9 @@ TEST(SessionThatDoublesTheBatch, ends_where_memory_is_used_up) {
 TEST_F(SessionOnADisturbedDevice, measures_a_limit_once_more) {
   measure(6);  // all of the two rounds
   EXPECT_EQ(session_.runs[0].outcome, Outcome::passed) << session_.runs[0].reason;
-  EXPECT_THAT(note("measured again"), HasSubstr("the first time was mistrusted: "));
+  EXPECT_THAT(note("measured again"), HasSubstr("the first time was unreliable: "));
   ASSERT_EQ(session_.ceilings.size(), 1U);
-  EXPECT_FALSE(session_.ceilings[0].mistrusted);
+  EXPECT_FALSE(session_.ceilings[0].unreliable);
   EXPECT_EQ(rounds_stored_, 2);
   EXPECT_EQ(runs_stored_, 1);
 }
@@ -136,11 +136,11 @@ TEST_F(SessionOnADisturbedDevice, measures_a_limit_once_more) {
 TEST_F(SessionOnADisturbedDevice, marks_the_limit_where_the_second_time_is_no_better) {
   measure(1000);
   EXPECT_EQ(readings_, 12U) << "once more, and not again";
-  EXPECT_EQ(session_.runs[0].outcome, Outcome::mistrusted);
+  EXPECT_EQ(session_.runs[0].outcome, Outcome::unreliable);
   EXPECT_THAT(note("measured again"), HasSubstr("no better the second time: "));
   ASSERT_EQ(session_.ceilings.size(), 1U);
-  EXPECT_TRUE(session_.ceilings[0].mistrusted);
-  EXPECT_TRUE(session_.runs[0].roof->mistrusted);
+  EXPECT_TRUE(session_.ceilings[0].unreliable);
+  EXPECT_TRUE(session_.runs[0].roof->unreliable);
   EXPECT_EQ(runs_stored_, 1);
 }
 

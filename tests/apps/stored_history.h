@@ -55,7 +55,7 @@ inline std::string store_session(store::Store& store, const StoredSession& what)
   if (what.core_clock_hz > 0) {
     run.environment.readings.push_back({"core_clock", "Hz", std::nullopt, what.core_clock_hz});
   }
-  if (what.outcome == Outcome::passed || what.outcome == Outcome::mistrusted) {
+  if (what.outcome == Outcome::passed || what.outcome == Outcome::unreliable) {
     for (const bool rate : {false, true}) {
       Metric metric{.id = rate ? "rate" : "time",
                     .unit = rate ? "1/s" : "s",

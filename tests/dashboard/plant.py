@@ -93,7 +93,7 @@ def hostile_session():
     session = session_of(999, started, command=HOSTILE, commit=HOSTILE, branch=HOSTILE)
     session["machine"] = dict(machine(HOSTILE, "hostile-fingerprint"), cpu=HOSTILE, kernel=HOSTILE)
     session["runs"] = [run_of(session["id"], 0, "command", {"command": HOSTILE}, [0.1, 0.2, 0.3] * 3, started, device="host", repro=HOSTILE,
-                              reason=HOSTILE, hint=HOSTILE, stopped_because=HOSTILE, outcome="mistrusted",
+                              reason=HOSTILE, hint=HOSTILE, stopped_because=HOSTILE, outcome="unreliable",
                               environment={"readings": [], "disturbances": [{"id": "steal", "cause": HOSTILE, "invalidates": True}]})]
     session["runs"][0]["metrics"][0]["id"] = "time" + HOSTILE
     session["runs"].append(run_of(session["id"], 1, "command", {"command": HOSTILE}, [0.1, 0.2, 0.3] * 3, started, device="host"))

@@ -31,10 +31,10 @@ TEST(Hyperfine, keeps_every_time_in_seconds_as_a_process_of_its_own) {
   EXPECT_EQ(metric_of(run, "user_time").summary.n, 1);
 }
 
-TEST(Hyperfine, mistrusts_commands_that_failed_and_reads_parameters) {
+TEST(Hyperfine, distrusts_commands_that_failed_and_reads_parameters) {
   const Session session = read_data("hyperfine_fails.json");
   ASSERT_THAT(session.runs, SizeIs(4));
-  EXPECT_EQ(session.runs[0].outcome, Outcome::mistrusted);
+  EXPECT_EQ(session.runs[0].outcome, Outcome::unreliable);
   EXPECT_EQ(session.runs[0].reason, "5 of 5 executions ended with a failure");
   EXPECT_EQ(session.runs[0].params.integer("n"), 1);
   EXPECT_EQ(session.runs[1].outcome, Outcome::passed);

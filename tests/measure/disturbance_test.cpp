@@ -101,7 +101,7 @@ Environment judge_team(double waited_s, std::int64_t scheduled, double elapsed_s
                             .host_clock = host_clock});
 }
 
-TEST(Disturbance, mistrusts_what_was_measured_while_one_thread_waited_for_a_cpu) {
+TEST(Disturbance, distrusts_what_was_measured_while_one_thread_waited_for_a_cpu) {
   // Each launch of the team took one time slice of the program beside it.
   const auto slices = judge_team(0.057, 10, 0.08, 10);
   ASSERT_EQ(slices.disturbances.size(), 1U);
@@ -127,7 +127,7 @@ TEST(Disturbance, lets_a_median_stand_that_one_wait_among_many_samples_cannot_re
   EXPECT_TRUE(judge_team(0.004, 1, 0.01, 10).disturbances.at(0).invalidates) << "one of ten";
 }
 
-TEST(Disturbance, mistrusts_a_gpus_result_for_a_wait_only_where_the_host_was_timed) {
+TEST(Disturbance, distrusts_a_gpus_result_for_a_wait_only_where_the_host_was_timed) {
   EXPECT_FALSE(judge_team(0.5, 100, 1.0, 1000, "cuda").disturbances.at(0).invalidates);
   EXPECT_TRUE(judge_team(0.5, 100, 1.0, 1000, "cuda", true).disturbances.at(0).invalidates);
 }
@@ -141,7 +141,7 @@ TEST(Disturbance, counts_a_thread_that_began_in_between_from_zero) {
   EXPECT_TRUE(environment.disturbances.at(0).invalidates);
 }
 
-TEST(Disturbance, mistrusts_thermal_throttling_and_records_the_power_cap) {
+TEST(Disturbance, distrusts_thermal_throttling_and_records_the_power_cap) {
   const auto thermal = judge("cuda", {}, {{}, {"hw_thermal_slowdown"}, {}});
   ASSERT_EQ(thermal.disturbances.size(), 1U);
   EXPECT_TRUE(thermal.disturbances[0].invalidates);

@@ -142,18 +142,18 @@ TEST_F(MeasureRound, batches_work_shorter_than_a_hundred_timer_steps_and_says_so
   EXPECT_EQ(run.notes[0].first, "batched");
 }
 
-TEST_F(MeasureRound, mistrusts_a_disturbed_measurement_with_its_cause) {
+TEST_F(MeasureRound, distrusts_a_disturbed_measurement_with_its_cause) {
   device_.device_info.backend = "cpu";
   device_.conditions_at = [](std::size_t n) {
     return device::Conditions{{{"core_clock", "Hz", n == 0 ? 3.0e9 : 2.0e9}}, {}, {}};
   };
   const auto run = measure();
-  EXPECT_EQ(run.outcome, Outcome::mistrusted);
+  EXPECT_EQ(run.outcome, Outcome::unreliable);
   EXPECT_THAT(run.reason, HasSubstr("core clock went from 3000 to 2000 MHz"));
   EXPECT_FALSE(run.metrics.empty());
 }
 
-TEST_F(MeasureRound, mistrusts_samples_during_which_a_thread_waited_for_a_cpu) {
+TEST_F(MeasureRound, distrusts_samples_during_which_a_thread_waited_for_a_cpu) {
   device_.device_info.backend = "cpu";
   device_.conditions_at = [](std::size_t n) {
     device::Conditions conditions;
@@ -161,14 +161,14 @@ TEST_F(MeasureRound, mistrusts_samples_during_which_a_thread_waited_for_a_cpu) {
     return conditions;
   };
   const auto run = measure();
-  EXPECT_EQ(run.outcome, Outcome::mistrusted);
+  EXPECT_EQ(run.outcome, Outcome::unreliable);
   EXPECT_THAT(run.reason, HasSubstr("waited 100 % of the time for a CPU"));
 }
 
-TEST_F(MeasureRound, mistrusts_a_short_round_amid_the_load_of_others) {
+TEST_F(MeasureRound, distrusts_a_short_round_amid_the_load_of_others) {
   // The longer time that ends with it tells, unless that is mostly of another round.
   for (const auto& [earlier_ns, outcome] :
-       {std::pair{500'000'000LL, Outcome::mistrusted}, std::pair{5'000'000'000LL, Outcome::passed}}) {
+       {std::pair{500'000'000LL, Outcome::unreliable}, std::pair{5'000'000'000LL, Outcome::passed}}) {
     device_.device_info.backend = "cpu";
     HostHistory history;
     history.note(monotonic_ns() - earlier_ns, {{{"busy_time", "s", 0.0}, {"process_time", "s", 0.0}}, {}, {}});
@@ -179,7 +179,7 @@ TEST_F(MeasureRound, mistrusts_a_short_round_amid_the_load_of_others) {
     const auto run = measure();
     EXPECT_EQ(run.outcome, outcome);
     EXPECT_EQ(run.reason.find("other processes used 100 % of the CPU time") != std::string::npos,
-              outcome == Outcome::mistrusted)
+              outcome == Outcome::unreliable)
         << run.reason;
   }
 }
@@ -255,9 +255,9 @@ TEST(MergeRounds, keeps_all_samples_and_the_size_of_each_round) {
 }
 
 TEST(MergeRounds, lets_the_gravest_outcome_win) {
-  const std::vector<warpmark::Run> mistrusted{round_of(Outcome::passed, {1}), round_of(Outcome::mistrusted, {2})};
-  EXPECT_EQ(merge_rounds(mistrusted, {}).outcome, Outcome::mistrusted);
-  EXPECT_EQ(merge_rounds(mistrusted, {}).metrics[0].samples.size(), 2U);
+  const std::vector<warpmark::Run> unreliable{round_of(Outcome::passed, {1}), round_of(Outcome::unreliable, {2})};
+  EXPECT_EQ(merge_rounds(unreliable, {}).outcome, Outcome::unreliable);
+  EXPECT_EQ(merge_rounds(unreliable, {}).metrics[0].samples.size(), 2U);
   const std::vector<warpmark::Run> failed{round_of(Outcome::passed, {1}), round_of(Outcome::failed, {})};
   EXPECT_EQ(merge_rounds(failed, {}).outcome, Outcome::failed);
   EXPECT_TRUE(merge_rounds(failed, {}).metrics.empty());

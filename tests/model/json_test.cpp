@@ -41,7 +41,7 @@ Run full_run() {
   run.params.set("dtype", std::string("bf16"));
   run.device = "cuda:0";
   run.mode = Mode::graph;
-  run.outcome = Outcome::mistrusted;
+  run.outcome = Outcome::unreliable;
   run.reason = "the GPU was throttled";
   run.hint = "let it cool down";
   run.metrics = {full_metric()};
@@ -132,7 +132,7 @@ TEST(SessionJson, schema_refuses_what_is_wrong) {
   json["runs"][0]["speed"] = 3;
   EXPECT_NE(schema_errors(json, "results.schema.json"), "");
   json = good;
-  json["runs"][0].erase("reason");  // mistrusted without a cause
+  json["runs"][0].erase("reason");  // unreliable without a cause
   EXPECT_NE(schema_errors(json, "results.schema.json"), "");
   json = good;
   json["runs"][0]["metrics"][0].erase("ci_high");

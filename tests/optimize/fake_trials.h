@@ -77,7 +77,7 @@ class FakeTrials final : public Trials {
     result.times_as_long = 1 / ratio;
     result.verdict = ratio > 1.01 ? Verdict::better : ratio < 0.99 ? Verdict::worse : Verdict::same;
     if (!disturbed.empty()) {
-      result.verdict = Verdict::mistrusted;
+      result.verdict = Verdict::unreliable;
       result.reason = disturbed;
     }
     result.times_from_s = {time_of(from, false)};

@@ -242,7 +242,7 @@ TEST_F(SearchTest, a_last_test_on_a_disturbed_machine_proves_nothing_and_is_repo
   trials_.disturbed = "the GPU was throttled in one of them";
   const auto journey = run();
   ASSERT_EQ(journey.plan.size(), 1u);
-  EXPECT_EQ(journey.mistrusted, "the GPU was throttled in one of them");
+  EXPECT_EQ(journey.unreliable, "the GPU was throttled in one of them");
   EXPECT_FALSE(journey.measured_speedup);
   EXPECT_NE(journey.verdict.find("unreliable"), std::string::npos) << journey.verdict;
   EXPECT_FALSE(journey.optimized);

@@ -95,7 +95,7 @@ quick = [sys.executable, "-c", "pass"]
 measured = warpmark.run(command=quick, rounds=2)
 print(measured.results[0].workload, measured.results[0].metrics[0].id, measured.results[0].metrics[0].median > 0)
 compared = warpmark.compare(quick, quick, rounds=2, effect=0.5)
-print(compared.verdict in ("same", "inconclusive", "better", "worse", "mistrusted"), compared.metrics[0].id)
+print(compared.verdict in ("same", "inconclusive", "better", "worse", "unreliable"), compared.metrics[0].id)
 sized = warpmark.run("copy", device="cpu", set={"size": "64KiB"}, rounds=1, budget="2s", store=False, options=["--no-ceilings"])
 print(sized.results[0].params["size"])
 """)

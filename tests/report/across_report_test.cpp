@@ -18,10 +18,10 @@ Across disturbed(int nodes) {
     auto& device = across.units.emplace_back();
     device.node = "node" + std::to_string(unit);
     device.device = "cpu";
-    device.state = NodeState::mistrusted;
+    device.state = NodeState::unreliable;
     auto& value = metric.values.emplace_back();
     value.unit = unit;
-    value.state = NodeState::mistrusted;
+    value.state = NodeState::unreliable;
     value.reason = "other processes ran";
   }
   across.metrics.push_back(std::move(metric));
@@ -30,10 +30,10 @@ Across disturbed(int nodes) {
 
 TEST(AcrossReport, says_once_what_is_true_of_many_nodes) {
   const auto text = render_text(build_report(disturbed(3)), {.width = 200});
-  EXPECT_NE(text.find("node0 cpu, node1 cpu, node2 cpu are mistrusted in copy size=1: other processes ran."),
+  EXPECT_NE(text.find("node0 cpu, node1 cpu, node2 cpu are unreliable in copy size=1: other processes ran."),
             std::string::npos)
       << text;
-  EXPECT_NE(render_text(build_report(disturbed(1)), {.width = 200}).find("node0 cpu is mistrusted in"),
+  EXPECT_NE(render_text(build_report(disturbed(1)), {.width = 200}).find("node0 cpu is unreliable in"),
             std::string::npos);
 }
 

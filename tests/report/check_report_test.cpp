@@ -96,7 +96,7 @@ TEST(GithubAnnotations, are_at_most_ten_of_a_kind) {
 
 TEST(CheckJunit, is_well_formed_and_fails_for_every_kind) {
   auto check = check_of({metric_of("slow \"&<>\x01", Verdict::worse, 1.2), metric_of("ok", Verdict::same, 1),
-                         metric_of("new", Verdict::inconclusive, 1), metric_of("hot", Verdict::mistrusted, 1)});
+                         metric_of("new", Verdict::inconclusive, 1), metric_of("hot", Verdict::unreliable, 1)});
   const auto text = render_junit(check);
   EXPECT_EQ(markup_error(text.substr(text.find('\n') + 1)), "") << text;
   EXPECT_NE(text.find("tests=\"4\" failures=\"1\" errors=\"1\" skipped=\"1\""), std::string::npos) << text;

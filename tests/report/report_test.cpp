@@ -189,7 +189,7 @@ TEST(BuildReport, tells_disturbances_that_differ_in_numbers_as_one) {
   SampleSession sample;
   for (int i = 0; i < 3; ++i) {
     auto& run = sample.measured("copy", "cpu", {{"size", std::int64_t{4096} << i}}, {0, 8192, 8192, "", ""}, 1e-6);
-    run.outcome = Outcome::mistrusted;
+    run.outcome = Outcome::unreliable;
     run.reason = "other processes used " + std::to_string(8 + 41 * i) + " % of the CPU time.";
   }
   const auto text = rendered(sample.finish(), "text", {.width = 120, .unicode = true});
@@ -229,7 +229,7 @@ TEST(BuildReport, tells_how_near_the_roofs_those_are_that_set_none_and_are_trust
   for (auto& run : session.runs) run.roof = Roof{Bound::memory, 1.0003, 0, 1e9, 0, "L1 of 1 B/s (copy size=0)", ""};
   session.runs[1].roof->share = 0.25;
   session.runs[2].roof->share = 0.01;
-  session.runs[2].outcome = Outcome::mistrusted;
+  session.runs[2].outcome = Outcome::unreliable;
   const auto text = rendered(session, "text", {.width = 200});
   EXPECT_NE(text.find("cpu: one result reached 25.0 % of its roof."), std::string::npos) << text;
   session.runs.resize(1);

@@ -119,7 +119,7 @@ void add_troubled_runs(SampleSession& sample) {
       {"n", std::int64_t{64}}, {"h", std::int64_t{224}}, {"w", std::int64_t{224}}, {"impl", "fused"}};
   Run& throttled = sample.measured("fused_texture", "cuda:0", texture, {2.9e8, 1.54e8, 154000000, "f32", ""}, 6.9e-5,
                                    {240, 0.08, 0.03});
-  throttled.outcome = Outcome::mistrusted;
+  throttled.outcome = Outcome::unreliable;
   throttled.reason = "the GPU was throttled: hw_thermal_slowdown";
   throttled.hint = "let it cool down, then check the fans and the inlet temperature";
   throttled.environment.disturbances = {{"throttle", throttled.reason, true}};
@@ -270,7 +270,7 @@ Session small_session() {
   wrong.error = ErrorCheck{0.31, 0.01, "relative Frobenius norm", "fp64 reference"};
   Run& hot = sample.measured("top_k_patches", "cuda:0", {{"k", std::int64_t{64}}}, {1e6, 1e7, 10000000, "f32", ""},
                              4e-5, {5, 0.2, 0});
-  hot.outcome = Outcome::mistrusted;
+  hot.outcome = Outcome::unreliable;
   hot.reason = "the GPU was throttled";
   hot.environment.disturbances = {{"throttle", hot.reason, true}};
   sample.unmeasured("gemm", "cuda:0", {{"dtype", "fp8"}}, Outcome::unsupported, "no fp8 here", "use a newer GPU");

@@ -14,7 +14,7 @@ INSTANTIATE_TEST_SUITE_P(Stores, StoreContract, testing::ValuesIn(kKinds),
 TEST_P(StoreContract, gives_back_what_was_appended) {
   Session session = sample_session("s1");
   session.runs = {sample_run("s1", 0), sample_run("s1", 1, "copy")};
-  session.runs[1].outcome = Outcome::mistrusted;
+  session.runs[1].outcome = Outcome::unreliable;
   session.runs[1].reason = "steal of 12 %";
   keep(session);
   const std::vector<Ceiling> ceilings = {{"bandwidth", "cpu", "memory", 12.3e9, "B/s", "copy size=64MiB"}};

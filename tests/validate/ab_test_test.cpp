@@ -160,7 +160,7 @@ TEST(AbTest, refuses_arms_without_a_common_metric) {
   EXPECT_FALSE(run_ab({&a, {}, "A"}, {&b, {}, "B"}, {}, {}, at_rest()).ok());
 }
 
-TEST(AbTest, mistrusts_arms_that_the_machine_treated_differently) {
+TEST(AbTest, distrusts_arms_that_the_machine_treated_differently) {
   FakeExperiment a(wobble), b([](std::int64_t run) { return 1.2 * wobble(run); });
   const auto load = [](double share) {
     return [share](std::int64_t run) {
@@ -173,7 +173,7 @@ TEST(AbTest, mistrusts_arms_that_the_machine_treated_differently) {
   b.environment = load(0.40);
   const auto outcome = run_ab({&a, {}, "A"}, {&b, {}, "B"}, {}, {}, at_rest());
   ASSERT_TRUE(outcome.ok());
-  EXPECT_EQ(overall(outcome->comparison), Verdict::mistrusted);
+  EXPECT_EQ(overall(outcome->comparison), Verdict::unreliable);
   EXPECT_NE(outcome->comparison.metrics[0].reason.find("other processes used"), std::string::npos);
 }
 

@@ -148,18 +148,18 @@ TEST(Acceptance, takes_a_share_of_the_measured_roof) {
   EXPECT_EQ(only_row(judged(strict, session_with({run}))).state, RowState::not_measurable);
 }
 
-TEST(Acceptance, does_not_pass_what_is_mistrusted_wrong_or_missing) {
+TEST(Acceptance, does_not_pass_what_is_unreliable_wrong_or_missing) {
   auto disturbed = copy_run(3e12);
-  disturbed.outcome = Outcome::mistrusted;
+  disturbed.outcome = Outcome::unreliable;
   disturbed.reason = "others used 40 % of the CPUs";
   const std::string row = bandwidth_row("operator: '>=', value: 1 TB/s");
-  EXPECT_EQ(overall(judged(row, session_with({disturbed}))), RowState::mistrusted);
+  EXPECT_EQ(overall(judged(row, session_with({disturbed}))), RowState::unreliable);
 
   auto without_roof = disturbed;
   without_roof.roof.reset();
   EXPECT_EQ(
       overall(judged("  - {workload: copy, operator: '>=', value: 70%, of: roof}\n", session_with({without_roof}))),
-      RowState::mistrusted)
+      RowState::unreliable)
       << "of a session that was disturbed throughout no roof is known";
 
   auto wrong = copy_run(3e12);

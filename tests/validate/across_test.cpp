@@ -134,12 +134,12 @@ TEST(Across, does_not_decide_by_two_others_that_differ_as_much_as_the_third) {
 TEST(Across, leaves_disturbed_values_out_and_names_wrong_and_missing_ones) {
   auto nodes = fleet(6, 0.002, {}, 1);
   nodes[0].session.runs[0] = run_of("copy", 9e-3);
-  nodes[0].session.runs[0].outcome = Outcome::mistrusted;
+  nodes[0].session.runs[0].outcome = Outcome::unreliable;
   nodes[1].session.runs[0].outcome = Outcome::failed;
   nodes[1].session.runs[0].metrics.clear();
   nodes[2].session.runs.erase(nodes[2].session.runs.begin());
   const auto across = judged(nodes);
-  EXPECT_EQ(nodes_in(across, NodeState::mistrusted), std::vector<std::string>{"n0"});
+  EXPECT_EQ(nodes_in(across, NodeState::unreliable), std::vector<std::string>{"n0"});
   EXPECT_EQ(nodes_in(across, NodeState::failed), std::vector<std::string>{"n1"});
   EXPECT_EQ(nodes_in(across, NodeState::missing), std::vector<std::string>{"n2"});
   EXPECT_TRUE(nodes_in(across, NodeState::slow).empty());

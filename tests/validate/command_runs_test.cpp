@@ -184,7 +184,7 @@ TEST(CommandRuns, end_when_the_store_fails) {
   EXPECT_EQ(experiment.asked.size(), 2U);
 }
 
-TEST(MergeCommandRounds, takes_medians_of_readings_and_mistrusts_frequent_throttling) {
+TEST(MergeCommandRounds, takes_medians_of_readings_and_distrusts_frequent_throttling) {
   const auto rounds_with = [](int throttled) {
     std::vector<warpmark::Run> rounds(8);
     for (int i = 0; i < 8; ++i) {
@@ -202,7 +202,7 @@ TEST(MergeCommandRounds, takes_medians_of_readings_and_mistrusts_frequent_thrott
   EXPECT_EQ(quiet.environment.readings.at(0).after, 0.06);
   EXPECT_EQ(quiet.environment.disturbances.at(1).cause, "other processes used 6.0 % of the CPU time");
   const warpmark::Run hot = merge_command_rounds(rounds_with(3));
-  EXPECT_EQ(hot.outcome, Outcome::mistrusted);
+  EXPECT_EQ(hot.outcome, Outcome::unreliable);
   EXPECT_EQ(hot.reason, "cuda:0 was slowed down: heat in 3 of 8 rounds");
   EXPECT_EQ(hot.metrics.front().summary.median, 4.5);
 }

@@ -161,11 +161,11 @@ TEST(JudgeCheck, adjusts_for_the_number_of_metrics) {
   EXPECT_EQ(*among.adjusted_p, std::min(1.0, 400 * *among.p));
 }
 
-TEST(JudgeCheck, keeps_a_metric_mistrusted) {
+TEST(JudgeCheck, keeps_a_metric_unreliable) {
   auto metric = metric_of(quiet(30), {2});
-  metric.verdict = Verdict::mistrusted;
+  metric.verdict = Verdict::unreliable;
   metric.reason = "throttled";
-  EXPECT_EQ(judged(metric).verdict, Verdict::mistrusted);
+  EXPECT_EQ(judged(metric).verdict, Verdict::unreliable);
   EXPECT_EQ(judged(metric).reason, "throttled");
 }
 

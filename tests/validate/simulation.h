@@ -79,7 +79,7 @@ inline void count(const Comparison& comparison, double share, double true_ratio,
     case Verdict::same: result.same += share; break;
     case Verdict::inconclusive: result.inconclusive += share; break;
     case Verdict::different:
-    case Verdict::mistrusted: break;
+    case Verdict::unreliable: break;
   }
   if (metric.interval && metric.interval->low <= true_ratio && true_ratio <= metric.interval->high) {
     result.covered += share;

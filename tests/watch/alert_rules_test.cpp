@@ -57,7 +57,7 @@ interval: 15s
 rules:
   - {name: A, live: DCGM_FI_DEV_GPU_TEMP, labels: {gpu: "0"}, above: 85, for: 5m, severity: critical}
   - {name: B, history: "gemm*time", above: 2 ms, branch: all}
-  - {name: C, check: "*", verdict: [worse, mistrusted], baseline: trunk, to: [ops]}
+  - {name: C, check: "*", verdict: [worse, unreliable], baseline: trunk, to: [ops]}
   - {name: D, history: "*", change: worse, threshold: 3%, forget: 7d}
   - {name: E, history: "*", no_data: 26h}
 )",

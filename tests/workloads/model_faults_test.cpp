@@ -20,21 +20,21 @@ using testing::HasSubstr;
 TEST_F(FakeModel, that_tells_the_truth_passes_and_ends) {
   const auto run = with("nothing");
   // How well the clocks of two processes agree is the machine's business.
-  EXPECT_TRUE(run.outcome == Outcome::passed || run.outcome == Outcome::mistrusted) << run.reason;
+  EXPECT_TRUE(run.outcome == Outcome::passed || run.outcome == Outcome::unreliable) << run.reason;
   EXPECT_TRUE(is_gone());
 }
 
 TEST_F(FakeModel, may_print_what_it_likes) {
   const auto run = with("garbage");
-  EXPECT_TRUE(run.outcome == Outcome::passed || run.outcome == Outcome::mistrusted) << run.reason;
+  EXPECT_TRUE(run.outcome == Outcome::passed || run.outcome == Outcome::unreliable) << run.reason;
 }
 
-TEST_F(FakeModel, that_lies_about_steps_or_time_is_mistrusted) {
+TEST_F(FakeModel, that_lies_about_steps_or_time_is_unreliable) {
   const std::pair<const char*, const char*> lies[] = {
       {"steps", "noted"}, {"fast", "by our clock"}, {"early", "outside of the window"}, {"phases", "add up to"}};
   for (const auto& [lie, reason] : lies) {
     const auto run = with(lie);
-    EXPECT_EQ(run.outcome, Outcome::mistrusted) << lie;
+    EXPECT_EQ(run.outcome, Outcome::unreliable) << lie;
     EXPECT_TRUE(is_gone()) << lie;
     EXPECT_FALSE(run.reason.empty());
     // On a busy machine an honest window may have been doubted before.
@@ -45,8 +45,8 @@ TEST_F(FakeModel, that_lies_about_steps_or_time_is_mistrusted) {
 }
 
 /// Windows before those that are published are held against our clock as well.
-TEST_F(FakeModel, that_lies_about_its_first_step_is_mistrusted) {
-  EXPECT_EQ(with("fast first").outcome, Outcome::mistrusted);
+TEST_F(FakeModel, that_lies_about_its_first_step_is_unreliable) {
+  EXPECT_EQ(with("fast first").outcome, Outcome::unreliable);
 }
 
 /// What is done while an answer is awaited may let our clock see it late, and excuses no more than that.

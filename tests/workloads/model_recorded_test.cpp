@@ -31,13 +31,13 @@ class FakeModelOnGpu : public FakeModel {
 
 TEST_F(FakeModelOnGpu, agrees_with_the_recorder) {
   const auto run = on_gpu("nothing");
-  EXPECT_TRUE(run.outcome == Outcome::passed || run.outcome == Outcome::mistrusted) << run.reason;
+  EXPECT_TRUE(run.outcome == Outcome::passed || run.outcome == Outcome::unreliable) << run.reason;
   EXPECT_THAT(run.reason, testing::Not(HasSubstr("recorder")));
   EXPECT_THAT(note_of(run, "witness"), HasSubstr("recorder: 7 steps, 3.0 launches each, kernels for 9 ms"));
   EXPECT_TRUE(is_gone());
 }
 
-TEST_F(FakeModelOnGpu, that_the_recorder_contradicts_is_mistrusted) {
+TEST_F(FakeModelOnGpu, that_the_recorder_contradicts_is_unreliable) {
   const std::pair<const char*, const char*> lies[] = {{"skips", "no multiple of 7"},
                                                       {"idle", "no kernel"},
                                                       {"twice", "at least 14 times"},
@@ -45,7 +45,7 @@ TEST_F(FakeModelOnGpu, that_the_recorder_contradicts_is_mistrusted) {
                                                       {"busy", "the kernels of a step take"}};
   for (const auto& [lie, reason] : lies) {
     const auto run = on_gpu(lie);
-    EXPECT_EQ(run.outcome, Outcome::mistrusted) << lie;
+    EXPECT_EQ(run.outcome, Outcome::unreliable) << lie;
     EXPECT_THAT(run.reason, HasSubstr(reason)) << lie;
     EXPECT_TRUE(is_gone()) << lie;
   }
@@ -80,7 +80,7 @@ TEST_F(FakeModelOnGpu, has_the_peak_of_its_memory_and_the_energy_of_its_samples)
 
 TEST_F(FakeModelOnGpu, that_cannot_be_recorded_says_who_its_witness_is) {
   const auto run = on_gpu("deaf");
-  EXPECT_TRUE(run.outcome == Outcome::passed || run.outcome == Outcome::mistrusted) << run.reason;
+  EXPECT_TRUE(run.outcome == Outcome::passed || run.outcome == Outcome::unreliable) << run.reason;
   EXPECT_THAT(note_of(run, "witness"), HasSubstr("alone: no CUPTI"));
   setenv("WARPMARK_INJECT_LIBRARY", "/no/such/library", 1);
   EXPECT_THAT(note_of(on_gpu("nothing"), "witness"), HasSubstr("/no/such/library"));

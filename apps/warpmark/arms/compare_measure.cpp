@@ -116,7 +116,7 @@ Result<Comparison> measure_arms(Context& context, const ParsedOptions& options, 
 }
 
 int exit_code_of(const Comparison& comparison) {
-  if (accuracy_rejected(comparison) && overall(comparison) != Verdict::mistrusted) return kAccuracyRejected;
+  if (accuracy_rejected(comparison) && overall(comparison) != Verdict::unreliable) return kAccuracyRejected;
   return exit_code_of(overall(comparison));
 }
 

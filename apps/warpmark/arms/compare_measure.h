@@ -26,7 +26,7 @@ struct CompareRequest {
 /// not complete and is taken up by the next call.
 [[nodiscard]] Result<Comparison> measure_arms(Context& context, const ParsedOptions& options, CompareRequest& request);
 
-/// Of its verdict: 4 where the accuracy rejects B, unless all of it is mistrusted.
+/// Of its verdict: 4 where the accuracy rejects B, unless all of it is unreliable.
 [[nodiscard]] int exit_code_of(const Comparison& comparison);
 
 }  // namespace warpmark::apps

@@ -33,7 +33,7 @@ const Run* case_like(const Session& session, const Run& run) {
 
 /// Why the numbers of a case say nothing about the program.
 std::string distrust(const Run& a, const Run& b) {
-  const bool of_a = a.outcome == Outcome::mistrusted, of_b = b.outcome == Outcome::mistrusted;
+  const bool of_a = a.outcome == Outcome::unreliable, of_b = b.outcome == Outcome::unreliable;
   if (!of_a && !of_b) return {};
   const std::string who = of_a && of_b ? "both were disturbed: " : of_a ? "A was disturbed: " : "B was disturbed: ";
   return who + (of_a ? a.reason : b.reason);
@@ -149,7 +149,7 @@ class StoredPairs {
                           .a = stats::round_medians({metric.samples, metric.round_sizes}),
                           .b = stats::round_medians({other->samples, other->round_sizes})});
       metrics_.back().beside = is_beside(metric.id);
-      overruled_.emplace_back(Verdict::mistrusted, distrust(before, after));
+      overruled_.emplace_back(Verdict::unreliable, distrust(before, after));
     }
   }
 

@@ -30,8 +30,8 @@ struct Pair {
 std::string distrust_of_pair(const Run& baseline, const Run& candidate) {
   if (!is_measured(baseline.outcome)) return "the baseline has a wrong result";
   if (!is_measured(candidate.outcome)) return "the candidate has a wrong result";
-  const bool before = baseline.outcome == Outcome::mistrusted;
-  const bool after = candidate.outcome == Outcome::mistrusted;
+  const bool before = baseline.outcome == Outcome::unreliable;
+  const bool after = candidate.outcome == Outcome::unreliable;
   if (before && after) return "both were disturbed";
   return before ? "the baseline was disturbed" : after ? "the candidate was disturbed" : "";
 }

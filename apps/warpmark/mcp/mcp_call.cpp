@@ -153,7 +153,7 @@ class Call {
       case kGateFailed: return "a result is wrong or worse, or a gate failed";
       case kInconclusive: return "inconclusive; the report says what would decide it";
       case kAccuracyRejected: return "rejected for its accuracy";
-      case kEnvironment: return "mistrusted: the environment gave no valid measurement";
+      case kEnvironment: return "unreliable: the environment gave no valid measurement";
       default: return "see the report";
     }
   }

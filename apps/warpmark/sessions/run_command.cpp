@@ -154,7 +154,7 @@ int run_command_exit_code(const Session& session, bool strict) {
   int code = kSuccess;
   for (const Run& run : session.runs) {
     if (run.outcome == Outcome::error && run.fault != ErrorKind::environment) return kUsage;
-    if (run.outcome == Outcome::error || (strict && run.outcome == Outcome::mistrusted)) code = kEnvironment;
+    if (run.outcome == Outcome::error || (strict && run.outcome == Outcome::unreliable)) code = kEnvironment;
   }
   return code == kSuccess && report::misses_limit(session) ? static_cast<int>(kGateFailed) : code;
 }

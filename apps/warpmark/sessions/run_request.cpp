@@ -28,7 +28,7 @@ constexpr OptionSpec kOptions[] = {
     {"--no-ceilings", "", "do not measure the limits that the selected cases need; no % of roof then"},
     {"--plugin", "LIB.so", "also offer the workloads of a shared library (docs/plugins.md)", true, "<files>"},
     {"--resume", "SESSION", "go on with an interrupted session: an id, or last", false, "<runs>"},
-    {"--strict", "", "exit with 5 if a result is mistrusted"},
+    {"--strict", "", "exit with 5 if a result is unreliable"},
     {"--project", "FILE", "measure the command of a project file by its metrics (docs/validate.md)", false, "<files>"},
     {"--name", "NAME", "commands: what the series is called in the history, instead of the command itself"},
     {"--warmup", "N", "commands: runs before the first round, discarded (default 1)"},

@@ -23,7 +23,7 @@ Result<std::string> format_of(const ParsedOptions& options, const std::vector<st
 
 int exit_code_of(Verdict verdict) {
   switch (verdict) {
-    case Verdict::mistrusted: return kEnvironment;
+    case Verdict::unreliable: return kEnvironment;
     case Verdict::worse: return kGateFailed;
     case Verdict::inconclusive: return kInconclusive;
     case Verdict::different:

@@ -24,7 +24,7 @@ namespace warpmark::apps {
 [[nodiscard]] Result<std::string> format_of(const ParsedOptions& options,
                                             const std::vector<std::string>& formats = {"text", "md", "html", "json"});
 
-/// 1 for worse, 3 for inconclusive, 5 for mistrusted, else 0.
+/// 1 for worse, 3 for inconclusive, 5 for unreliable, else 0.
 [[nodiscard]] int exit_code_of(Verdict verdict);
 
 /// A result as a report and as JSON, which is made where it is asked for.

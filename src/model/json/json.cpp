@@ -15,7 +15,7 @@ void read_ceiling(JsonFields& fields, Ceiling& ceiling) {
   fields.required("value", ceiling.value);
   fields.required("unit", ceiling.unit);
   fields.maybe("source", ceiling.source);
-  fields.maybe("mistrusted", ceiling.mistrusted);
+  fields.maybe("unreliable", ceiling.unreliable);
 }
 
 void read_session(JsonFields& fields, Session& session) {
@@ -42,7 +42,7 @@ Json to_json(const Ceiling& ceiling) {
   json["value"] = finite_number(ceiling.value);
   json["unit"] = ceiling.unit;
   put_text(json, "source", ceiling.source);
-  if (ceiling.mistrusted) json["mistrusted"] = true;
+  if (ceiling.unreliable) json["unreliable"] = true;
   return json;
 }
 

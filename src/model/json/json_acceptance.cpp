@@ -56,14 +56,14 @@ const char* name_of(RowState state) {
     case RowState::pass: return "pass";
     case RowState::fail: return "fail";
     case RowState::undecided: return "undecided";
-    case RowState::mistrusted: return "mistrusted";
+    case RowState::unreliable: return "unreliable";
     case RowState::not_measurable: return "not measurable";
   }
   return "";
 }
 
 RowState overall(const Acceptance& acceptance) {
-  constexpr std::array kGravest{RowState::fail, RowState::mistrusted, RowState::undecided, RowState::not_measurable};
+  constexpr std::array kGravest{RowState::fail, RowState::unreliable, RowState::undecided, RowState::not_measurable};
   bool any = false;
   for (const auto state : kGravest) {
     for (const auto& row : acceptance.rows) {

@@ -44,7 +44,7 @@ const char* name_of(NodeState state) {
     case NodeState::normal: return "normal";
     case NodeState::slow: return "slow";
     case NodeState::undecided: return "undecided";
-    case NodeState::mistrusted: return "mistrusted";
+    case NodeState::unreliable: return "unreliable";
     case NodeState::failed: return "failed";
     case NodeState::missing: return "missing";
   }
@@ -53,7 +53,7 @@ const char* name_of(NodeState state) {
 
 NodeState overall(const Across& across) {
   constexpr std::array kGravest{NodeState::failed, NodeState::slow, NodeState::undecided, NodeState::missing,
-                                NodeState::mistrusted};
+                                NodeState::unreliable};
   for (const auto state : kGravest) {
     if (std::any_of(across.units.begin(), across.units.end(), [&](const auto& unit) { return unit.state == state; })) {
       return state;

@@ -70,7 +70,7 @@ Json suspects_json(const Suspects& suspects) {
 }  // namespace
 
 Verdict overall(const Check& check) {
-  for (const Verdict verdict : {Verdict::mistrusted, Verdict::worse, Verdict::inconclusive, Verdict::different,
+  for (const Verdict verdict : {Verdict::unreliable, Verdict::worse, Verdict::inconclusive, Verdict::different,
                                 Verdict::better, Verdict::same}) {
     for (const auto& metric : check.metrics) {
       if (metric.verdict == verdict) return verdict;

@@ -80,7 +80,7 @@ const char* name_of(Verdict verdict) {
     case Verdict::worse: return "worse";
     case Verdict::different: return "different";
     case Verdict::inconclusive: return "inconclusive";
-    case Verdict::mistrusted: return "mistrusted";
+    case Verdict::unreliable: return "unreliable";
   }
   WM_CHECK(false);
   return "";
@@ -112,7 +112,7 @@ bool accuracy_rejected(const Comparison& comparison) {
 }
 
 Verdict overall(const Comparison& comparison) {
-  for (const Verdict verdict : {Verdict::mistrusted, Verdict::worse, Verdict::inconclusive, Verdict::different,
+  for (const Verdict verdict : {Verdict::unreliable, Verdict::worse, Verdict::inconclusive, Verdict::different,
                                 Verdict::better, Verdict::same}) {
     for (const auto& metric : comparison.metrics) {
       if (metric.verdict == verdict && !metric.beside) return verdict;
@@ -130,7 +130,7 @@ Json to_json(const Comparison& comparison) {
   json["a"] = comparison.name_a;
   json["b"] = comparison.name_b;
   const Verdict verdict = overall(comparison);
-  json["verdict"] = verdict != Verdict::mistrusted && accuracy_rejected(comparison) ? "rejected" : name_of(verdict);
+  json["verdict"] = verdict != Verdict::unreliable && accuracy_rejected(comparison) ? "rejected" : name_of(verdict);
   json["effect"] = finite_number(comparison.effect);
   json["alpha"] = finite_number(comparison.alpha);
   json["paired"] = comparison.paired;

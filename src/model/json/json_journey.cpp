@@ -159,7 +159,7 @@ Json to_json(const Journey& journey) {
   put_text(json, "torch", journey.torch);
   put_text(json, "device", journey.device);
   json["ranks"] = journey.ranks;
-  put_text(json, "mistrusted", journey.mistrusted);
+  put_text(json, "unreliable", journey.unreliable);
   json["baseline"] = state_json(journey.baseline);
   if (journey.optimized) json["optimized"] = state_json(*journey.optimized);
   json["steps"] = Json::array();

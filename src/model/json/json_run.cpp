@@ -63,7 +63,7 @@ Json roof_to_json(const Roof& roof) {
   put_known(json, "flops_per_second", roof.flops_per_second);
   put_known(json, "bytes_per_second", roof.bytes_per_second);
   put_known(json, "intensity", roof.intensity);
-  if (roof.mistrusted) json["mistrusted"] = true;
+  if (roof.unreliable) json["unreliable"] = true;
   put_text(json, "ceiling", roof.ceiling);
   put_text(json, "reason", roof.reason);
   return json;
@@ -185,7 +185,7 @@ Roof read_roof(JsonFields& fields) {
   fields.maybe("flops_per_second", roof.flops_per_second);
   fields.maybe("bytes_per_second", roof.bytes_per_second);
   fields.maybe("intensity", roof.intensity);
-  fields.maybe("mistrusted", roof.mistrusted);
+  fields.maybe("unreliable", roof.unreliable);
   fields.maybe("ceiling", roof.ceiling);
   fields.maybe("reason", roof.reason);
   return roof;

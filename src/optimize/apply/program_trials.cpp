@@ -355,7 +355,7 @@ Result<TrialResult> ProgramTrials::compare(const Settings& from, const Variant& 
   result.cost_s = runs_.spent_s() - before_s;
   const auto disturbances = validate::compare_environments(pairs.before, pairs.after);
   if (!disturbances.empty() && result.failure.empty() && result.answers_same) {
-    result.verdict = Verdict::mistrusted;
+    result.verdict = Verdict::unreliable;
     result.reason = disturbances.front().cause;
   }
   return result;

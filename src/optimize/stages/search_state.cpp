@@ -172,8 +172,8 @@ Status SearchState::prove() {
     }
     const auto text = result.speedup ? interval_text(*result.speedup) : result.reason;
     decide(fmt::format("fresh processes do not confirm {}: {}", text_of(best), text));
-    if (result.verdict == Verdict::mistrusted) journey.mistrusted = result.reason;
-    const bool open = result.verdict == Verdict::inconclusive || result.verdict == Verdict::mistrusted;
+    if (result.verdict == Verdict::unreliable) journey.unreliable = result.reason;
+    const bool open = result.verdict == Verdict::inconclusive || result.verdict == Verdict::unreliable;
     if (open && proven.empty()) {
       for (const auto& one : kept) journey.steps[one.step].reason = "not decided in fresh processes: " + text;
       journey.times_original_s = result.times_from_s;

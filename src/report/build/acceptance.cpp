@@ -17,7 +17,7 @@ Tone tone_of_row(RowState state) {
     case RowState::pass: return Tone::good;
     case RowState::fail: return Tone::bad;
     case RowState::undecided:
-    case RowState::mistrusted:
+    case RowState::unreliable:
     case RowState::not_measurable: return Tone::warning;
   }
   return Tone::plain;
@@ -74,7 +74,7 @@ Section summary(const Acceptance& acceptance) {
   if (!acceptance.summary.empty()) section.blocks.push_back(Paragraph{acceptance.summary, Tone::quiet});
   Table counts{{{"result"}, {"criteria", Align::right}}, {}};
   for (const auto state :
-       {RowState::pass, RowState::fail, RowState::mistrusted, RowState::undecided, RowState::not_measurable}) {
+       {RowState::pass, RowState::fail, RowState::unreliable, RowState::undecided, RowState::not_measurable}) {
     const auto number = count(acceptance, state);
     if (number > 0) counts.rows.push_back({{name_of(state), tone_of_row(state)}, {std::to_string(number)}});
   }
@@ -213,7 +213,7 @@ std::string result_sentence(const Acceptance& acceptance) {
     case RowState::fail:
       return fmt::format("NOT ACCEPTED: {} of {} criteria failed", count_required(acceptance, RowState::fail),
                          acceptance.rows.size());
-    case RowState::mistrusted: return "NO RESULT: " + of(RowState::mistrusted) + " mistrusted";
+    case RowState::unreliable: return "NO RESULT: " + of(RowState::unreliable) + " unreliable";
     case RowState::undecided: return "NO RESULT: " + of(RowState::undecided) + " undecided";
     case RowState::not_measurable: return "NO RESULT: " + of(RowState::not_measurable) + " not measurable";
   }

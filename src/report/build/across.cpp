@@ -17,7 +17,7 @@ Tone tone_of_state(NodeState state) {
     case NodeState::slow:
     case NodeState::failed: return Tone::bad;
     case NodeState::undecided:
-    case NodeState::mistrusted:
+    case NodeState::unreliable:
     case NodeState::missing: return Tone::warning;
   }
   return Tone::plain;
@@ -87,7 +87,7 @@ Section summary(const Across& across) {
   Section section;
   bool any = false;
   for (const auto state :
-       {NodeState::failed, NodeState::slow, NodeState::undecided, NodeState::missing, NodeState::mistrusted}) {
+       {NodeState::failed, NodeState::slow, NodeState::undecided, NodeState::missing, NodeState::unreliable}) {
     for (auto& sentence : sentences(across, state)) {
       section.blocks.push_back(Paragraph{std::move(sentence), tone_of_state(state)});
       any = true;

@@ -13,7 +13,7 @@ namespace {
 
 int gravity(Verdict verdict) {
   switch (verdict) {
-    case Verdict::mistrusted: return 0;
+    case Verdict::unreliable: return 0;
     case Verdict::worse: return 1;
     case Verdict::inconclusive: return 2;
     case Verdict::different: return 3;
@@ -145,7 +145,7 @@ std::string interval_text(const MetricCheck& metric) {
 
 std::string verdict_counts(const Check& check) {
   constexpr std::pair<Verdict, const char*> kWords[] = {
-      {Verdict::mistrusted, "mistrusted"}, {Verdict::worse, "worse"},   {Verdict::inconclusive, "inconclusive"},
+      {Verdict::unreliable, "unreliable"}, {Verdict::worse, "worse"},   {Verdict::inconclusive, "inconclusive"},
       {Verdict::different, "different"},   {Verdict::better, "better"}, {Verdict::same, "unchanged"}};
   std::string text;
   for (const auto& known : kWords) {
@@ -164,7 +164,7 @@ std::string verdict_sentence(const MetricCheck& metric, double threshold) {
     case Verdict::better: return fmt::format("better, {} {}", size, direction);
     case Verdict::different: return fmt::format("different, {} {}", size, direction);
     case Verdict::same: return fmt::format("no change of {} for the worse", format_percent(threshold));
-    case Verdict::mistrusted: return "mistrusted: " + metric.reason;
+    case Verdict::unreliable: return "unreliable: " + metric.reason;
     case Verdict::inconclusive: break;
   }
   std::string text = "inconclusive: " + metric.reason;

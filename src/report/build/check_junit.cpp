@@ -37,7 +37,7 @@ std::string result_of(const Check& check, const MetricCheck& metric) {
       return fmt::format("      <failure type=\"worse\" message=\"{}\">{} against {}; {} {}</failure>\n", message,
                          escape_markup(change_text(metric)), escape_markup(check.branch),
                          escape_markup(interval_text(metric)), escape_markup(method_text(check)));
-    case Verdict::mistrusted: return fmt::format("      <error type=\"mistrusted\" message=\"{}\"/>\n", message);
+    case Verdict::unreliable: return fmt::format("      <error type=\"unreliable\" message=\"{}\"/>\n", message);
     case Verdict::inconclusive: return fmt::format("      <skipped message=\"{}\"/>\n", message);
     case Verdict::better:
     case Verdict::same:
@@ -51,7 +51,7 @@ std::string result_of(const Check& check, const MetricCheck& metric) {
 std::string render_junit(const Check& check) {
   const std::string counts = fmt::format("tests=\"{}\" failures=\"{}\" errors=\"{}\" skipped=\"{}\"",
                                          check.metrics.size(), count_of(check, Verdict::worse),
-                                         count_of(check, Verdict::mistrusted), count_of(check, Verdict::inconclusive));
+                                         count_of(check, Verdict::unreliable), count_of(check, Verdict::inconclusive));
   std::string text = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites " + counts + ">\n  <testsuite name=\"" +
                      escape_markup("warpmark check against " + check.branch) + "\" " + counts;
   if (check.started.size() == 20) text += " timestamp=\"" + escape_markup(check.started.substr(0, 19)) + "\"";

@@ -1,5 +1,5 @@
 // A Check as JUnit XML, which GitLab, Jenkins and others show as tests: a test case a metric. Worse is a failure,
-// mistrusted an error, inconclusive is skipped with the reason.
+// unreliable an error, inconclusive is skipped with the reason.
 // https://github.com/testmoapp/junitxml describes the format as tools read it.
 #pragma once
 

@@ -191,7 +191,7 @@ std::string verdict_sentence(const MetricVerdict& metric, double effect) {
       return fmt::format("B differs: {} {} by {}", metric.id, change < 0 ? "lower" : "higher", size);
     case Verdict::same: return fmt::format("no difference of {} or more", format_percent(effect));
     case Verdict::inconclusive: return "inconclusive: " + metric.reason;
-    case Verdict::mistrusted: return "mistrusted: " + metric.reason;
+    case Verdict::unreliable: return "unreliable: " + metric.reason;
   }
   return "";
 }

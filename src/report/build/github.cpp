@@ -46,7 +46,7 @@ std::string comment_value(const std::optional<double>& value, const std::string&
 
 std::string verdict_text(Verdict verdict) {
   const std::string name = name_of(verdict);
-  return verdict == Verdict::worse || verdict == Verdict::mistrusted ? "**" + name + "**" : name;
+  return verdict == Verdict::worse || verdict == Verdict::unreliable ? "**" + name + "**" : name;
 }
 
 constexpr const char* kHeader =
@@ -97,7 +97,7 @@ std::vector<const MetricCheck*> of_verdicts(const Check& check, std::initializer
 const char* headline(const Check& check) {
   switch (overall(check)) {
     case Verdict::worse: return "Performance regression";
-    case Verdict::mistrusted: return "Performance cannot be judged: the machine was disturbed";
+    case Verdict::unreliable: return "Performance cannot be judged: the machine was disturbed";
     case Verdict::inconclusive: return "Performance check inconclusive";
     case Verdict::different: return "Performance metrics changed";
     case Verdict::better: return "Performance improved";
@@ -126,7 +126,7 @@ std::string suspects_list(const Suspects& suspects) {
 std::string reasons_of(const Check& check) {
   const std::string advice = check.advice.empty() ? "" : "\n" + comment_text(check.advice) + "\n";
   std::string text;
-  for (const auto* metric : of_verdicts(check, {Verdict::mistrusted, Verdict::worse, Verdict::inconclusive})) {
+  for (const auto* metric : of_verdicts(check, {Verdict::unreliable, Verdict::worse, Verdict::inconclusive})) {
     text += "- " + comment_text(cut_short(metric->label + " " + metric->metric)) + ": " +
             comment_text(verdict_sentence(*metric, check.threshold)) + "\n";
     if (text.size() > 8000) return text + "- and more\n" + advice;
@@ -180,7 +180,7 @@ std::string render_github_comment(const Check& check, std::size_t limit) {
   comment.add(fmt::format("### {}\n\n{}{} against {}.\n", headline(check), verdict_counts(check), commit,
                           comment_text(cut_short(check.branch))));
   const auto notable = of_verdicts(
-      check, {Verdict::mistrusted, Verdict::worse, Verdict::better, Verdict::different, Verdict::inconclusive});
+      check, {Verdict::unreliable, Verdict::worse, Verdict::better, Verdict::different, Verdict::inconclusive});
   if (!notable.empty()) {
     comment.add(std::string("\n") + kHeader);
     for (const auto* metric : notable) comment.add_row(row_of(*metric));
@@ -219,7 +219,7 @@ std::string github_annotations(const Check& check) {
                       escape_command(verdict_sentence(metric, check.threshold), false));
     }
   };
-  add("error", {Verdict::mistrusted, Verdict::worse});
+  add("error", {Verdict::unreliable, Verdict::worse});
   add("warning", {Verdict::inconclusive});
   return text;
 }

@@ -11,7 +11,7 @@ namespace warpmark::report {
     case Verdict::better: return Tone::good;
     case Verdict::worse: return Tone::bad;
     case Verdict::inconclusive:
-    case Verdict::mistrusted: return Tone::warning;
+    case Verdict::unreliable: return Tone::warning;
     case Verdict::same:
     case Verdict::different: return Tone::plain;
   }

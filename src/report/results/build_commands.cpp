@@ -10,8 +10,8 @@ namespace {
 std::vector<Cell> metric_row(const std::string& label, const Run& run, const Metric& metric) {
   const Summary& summary = metric.summary;
   const auto& interval = summary.median_interval;
-  const Tone tone = run.outcome == Outcome::mistrusted ? Tone::warning : Tone::plain;
-  return {{label + (run.outcome == Outcome::mistrusted ? " ?" : ""), tone},
+  const Tone tone = run.outcome == Outcome::unreliable ? Tone::warning : Tone::plain;
+  return {{label + (run.outcome == Outcome::unreliable ? " ?" : ""), tone},
           {metric.id},
           {format_quantity(summary.median, metric.unit)},
           {interval ? format_half_width(summary.median, *interval) : "–", Tone::quiet},
@@ -44,10 +44,10 @@ std::optional<Section> commands_section(const Session& session, const RunLabels&
                {"most", Align::right, 3},
                {"n", Align::right, 1}},
               {}};
-  bool mistrusted = false;
+  bool unreliable = false;
   for (const auto& run : session.runs) {
     if (!is_command(run) || !shows_speed(run)) continue;
-    mistrusted = mistrusted || run.outcome == Outcome::mistrusted;
+    unreliable = unreliable || run.outcome == Outcome::unreliable;
     std::string label = labels.params(run);
     for (const auto& metric : run.metrics) {
       table.rows.push_back(metric_row(label, run, metric));
@@ -62,7 +62,7 @@ std::optional<Section> commands_section(const Session& session, const RunLabels&
       section.blocks.emplace_back(Paragraph{std::move(text), Tone::quiet});
     }
   }
-  if (mistrusted) section.blocks.emplace_back(Paragraph{"? mistrusted: the machine was disturbed.", Tone::quiet});
+  if (unreliable) section.blocks.emplace_back(Paragraph{"? unreliable: the machine was disturbed.", Tone::quiet});
   return section;
 }
 

@@ -148,7 +148,7 @@ Table achieved_table(const Session& session, const Runs& runs, const RunLabels& 
     const Roof roof = run->roof.value_or(Roof{});
     const auto rate = [](double value, const char* unit) { return value > 0 ? format_si(value, unit) : std::string(); };
     const bool placed = roof.bound != Bound::unknown;
-    const std::string caution = (roof.mistrusted ? "; mistrusted: the machine was disturbed" : "") +
+    const std::string caution = (roof.unreliable ? "; unreliable: the machine was disturbed" : "") +
                                 (roof.reason.empty() ? std::string() : "; at least: " + roof.reason);
     std::vector<Cell> row{{labels.within_workload(*run)},
                           {rate(roof.flops_per_second, "FLOP/s")},

@@ -22,7 +22,7 @@ namespace warpmark::report {
 [[nodiscard]] Table device_table(const DeviceInfo& device);
 
 // build_problems.cpp
-/// Failed, errors, mistrusted, not converged: the worst first.
+/// Failed, errors, unreliable, not converged: the worst first.
 [[nodiscard]] std::optional<Section> problems_section(const Session& session, const RunLabels& labels);
 /// Unsupported and skipped, by reason.
 [[nodiscard]] std::optional<Section> unmeasured_section(const Session& session, const RunLabels& labels);

@@ -95,7 +95,7 @@ std::string wrong_result(const Run& run) {
          format_scientific(run.error->tolerance);
 }
 
-std::string mistrust(const Run& run) {
+std::string distrust(const Run& run) {
   if (!run.reason.empty()) return run.reason;
   std::string text;
   for (const auto& event : run.environment.disturbances) {
@@ -139,7 +139,7 @@ std::optional<Section> problems_section(const Session& session, const RunLabels&
   const auto with = [](Outcome outcome) { return [outcome](const Run& run) { return run.outcome == outcome; }; };
   collect(with(Outcome::failed), "wrong result", Tone::bad, wrong_result);
   collect(with(Outcome::error), "error", Tone::bad, [](const Run& run) { return run.reason; });
-  collect(with(Outcome::mistrusted), "mistrusted", Tone::warning, mistrust);
+  collect(with(Outcome::unreliable), "unreliable", Tone::warning, distrust);
   collect(not_converged, "not converged", Tone::warning, looseness);
   if (problems.empty()) return std::nullopt;
   return section_of("Problems", problems);

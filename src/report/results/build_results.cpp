@@ -11,8 +11,8 @@ namespace {
 constexpr double kNearTheRoof = 0.8;
 constexpr std::size_t kColumns = 8;
 constexpr const char* kWrong = "x";
-constexpr const char* kMistrusted = "?";
-constexpr const char* kMistrustedRoof = " ~";
+constexpr const char* kUnreliable = "?";
+constexpr const char* kUnreliableRoof = " ~";
 constexpr const char* kNotConverged = "!";
 constexpr const char* kNone = "–";
 
@@ -30,14 +30,14 @@ Cell roof_cell(const Run& run) {
   const Tone tone = share > kAboveTheRoof ? Tone::warning : share >= kNearTheRoof ? Tone::good : Tone::plain;
   // A term of the roof that was not measured can only raise the share.
   const std::string text = (run.roof->reason.empty() ? "" : ">= ") + format_percent(share);
-  if (run.roof->mistrusted) return {text + kMistrustedRoof, Tone::warning, share};
+  if (run.roof->unreliable) return {text + kUnreliableRoof, Tone::warning, share};
   return {text, tone, share};
 }
 
 /// Why the numbers of a row are to be taken with care; explained below the table.
 Cell mark_cell(const Run& run) {
   if (!shows_speed(run)) return {kWrong, Tone::bad};
-  if (run.outcome == Outcome::mistrusted) return {kMistrusted, Tone::warning};
+  if (run.outcome == Outcome::unreliable) return {kUnreliable, Tone::warning};
   if (!run.converged) return {kNotConverged, Tone::warning};
   return {};
 }
@@ -70,14 +70,14 @@ std::string settle_marks(Table& table) {
     if (has(mark)) text += (text.empty() ? "" : "  ") + std::string(mark) + " " + meaning;
   };
   explain(kWrong, "no result, see Problems.");
-  explain(kMistrusted, "mistrusted: the machine was disturbed.");
+  explain(kUnreliable, "unreliable: the machine was disturbed.");
   explain(kNotConverged, "not converged: the median is less certain than asked for.");
   if (text.empty()) {
     table.columns.erase(table.columns.begin());
     for (auto& row : table.rows) row.erase(row.begin());
   }
   const bool roofs = std::any_of(table.rows.begin(), table.rows.end(),
-                                 [](const auto& row) { return row.back().text.ends_with(kMistrustedRoof); });
+                                 [](const auto& row) { return row.back().text.ends_with(kUnreliableRoof); });
   if (roofs) text += (text.empty() ? "" : "  ") + std::string("~ of a limit that was measured on a disturbed machine.");
   return text;
 }

@@ -36,12 +36,12 @@ std::optional<Section> speedups_section(const Session& session, const RunLabels&
                {"speed-up", Align::right},
                {"interval", Align::right}},
               {}};
-  bool mistrusted = false;
+  bool unreliable = false;
   for (const auto& item : speedups) {
     const Run *run = run_at(session, item.run), *against = run_at(session, item.against);
     if (run == nullptr || against == nullptr) continue;
-    const bool doubtful = run->outcome == Outcome::mistrusted || against->outcome == Outcome::mistrusted;
-    mistrusted = mistrusted || doubtful;
+    const bool doubtful = run->outcome == Outcome::unreliable || against->outcome == Outcome::unreliable;
+    unreliable = unreliable || doubtful;
     const auto time_of = [](const Run& of) {
       return format_quantity(of.metrics.front().summary.median, of.metrics.front().unit);
     };
@@ -56,7 +56,7 @@ std::optional<Section> speedups_section(const Session& session, const RunLabels&
           Tone::quiet}});
   }
   Section section{"Speed-ups", {std::move(table)}};
-  if (mistrusted) section.blocks.emplace_back(Paragraph{"? mistrusted: the machine was disturbed.", Tone::quiet});
+  if (unreliable) section.blocks.emplace_back(Paragraph{"? unreliable: the machine was disturbed.", Tone::quiet});
   return section;
 }
 

@@ -13,7 +13,7 @@ namespace {
 Paragraph outcome_paragraph(const Session& session) {
   if (session.runs.empty()) return {"Nothing was measured.", Tone::warning};
   constexpr std::array<Outcome, 6> kOrder{Outcome::passed,     Outcome::failed,      Outcome::error,
-                                          Outcome::mistrusted, Outcome::unsupported, Outcome::skipped};
+                                          Outcome::unreliable, Outcome::unsupported, Outcome::skipped};
   std::string text = format_plural(session.runs.size(), "benchmark", "benchmarks") + ": ";
   Tone tone = Tone::good;
   bool first = true;
@@ -24,7 +24,7 @@ Paragraph outcome_paragraph(const Session& session) {
     text += (first ? "" : ", ") + format_count(count) + " " + name_of(outcome);
     first = false;
     if (outcome == Outcome::failed || outcome == Outcome::error) tone = Tone::bad;
-    if (outcome == Outcome::mistrusted && tone == Tone::good) tone = Tone::warning;
+    if (outcome == Outcome::unreliable && tone == Tone::good) tone = Tone::warning;
     if (outcome != Outcome::passed && count == static_cast<std::ptrdiff_t>(session.runs.size())) {
       tone = tone == Tone::bad ? Tone::bad : Tone::warning;
     }
@@ -40,13 +40,13 @@ bool sets_its_roof(const Run& run) {
 }
 
 /// How near the results of a device are to their roofs; no text where none has a roof. Results that set a roof are on
-/// it by definition, and those that are mistrusted tell nothing.
+/// it by definition, and those that are unreliable tell nothing.
 std::string roof_sentence(const Session& session, const DeviceInfo& device) {
   std::vector<double> shares;
   std::size_t above = 0;
   for (const auto& run : session.runs) {
     if (run.device != device.id || run.outcome != Outcome::passed || !run.roof) continue;
-    if (run.roof->bound == Bound::unknown || run.roof->mistrusted || sets_its_roof(run)) continue;
+    if (run.roof->bound == Bound::unknown || run.roof->unreliable || sets_its_roof(run)) continue;
     const double share = run.roof->share;
     if (share > kAboveTheRoof) {
       ++above;
@@ -190,8 +190,8 @@ std::optional<Section> ceilings_section(const Session& session) {
     table.rows.push_back({{ceiling.device},
                           {ceiling_name(ceiling)},
                           {format_quantity(ceiling.value, ceiling.unit)},
-                          {ceiling.source + (ceiling.mistrusted ? " (mistrusted: the machine was disturbed)" : ""),
-                           ceiling.mistrusted ? Tone::warning : Tone::quiet}});
+                          {ceiling.source + (ceiling.unreliable ? " (unreliable: the machine was disturbed)" : ""),
+                           ceiling.unreliable ? Tone::warning : Tone::quiet}});
   }
   return Section{"What this machine can do", {std::move(table)}};
 }

@@ -120,22 +120,22 @@ class AcceptanceJudge {
       case Outcome::skipped:
       case Outcome::error: row.reason = run.reason; return {};
       case Outcome::passed:
-      case Outcome::mistrusted: break;
+      case Outcome::unreliable: break;
     }
     WM_TRY(criterion.of == LimitOf::roof ? take_share(criterion, run, row) : take_metric(criterion, run, row));
-    if (!row.value || row.limits.empty()) return mistrust_disturbed(run, row);
+    if (!row.value || row.limits.empty()) return distrust_disturbed(run, row);
     row.limit_text.clear();
     row.state = decide(*row.value, row.interval, criterion.comparator, row.limits);
     if (row.state == RowState::undecided) {
       row.reason = row.interval ? how_to_decide(*row.value, *row.interval, row.limits)
                                 : "too few samples for an interval; measure more rounds";
     }
-    return mistrust_disturbed(run, row);
+    return distrust_disturbed(run, row);
   }
 
-  static Status mistrust_disturbed(const Run& run, AcceptanceRow& row) {
-    if (run.outcome != Outcome::mistrusted) return {};
-    row.state = RowState::mistrusted;
+  static Status distrust_disturbed(const Run& run, AcceptanceRow& row) {
+    if (run.outcome != Outcome::unreliable) return {};
+    row.state = RowState::unreliable;
     row.reason = run.reason;
     return {};
   }
@@ -184,9 +184,9 @@ class AcceptanceJudge {
     const bool lower_bound = !run.roof->reason.empty();
     row.value = run.roof->share;
     row.limit_source = "of " + run.roof->ceiling;
-    if (run.roof->mistrusted) {
+    if (run.roof->unreliable) {
       row.reason = "its limit was measured while the machine was disturbed";
-      row.state = RowState::mistrusted;
+      row.state = RowState::unreliable;
       return {};
     }
     if (const auto interval = interval_over_rounds(*time)) {

@@ -152,7 +152,7 @@ class AcrossJudge {
     value.reason = run.reason;
     switch (run.outcome) {
       case Outcome::passed: value.reason.clear(); break;
-      case Outcome::mistrusted: value.state = NodeState::mistrusted; break;
+      case Outcome::unreliable: value.state = NodeState::unreliable; break;
       case Outcome::failed: value.state = NodeState::failed; break;
       case Outcome::unsupported:
       case Outcome::skipped:
@@ -257,7 +257,7 @@ class AcrossJudge {
   }
 
   void note_state(const NodeValue& value) {
-    constexpr NodeState kOrder[] = {NodeState::normal,    NodeState::mistrusted, NodeState::missing,
+    constexpr NodeState kOrder[] = {NodeState::normal,    NodeState::unreliable, NodeState::missing,
                                     NodeState::undecided, NodeState::slow,       NodeState::failed};
     auto& state = result_.units[static_cast<std::size_t>(value.unit)].state;
     const auto rank = [&](NodeState of) { return std::find(std::begin(kOrder), std::end(kOrder), of) - kOrder; };

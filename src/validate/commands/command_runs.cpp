@@ -192,7 +192,7 @@ Run merge_command_rounds(std::span<const Run> rounds) {
     item.invalidates = often;
     item.cause += fmt::format(" in {} of {} rounds", throttled, rounds.size());
     if (often && run.outcome == Outcome::passed) {
-      run.outcome = Outcome::mistrusted;
+      run.outcome = Outcome::unreliable;
       run.reason = item.cause;
     }
   }

@@ -46,7 +46,7 @@ struct CommandRunEvents {
                                           Session& session);
 
 /// One Run of all rounds, at least one. Metrics keep every sample; readings are the medians over the rounds, and
-/// throttling in more than a quarter of them makes the run mistrusted.
+/// throttling in more than a quarter of them makes the run unreliable.
 [[nodiscard]] Run merge_command_rounds(std::span<const Run> rounds);
 
 }  // namespace warpmark::validate

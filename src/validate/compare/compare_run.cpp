@@ -337,7 +337,7 @@ Comparison judge_samples(const std::vector<AbSample>& samples, const AbOptions& 
   comparison.disturbances = compare_environments(environments(samples, 0), environments(samples, 1));
   if (comparison.disturbances.empty()) return comparison;
   for (auto& metric : comparison.metrics) {
-    metric.verdict = Verdict::mistrusted;
+    metric.verdict = Verdict::unreliable;
     metric.reason = comparison.disturbances.front().cause;
   }
   return comparison;

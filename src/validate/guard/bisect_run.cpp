@@ -231,7 +231,7 @@ class Bisector {
     confirmed_.insert({suspects.first, suspects.last});
     if (change->verdict == result_.range.verdict) {
       search_.confirm(suspects, true);
-    } else if (change->verdict != Verdict::inconclusive && change->verdict != Verdict::mistrusted) {
+    } else if (change->verdict != Verdict::inconclusive && change->verdict != Verdict::unreliable) {
       search_.confirm(suspects, false);
     }
     changes_[{before, after}] = std::move(*change);

@@ -172,8 +172,8 @@ class HistoryCheck {
   }
 
   static void add_result(const Session& session, const Run& run, MetricCheck& metric) {
-    if (run.outcome == Outcome::mistrusted) {
-      metric.verdict = Verdict::mistrusted;
+    if (run.outcome == Outcome::unreliable) {
+      metric.verdict = Verdict::unreliable;
       metric.reason = run.reason;
     } else if (run.outcome != Outcome::passed) {
       metric.reason = fmt::format("{}: {}", name_of(run.outcome), run.reason);
@@ -301,14 +301,14 @@ class HistoryCheck {
       }
       for (const auto& session : sessions_) {
         for (const Run& now : session.runs) {
-          if (same_case(now, *run)) mistrust(*run, environment_shift(history, now.environment));
+          if (same_case(now, *run)) distrust(*run, environment_shift(history, now.environment));
         }
       }
     }
     return {};
   }
 
-  void mistrust(const Run& run, const std::vector<Disturbance>& found) {
+  void distrust(const Run& run, const std::vector<Disturbance>& found) {
     for (const auto& item : found) {
       const bool known = std::any_of(check_.disturbances.begin(), check_.disturbances.end(),
                                      [&](const auto& other) { return other.cause == item.cause; });
@@ -317,7 +317,7 @@ class HistoryCheck {
         if (runs_[i] != &run) continue;
         // The reference ran at the same clock in every round: a ratio has it in both of its terms.
         if (item.id == "clock" && !metric_of_ratio(check_.metrics[i].metric).empty()) continue;
-        check_.metrics[i].verdict = Verdict::mistrusted;
+        check_.metrics[i].verdict = Verdict::unreliable;
         check_.metrics[i].reason = item.cause;
       }
     }

@@ -246,7 +246,7 @@ std::string why_undecided(const MetricCheck& metric, const HistoryStep& step, bo
 }
 
 void decide(MetricCheck& metric, const Judged& judged, double p, const RegressionOptions& options) {
-  if (metric.verdict == Verdict::mistrusted) return;
+  if (metric.verdict == Verdict::unreliable) return;
   const HistoryStep& step = judged.step;
   metric.verdict = Verdict::inconclusive;
   metric.reason = step.undefined;

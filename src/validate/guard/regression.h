@@ -69,7 +69,7 @@ inline constexpr std::int64_t kLevelNeeded = 3;
                                                           const RegressionOptions& options, std::size_t metrics = 1);
 
 /// Verdicts of all metrics together, Holm-adjusted; fills everything that follows from baseline, current and better.
-/// Baselines longer than most_history are cut. Metrics whose verdict is mistrusted keep it.
+/// Baselines longer than most_history are cut. Metrics whose verdict is unreliable keep it.
 void judge_check(std::span<MetricCheck> metrics, const RegressionOptions& options);
 
 }  // namespace warpmark::validate

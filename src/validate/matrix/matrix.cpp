@@ -190,14 +190,14 @@ class MatrixJudge {
       }
     }
     judge(verdicts, {.effect = options_.effect, .alpha = options_.alpha, .paired = true, .sequential = false}, false);
-    std::map<std::size_t, std::string> mistrust;
+    std::map<std::size_t, std::string> distrust;
     for (std::size_t v = 0; v < matrix_.variants.size(); ++v) {
-      if (v != baseline) mistrust[v] = disturbance(baseline, v);
+      if (v != baseline) distrust[v] = disturbance(baseline, v);
     }
     for (std::size_t i = 0; i < cells.size(); ++i) {
-      const auto& cause = mistrust[owners[i]];
+      const auto& cause = distrust[owners[i]];
       if (!cause.empty()) {
-        verdicts[i].verdict = Verdict::mistrusted;
+        verdicts[i].verdict = Verdict::unreliable;
         verdicts[i].reason = cause;
       }
       cells[i]->verdict = std::move(verdicts[i]);

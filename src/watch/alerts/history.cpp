@@ -167,7 +167,7 @@ CheckedMetric checked_of(const MetricCheck& metric, const Check& check, const st
   found.labels.emplace_back("host", valid_utf8(host));
   if (metric.ratio) found.change = *metric.ratio - 1;
   found.what = fmt::format("{} than {}", found.verdict, check.branch);
-  if (metric.verdict == Verdict::inconclusive || metric.verdict == Verdict::mistrusted) {
+  if (metric.verdict == Verdict::inconclusive || metric.verdict == Verdict::unreliable) {
     found.what = found.verdict + (metric.reason.empty() ? "" : ": " + metric.reason);
   }
   if (found.change) found.what += fmt::format(" ({:+.1f} %)", 100 * *found.change);

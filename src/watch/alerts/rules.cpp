@@ -13,7 +13,7 @@
 namespace warpmark::watch {
 namespace {
 
-const std::vector<std::string> kVerdictWords = {"worse", "better", "different", "mistrusted", "inconclusive"};
+const std::vector<std::string> kVerdictWords = {"worse", "better", "different", "unreliable", "inconclusive"};
 
 class RulesReader {
  public:

@@ -49,7 +49,7 @@ struct AlertRule {
   double threshold = 0.05;         ///< change, verdict: smallest relative change that counts
   double forget_s = 14 * 86400.0;  ///< change, verdict: after that the new level is how things are
   double no_data_s = 0;
-  std::vector<std::string> verdicts;  ///< as verdicts are named: "worse", "mistrusted"
+  std::vector<std::string> verdicts;  ///< as verdicts are named: "worse", "unreliable"
   double for_s = 0;
   double keep_firing_s = 0;     ///< how long the condition must not hold before it is resolved
   std::vector<std::string> to;  ///< names of sinks

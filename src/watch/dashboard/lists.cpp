@@ -103,7 +103,7 @@ Result<Json> runs_answer(store::Store& store, const std::string& text) {
                              .before = {}};
   if (!query.get("outcome").empty() && !wanted.outcome) {
     return usage_error("there is no outcome '" + query.get("outcome") + "'",
-                       "there are passed, failed, mistrusted, unsupported, skipped and error");
+                       "there are passed, failed, unreliable, unsupported, skipped and error");
   }
   if (query.has("before")) {
     WM_ASSIGN(wanted.before, name_in_session(query.get("before"), "run"));

@@ -51,7 +51,7 @@ std::vector<Family> result_families(const std::vector<store::RunPoint>& points) 
   Family value{"warpmark_result", "Median of the newest result, in the unit of the label.", FamilyType::gauge, {}};
   Family low{"warpmark_result_low", "Lower end of the interval of that median.", FamilyType::gauge, {}};
   Family high{"warpmark_result_high", "Upper end of the interval of that median.", FamilyType::gauge, {}};
-  Family passed{"warpmark_result_passed", "1 if it passed, 0 if it is mistrusted.", FamilyType::gauge, {}};
+  Family passed{"warpmark_result_passed", "1 if it passed, 0 if it is unreliable.", FamilyType::gauge, {}};
   Family when{"warpmark_result_timestamp_seconds",
               "When it was measured, since 1970; time() less this is its age.",
               FamilyType::gauge,

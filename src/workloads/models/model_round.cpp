@@ -90,7 +90,7 @@ class ModelRound {
     WM_ASSIGN(const auto shapes, traced());
     witness();
     workers_.reset();  // in nobody's way from here on
-    mistrust();
+    distrust();
     return shapes ? roof(*shapes) : Status();
   }
 
@@ -300,9 +300,9 @@ class ModelRound {
     note("witness", heard.note);
   }
 
-  void mistrust() {
+  void distrust() {
     if (run_.outcome != Outcome::passed || doubt_.empty()) return;
-    run_.outcome = Outcome::mistrusted;
+    run_.outcome = Outcome::unreliable;
     run_.reason = doubt_;
     run_.hint = "measure again on a quiet machine; if it stays, the worker is wrong about its own time";
   }

@@ -199,15 +199,15 @@ Result<int> run_analyze(Context& context, const ParsedOptions& options) {
 
 extern const Command analyze_command{
     .id = "analyze",
-    .summary = "read a profile, name its bottlenecks and what mending them gains",
+    .summary = "find the bottleneck in a profile and estimate the speedup of a fix",
     .details =
-        "Reads PyTorch and Kineto traces, the trace.json.gz of jax.profiler and TensorFlow's profiler, Nsight Systems "
-        "SQLite exports, Nsight Compute CSVs, nvidia-smi and dcgmi dmon logs, nccl-tests output and warpmark's own "
-        "recordings, packed with gzip or zstd or not. The format is found by looking into the file. Several files, or "
-        "a folder, become one session with a rank a file.\n"
+        "Reads PyTorch (Kineto) traces, traces of jax.profiler and TensorFlow's profiler, Nsight Systems SQLite "
+        "exports, Nsight Compute CSVs, nvidia-smi and dcgmi dmon logs, nccl-tests output and warpmark recordings, "
+        "compressed with gzip, zstd or not at all. The format is detected from the content. Several files, or a "
+        "folder, become one session with one rank per file.\n"
         "\n"
-        "Every nanosecond of a step is given to one cause, so the parts sum to the step. A gain is an interval: how "
-        "many times as fast a step would be without the cause.",
+        "Every nanosecond of a step is attributed to one cause, so the parts sum to the step. The estimated speedup "
+        "is an interval: the recorded step re-simulated without half and without all of the cause.",
     .options = kAnalyzeOptions,
     .positional = {"PATH", "profiles, or a folder of them", true, "<files>"},
     .examples =

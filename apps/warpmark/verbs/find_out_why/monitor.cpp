@@ -225,19 +225,19 @@ Result<int> run_monitor(Context& context, const ParsedOptions& options) {
 
 extern const Command monitor_command{
     .id = "monitor",
-    .summary = "show what GPUs, processors and processes are doing",
+    .summary = "show GPU, CPU and process activity live",
     .details =
-        "Shows, once a second: how busy processors and GPUs are, memory, clocks, power, heat, traffic over PCIe and "
-        "NVLink, what slows a GPU down, and which processes use GPUs and processors. In a terminal the view is redrawn "
-        "in place; else it is printed again and again, unless a log is written.\n"
+        "Shows, once a second: utilization of CPUs and GPUs, memory, clocks, power, temperature, PCIe and NVLink "
+        "traffic, GPU throttling, and the processes that use GPUs and CPUs. In a terminal the view is redrawn in "
+        "place; otherwise it is printed repeatedly, unless a log is written.\n"
         "\n"
-        "--csv and --jsonl append to their files at every look; units are SI, without prefixes (docs/metrics.md). It "
-        "takes less than 1 % of a core. Works without a GPU.\n"
+        "--csv and --jsonl append every sample to their files, in SI units without prefixes (docs/metrics.md). "
+        "Overhead is below 1 % of a core. Works without a GPU.\n"
         "\n"
-        "--summary ends with min, mean and max of utilization, memory, power, clocks and heat, per GPU, also after "
-        "Ctrl-C: run it beside a program to see what that made of the machine.\n"
+        "--summary prints min, mean and max of utilization, memory, power, clocks and temperature per GPU at the end, "
+        "also after Ctrl-C. Run it next to a program to see how the program uses the machine.\n"
         "\n"
-        "Ctrl-C ends it; the exit code is 0 then as well.",
+        "Ctrl-C ends it with exit code 0.",
     .options = kMonitorOptions,
     .positional = {},
     .examples =

@@ -56,7 +56,7 @@ int accept_exit_code(RowState state) {
   switch (state) {
     case RowState::pass: return kSuccess;
     case RowState::fail: return kGateFailed;
-    case RowState::mistrusted: return kEnvironment;
+    case RowState::unreliable: return kEnvironment;
     case RowState::undecided:
     case RowState::not_measurable: return kInconclusive;
   }
@@ -70,7 +70,7 @@ int accept_exit_code(NodeState state) {
     case NodeState::failed: return kGateFailed;
     case NodeState::undecided:
     case NodeState::missing: return kInconclusive;
-    case NodeState::mistrusted: return kEnvironment;
+    case NodeState::unreliable: return kEnvironment;
   }
   return kInconclusive;
 }
@@ -137,21 +137,21 @@ Result<int> run_accept(Context& context, const ParsedOptions& options) {
 
 extern const Command accept_command{
     .id = "accept",
-    .summary = "accept a machine or a release by a checklist of limits",
+    .summary = "accept a machine or a release by a list of criteria",
     .details =
-        "Judges results and facts of the machine (driver, error correction, links, memory, what doctor checks) by a "
-        "YAML file of criteria: limits with units, or shares of the measured roof or of the vendor's datasheet "
-        "(docs/acceptance.md). cpu-smoke, h100-sxm, a100-sxm and training-node come along.\n"
+        "Checks results and facts of the machine (driver, ECC, links, memory, what doctor checks) against a YAML file "
+        "of criteria: limits with units, or shares of the measured peak or of the vendor's datasheet "
+        "(docs/acceptance.md). cpu-smoke, h100-sxm, a100-sxm and training-node are bundled.\n"
         "\n"
-        "A measured value passes or fails only where its whole 95 % interval lies on one side of the limit; else it "
-        "is undecided. Results that were disturbed are mistrusted and no pass. The report has the machine, the "
-        "checksum of the criteria and room for signatures.\n"
+        "A measured value passes or fails only if its whole 95 % interval lies on one side of the limit; otherwise it "
+        "is undecided. Disturbed results are unreliable and do not pass. The report contains the machine, the "
+        "checksum of the criteria and fields for signatures.\n"
         "\n"
-        "With --across the results of many nodes (`warpmark run --json`) are set against each other, and the nodes "
-        "that are certainly slower than the others by --effect or more are named; no criteria are needed.\n"
+        "--across compares the results of many nodes (`warpmark run --json`) and names the nodes that are "
+        "significantly slower than the others by --effect or more; no criteria are needed.\n"
         "\n"
-        "Exit code 0: accepted; 1: a required criterion failed, or a node is slow; 3: a required one is undecided or "
-        "not measurable; 5: mistrusted.",
+        "Exit code 0: accepted; 1: a required criterion failed, or a node is slow; 3: a required criterion is "
+        "undecided or not measurable; 5: unreliable.",
     .options = kAcceptOptions,
     .positional = {"CRITERIA|RUN",
                    "a .yaml file or criteria that come along (`warpmark list criteria`); results of nodes", true,

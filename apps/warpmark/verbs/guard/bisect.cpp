@@ -160,16 +160,15 @@ extern const Command bisect_command{
     .summary = "find the commit that made a program slower or faster",
     .details =
         "Searches the commits between a good and a bad revision (first parents: a merged branch is one step) for the "
-        "one that changed a metric. First it makes sure that the two differ. Then it asks commit after commit, each "
-        "built once in a worktree of its own and run beside the good and the bad revision in random order, until a "
-        "test that holds at every look tells whom it is like. Answers change probabilities and exclude nothing, so "
-        "one wrong answer does not lose the culprit; at last the culprit is compared with the commit before it. "
-        "docs/validate.md tells the method.\n"
+        "one that changed a metric. It first tests that the two differ. Then it builds one commit after another in a "
+        "worktree and runs it interleaved with the good and the bad revision, until a sequential test classifies it "
+        "as good or bad. The search is Bayesian: one wrong classification does not lose the culprit. Finally the "
+        "culprit is compared with its parent. docs/validate.md describes the method.\n"
         "\n"
-        "A commit that does not build, crashes, hangs or stays flaky is skipped; if the culprit is among such commits, "
-        "all that it may be are reported. Stored results of this machine tell where to look first. The repository is "
-        "not changed, the worktrees are removed at the end. An interrupted search goes on when the same command is "
-        "given again.\n"
+        "A commit that does not build, crashes, hangs or stays flaky is skipped; if the culprit is among such "
+        "commits, all candidates are reported. Stored results of this machine select where to start. The repository "
+        "is not changed, and worktrees are removed at the end. Run the same command again to continue an interrupted "
+        "search.\n"
         "\n"
         "Exit code 0: found, or there is no difference; 3: not certain.",
     .options = kBisectOptions,

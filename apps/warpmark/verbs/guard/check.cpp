@@ -239,7 +239,7 @@ extern const Command check_command{
         "\n"
         "Exit code 0: nothing is worse, and a change beyond the threshold is ruled out; 1: worse; 2: a command that "
         "was measured failed; 3: too little history or data to tell, and it says how much is missing; 4: the "
-        "answers of --eval are worse; 5: mistrusted, "
+        "answers of --eval are worse; 5: unreliable, "
         "or the history is of another "
         "machine, and it says what differs.\n"
         "\n"

@@ -105,21 +105,21 @@ Result<int> run_dashboard(Context& context, const ParsedOptions& options) {
 
 extern const Command dashboard_command{
     .id = "dashboard",
-    .summary = "pages that show machines, runs and history in a browser",
+    .summary = "browse machines, runs and history in a web browser",
     .details =
-        "Serves pages over the database: what the machine does now, the runs, each benchmark over time with its "
-        "changes of level, two sessions against each other, the nodes that share the database, and with --files the "
-        "recordings and JSON reports in a folder. The same as JSON under /api/ (docs/dashboard.md). It only reads: "
-        "nothing can be changed or started from it.\n"
+        "Serves web pages over the database: the current state of the machine, runs, each benchmark over time with "
+        "its change points, comparisons of two sessions, the nodes that share the database, and with --files the "
+        "recordings and JSON reports of a folder. /api/ serves the same as JSON (docs/dashboard.md). The pages are "
+        "read-only.\n"
         "\n"
-        "Prints \"listening on http://127.0.0.1:PORT/\" when it is ready, and listens on loopback; from another "
-        "machine reach it by ssh -L. On another address it needs a token and TLS; the browser asks for the token as a "
-        "password, with any name.\n"
+        "Prints \"listening on http://127.0.0.1:PORT/\" when ready. It listens on loopback: use ssh -L from another "
+        "machine. On another address it needs a token and TLS; the browser asks for the token as a password, with any "
+        "user name.\n"
         "\n"
-        "--export writes the same as files that open without a server, for a CI artefact or GitHub Pages; without "
-        "live values, and without what is not in them: other sessions, other comparisons.\n"
+        "--export writes static files for a CI artifact or GitHub Pages, without live values and without other "
+        "sessions and comparisons.\n"
         "\n"
-        "Ctrl-C ends it; the exit code is 0 then as well.",
+        "Ctrl-C ends it with exit code 0.",
     .options = kDashboardOptions,
     .positional = {},
     .examples =

@@ -90,7 +90,7 @@ Result<int> run_exporter(Context& context, const ParsedOptions& options) {
 
 extern const Command exporter_command{
     .id = "exporter",
-    .summary = "tell Prometheus how GPUs, host and results are doing",
+    .summary = "serve GPU, host and benchmark metrics to Prometheus",
     .details =
         "Serves /metrics for Prometheus, as text or OpenMetrics, and /healthz: GPUs under the names of NVIDIA's DCGM "
         "exporter, so "

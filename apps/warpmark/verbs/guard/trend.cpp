@@ -120,15 +120,15 @@ Result<int> run_trend(Context& context, const ParsedOptions& options) {
 
 extern const Command trend_command{
     .id = "trend",
-    .summary = "how metrics went over the commits of a branch",
+    .summary = "show metrics over the commits of a branch, with change points",
     .details =
-        "Shows every series of the store, or those that the pattern matches, with the changes of their level (commit, "
-        "size, p), changes of the machine, and where the next session is expected to lie. A pattern is for a metric "
-        "('time') or for \"benchmark metric\" ('gemm*time'). A level that creeps, too slowly for any one commit to be "
-        "the cause, is told by its slope, with an interval.\n"
+        "Shows every series of the store, or those that the pattern matches, with change points (commit, size, p), "
+        "machine changes, and the prediction interval of the next session. A pattern matches a metric ('time') or "
+        "\"benchmark metric\" ('gemm*time'). A slow drift without a single responsible commit is reported as a slope "
+        "with an interval.\n"
         "\n"
-        "Results on different machines are never set against one another: where one machine follows another, the "
-        "chart is marked; where several take turns, each is a series of its own.",
+        "Results of different machines are never compared. Where one machine replaces another, the chart is marked; "
+        "where several alternate, each is a series of its own.",
     .options = kTrendOptions,
     .positional = {"GLOB", "metrics to show (default all)", true, ""},
     .examples =

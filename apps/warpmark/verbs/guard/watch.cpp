@@ -163,19 +163,19 @@ Result<int> run_watch(Context& context, const ParsedOptions& options) {
 
 extern const Command watch_command{
     .id = "watch",
-    .summary = "tell somebody when results, checks or the machine become bad",
+    .summary = "alert on regressions, failed checks and unhealthy machines",
     .details =
-        "Looks at the rules of a file again and again: newest results and changes of level in the store, verdicts "
-        "against the history of a branch, live metrics of this machine, and silence. What holds for long enough fires, "
-        "and is told to commands, webhooks (Slack, Teams, JSON), by mail, and as comments on a GitHub issue: grouped, "
-        "repeated only after a time, and told once more when it is over. States and times are those of Prometheus and "
-        "its Alertmanager. docs/watch.md has the rules.\n"
+        "Evaluates the rules of a file repeatedly: new results and change points in the store, verdicts against the "
+        "history of a branch, live metrics of this machine, and missing data. An alert that holds long enough is sent "
+        "to commands, webhooks (Slack, Teams, JSON), by mail or as a comment on a GitHub issue: grouped, repeated "
+        "after an interval, and once more when it is resolved. States and intervals follow Prometheus and its "
+        "Alertmanager. docs/watch.md describes the rules.\n"
         "\n"
-        "What it knows is in a file and survives kill -9; messages that a sink did not take are tried again until it "
-        "does. Secrets come from variables or files that the rules name.\n"
+        "The state is kept in a file and survives kill -9. Undelivered messages are retried. Secrets come from "
+        "variables or files that the rules name.\n"
         "\n"
-        "Exit codes of --once: 0 nothing fires, 1 something fires, 5 a message could not be delivered or the store not "
-        "be read, 2 the rules are wrong. Without it Ctrl-C ends the watch, with 0.",
+        "Exit codes of --once: 0 nothing fires; 1 something fires; 2 the rules are invalid; 5 a message could not be "
+        "delivered or the store not be read. Without --once, Ctrl-C ends the watch with 0.",
     .options = kWatchOptions,
     .positional = {"RULES.yaml", "what to look at, and whom to tell", false, "<files>"},
     .examples =

@@ -64,7 +64,7 @@ Result<int> run_completion(Context& context, const ParsedOptions& options) {
 
 extern const Command completion_command{
     .id = "completion",
-    .summary = "print the completion script of a shell",
+    .summary = "print the shell completion script",
     .details =
         "Source it from your shell's start-up file, or store it where the shell looks for completions. It completes "
         "verbs, options and their values, files, stored sessions, workloads, metrics and devices. The script asks "

@@ -36,10 +36,10 @@ Result<int> run_doctor(Context& context, const ParsedOptions& options) {
 
 extern const Command doctor_command{
     .id = "doctor",
-    .summary = "say what this machine is, and what will disturb measurements on it",
+    .summary = "show the hardware and what will disturb measurements",
     .details =
-        "Reads the processor, memory, GPUs, driver and libraries, judges what makes measurements slow or noisy, and "
-        "says how to fix each. Nothing is changed.",
+        "Reads the processor, memory, GPUs, driver and libraries, reports what makes measurements slow or noisy, and "
+        "how to fix each problem. It changes nothing.",
     .options = kDoctorOptions,
     .positional = {},
     .examples = "warpmark doctor\nwarpmark doctor --json",

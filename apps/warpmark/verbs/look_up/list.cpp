@@ -206,7 +206,7 @@ Result<int> run_list(Context& context, const ParsedOptions& options) {
 extern const Command list_command{
     .id = "list",
     .summary = "list workloads, suites, devices, metrics, rules, formats or runs",
-    .details = "Lists what can be asked for. Devices that cannot be used are listed with the reason.",
+    .details = "Unavailable devices are listed with the reason.",
     .options = kListOptions,
     .positional = {"WHAT",
                    "workloads (default), suites, devices, metrics, reporters, rules, readers, writers, criteria, "

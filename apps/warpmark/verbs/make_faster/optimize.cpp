@@ -201,28 +201,22 @@ Result<int> run_optimize(Context& context, const ParsedOptions& options) {
 
 extern const Command optimize_command{
     .id = "optimize",
-    .summary = "find, prove and keep what makes a program faster",
+    .summary = "make a program faster and prove the speedup",
     .details =
-        "Runs a training or inference program of PyTorch as it is, applies what an expert would apply at once (loader "
-        "workers, precision, memory format, fused optimizers, compiling, ...), and proves the gain. Nothing in the "
-        "program "
-        "is changed: a hook that Python loads at its start switches the settings, checks that they are in force, and "
-        "reports "
-        "steps and losses.\n"
+        "Runs a PyTorch training or inference program unchanged, applies what an expert would try first (loader "
+        "workers, precision, memory format, fused optimizers, compiling, ...), and proves the speedup. A hook that "
+        "Python loads at startup switches the settings, checks that they are in force, and reports steps and losses.\n"
         "\n"
         "Settings are tested in one running process first: blocks of steps with and without them, and outputs and "
-        "gradients "
-        "at the same state. What wins is proven in pairs of fresh processes, two of them for a large gain. The log "
-        "prints "
-        "what is proven so far. docs/optimize.md describes the methods and lists the settings.\n"
+        "gradients at the same state. The best plan is proven in pairs of fresh processes, two for a large speedup. "
+        "The log prints what is proven so far. docs/optimize.md describes the method and lists the settings.\n"
         "\n"
-        "A program that is not Python, or has no steps, is measured by its whole run, with the settings that you "
-        "declare. "
+        "A program that is not Python, or has no steps, is measured as a whole, with the settings that you declare. "
         "Ctrl-C ends the search with what is proven; the same command continues it.\n"
         "\n"
-        "`warpmark optimize calibration` compares predicted and measured gains on this machine.\n"
+        "`warpmark optimize calibration` compares predicted and measured speedups on this machine.\n"
         "\n"
-        "Exit code 0: something was gained, or nothing is to be gained; 1: a setting that you named did not hold; 3: "
+        "Exit code 0: something was gained, or there is nothing to gain; 1: a setting that you named did not hold; 3: "
         "undecided; 4: a setting that you named changes the answers; 5: no valid measurement. With --apply it is the "
         "program's own.",
     .options = kOptimizeOptions,

@@ -230,19 +230,19 @@ Result<int> run_collective(Context& context, const ParsedOptions& options) {
 
 extern const Command collective_command{
     .id = "collective",
-    .summary = "measure all_reduce, all_gather and the like between processes or GPUs",
+    .summary = "measure all_reduce, all_gather and other collectives between processes or GPUs",
     .details =
-        "Measures one collective over sizes: all_reduce, all_gather, reduce_scatter, broadcast, reduce, alltoall, "
-        "gather, scatter or sendrecv. Over MPI (--ranks, on any machine) it starts its own ranks through mpirun, or "
-        "srun within a Slurm job; over NCCL it takes the GPUs of this process (-g), or one GPU a rank. What you start "
-        "with mpirun or srun yourself works as well. Options of one letter are those of nccl-tests, and so is the "
-        "table; below it stand the spread, the skew between ranks and the verdict of each size (docs/scale.md).\n"
+        "Measures one collective over message sizes: all_reduce, all_gather, reduce_scatter, broadcast, reduce, "
+        "alltoall, gather, scatter or sendrecv. Over MPI (--ranks, on any machine) it starts its ranks through "
+        "mpirun, or srun in a Slurm job. Over NCCL it uses the GPUs of this process (-g), or one GPU per rank. It "
+        "also runs under your own mpirun or srun. One-letter options and the table follow nccl-tests; spread, skew "
+        "between ranks and the verdict per size follow below (docs/scale.md).\n"
         "\n"
-        "What the timed calls received is checked with inputs whose reductions are exact in every order. A rank that "
-        "is slow, dead or stuck is named, and nothing is left running.\n"
+        "Received data is verified with inputs whose reductions are exact in any order. A slow, dead or stuck rank is "
+        "named, and no process is left running.\n"
         "\n"
         "Exit code 0: as expected; 1: wrong data, a slow rank, or slower than expected; 2: bad input; 5: ranks could "
-        "not be started, died or got stuck.",
+        "not start, died or got stuck.",
     .options = collective_options(),
     .positional = {"COLLECTIVE", "what to measure", true,
                    "all_reduce all_gather reduce_scatter broadcast reduce alltoall gather scatter sendrecv"},

@@ -56,14 +56,13 @@ Result<int> run_links(Context& context, const ParsedOptions& options) {
 
 extern const Command links_command{
     .id = "links",
-    .summary = "measure the links between GPUs and to the host, each against its promise",
+    .summary = "measure the links between GPUs and to the host, and find slow ones",
     .details =
-        "Copies between every pair of GPUs (write, read, both ways) and between each GPU and pinned host memory: "
-        "bandwidth with the interval of its median, and latency. Each is held against what NVLink or PCIe of its "
-        "generation and width carries, and against the others of its kind, latencies against the others of their path; "
-        "slow pairs are named and marked in the heat maps. What NVML knows of the topology stands beside it: NVLinks, "
-        "PCIe now and at most, NUMA nodes; what works below what it can is told. Each cell is stored, so that compare, "
-        "check and trend tell when a link becomes slow.\n"
+        "Copies between every pair of GPUs (write, read, both directions) and between each GPU and pinned host "
+        "memory. Shows bandwidth with the confidence interval of its median, and latency. Each link is compared with "
+        "what NVLink or PCIe of its generation and width can carry, and with the other links of its kind. Slow pairs "
+        "are named and marked in the heat maps, next to the topology that NVML reports: NVLinks, current and maximum "
+        "PCIe speed, NUMA nodes. Every cell is stored, so compare, check and trend detect a link that becomes slow.\n"
         "\n"
         "Exit code 0: no slow link; 1: a slow link; 5: no GPU.",
     .options = kLinksOptions,

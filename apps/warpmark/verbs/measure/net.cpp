@@ -267,14 +267,13 @@ extern const Command net_command{
     .summary = "measure the network between machines: throughput, latency, loss",
     .details =
         "`net server` on one machine and `net client HOST` on another measure TCP throughput over one and several "
-        "streams with retransmits, a line a second as iperf3 prints it; percentiles of round trips by message size; "
-        "loss "
-        "and jitter of datagrams; and show interface, driver, MTU and the variables that NCCL and MPI heed. `--hosts "
-        "FILE` tests all pairs of hosts through mpirun and names the slow one. `net live` shows what "
-        "interfaces (InfiniBand ports among them) and peers carry, until Ctrl-C or while a command behind -- runs.\n"
+        "streams with retransmits (one line per second, as in iperf3), percentiles of round trips by message size, "
+        "and loss and jitter of datagrams. They also show interface, driver, MTU and the variables that NCCL and MPI "
+        "read. `--hosts FILE` tests all pairs of hosts through mpirun and names the slow host. `net live` shows the "
+        "traffic of interfaces (InfiniBand ports included) and peers until Ctrl-C, or while a command after -- runs.\n"
         "\n"
-        "The server listens on this machine alone unless --bind names another address, and serves only who knows its "
-        "token. Nothing is encrypted. Results are stored, so that compare, check and trend work on them.\n"
+        "The server listens on this machine only unless --bind names another address, and serves only clients with "
+        "its token. Nothing is encrypted. Results are stored for compare, check and trend.\n"
         "\n"
         "Exit code 0: measured; 1: a slow host; 2: bad input or a wrong token; 5: no connection.",
     .options = kNetOptions,

@@ -221,7 +221,7 @@ int exit_code_for(const Job& job, bool strict) {
   };
   if (std::any_of(session.runs.begin(), session.runs.end(), is_ours_to_mend)) return kUsage;
   if (any(Outcome::error)) return kEnvironment;
-  if (strict && any(Outcome::mistrusted)) return kEnvironment;
+  if (strict && any(Outcome::unreliable)) return kEnvironment;
   const bool measured = std::any_of(session.runs.begin(), session.runs.end(), [&](const Run& r) {
     return !job.plan[static_cast<std::size_t>(r.index)].for_ceiling && is_measured(r.outcome);
   });
@@ -271,21 +271,21 @@ Result<Session> measure_request(Context& context, RunRequest request, std::uniqu
 
 extern const Command run_command{
     .id = "run",
-    .summary = "measure this machine, some workloads on it, or your own command",
+    .summary = "benchmark this machine, some workloads, or your own command",
     .details =
-        "Measures workloads, checks their results against a reference in higher precision, and shows each as a share "
-        "of the limit that was measured in the same session.\n"
+        "Measures workloads, verifies their results against a reference in higher precision, and shows each as a "
+        "percentage of the peak that was measured in the same session.\n"
         "\n"
-        "Every case is measured in several rounds that are spread over the session, each with fresh random inputs. A "
-        "round warms up until times settle and goes on until the 95 % confidence interval of the median is narrow "
-        "enough. Results are stored as they finish.\n"
+        "Each case is measured in several rounds spread over the session, with new random inputs per round. A round "
+        "warms up until times settle and continues until the 95 % confidence interval of the median is narrow enough. "
+        "Results are stored as they finish.\n"
         "\n"
         "Without a name the quick suite runs. With names, the default cases of these workloads run; --set replaces a "
         "parameter in all of them, --sweep measures several values.\n"
         "\n"
-        "After --, or with --project, a command of yours is measured instead: every round is a fresh process, and all "
-        "its metrics (docs/validate.md) are stored with the commit, branch and machine, so that `warpmark check` and "
-        "`warpmark trend` can follow them. --set and --sweep then fill {name} in the command, or set env.NAME.",
+        "After --, or with --project, your own command is measured: each round is a fresh process, and all metrics "
+        "(docs/validate.md) are stored with commit, branch and machine for `warpmark check` and `warpmark trend`. "
+        "--set and --sweep then fill {name} in the command, or set env.NAME.",
     .options = kRunOptions,
     .positional = kRunPositional,
     .examples =

@@ -173,14 +173,14 @@ Result<int> run_allclose(Context& context, const ParsedOptions& options) {
 
 extern const Command allclose_command{
     .id = "allclose",
-    .summary = "tell whether two outputs are the same within tolerance",
+    .summary = "check whether two outputs are equal within a tolerance",
     .details =
-        "Compares the columns of tables (.csv, .tsv, with a header line), the values of .json by their paths, and "
-        "the arrays of .npy, .npz and .safetensors. A number passes where |out - ref| <= atol + rtol |ref|; NaN "
-        "equals nothing. Texts, columns of integers (keys, labels) without a tolerance of their own, and the columns "
-        "of --exact must be equal, and each side must have what the other has. Rows are matched by their order.\n"
+        "Compares the columns of tables (.csv, .tsv, with a header line), the values of .json by path, and the arrays "
+        "of .npy, .npz and .safetensors. A number passes if |out - ref| <= atol + rtol |ref|; NaN never passes. Text, "
+        "integer columns (keys, labels) without a tolerance of their own, and the columns of --exact must be equal. "
+        "Both sides must have the same columns. Rows are matched by order.\n"
         "\n"
-        "Exit code 0: the same; 4: they differ.",
+        "Exit code 0: equal; 4: different.",
     .options = kAllcloseOptions,
     .positional = {"FILE", "the reference, then the output", true, "<files>"},
     .examples =

@@ -134,31 +134,26 @@ Result<int> run_compare(Context& context, const ParsedOptions& options) {
 
 extern const Command compare_command{
     .id = "compare",
-    .summary = "tell whether B is better, the same or worse than A",
+    .summary = "test whether B is better, the same or worse than A",
     .details =
-        "Runs two commands, two settings of a workload (NAME --a K=V --b K=V) or of the project's command (--a K=V --b "
-        "K=V), or two git revisions (--rev-a, --rev-b) as A and B, each sample in a fresh process, in random order; or "
-        "compares two stored sessions or result files (RUN RUN).\n"
+        "Runs two commands, two settings of a workload (NAME --a K=V --b K=V) or of the project's command (--a K=V "
+        "--b K=V), or two git revisions (--rev-a, --rev-b) as A and B. Every sample is a fresh process, in random "
+        "order. Or compares two stored sessions or result files (RUN RUN).\n"
         "\n"
-        "The verdict is against the smallest difference that matters (--effect): same, if a difference that large is "
-        "ruled out; better or worse, if a difference is certain and nearer to mattering than to nothing; else "
-        "inconclusive, with about how many more rounds would decide, or which difference could be decided. It stops "
-        "when "
-        "all metrics are decided, by a test that stays valid under such peeking and that bursts of other load do not "
-        "blind. Where the machine treated the arms differently (load of others, "
-        "clocks, throttling) the result is mistrusted. docs/validate.md tells the methods.\n"
+        "--effect is the smallest difference that matters. same: such a difference is ruled out. better, worse: "
+        "significant and at least half of --effect. Otherwise inconclusive, with the number of further rounds, or the "
+        "difference that could be decided. It stops when all metrics are decided, by a sequential test with "
+        "always-valid p-values that tolerates bursts of other load. If the machine treated A and B differently (other "
+        "load, clocks, throttling), the result is unreliable. docs/validate.md describes the tests.\n"
         "\n"
-        "Commands are measured by their wall time, or by the metrics of --project; CPU time and what they made of GPUs "
-        "are told beside and decide nothing. No shell is involved without --shell. An interrupted comparison goes on "
-        "when the same command is given again, and so does one whose "
-        "--budget "
-        "is used up. What was measured is stored when it ends.\n"
+        "Commands are measured by wall time, or by the metrics of --project. CPU time and GPU figures are shown for "
+        "information only. No shell is used without --shell. Run the same command again to continue an interrupted "
+        "comparison, or one whose --budget is used up. Measurements are stored at the end.\n"
         "\n"
-        "With --accuracy, --accuracy-command or the project's accuracy section, what is faster but less right is "
-        "rejected: "
-        "a metric must not be worse by the margin, a command must find each run's outputs right.\n"
+        "With --accuracy, --accuracy-command or the accuracy section of the project, a faster but less accurate B is "
+        "rejected: a metric must not be worse by the margin, and the command must accept the outputs of each run.\n"
         "\n"
-        "Exit code 0: better or same; 1: worse; 3: inconclusive; 4: rejected for its accuracy; 5: mistrusted.",
+        "Exit code 0: better or same; 1: worse; 3: inconclusive; 4: rejected for its accuracy; 5: unreliable.",
     .options = kCompareOptions,
     .positional = {"NAME|RUN", "a workload; two stored sessions or .json files; or -- CMD -- CMD", true, "<workloads>"},
     .examples =

@@ -87,26 +87,24 @@ Result<int> run_eval(Context& context, const ParsedOptions& options) {
 
 extern const Command eval_command{
     .id = "eval",
-    .summary = "score answers, tell whether a difference is real, run tasks",
+    .summary = "score answers, test whether a difference is significant, run tasks",
     .details =
-        "score METRICS: what published scripts compute, equal to the last digit they print (sacreBLEU, rouge-score, "
-        "SQuAD's, scikit-learn's, HumanEval's), each with an interval and a signature that says all settings. Answers "
-        "are matched with references by id, else by line. An answer that is missing or damaged counts as wrong and is "
-        "named.\n"
+        "score METRICS: the metrics of published tools, equal to the last digit (sacreBLEU, rouge-score, SQuAD, "
+        "scikit-learn, HumanEval), each with a confidence interval and a signature of all settings. Answers are "
+        "matched with references by id, else by line. Missing and damaged answers count as wrong and are listed.\n"
         "\n"
-        "compare A B...: systems on the same examples against the first. One test decides, by the kind of metric: "
-        "McNemar's for right and wrong, the paired t test for scores of examples, approximate randomization for scores "
-        "of the whole; others are shown beside it.\n"
+        "compare A B...: compares systems with the first one on the same examples. The kind of metric selects the "
+        "test: McNemar for right and wrong, the paired t test for scores per example, approximate randomization for "
+        "corpus scores. Other tests are shown for information.\n"
         "\n"
-        "run TASK: asks a model, through an endpoint or a command, what the task file says, and scores what it "
-        "answers.\n"
+        "run TASK: asks a model, through an endpoint or a command, what the task file says, and scores the answers.\n"
         "\n"
-        "pareto SCORES.json=SPEED...: which configurations nothing beats in both speed and accuracy.\n"
+        "pareto SCORES.json=SPEED...: the configurations that no other one beats in both speed and accuracy.\n"
         "\n"
-        "list: all metrics. docs/accuracy.md tells which to take.\n"
+        "list: all metrics. docs/accuracy.md helps you choose.\n"
         "\n"
-        "Exit code 0: done; compare: nothing is worse. 4: compare: worse (with --margin: by more than it). 3: compare: "
-        "undecided about the margin. 2: the input does not fit.",
+        "Exit code 0: done; compare: nothing is worse. 4: compare: worse (with --margin: by more than the margin). 3: "
+        "compare: undecided at this margin. 2: invalid input.",
     .options = kEvalOptions,
     .positional = {"PART", "score METRICS [FILE...], compare FILE FILE..., run TASK, pareto FILE=SPEED..., list", true,
                    "<files>"},

@@ -290,19 +290,19 @@ Result<int> run_matrix(Context& context, const ParsedOptions& options) {
 
 extern const Command matrix_command{
     .id = "matrix",
-    .summary = "measure a command in many variants: precisions, batch sizes, flags, containers",
+    .summary = "benchmark a command in many variants: precisions, batch sizes, flags, containers",
     .details =
-        "Runs the command of a YAML file with every combination of the values of its axes (docs/matrix.md): each round "
-        "runs every variant once, in a fresh process and a random order. Shows throughput, latencies, memory, energy "
-        "of the GPUs and cost per 1000 samples as a table and as heat maps, the verdict of each variant against the "
-        "baseline (p adjusted over all of them), and the Pareto front of the objectives.\n"
+        "Runs the command of a YAML file with every combination of the values of its axes (docs/matrix.md). Each "
+        "round runs every variant once, in a fresh process and in random order. Shows throughput, latencies, memory, "
+        "GPU energy and cost per 1000 samples as a table and heat maps, the verdict of each variant against the "
+        "baseline (p adjusted over all variants), and the Pareto front of the objectives.\n"
         "\n"
-        "A variant that fails or hangs is reported and does not end the matrix. An interrupted or killed matrix goes "
-        "on when the same command is given again, and so does one whose --budget is used up. What was measured is "
-        "stored when it ends: history, trend and check know each variant as a series.\n"
+        "A variant that fails or hangs is reported and does not end the matrix. Run the same command again to "
+        "continue an interrupted matrix, or one whose --budget is used up. Results are stored at the end: history, "
+        "trend and check treat each variant as a series.\n"
         "\n"
-        "Exit code 0: measured; 2: no variant could be run; 3: nothing to compare, as the baseline or all others "
-        "failed.",
+        "Exit code 0: measured; 2: no variant could run; 3: nothing to compare, because the baseline or all other "
+        "variants failed.",
     .options = kMatrixOptions,
     .positional = {"FILE", "the matrix, a .yaml file", true, "<files>"},
     .examples =

@@ -215,7 +215,7 @@ Result<int> run_mllog(Context& context, const ParsedOptions& options) {
 
 extern const Command mllog_command{
     .id = "mllog",
-    .summary = "check MLPerf training logs and tell their score",
+    .summary = "check MLPerf training logs and compute their score",
     .details =
         "Reads :::MLLOG lines from training logs, one log per run, whatever program wrote them (`warpmark run MODEL "
         "--until GOAL --set log=FILE` does), and checks each against the rules of a round of MLPerf training, 4.0 to "

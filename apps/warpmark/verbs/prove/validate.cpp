@@ -126,8 +126,8 @@ struct Judgement {
 Judgement judge(const Validation& validation) {
   const auto& comparison = validation.comparison;
   const Verdict measured = overall(comparison);
-  if (measured == Verdict::mistrusted) {
-    return {"mistrusted", "the machine treated the two differently", kEnvironment};
+  if (measured == Verdict::unreliable) {
+    return {"unreliable", "the machine treated the two differently", kEnvironment};
   }
   if (accuracy_rejected(comparison) || validation.gate == kAccuracyRejected) {
     return {"rejected", "its answers are worse: however fast, it is no gain", kAccuracyRejected};
@@ -206,20 +206,20 @@ Result<int> run_validate(Context& context, const ParsedOptions& options) {
 
 extern const Command validate_command{
     .id = "validate",
-    .summary = "prove an optimization: faster, as right, no regression",
+    .summary = "prove an optimization: faster, as accurate, no regression",
     .details =
-        "One call for a change that is claimed to be faster: runs BASE and OPTIMIZED in random order until the "
-        "difference is decided, holds its accuracy to the gates, stores both, sets OPTIMIZED against the history of "
-        "a branch, and reports it all.\n"
+        "One command for a change that claims to be faster: runs BASE and OPTIMIZED in random order until the "
+        "difference is decided, checks accuracy, stores both, compares OPTIMIZED with the history of a branch, and "
+        "reports everything.\n"
         "\n"
         "BASE and OPTIMIZED are two commands, or two git revisions that are built and run as warpmark.yaml says.\n"
         "\n"
-        "It is `compare` and then `check`, with the question turned: `compare` asks what B is against A, and finds "
-        "\"same\" good enough; here the claim is a gain, and \"same\" fails. `compare` knows nothing of the history; "
-        "`optimize` also looks for the gain.\n"
+        "`compare` accepts \"same\"; `validate` fails it, because the claim is a speedup. It then runs `check`. "
+        "`optimize` also searches for the speedup.\n"
         "\n"
-        "Exit code 0: validated; 1: slower, no gain, or worse than the history; 3: inconclusive; 4: rejected for its "
-        "accuracy; 5: mistrusted. Where the store has no history of the program it says so, and the rest decides.",
+        "Exit code 0: validated; 1: slower, no speedup, or worse than the history; 3: inconclusive; 4: rejected for "
+        "its accuracy; 5: unreliable. If the store has no history of the program, the report says so and the other "
+        "checks decide.",
     .options = kValidateOptions,
     .positional = {"BASE OPTIMIZED", "two commands or two git revisions; or -- CMD -- CMD", true, ""},
     .examples =

@@ -95,9 +95,9 @@ extern const Command convert_command{
     .id = "convert",
     .summary = "write a profile in another format: Chrome trace, SQLite, warpmark",
     .details =
-        "Reads what `warpmark analyze` reads. What the source had lost or left out is told of the converted profile, "
-        "too, and goes into the table quality. The SQLite tables take one's own questions: "
-        "sqlite3 run.sqlite 'select name, sum(duration_ns) from events group by name order by 2 desc limit 9'.",
+        "Reads what `warpmark analyze` reads. Lost or missing data of the source is recorded in the table quality. "
+        "Query the SQLite tables with SQL: sqlite3 run.sqlite 'select name, sum(duration_ns) from events group by "
+        "name order by 2 desc limit 9'.",
     .options = kConvertOptions,
     .positional = {"PATH", "profiles, or a folder of them", true, "<files>"},
     .examples = "warpmark convert trace.json.gz --to sqlite\nwarpmark convert profile.wmrec --to chrome --out run.json",

@@ -249,16 +249,16 @@ Result<int> run_generate(Context& context, const ParsedOptions& options) {
 
 extern const Command generate_command{
     .id = "generate",
-    .summary = "make data from a seed: sequences, prompts, pictures, embeddings, tables",
+    .summary = "generate data from a seed: sequences, prompts, images, embeddings, tables",
     .details =
-        "Streamed, of any size; the same seed gives the same bytes.\n"
+        "Streams data of any size. The same seed gives the same bytes.\n"
         "\n"
-        "fasta: sequences named synthetic_000000 ..., with a motif planted into some, or reads from them with errors. "
-        "prompts: JSON lines with exactly so many tokens, of words that the given tokenizer has as one token each. "
-        "images: PNG or JPEG files. embeddings: a .npy file of vectors of length 1. tabular: click logs in Criteo's "
-        "format, or a stream of ids by Zipf's law.\n"
+        "fasta: sequences named synthetic_000000 ..., some with a planted motif, or reads from them with errors. "
+        "prompts: JSON lines with an exact number of tokens, from words that are one token each in the given "
+        "tokenizer. images: PNG or JPEG files. embeddings: a .npy file of unit vectors. tabular: click logs in "
+        "Criteo's format, or a stream of Zipf-distributed ids.\n"
         "\n"
-        "A file appears when it is whole.",
+        "A file appears when it is complete.",
     .options = kGenerateOptions,
     .positional = {"KIND", "fasta, prompts, images, embeddings, tabular", false,
                    "fasta prompts images embeddings tabular"},

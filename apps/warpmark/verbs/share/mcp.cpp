@@ -95,15 +95,13 @@ extern const Command mcp_command{
     .id = "mcp",
     .summary = "let a coding agent measure, diagnose and compare (MCP server)",
     .details =
-        "Gives an agent tools that answer with measurements, their intervals and verdicts: doctor, run, profile, "
-        "analyze, "
-        "query, compare, check, optimize and history. Agents and editors start it by themselves once it is entered in "
-        "their settings; it speaks the Model Context Protocol over its standard input and output (docs/mcp.md).\n"
+        "Offers tools that answer with measurements, intervals and verdicts: doctor, run, profile, analyze, query, "
+        "compare, check, optimize and history. Agents and editors start the server from their settings; it speaks the "
+        "Model Context Protocol over standard input and output (docs/mcp.md).\n"
         "\n"
-        "An agent can name only the commands, projects and folders of the configuration. Commands are started as they "
-        "are "
-        "written there, without a shell; the server opens no network connection. Calls run one after the other, report "
-        "progress, and end with all they started when they are cancelled or the agent goes away.",
+        "An agent can use only the commands, projects and folders of the configuration. Commands run without a shell, "
+        "and the server opens no network connection. Calls run one after the other and report progress. A cancelled "
+        "call, or a disconnect, ends all processes it started.",
     .options = kMcpOptions,
     .positional = {},
     .examples = "warpmark mcp --config warpmark-mcp.yaml --check\nwarpmark mcp --config warpmark-mcp.yaml",

@@ -71,7 +71,7 @@ export const commit_text = (commit: string, dirty: boolean): string => commit ? 
 export function tone_of(word: string): string {
   if (["passed", "better", "pass", "normal", "kept", "accepted"].includes(word)) return "good";
   if (["failed", "worse", "error", "fail", "slow", "rejected"].includes(word)) return "bad";
-  if (["mistrusted", "inconclusive", "undecided", "different", "missing", "not_measurable", "not measurable"].includes(word)) return "warning";
+  if (["unreliable", "inconclusive", "undecided", "different", "missing", "not_measurable", "not measurable"].includes(word)) return "warning";
   return "quiet";
 }
 export const badge = (word: string): HTMLElement => h("span", {class: "badge " + tone_of(word)}, word.replace(/_/g, " "));

@@ -5,7 +5,7 @@ import {a, h, link_to, table, text} from "./dom";
 import {badge, commit_text, p_value, quantity, signed_percent, when} from "./format";
 import {MetricVerdict, Pair, PairSide, Sessions} from "./types";
 
-const kOrder = ["mistrusted", "worse", "different", "inconclusive", "better", "same"];
+const kOrder = ["unreliable", "worse", "different", "inconclusive", "better", "same"];
 
 function side(name: string, of: PairSide): HTMLElement {
   return h("p", null, h("b", null, name), " ", a(link_to("session", {id: of.id}), of.id), " ", when(of.started), " on ", of.hostname, " ",

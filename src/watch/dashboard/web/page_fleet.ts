@@ -18,7 +18,7 @@ export async function page_fleet(main: HTMLElement, signal: AbortSignal): Promis
   const fleet = await ask<Fleet>("fleet", {}, signal);
   const state_of = (host: Host): string => (fleet.across.units ?? []).filter((unit) => unit.node === host.hostname && unit.state !== "normal").map((unit) => unit.state)[0] ??
       ((fleet.across.units ?? []).some((unit) => unit.node === host.hostname) ? "normal" : "");
-  const trouble = (host: Host) => Object.entries(host.newest?.outcomes ?? {}).filter(([name]) => name === "failed" || name === "mistrusted" || name === "error");
+  const trouble = (host: Host) => Object.entries(host.newest?.outcomes ?? {}).filter(([name]) => name === "failed" || name === "unreliable" || name === "error");
   main.replaceChildren(
       h("h1", {tabindex: -1}, "Fleet"),
       text("p", "quiet", `${fleet.total} machines have written into this database.` + (fleet.total > fleet.hosts.length ? ` The first ${fleet.hosts.length} are shown.` : "")),

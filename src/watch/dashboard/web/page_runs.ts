@@ -89,7 +89,7 @@ export async function page_runs(main: HTMLElement, signal: AbortSignal, query: U
   const way = (name: string, shown: string, on: boolean) => h("a", {href: link_to("runs", {show: name}), "aria-current": on ? "true" : undefined}, shown);
   const fields = of_runs ? [
     field("words of the benchmark", search(params.text, "text", "gemm f32")),
-    field("outcome", select("outcome", [["", "any"], ...["passed", "failed", "mistrusted", "unsupported", "skipped", "error"].map((one) => [one, one] as [string, string])], params.outcome)),
+    field("outcome", select("outcome", [["", "any"], ...["passed", "failed", "unreliable", "unsupported", "skipped", "error"].map((one) => [one, one] as [string, string])], params.outcome)),
     field("host", search(params.host, "host", "")),
     field("commit", search(params.commit, "commit", "")),
   ] : [
