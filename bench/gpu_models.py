@@ -120,7 +120,7 @@ def main():
             if said:
                 times["plain"].append(float(said.strip().split("\n")[-1]))
             file = asked.out / ("%s-%d.json" % (model, turn))
-            words = [asked.warpmark, "run", model, "--device", asked.device, "--no-store", "--no-ceilings", "--rounds", "1", "--set", "roof=no"]
+            words = [asked.warpmark, "run", model, "--device", asked.device, "--no-store", "--no-ceilings", "--rounds", "1", "--set", "peak=no"]
             for setting in ("preset=" + asked.preset, "precision=" + precision, "python=" + asked.python):
                 words += ["--set", setting]
             words += ["--set", "channels_last=yes"] if last else []

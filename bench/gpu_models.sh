@@ -40,7 +40,7 @@ loader() {
 model() {
   local name=$1 network=$2
   shift 2
-  kept "$name" 60 "${kRun[@]}" "$network" --no-ceilings --set "preset=${PRESET:-base}" --set precision=bf16 --set roof=no \
+  kept "$name" 60 "${kRun[@]}" "$network" --no-ceilings --set "preset=${PRESET:-base}" --set precision=bf16 --set peak=no \
     --set "python=$kPython" "$@" --json "$kOut/$name.json"
 }
 
@@ -98,7 +98,7 @@ for run in runs("loader"):
         shown(median(run, "copy_time"), 1e3), shown(median(run, "hidden")), why(run))
 
 print("\nembedding (1 table on the GPU, 26 rows a bag) beside torch.nn.EmbeddingBag")
-row("case", "us", "G lookups/s", "GB/s", "of roof")
+row("case", "us", "G lookups/s", "GB/s", "of peak")
 bags = []
 try:
     bags = [json.loads(line) for line in (out / "embedding_bag.txt").read_text().splitlines() if line.startswith("{")]
@@ -109,7 +109,7 @@ for run in runs("embedding"):
         lookups = run["params"]["bags"] * run["params"]["lookups"]
         time = median(run, "time")
         row("warpmark " + run["params"]["dtype"], shown(time, 1e6), shown(time and lookups / time, 1e-9),
-            shown(median(run, "bandwidth"), 1e-9), shown(run.get("roof", {}).get("share")), why(run))
+            shown(median(run, "bandwidth"), 1e-9), shown(run.get("peak", {}).get("share")), why(run))
 for bag in bags:
     name = "torch " + bag["dtype"] + " " + bag["case"]
     if "problem" in bag:
@@ -118,7 +118,7 @@ for bag in bags:
         row(name, shown(bag["time"], 1e6), shown(bag["lookups_rate"], 1e-9), shown(bag["bandwidth"], 1e-9))
 
 print("\nembedding_cache (26 tables in host memory)")
-row("case", "us a batch", "G lookups/s", "hits", "best hits", "cache GB/s", "host GB/s", "choosing", "of roof")
+row("case", "us a batch", "G lookups/s", "hits", "best hits", "cache GB/s", "host GB/s", "choosing", "of peak")
 for name in ("cache_sizes", "cache_refresh"):
     for run in runs(name):
         if run["workload"] != "embedding_cache":
@@ -129,7 +129,7 @@ for name in ("cache_sizes", "cache_refresh"):
             shown(median(run, "batch_time"), 1e6), shown(median(run, "lookups_rate"), 1e-9), shown(median(run, "hit_rate")),
             shown(median(run, "best_hit_rate")), shown(median(run, "cache_bandwidth"), 1e-9),
             shown(median(run, "host_bandwidth"), 1e-9), shown(median(run, "choosing")),
-            shown(run.get("roof", {}).get("share")), why(run))
+            shown(run.get("peak", {}).get("share")), why(run))
 PYTHON
 }
 

@@ -54,7 +54,7 @@ std::string scope_name(const Ceiling& ceiling) {
   return ceiling.scope.empty() ? ceiling.id : ceiling.id + " " + ceiling.scope;
 }
 
-/// One roof: the time it alone would allow, or why it is not known.
+/// One peak: the time it alone would allow, or why it is not known.
 struct Term {
   Bound bound;
   double seconds;
@@ -100,17 +100,17 @@ std::vector<Ceiling> ceilings_from(std::span<const Run> runs, const Machine& mac
   return ceilings;
 }
 
-Roof place_under_roof(const Run& run, const DeviceInfo& device, std::span<const Ceiling> ceilings) {
-  Roof roof;
+Peak share_of_peak(const Run& run, const DeviceInfo& device, std::span<const Ceiling> ceilings) {
+  Peak peak;
   const auto* time = metric_of(run, "time");
   if (time == nullptr || time->summary.median <= 0) {
-    roof.reason = "no time was measured";
-    return roof;
+    peak.reason = "no time was measured";
+    return peak;
   }
   const double seconds = time->summary.median;
-  roof.flops_per_second = run.cost.flops / seconds;
-  roof.bytes_per_second = run.cost.bytes / seconds;
-  roof.intensity = run.cost.bytes > 0 ? run.cost.flops / run.cost.bytes : 0;
+  peak.flops_per_second = run.cost.flops / seconds;
+  peak.bytes_per_second = run.cost.bytes / seconds;
+  peak.intensity = run.cost.bytes > 0 ? run.cost.flops / run.cost.bytes : 0;
 
   std::vector<Term> terms;
   std::string missing;
@@ -130,21 +130,21 @@ Roof place_under_roof(const Run& run, const DeviceInfo& device, std::span<const 
   const auto* launch = find_ceiling(ceilings, device.id, "launch", "");
   if (launch != nullptr && launch->value <= seconds) terms.push_back({Bound::latency, launch->value, launch});
   // What is missing could only lengthen the shortest possible time: the known terms still bound it, and the share is
-  // then at least this much. But a share of another kind of roof than the work's own says nothing.
+  // then at least this much. But a share of another kind of peak than the work's own says nothing.
   const auto is_own = [&](const Term& term) {
     return rate_of(run) == "flop_rate" ? term.bound == Bound::compute
                                        : term.bound == Bound::memory || term.bound == Bound::link;
   };
-  roof.reason = missing.empty() && terms.empty() ? "no ceiling was measured in this session" : missing;
-  if (terms.empty() || (!missing.empty() && std::none_of(terms.begin(), terms.end(), is_own))) return roof;
+  peak.reason = missing.empty() && terms.empty() ? "no ceiling was measured in this session" : missing;
+  if (terms.empty() || (!missing.empty() && std::none_of(terms.begin(), terms.end(), is_own))) return peak;
   const auto highest =
       std::max_element(terms.begin(), terms.end(), [](const Term& a, const Term& b) { return a.seconds < b.seconds; });
-  roof.bound = highest->bound;
-  roof.share = highest->seconds / seconds;
-  roof.unreliable = highest->ceiling->unreliable;
-  roof.ceiling = fmt::format("{} of {:.4g} {} ({})", scope_name(*highest->ceiling), highest->ceiling->value,
+  peak.bound = highest->bound;
+  peak.share = highest->seconds / seconds;
+  peak.unreliable = highest->ceiling->unreliable;
+  peak.ceiling = fmt::format("{} of {:.4g} {} ({})", scope_name(*highest->ceiling), highest->ceiling->value,
                              highest->ceiling->unit, highest->ceiling->source);
-  return roof;
+  return peak;
 }
 
 }  // namespace warpmark::analyze

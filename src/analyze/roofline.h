@@ -1,9 +1,9 @@
 // The roofline of what was measured (Williams, Waterman, Patterson, "Roofline: An Insightful Visual Performance Model",
-// CACM 52(4), 2009), with a third roof for short work: the cost of a launch. All roofs come from runs of the same
+// CACM 52(4), 2009), with a third peak for short work: the cost of a launch. All peaks come from runs of the same
 // session, never from a datasheet.
 //
 // The model's time is max(FLOPs / peak rate, bytes / bandwidth, launch cost); the largest term names the bound, and
-// model time / measured time is the share of the roof.
+// model time / measured time is the share of the peak.
 #pragma once
 
 #include <span>
@@ -27,6 +27,6 @@ namespace warpmark::analyze {
 /// Where a measured run stands. Bound::unknown with a reason where the ceiling of its own kind was not measured: the
 /// peak rate for work that is counted in FLOP/s, the bandwidth for work that is counted in B/s. Where the other one is
 /// missing, the share is "at least".
-[[nodiscard]] Roof place_under_roof(const Run& run, const DeviceInfo& device, std::span<const Ceiling> ceilings);
+[[nodiscard]] Peak share_of_peak(const Run& run, const DeviceInfo& device, std::span<const Ceiling> ceilings);
 
 }  // namespace warpmark::analyze

@@ -34,7 +34,7 @@ struct AcceptanceRow {
   bool required = true;
   std::string subject;  ///< "copy size=67108864 mode=cold", or the id of a machine fact
   std::string device;   ///< empty for a fact of the host
-  std::string metric;   ///< "bandwidth", "time p99", "share of the roof"; empty for a fact
+  std::string metric;   ///< "bandwidth", "time p99", "share of the peak"; empty for a fact
   std::string unit;     ///< SI, of value and limits; "ratio" for a share
   Comparator comparator = Comparator::at_least;
   std::vector<double> limits;  ///< one, or two of `between`, in `unit`; empty where the limit is a text

@@ -32,10 +32,10 @@ struct Ceiling {
 
 enum class Bound { memory, compute, latency, link, unknown };
 
-/// Where a result stands under its roof.
-struct Roof {
+/// Where a result stands under its peak.
+struct Peak {
   Bound bound = Bound::unknown;
-  double share = 0;             ///< the roof's time / the measured time: 1 is at the limit
+  double share = 0;             ///< the peak's time / the measured time: 1 is at the limit
   double flops_per_second = 0;  ///< achieved
   double bytes_per_second = 0;  ///< achieved
   double intensity = 0;         ///< FLOP per byte; 0 if bytes or flops are 0

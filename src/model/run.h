@@ -91,7 +91,7 @@ struct Run {
   std::string hint;                ///< what to do about it
   std::vector<Metric> metrics;     ///< the first is the primary one
   Cost cost;
-  std::optional<Roof> roof;
+  std::optional<Peak> peak;
   std::optional<ErrorCheck> error;
   Environment environment;
   Warmup warmup;

@@ -23,7 +23,7 @@ namespace warpmark {
 /// Where people think of a computation and no longer of moving data, for work that does not say which it is.
 inline constexpr double kComputeIntensity = 8;  // FLOP/B
 
-/// The metric that tells how fast a run is: a property of the work, the same on every machine and under every roof.
+/// The metric that tells how fast a run is: a property of the work, the same on every machine and under every peak.
 [[nodiscard]] inline std::string_view rate_of(const Run& run) {
   if (!run.cost.rate.empty()) return run.cost.rate;
   return run.cost.flops > 0 && run.cost.flops >= kComputeIntensity * run.cost.bytes ? "flop_rate" : "bandwidth";

@@ -197,7 +197,7 @@ class SessionRunner {
     finish(index);
   }
 
-  /// Whether shares of the roof would rest on a measurement that the machine disturbed.
+  /// Whether shares of the peak would rest on a measurement that the machine disturbed.
   [[nodiscard]] bool is_doubtful_limit(const Run& run) const {
     return run.outcome == Outcome::unreliable && !analyze::ceilings_from(std::span(&run, 1), session_.machine).empty();
   }
@@ -267,13 +267,13 @@ class SessionRunner {
     session_.runs.push_back(std::move(run));
   }
 
-  /// Whatever was measured becomes a run, also after Ctrl-C; then the roofs, which need all ceilings.
+  /// Whatever was measured becomes a run, also after Ctrl-C; then the peaks, which need all ceilings.
   void conclude() {
     session_.complete = !interrupted();
     for (std::size_t i = 0; i < plan_.size(); ++i) {
       if (!courses_[i].finished && !courses_[i].rounds.empty()) finish(i);
     }
-    attach_roofs(session_);
+    attach_peaks(session_);
   }
 
   const std::vector<PlannedCase>& plan_;
@@ -296,13 +296,13 @@ Status run_session(const std::vector<PlannedCase>& plan, const SessionOptions& o
   return SessionRunner(plan, options, devices, events, session).run(known);
 }
 
-void attach_roofs(Session& session) {
+void attach_peaks(Session& session) {
   std::sort(session.runs.begin(), session.runs.end(), [](const Run& a, const Run& b) { return a.index < b.index; });
   session.ceilings = analyze::ceilings_from(session.runs, session.machine);
   for (Run& run : session.runs) {
     if (run.metrics.empty()) continue;
     for (const auto& device : session.machine.devices) {
-      if (device.id == run.device) run.roof = analyze::place_under_roof(run, device, session.ceilings);
+      if (device.id == run.device) run.peak = analyze::share_of_peak(run, device, session.ceilings);
     }
   }
 }

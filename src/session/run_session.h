@@ -1,4 +1,4 @@
-// Measuring a plan: rounds over all cases, a time budget, ceilings and roofs, and a record of everything as it is done.
+// Measuring a plan: rounds over all cases, a time budget, ceilings and peaks, and a record of everything as it is done.
 #pragma once
 
 #include <atomic>
@@ -53,13 +53,13 @@ struct Known {
   std::vector<Run> rounds;  ///< of unfinished ones, in order
 };
 
-/// Measures every case of the plan that `known` lacks and fills session.runs, ceilings and roofs. Returns the first
+/// Measures every case of the plan that `known` lacks and fills session.runs, ceilings and peaks. Returns the first
 /// error of an event, if any; the session holds everything measured all the same.
 [[nodiscard]] Status run_session(const std::vector<workloads::PlannedCase>& plan, const SessionOptions& options,
                                  Devices& devices, const Known& known, const SessionEvents& events, Session& session);
 
-/// Ceilings and roofs of a session from its own runs; sorts the runs by index.
-void attach_roofs(Session& session);
+/// Ceilings and peaks of a session from its own runs; sorts the runs by index.
+void attach_peaks(Session& session);
 
 /// The command that measures this run again.
 [[nodiscard]] std::string repro_line(const Run& run);

@@ -28,7 +28,7 @@ struct PlannedCase {
                                                          const std::vector<SuiteEntry>& entries,
                                                          const std::vector<DeviceInfo>& devices);
 
-/// Puts in front what the roofs of the plan need and the plan does not measure itself: memory bandwidth, the peak rate
+/// Puts in front what the peaks of the plan need and the plan does not measure itself: memory bandwidth, the peak rate
 /// of each data type, the cost of a launch.
 void add_ceiling_cases(std::vector<PlannedCase>& plan, Catalog<measure::Workload> catalog,
                        const std::vector<DeviceInfo>& devices);

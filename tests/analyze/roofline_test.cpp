@@ -65,16 +65,16 @@ TEST(Ceilings, are_set_by_disturbed_runs_only_where_nothing_else_has_that_limit)
   EXPECT_TRUE(alone[0].unreliable);
   EXPECT_TRUE(is_set_by(alone[0], disturbed));
   EXPECT_FALSE(is_set_by(alone[0], run_of("triad", 1, 0, 12e9)));
-  const auto roof = place_under_roof(run_of("x", 1, 0, 49.5e9), cpu(), alone);
-  EXPECT_TRUE(roof.unreliable);
-  EXPECT_DOUBLE_EQ(roof.share, 0.5);
+  const auto peak = share_of_peak(run_of("x", 1, 0, 49.5e9), cpu(), alone);
+  EXPECT_TRUE(peak.unreliable);
+  EXPECT_DOUBLE_EQ(peak.share, 0.5);
   for (const auto& both : {std::vector<warpmark::Run>{disturbed, run_of("triad", 1, 0, 12e9)},
                            std::vector<warpmark::Run>{run_of("triad", 1, 0, 12e9), disturbed}}) {
     const auto limits = ceilings_from(both, machine);
     ASSERT_EQ(limits.size(), 1U);
     EXPECT_DOUBLE_EQ(limits[0].value, 12e9);
     EXPECT_FALSE(limits[0].unreliable);
-    EXPECT_FALSE(place_under_roof(run_of("x", 1, 0, 1e9), cpu(), limits).unreliable);
+    EXPECT_FALSE(share_of_peak(run_of("x", 1, 0, 1e9), cpu(), limits).unreliable);
   }
 }
 
@@ -87,60 +87,60 @@ TEST(Ceilings, are_not_set_by_failed_runs) {
 }
 
 TEST(Roofline, names_the_largest_of_the_three_terms) {
-  const auto memory = place_under_roof(run_of("x", 2.0, 1e9, 12e9), cpu(), ceilings());
+  const auto memory = share_of_peak(run_of("x", 2.0, 1e9, 12e9), cpu(), ceilings());
   EXPECT_EQ(memory.bound, Bound::memory);
   EXPECT_DOUBLE_EQ(memory.share, 0.5);
-  const auto compute = place_under_roof(run_of("x", 4.0, 100e9, 1e9), cpu(), ceilings());
+  const auto compute = share_of_peak(run_of("x", 4.0, 100e9, 1e9), cpu(), ceilings());
   EXPECT_EQ(compute.bound, Bound::compute);
   EXPECT_DOUBLE_EQ(compute.share, 0.25);
   EXPECT_DOUBLE_EQ(compute.intensity, 100);
-  const auto latency = place_under_roof(run_of("x", 5e-6, 100, 100), cpu(), ceilings());
+  const auto latency = share_of_peak(run_of("x", 5e-6, 100, 100), cpu(), ceilings());
   EXPECT_EQ(latency.bound, Bound::latency);
   EXPECT_NEAR(latency.share, 0.2, 1e-12);
 }
 
 TEST(Roofline, does_not_charge_a_launch_to_work_that_took_less_than_one) {
-  const auto roof = place_under_roof(run_of("x", 0.5e-6, 0, 3e3), cpu(), ceilings());
-  EXPECT_EQ(roof.bound, Bound::memory);
-  EXPECT_NEAR(roof.share, 0.5, 1e-12);
+  const auto peak = share_of_peak(run_of("x", 0.5e-6, 0, 3e3), cpu(), ceilings());
+  EXPECT_EQ(peak.bound, Bound::memory);
+  EXPECT_NEAR(peak.share, 0.5, 1e-12);
 }
 
 TEST(Roofline, bounds_the_share_from_below_by_the_ceilings_that_are_known) {
   auto run = run_of("x", 1, 1e9, 1e9);
   run.cost.flop_type = "bf16";
-  const auto known = place_under_roof(run_of("x", 1, 0, 1e9), cpu(), ceilings());
-  const auto roof = place_under_roof(run, cpu(), ceilings());
-  EXPECT_EQ(roof.bound, Bound::memory);
-  EXPECT_DOUBLE_EQ(roof.share, known.share);
-  EXPECT_EQ(roof.reason, "no flop_rate of bf16 was measured in this session");
+  const auto known = share_of_peak(run_of("x", 1, 0, 1e9), cpu(), ceilings());
+  const auto peak = share_of_peak(run, cpu(), ceilings());
+  EXPECT_EQ(peak.bound, Bound::memory);
+  EXPECT_DOUBLE_EQ(peak.share, known.share);
+  EXPECT_EQ(peak.reason, "no flop_rate of bf16 was measured in this session");
 }
 
 TEST(Roofline, does_not_guess_without_any_ceiling_of_the_work) {
   auto run = run_of("x", 1, 1e9, 0);
   run.cost.flop_type = "bf16";
-  const auto roof = place_under_roof(run, cpu(), ceilings());
-  EXPECT_EQ(roof.bound, Bound::unknown);
-  EXPECT_EQ(roof.share, 0);
-  EXPECT_EQ(roof.reason, "no flop_rate of bf16 was measured in this session");
+  const auto peak = share_of_peak(run, cpu(), ceilings());
+  EXPECT_EQ(peak.bound, Bound::unknown);
+  EXPECT_EQ(peak.share, 0);
+  EXPECT_EQ(peak.reason, "no flop_rate of bf16 was measured in this session");
 }
 
-TEST(Roofline, never_sets_arithmetic_against_a_memory_roof_alone) {
+TEST(Roofline, never_sets_arithmetic_against_a_memory_peak_alone) {
   auto gemv = run_of("gemm", 1, 1e9, 1e9);  // few operations a byte
   gemv.cost.flop_type = "bf16";
   gemv.cost.rate = "flop_rate";
-  const auto roof = place_under_roof(gemv, cpu(), ceilings());
-  EXPECT_EQ(roof.bound, Bound::unknown);
-  EXPECT_EQ(roof.share, 0);
-  EXPECT_EQ(roof.reason, "no flop_rate of bf16 was measured in this session");
+  const auto peak = share_of_peak(gemv, cpu(), ceilings());
+  EXPECT_EQ(peak.bound, Bound::unknown);
+  EXPECT_EQ(peak.share, 0);
+  EXPECT_EQ(peak.reason, "no flop_rate of bf16 was measured in this session");
   gemv.cost.flop_type = "f32";
-  EXPECT_EQ(place_under_roof(gemv, cpu(), ceilings()).bound, Bound::memory) << "the slower of two known roofs";
+  EXPECT_EQ(share_of_peak(gemv, cpu(), ceilings()).bound, Bound::memory) << "the slower of two known peaks";
 }
 
 TEST(Roofline, sets_a_hot_result_against_the_cache_it_fits_in) {
   auto run = run_of("x", 1, 0, 1e9, Mode::hot);
   run.cost.footprint_bytes = 1 << 20;
-  const auto roof = place_under_roof(run, cpu(), ceilings());
-  EXPECT_EQ(roof.reason, "no bandwidth of L2 was measured in this session");
+  const auto peak = share_of_peak(run, cpu(), ceilings());
+  EXPECT_EQ(peak.reason, "no bandwidth of L2 was measured in this session");
 }
 
 TEST(LevelOf, counts_all_instances_that_a_launch_can_use) {

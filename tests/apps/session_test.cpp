@@ -140,7 +140,7 @@ TEST_F(SessionOnADisturbedDevice, marks_the_limit_where_the_second_time_is_no_be
   EXPECT_THAT(note("measured again"), HasSubstr("no better the second time: "));
   ASSERT_EQ(session_.ceilings.size(), 1U);
   EXPECT_TRUE(session_.ceilings[0].unreliable);
-  EXPECT_TRUE(session_.runs[0].roof->unreliable);
+  EXPECT_TRUE(session_.runs[0].peak->unreliable);
   EXPECT_EQ(runs_stored_, 1);
 }
 

@@ -46,7 +46,7 @@ Run full_run() {
   run.hint = "let it cool down";
   run.metrics = {full_metric()};
   run.cost = {2e9, 3e6, 123456789012345, "bf16", "h2d"};
-  run.roof = Roof{Bound::compute, 0.873, 6.5e14, 2.4e11, 2730, "flop_rate bf16", ""};
+  run.peak = Peak{Bound::compute, 0.873, 6.5e14, 2.4e11, 2730, "flop_rate bf16", ""};
   run.error = ErrorCheck{2.1e-7, 1e-5, "relative Frobenius norm", "fp64"};
   run.environment.readings = {{"temperature", "°C", 41, {}}, {"power", "W", {}, {}}};
   run.environment.disturbances = {{"throttle", "hw_slowdown", true}, {"other_load", "12 %", false}};
@@ -104,7 +104,7 @@ TEST(SessionJson, keeps_every_bit_of_numbers) {
   EXPECT_EQ(run->metrics, std::vector<Metric>{full_metric()});
   EXPECT_EQ(run->params, full_run().params);
   EXPECT_EQ(run->seed, std::numeric_limits<std::uint64_t>::max());
-  EXPECT_EQ(run->roof->share, 0.873);
+  EXPECT_EQ(run->peak->share, 0.873);
   EXPECT_EQ(run->notes, full_run().notes);
   EXPECT_EQ(run->environment.readings[1].before, std::nullopt);
   EXPECT_EQ(run->timing.launches_per_sample, 64);
@@ -144,7 +144,7 @@ TEST(RunJson, shows_no_speed_of_a_wrong_result) {
   run.outcome = Outcome::failed;
   const Json json = to_json(run);
   EXPECT_TRUE(json["metrics"].empty());
-  EXPECT_FALSE(json.contains("roof"));
+  EXPECT_FALSE(json.contains("peak"));
   EXPECT_EQ(json["error"]["value"], 2.1e-7);
 }
 
@@ -156,12 +156,12 @@ TEST(RunJson, leaves_out_what_is_absent) {
   run.outcome = Outcome::unsupported;
   run.reason = "no such library";
   const Json json = to_json(run);
-  for (const char* key : {"hint", "cost", "roof", "error", "warmup", "timing", "stopped_because", "notes", "repro"}) {
+  for (const char* key : {"hint", "cost", "peak", "error", "warmup", "timing", "stopped_because", "notes", "repro"}) {
     EXPECT_FALSE(json.contains(key)) << key;
   }
-  run.roof = Roof{Bound::unknown, 0, 0, 1e9, 0, "", "no ceiling was measured"};
-  EXPECT_FALSE(to_json(run)["roof"].contains("percent"));
-  EXPECT_FALSE(to_json(run)["roof"].contains("intensity"));
+  run.peak = Peak{Bound::unknown, 0, 0, 1e9, 0, "", "no ceiling was measured"};
+  EXPECT_FALSE(to_json(run)["peak"].contains("percent"));
+  EXPECT_FALSE(to_json(run)["peak"].contains("intensity"));
 }
 
 TEST(RunJson, writes_an_error_that_is_not_a_number_as_a_huge_one) {

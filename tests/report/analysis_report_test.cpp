@@ -255,7 +255,7 @@ TEST(FormatValue, uses_the_unit_of_the_column) {
   EXPECT_EQ(format_value(std::string("x"), "s"), "x");
 }
 
-TEST(AnalysisReport, draws_profiled_kernels_under_their_roofs) {
+TEST(AnalysisReport, draws_profiled_kernels_under_their_peaks) {
   Analysis analysis;
   const std::string none;
   analysis.tables.push_back({kKernelRooflineTable,
@@ -265,11 +265,11 @@ TEST(AnalysisReport, draws_profiled_kernels_under_their_roofs) {
                               {"what", "What", ""},
                               {"intensity", "FLOP/B", ""},
                               {"rate", "FLOP/s", "FLOP/s"},
-                              {"share", "Of its roof", "ratio"},
+                              {"share", "Of its peak", "ratio"},
                               {"bandwidth", "B/s", "B/s"}},
                              {{std::string("axpy"), std::string("kernel"), 0.25, 5e11, 0.7, 2e12},
-                              {std::string("FP32"), std::string(kComputeRoof), none, 6e13, none, none},
-                              {std::string("device memory"), std::string(kMemoryRoof), none, none, none, 3e12}}});
+                              {std::string("FP32"), std::string(kComputePeak), none, 6e13, none, none},
+                              {std::string("device memory"), std::string(kMemoryPeak), none, none, none, 3e12}}});
   const auto html = render_html(build_analysis_report(analysis));
   EXPECT_THAT(html, HasSubstr("<svg"));
   EXPECT_THAT(html, HasSubstr("FP32 60.0 TFLOP/s"));

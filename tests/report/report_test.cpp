@@ -207,33 +207,33 @@ TEST(BuildReport, keeps_errors_with_different_numbers_apart) {
   EXPECT_NE(text.find("k = 600 is too many"), std::string::npos);
 }
 
-TEST(BuildReport, counts_shares_above_the_roof_apart) {
+TEST(BuildReport, counts_shares_above_the_peak_apart) {
   SampleSession sample;
   for (int i = 0; i < 3; ++i)
     sample.measured("copy", "cpu", {{"size", std::int64_t{i}}}, {0, 8192, 8192, "", ""}, 1e-6);
   Session session = sample.finish();
-  for (auto& run : session.runs) run.roof = Roof{Bound::memory, 0.5, 0, 1e9, 0, "", ""};
-  session.runs[1].roof->share = 333;
+  for (auto& run : session.runs) run.peak = Peak{Bound::memory, 0.5, 0, 1e9, 0, "", ""};
+  session.runs[1].peak->share = 333;
   const auto text = rendered(session, "text", {.width = 200});
-  EXPECT_NE(text.find("cpu: 1 result is above the roof, so a ceiling was measured badly; of the others, results "
-                      "reached 50.0 % of their roofs."),
+  EXPECT_NE(text.find("cpu: 1 result is above the peak, so a ceiling was measured badly; of the others, results "
+                      "reached 50.0 % of their peaks."),
             std::string::npos)
       << text;
 }
 
-TEST(BuildReport, tells_how_near_the_roofs_those_are_that_set_none_and_are_trusted) {
+TEST(BuildReport, tells_how_near_the_peaks_those_are_that_set_none_and_are_trusted) {
   SampleSession sample;
   for (int i = 0; i < 3; ++i)
     sample.measured("copy", "cpu", {{"size", std::int64_t{i}}}, {0, 8192, 8192, "", ""}, 1e-6);
   Session session = sample.finish();
-  for (auto& run : session.runs) run.roof = Roof{Bound::memory, 1.0003, 0, 1e9, 0, "L1 of 1 B/s (copy size=0)", ""};
-  session.runs[1].roof->share = 0.25;
-  session.runs[2].roof->share = 0.01;
+  for (auto& run : session.runs) run.peak = Peak{Bound::memory, 1.0003, 0, 1e9, 0, "L1 of 1 B/s (copy size=0)", ""};
+  session.runs[1].peak->share = 0.25;
+  session.runs[2].peak->share = 0.01;
   session.runs[2].outcome = Outcome::unreliable;
   const auto text = rendered(session, "text", {.width = 200});
-  EXPECT_NE(text.find("cpu: one result reached 25.0 % of its roof."), std::string::npos) << text;
+  EXPECT_NE(text.find("cpu: one result reached 25.0 % of its peak."), std::string::npos) << text;
   session.runs.resize(1);
-  EXPECT_EQ(rendered(session, "text", {.width = 200}).find("of its roof"), std::string::npos);
+  EXPECT_EQ(rendered(session, "text", {.width = 200}).find("of its peak"), std::string::npos);
 }
 
 TEST(BuildReport, says_so_when_nothing_was_measured) {
@@ -309,7 +309,7 @@ TEST(RunLabels, name_what_was_asked_for) {
   warpmark::Run run;
   run.workload = "bert";
   run.device = "cuda:0";
-  for (const char* name : {"accumulate", "channels_last", "checkpoint", "attention", "until", "data", "log", "roof",
+  for (const char* name : {"accumulate", "channels_last", "checkpoint", "attention", "until", "data", "log", "peak",
                            "worker", "python", "workers"}) {
     run.params.set(name, std::string("no"));
   }

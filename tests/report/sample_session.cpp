@@ -242,7 +242,7 @@ Session SampleSession::finish() {
   for (auto& run : session_.runs) {
     for (const auto& device : session_.machine.devices) {
       if (device.id == run.device && !run.metrics.empty()) {
-        run.roof = analyze::place_under_roof(run, device, session_.ceilings);
+        run.peak = analyze::share_of_peak(run, device, session_.ceilings);
       }
     }
   }

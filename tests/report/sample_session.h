@@ -1,5 +1,5 @@
 // A session as a real machine would produce it: CPU and GPU, every outcome, few and many samples, with disturbance and
-// outliers. Deterministic. Rates are made up in a plausible range; statistics, ceilings and roofs are computed by the
+// outliers. Deterministic. Rates are made up in a plausible range; statistics, ceilings and peaks are computed by the
 // code that does it for real sessions.
 #pragma once
 
@@ -31,7 +31,7 @@ class SampleSession {
   Run& measured(const char* workload, const char* device, const ParamList& params, const Cost& cost, double seconds,
                 const SampleShape& shape = {});
 
-  /// With the ceilings and roofs that follow from the runs.
+  /// With the ceilings and peaks that follow from the runs.
   [[nodiscard]] Session finish();
 
  private:

@@ -9,14 +9,14 @@ namespace warpmark::report {
 namespace {
 
 Table results() {
-  return {{{"benchmark"}, {"median", Align::right}, {"bound", Align::left, 1}, {"of roof", Align::right}},
+  return {{{"benchmark"}, {"median", Align::right}, {"bound", Align::left, 1}, {"of peak", Align::right}},
           {{{"gemm m=n=k=4096 bf16"}, {"199.3 µs"}, {"compute"}, {"87.3 %", Tone::good, 0.873}},
            {{"copy 4 KiB"}, {"2.65 µs"}, {"latency"}, {"–"}}}};
 }
 
 TEST(RenderTable, aligns_columns_and_draws_bars) {
   EXPECT_EQ(render_table(results(), {.width = 80, .unicode = true}),
-            "benchmark               median  bound    of roof\n"
+            "benchmark               median  bound    of peak\n"
             "────────────────────  ────────  ───────  ──────────────────\n"
             "gemm m=n=k=4096 bf16  199.3 µs  compute   87.3 % ████████▊░\n"
             "copy 4 KiB             2.65 µs  latency        –\n");

@@ -135,15 +135,15 @@ TEST(Acceptance, says_so_where_no_datasheet_fits) {
   EXPECT_NE(row.reason.find("Some Other GPU"), std::string::npos);
 }
 
-TEST(Acceptance, takes_a_share_of_the_measured_roof) {
+TEST(Acceptance, takes_a_share_of_the_measured_peak) {
   auto run = copy_run(3e12);
-  run.roof = Roof{.bound = Bound::memory, .share = 0.8, .ceiling = "memory bandwidth of 3.75e12 B/s (read)"};
-  const std::string row = "  - {workload: copy, operator: '>=', value: 70%, of: roof}\n";
+  run.peak = Peak{.bound = Bound::memory, .share = 0.8, .ceiling = "memory bandwidth of 3.75e12 B/s (read)"};
+  const std::string row = "  - {workload: copy, operator: '>=', value: 70%, of: peak}\n";
   EXPECT_EQ(only_row(judged(row, session_with({run}))).state, RowState::pass);
-  const std::string strict = "  - {workload: copy, operator: '>=', value: 90%, of: roof}\n";
+  const std::string strict = "  - {workload: copy, operator: '>=', value: 90%, of: peak}\n";
   EXPECT_EQ(only_row(judged(strict, session_with({run}))).state, RowState::fail);
   // With an unknown limit the share is a lower bound: it cannot fail, only pass.
-  run.roof->reason = "no flop_rate of f32 was measured in this session";
+  run.peak->reason = "no flop_rate of f32 was measured in this session";
   EXPECT_EQ(only_row(judged(row, session_with({run}))).state, RowState::pass);
   EXPECT_EQ(only_row(judged(strict, session_with({run}))).state, RowState::not_measurable);
 }
@@ -155,12 +155,12 @@ TEST(Acceptance, does_not_pass_what_is_unreliable_wrong_or_missing) {
   const std::string row = bandwidth_row("operator: '>=', value: 1 TB/s");
   EXPECT_EQ(overall(judged(row, session_with({disturbed}))), RowState::unreliable);
 
-  auto without_roof = disturbed;
-  without_roof.roof.reset();
+  auto without_peak = disturbed;
+  without_peak.peak.reset();
   EXPECT_EQ(
-      overall(judged("  - {workload: copy, operator: '>=', value: 70%, of: roof}\n", session_with({without_roof}))),
+      overall(judged("  - {workload: copy, operator: '>=', value: 70%, of: peak}\n", session_with({without_peak}))),
       RowState::unreliable)
-      << "of a session that was disturbed throughout no roof is known";
+      << "of a session that was disturbed throughout no peak is known";
 
   auto wrong = copy_run(3e12);
   wrong.outcome = Outcome::failed;
@@ -322,7 +322,7 @@ TEST(Criteria, names_line_and_fix_of_what_is_wrong) {
   expect_refused(head + "{workload: copy, metric: bandwidth, operator: '==', value: 3 GB/s}\n", "use between");
   expect_refused(head + "{workload: copy, metric: bandwidth, operator: between, value: 3 GB/s}\n", "two values");
   expect_refused(head + "{workload: copy, metric: bandwidth, operator: between, value: [3 GB/s, 2 GB/s]}\n", "above");
-  expect_refused(head + "{workload: copy, metric: time, operator: '<=', value: 50%, of: roof}\n", "leave out metric");
+  expect_refused(head + "{workload: copy, metric: time, operator: '<=', value: 50%, of: peak}\n", "leave out metric");
   expect_refused(head + "{operator: '<=', value: 3}\n", "a workload or a fact");
   expect_refused("schema: warpmark.criteria/9\n" + head + "{}\n", "warpmark.criteria/1");
   expect_refused("criteria: [\n", "c.yaml line");

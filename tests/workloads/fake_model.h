@@ -204,7 +204,7 @@ class FakeModel : public testing::Test {
     warpmark::test::FakeDevice device;
     device.device_info.id = "cuda:0";
     device.device_info.backend = "cuda";
-    return measure_on(device, {{"python", liar(lie)}, {"roof", "no"}});
+    return measure_on(device, {{"python", liar(lie)}, {"peak", "no"}});
   }
 
   std::string liar(const std::string& lie) const {

@@ -64,7 +64,7 @@ TEST_F(FakeModelOnGpu, has_the_peak_of_its_memory_and_the_energy_of_its_samples)
                               .throttle_reasons = {},
                               .other_processes = {}};
   };
-  const auto run = measure_on(device, {{"python", liar("nothing")}, {"roof", "no"}});
+  const auto run = measure_on(device, {{"python", liar("nothing")}, {"peak", "no"}});
   ASSERT_NE(metric(run, "memory.device"), nullptr) << run.reason;
   EXPECT_EQ(metric(run, "memory.baseline")->samples.front(), 1e9);
   EXPECT_EQ(metric(run, "memory.device")->samples.front(), 9e9) << "of looks while nothing was timed";

@@ -15,7 +15,7 @@
 #include "measure/round.h"
 #include "support/python_with_torch.h"
 #include "workers/model_worker.h"
-#include "workloads/models/model_roof.h"
+#include "workloads/models/model_peak.h"
 #include "workloads/models/model_shape.h"
 #include "workloads/plan.h"
 #include "workloads/run_workload.h"
@@ -28,7 +28,7 @@ using testing_support::python_with_torch;
 
 Run run_model(const char* id, Overrides overrides) {
   const auto* workload = find_in(catalog(), std::string_view(id));
-  overrides.insert(overrides.begin(), {"roof", "no"});
+  overrides.insert(overrides.begin(), {"peak", "no"});
   overrides.insert(overrides.begin(), {"preset", "tiny"});
   const auto params = resolve_params(workload->params, overrides);
   EXPECT_TRUE(params.ok());
@@ -108,24 +108,24 @@ TEST(Models, run_forward_alone) {
 
 TEST(Models, tell_the_best_of_their_own_kernels) {
   WM_NEEDS_TORCH();
-  const warpmark::Run run = run_model("dlrm", {{"python", python_with_torch()}, {"roof", "yes"}});
+  const warpmark::Run run = run_model("dlrm", {{"python", python_with_torch()}, {"peak", "yes"}});
   ASSERT_TRUE(run.outcome == Outcome::passed || run.outcome == Outcome::unreliable) << run.reason;
-  ASSERT_NE(metric(run, "roof_time"), nullptr);
-  EXPECT_GT(metric(run, "roof_time")->summary.median, 0);
-  EXPECT_GT(metric(run, "roof_share")->summary.median, 0);
+  ASSERT_NE(metric(run, "peak_time"), nullptr);
+  EXPECT_GT(metric(run, "peak_time")->summary.median, 0);
+  EXPECT_GT(metric(run, "peak_share")->summary.median, 0);
 }
 
 /// A product that is next to nothing is not timed, and counts at the rate of the one that is much.
-TEST(ModelRoof, counts_what_is_light_at_the_rate_of_what_is_heavy) {
+TEST(ModelPeak, counts_what_is_light_at_the_rate_of_what_is_heavy) {
   const auto device = device::open_device("cpu");
   ASSERT_TRUE(device.ok());
   const auto product = [](std::int64_t m, std::int64_t count) {
     return Json{{"kind", "gemm"}, {"m", m}, {"n", 64}, {"k", 64}, {"dtype", "f32"}, {"count", count}};
   };
   const Json heavy = product(256, 4), light = product(1, 4);
-  const auto both = model_roof(Json::array({light, heavy}), "f32", false, **device, {});
+  const auto both = model_peak(Json::array({light, heavy}), "f32", false, **device, {});
   ASSERT_TRUE(both.ok()) << both.error().what;
-  const auto one = model_roof(Json::array({heavy}), "f32", false, **device, {});  // its time is known by now
+  const auto one = model_peak(Json::array({heavy}), "f32", false, **device, {});  // its time is known by now
   ASSERT_TRUE(one.ok());
   EXPECT_GT(one->product_s, 0);
   EXPECT_EQ(one->scaled, 0);
@@ -133,19 +133,19 @@ TEST(ModelRoof, counts_what_is_light_at_the_rate_of_what_is_heavy) {
   EXPECT_DOUBLE_EQ(both->scaled, 1.0 / 257);
   EXPECT_DOUBLE_EQ(both->flops, 2.0 * 257 * 64 * 64 * 4);
   EXPECT_EQ(both->shapes, 2);
-  const auto all = model_roof(Json::array({light, heavy}), "f32", true, **device, {});
+  const auto all = model_peak(Json::array({light, heavy}), "f32", true, **device, {});
   ASSERT_TRUE(all.ok());
   EXPECT_EQ(all->scaled, 0);
   EXPECT_GT(all->product_s, one->product_s);
 }
 
-TEST(ModelRoof, refuses_lists_that_make_no_sense) {
+TEST(ModelPeak, refuses_lists_that_make_no_sense) {
   const auto device = device::open_device("cpu");
   for (const Json& list : {Json("none"), Json::array({1}), Json::array({{{"kind", "gemm"}, {"count", 1}, {"m", -1}}}),
                            Json::array({{{"kind", "dance"}, {"count", 1}}})}) {
-    const auto roof = model_roof(list, "f32", false, **device, {});
-    ASSERT_FALSE(roof.ok()) << list.dump();
-    EXPECT_EQ(roof.error().kind, ErrorKind::data);
+    const auto peak = model_peak(list, "f32", false, **device, {});
+    ASSERT_FALSE(peak.ok()) << list.dump();
+    EXPECT_EQ(peak.error().kind, ErrorKind::data);
   }
 }
 
@@ -161,7 +161,7 @@ TEST(Models, tell_what_they_are_doing) {
   options.warmup.cap_s = 0.1;
   options.stage = [&](const std::string& stage) { stages.push_back(stage); };
   (void)measure::measure_round({workload, "cpu", *params, Mode::hot}, **device, options);
-  for (const char* stage : {"and its PyTorch", "building", "timing steps", "fp64", "shapes of the roof"}) {
+  for (const char* stage : {"and its PyTorch", "building", "timing steps", "fp64", "shapes of the peak"}) {
     EXPECT_THAT(stages, testing::Contains(HasSubstr(stage)));
   }
 }

@@ -74,7 +74,7 @@ Result<RunRequest> accept_machine_request_of(const validate::Criteria& criteria,
     if (!row.fact.empty() || row.workload == kUserCommand || is_of_other_verbs(row.workload)) continue;
     request.entries.push_back(
         {.workload = row.workload, .device = row.device, .set = row.set, .sweep = {}, .line = row.line});
-    request.ceilings = request.ceilings || row.of == validate::LimitOf::roof;
+    request.ceilings = request.ceilings || row.of == validate::LimitOf::peak;
   }
   if (options.has("--budget")) {
     WM_ASSIGN(request.session.budget_s, parse_duration_s(options.get("--budget")));

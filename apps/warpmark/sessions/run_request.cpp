@@ -25,7 +25,7 @@ constexpr OptionSpec kOptions[] = {
      "<reporters>"},
     {"--db", "FILE|URL", "database for the results (default: WARPMARK_DB or your own file)", false, "<files>"},
     {"--no-store", "", "do not store the results"},
-    {"--no-ceilings", "", "do not measure the limits that the selected cases need; no % of roof then"},
+    {"--no-ceilings", "", "do not measure the limits that the selected cases need; no % of peak then"},
     {"--plugin", "LIB.so", "also offer the workloads of a shared library (docs/plugins.md)", true, "<files>"},
     {"--resume", "SESSION", "go on with an interrupted session: an id, or last", false, "<runs>"},
     {"--strict", "", "exit with 5 if a result is unreliable"},

@@ -75,7 +75,7 @@ Result<Session> load_session(store::Store& store, const std::string& id) {
     run.notes.emplace_back("rounds", "the session ended before all rounds were measured");
     stored.session.runs.push_back(std::move(run));
   }
-  session::attach_roofs(stored.session);
+  session::attach_peaks(stored.session);
   return std::move(stored.session);
 }
 

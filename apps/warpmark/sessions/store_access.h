@@ -21,7 +21,7 @@ namespace warpmark::apps {
 /// To read it alone: one that we may not write will do.
 [[nodiscard]] Result<std::unique_ptr<store::Store>> open_to_read(const Context& context, const ParsedOptions& options);
 
-/// A stored session with the unfinished rounds merged and ceilings and roofs attached: what it would have shown itself.
+/// A stored session with the unfinished rounds merged and ceilings and peaks attached: what it would have shown itself.
 [[nodiscard]] Result<Session> load_session(store::Store& store, const std::string& id);
 
 /// A session from a results file (see result_files.h) or from the store (an id, a beginning of one, "last").

@@ -4,7 +4,7 @@
 //
 // What is absent in the model (an empty optional, a text that may be empty, a 0 that stands for "unknown") has no key.
 // Doubles are written with as many digits as they need to be read back exactly; 64-bit seeds are decimal texts. A
-// failed run is written without metrics and roof: a wrong result has no speed. A non-finite number is our bug.
+// failed run is written without metrics and peak: a wrong result has no speed. A non-finite number is our bug.
 #pragma once
 
 #include <span>

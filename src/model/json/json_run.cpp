@@ -1,4 +1,4 @@
-// Run as JSON, with its metrics, roof, error check and environment.
+// Run as JSON, with its metrics, peak, error check and environment.
 #include <charconv>
 #include <cmath>
 
@@ -54,18 +54,18 @@ Json cost_to_json(const Cost& cost) {
   return json;
 }
 
-Json roof_to_json(const Roof& roof) {
-  Json json{{"bound", name_of(roof.bound)}};
-  if (roof.share != 0) {
-    json["percent"] = finite_number(roof.share * 100);
-    json["share"] = roof.share;
+Json peak_to_json(const Peak& peak) {
+  Json json{{"bound", name_of(peak.bound)}};
+  if (peak.share != 0) {
+    json["percent"] = finite_number(peak.share * 100);
+    json["share"] = peak.share;
   }
-  put_known(json, "flops_per_second", roof.flops_per_second);
-  put_known(json, "bytes_per_second", roof.bytes_per_second);
-  put_known(json, "intensity", roof.intensity);
-  if (roof.unreliable) json["unreliable"] = true;
-  put_text(json, "ceiling", roof.ceiling);
-  put_text(json, "reason", roof.reason);
+  put_known(json, "flops_per_second", peak.flops_per_second);
+  put_known(json, "bytes_per_second", peak.bytes_per_second);
+  put_known(json, "intensity", peak.intensity);
+  if (peak.unreliable) json["unreliable"] = true;
+  put_text(json, "ceiling", peak.ceiling);
+  put_text(json, "reason", peak.reason);
   return json;
 }
 
@@ -127,7 +127,7 @@ void put_measurement(Json& json, const Run& run) {
     for (const auto& metric : run.metrics) json["metrics"].push_back(metric_to_json(metric));
   }
   if (const Json cost = cost_to_json(run.cost); !cost.empty()) json["cost"] = cost;
-  if (run.roof && run.outcome != Outcome::failed) json["roof"] = roof_to_json(*run.roof);
+  if (run.peak && run.outcome != Outcome::failed) json["peak"] = peak_to_json(*run.peak);
   if (run.error) json["error"] = error_to_json(*run.error);
   json["environment"] = environment_to_json(run.environment);
   if (was_measured(run)) {
@@ -178,17 +178,17 @@ Metric read_metric(JsonFields& fields) {
   return metric;
 }
 
-Roof read_roof(JsonFields& fields) {
-  Roof roof;
-  fields.required_name("bound", bound_from, roof.bound);
-  fields.maybe("share", roof.share);
-  fields.maybe("flops_per_second", roof.flops_per_second);
-  fields.maybe("bytes_per_second", roof.bytes_per_second);
-  fields.maybe("intensity", roof.intensity);
-  fields.maybe("unreliable", roof.unreliable);
-  fields.maybe("ceiling", roof.ceiling);
-  fields.maybe("reason", roof.reason);
-  return roof;
+Peak read_peak(JsonFields& fields) {
+  Peak peak;
+  fields.required_name("bound", bound_from, peak.bound);
+  fields.maybe("share", peak.share);
+  fields.maybe("flops_per_second", peak.flops_per_second);
+  fields.maybe("bytes_per_second", peak.bytes_per_second);
+  fields.maybe("intensity", peak.intensity);
+  fields.maybe("unreliable", peak.unreliable);
+  fields.maybe("ceiling", peak.ceiling);
+  fields.maybe("reason", peak.reason);
+  return peak;
 }
 
 void read_environment(JsonFields& fields, Environment& environment) {
@@ -217,7 +217,7 @@ void read_measurement(JsonFields& fields, Run& run) {
     cost.maybe("rate", run.cost.rate);
     cost.maybe("link", run.cost.link);
   });
-  fields.object("roof", false, [&](JsonFields& roof) { run.roof = read_roof(roof); });
+  fields.object("peak", false, [&](JsonFields& peak) { run.peak = read_peak(peak); });
   fields.object("error", false, [&](JsonFields& item) {
     auto& error = run.error.emplace();
     item.required("value", error.value);

@@ -9,7 +9,7 @@
 #include <set>
 
 #include "report/draw/format.h"
-#include "report/draw/roofs.h"
+#include "report/draw/roofline_limits.h"
 
 namespace warpmark::report {
 namespace {
@@ -205,7 +205,7 @@ void add_roofline_plot(const AnalysisTable& table, Section& section) {
   for (const auto& [memory, bandwidth] : bandwidths) {
     for (const auto& [unit, peak] : peaks) ridge = std::max(ridge, peak / bandwidth);
   }
-  plot.series = roofs(peaks, bandwidths, least / 2, ridge * 4);
+  plot.series = roofline_limits(peaks, bandwidths, least / 2, ridge * 4);
   plot.series.insert(plot.series.end(), points.begin(), points.end());
   section.blocks.emplace_back(std::move(plot));
 }

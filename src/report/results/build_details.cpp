@@ -111,7 +111,7 @@ std::vector<std::string> further_metrics(const Runs& runs) {
   return ids;
 }
 
-/// The roof's ceiling with units for people, where the session has it; else as the analysis put it.
+/// The peak's ceiling with units for people, where the session has it; else as the analysis put it.
 std::string ceiling_text(const Session& session, const Run& run, const std::string& text) {
   for (const auto& ceiling : session.ceilings) {
     const auto name = ceiling.scope.empty() ? ceiling.id : ceiling.id + " " + ceiling.scope;
@@ -136,8 +136,8 @@ Table achieved_table(const Session& session, const Runs& runs, const RunLabels& 
                {"bandwidth", Align::right},
                {"FLOP/B", Align::right, 2},
                {"bound"},
-               {"of roof", Align::right},
-               {"its roof", Align::left, 3}},
+               {"of peak", Align::right},
+               {"its peak", Align::left, 3}},
               {}};
   const auto further = further_metrics(runs);
   for (const auto& id : further) table.columns.push_back({id, Align::right, 4});
@@ -145,19 +145,19 @@ Table achieved_table(const Session& session, const Runs& runs, const RunLabels& 
   if (has_energy) table.columns.push_back({"per watt", Align::right, 5});
   for (const Run* run : runs) {
     if (!shows_speed(*run)) continue;
-    const Roof roof = run->roof.value_or(Roof{});
+    const Peak peak = run->peak.value_or(Peak{});
     const auto rate = [](double value, const char* unit) { return value > 0 ? format_si(value, unit) : std::string(); };
-    const bool placed = roof.bound != Bound::unknown;
-    const std::string caution = (roof.unreliable ? "; unreliable: the machine was disturbed" : "") +
-                                (roof.reason.empty() ? std::string() : "; at least: " + roof.reason);
+    const bool placed = peak.bound != Bound::unknown;
+    const std::string caution = (peak.unreliable ? "; unreliable: the machine was disturbed" : "") +
+                                (peak.reason.empty() ? std::string() : "; at least: " + peak.reason);
     std::vector<Cell> row{{labels.within_workload(*run)},
-                          {rate(roof.flops_per_second, "FLOP/s")},
-                          {rate(roof.bytes_per_second, "B/s")},
-                          {roof.intensity > 0 ? format_significant(roof.intensity, 3) : std::string()},
-                          {name_of(roof.bound)},
-                          {placed ? format_percent(roof.share) : std::string(), Tone::plain,
-                           placed ? std::optional(roof.share) : std::nullopt},
-                          {placed ? ceiling_text(session, *run, roof.ceiling) + caution : roof.reason, Tone::quiet}};
+                          {rate(peak.flops_per_second, "FLOP/s")},
+                          {rate(peak.bytes_per_second, "B/s")},
+                          {peak.intensity > 0 ? format_significant(peak.intensity, 3) : std::string()},
+                          {name_of(peak.bound)},
+                          {placed ? format_percent(peak.share) : std::string(), Tone::plain,
+                           placed ? std::optional(peak.share) : std::nullopt},
+                          {placed ? ceiling_text(session, *run, peak.ceiling) + caution : peak.reason, Tone::quiet}};
     for (const auto& id : further) {
       const auto* metric = metric_of(*run, id);
       row.push_back({metric != nullptr ? format_quantity(metric->summary.median, metric->unit) : std::string()});

@@ -102,7 +102,7 @@ std::optional<Section> models_section(const Session& session, const RunLabels& l
                           quantity_cell(run, "tokens_rate"),
                           quantity_cell(run, "flop_rate"),
                           share_cell(run, "mfu"),
-                          share_cell(run, "roof_share")});
+                          share_cell(run, "peak_share")});
     // The rate once more beside its unit, where programs that read text find it (`warpmark scale --throughput`).
     phases += fmt::format("{}{}: {:.6g} samples/s; {}", phases.empty() ? "" : "\n", run.workload,
                           metric_of(run, "samples_rate")->summary.median, phases_text(run));

@@ -33,10 +33,10 @@ namespace warpmark::report {
 // build_speedups.cpp: against a baseline in the same session; nothing where there is none.
 [[nodiscard]] std::optional<Section> speedups_section(const Session& session, const RunLabels& labels);
 
-// build_models.cpp: rates, utilization and share of the model's own roof.
+// build_models.cpp: rates, utilization and share of the model's own peak.
 [[nodiscard]] std::optional<Section> models_section(const Session& session, const RunLabels& labels);
 
-// build_commands.cpp: all metrics of users' commands, which have no roof.
+// build_commands.cpp: all metrics of users' commands, which have no peak.
 [[nodiscard]] bool is_command(const Run& run);
 [[nodiscard]] std::optional<Section> commands_section(const Session& session, const RunLabels& labels);
 
@@ -49,8 +49,8 @@ namespace warpmark::report {
 // build_details.cpp: a folded section a workload.
 [[nodiscard]] std::vector<Section> detail_sections(const Session& session, const RunLabels& labels);
 
-/// A share of the roof above this is more than noise: the roof was measured too low.
-inline constexpr double kAboveTheRoof = 1.05;
+/// A share of the peak above this is more than noise: the peak was measured too low.
+inline constexpr double kAboveThePeak = 1.05;
 
 /// Has numbers that may be shown: measured, and not with a wrong result.
 [[nodiscard]] inline bool shows_speed(const Run& run) {

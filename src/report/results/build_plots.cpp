@@ -4,7 +4,7 @@
 #include <set>
 
 #include "model/names.h"
-#include "report/draw/roofs.h"
+#include "report/draw/roofline_limits.h"
 #include "report/results/build_parts.h"
 
 namespace warpmark::report {
@@ -36,23 +36,23 @@ Limits ceilings_of(const Session& session, const std::string& device, std::strin
 std::vector<Series> roofline_points(const Session& session, const std::string& device) {
   std::vector<Series> all;
   for (const auto& run : session.runs) {
-    if (run.device != device || !shows_speed(run) || !run.roof || run.roof->intensity <= 0) continue;
+    if (run.device != device || !shows_speed(run) || !run.peak || run.peak->intensity <= 0) continue;
     auto& series = series_named(all, run.workload);
     series.line = false;
-    series.points.emplace_back(run.roof->intensity, run.roof->flops_per_second);
+    series.points.emplace_back(run.peak->intensity, run.peak->flops_per_second);
   }
   return all;
 }
 
 /// Of the bandwidths, and of the peaks of the data types that results used.
-std::vector<Series> roofs_of(const Session& session, const std::string& device, double least, double most) {
+std::vector<Series> peaks_of(const Session& session, const std::string& device, double least, double most) {
   std::set<std::string> used;
   for (const auto& run : session.runs) {
     if (run.device == device && shows_speed(run)) used.insert(run.cost.flop_type);
   }
   auto peaks = ceilings_of(session, device, "flop_rate");
   std::erase_if(peaks, [&](const auto& peak) { return !used.contains(peak.first); });
-  return roofs(peaks, ceilings_of(session, device, "bandwidth"), least, most);
+  return roofline_limits(peaks, ceilings_of(session, device, "bandwidth"), least, most);
 }
 
 std::optional<Plot> roofline(const Session& session, const std::string& device) {
@@ -69,7 +69,7 @@ std::optional<Plot> roofline(const Session& session, const std::string& device) 
   Plot plot{"Roofline of " + device,
             {"arithmetic intensity (FLOP/B)", "", true},
             {"achieved (FLOP/s)", "FLOP/s", true},
-            roofs_of(session, device, least / 2, most * 2)};
+            peaks_of(session, device, least / 2, most * 2)};
   plot.series.insert(plot.series.end(), points.begin(), points.end());
   return plot;
 }

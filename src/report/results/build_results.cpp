@@ -1,4 +1,4 @@
-// The table most people came for: each benchmark's time, rate and share of its roof.
+// The table most people came for: each benchmark's time, rate and share of its peak.
 #include <algorithm>
 
 #include "model/names.h"
@@ -8,11 +8,11 @@
 namespace warpmark::report {
 namespace {
 
-constexpr double kNearTheRoof = 0.8;
+constexpr double kNearThePeak = 0.8;
 constexpr std::size_t kColumns = 8;
 constexpr const char* kWrong = "x";
 constexpr const char* kUnreliable = "?";
-constexpr const char* kUnreliableRoof = " ~";
+constexpr const char* kUnreliablePeak = " ~";
 constexpr const char* kNotConverged = "!";
 constexpr const char* kNone = "–";
 
@@ -24,13 +24,13 @@ std::string rate_text(const Run& run) {
   return rate == nullptr ? kNone : format_quantity(rate->summary.median, rate->unit);
 }
 
-Cell roof_cell(const Run& run) {
-  if (!run.roof || run.roof->bound == Bound::unknown) return {kNone, Tone::quiet};
-  const double share = run.roof->share;
-  const Tone tone = share > kAboveTheRoof ? Tone::warning : share >= kNearTheRoof ? Tone::good : Tone::plain;
-  // A term of the roof that was not measured can only raise the share.
-  const std::string text = (run.roof->reason.empty() ? "" : ">= ") + format_percent(share);
-  if (run.roof->unreliable) return {text + kUnreliableRoof, Tone::warning, share};
+Cell peak_cell(const Run& run) {
+  if (!run.peak || run.peak->bound == Bound::unknown) return {kNone, Tone::quiet};
+  const double share = run.peak->share;
+  const Tone tone = share > kAboveThePeak ? Tone::warning : share >= kNearThePeak ? Tone::good : Tone::plain;
+  // A term of the peak that was not measured can only raise the share.
+  const std::string text = (run.peak->reason.empty() ? "" : ">= ") + format_percent(share);
+  if (run.peak->unreliable) return {text + kUnreliablePeak, Tone::warning, share};
   return {text, tone, share};
 }
 
@@ -55,8 +55,8 @@ std::vector<Cell> result_row(const Run& run, const RunLabels& labels) {
   row.push_back({format_quantity(primary.summary.median, primary.unit)});
   row.push_back({interval ? format_half_width(primary.summary.median, *interval) : kNone, Tone::quiet});
   row.push_back({rate_text(run)});
-  row.push_back({run.roof ? name_of(run.roof->bound) : "unknown", Tone::quiet});
-  row.push_back(roof_cell(run));
+  row.push_back({run.peak ? name_of(run.peak->bound) : "unknown", Tone::quiet});
+  row.push_back(peak_cell(run));
   return row;
 }
 
@@ -76,9 +76,9 @@ std::string settle_marks(Table& table) {
     table.columns.erase(table.columns.begin());
     for (auto& row : table.rows) row.erase(row.begin());
   }
-  const bool roofs = std::any_of(table.rows.begin(), table.rows.end(),
-                                 [](const auto& row) { return row.back().text.ends_with(kUnreliableRoof); });
-  if (roofs) text += (text.empty() ? "" : "  ") + std::string("~ of a limit that was measured on a disturbed machine.");
+  const bool peaks = std::any_of(table.rows.begin(), table.rows.end(),
+                                 [](const auto& row) { return row.back().text.ends_with(kUnreliablePeak); });
+  if (peaks) text += (text.empty() ? "" : "  ") + std::string("~ of a limit that was measured on a disturbed machine.");
   return text;
 }
 
@@ -110,7 +110,7 @@ std::vector<Section> results_sections(const Session& session, const RunLabels& l
                  {"±", Align::right},
                  {"rate", Align::right},
                  {"bound", Align::left, 1},
-                 {"of roof", Align::right}},
+                 {"of peak", Align::right}},
                 {}};
     for (const auto& run : session.runs) {
       if (run.device != device || is_command(run) || run.outcome == Outcome::unsupported ||

@@ -35,20 +35,20 @@ Paragraph outcome_paragraph(const Session& session) {
   return {text + ".", tone};
 }
 
-bool sets_its_roof(const Run& run) {
-  return run.roof->ceiling.ends_with("(" + run.workload + " " + to_text(run.params) + ")");
+bool sets_its_peak(const Run& run) {
+  return run.peak->ceiling.ends_with("(" + run.workload + " " + to_text(run.params) + ")");
 }
 
-/// How near the results of a device are to their roofs; no text where none has a roof. Results that set a roof are on
+/// How near the results of a device are to their peaks; no text where none has a peak. Results that set a peak are on
 /// it by definition, and those that are unreliable tell nothing.
-std::string roof_sentence(const Session& session, const DeviceInfo& device) {
+std::string peak_sentence(const Session& session, const DeviceInfo& device) {
   std::vector<double> shares;
   std::size_t above = 0;
   for (const auto& run : session.runs) {
-    if (run.device != device.id || run.outcome != Outcome::passed || !run.roof) continue;
-    if (run.roof->bound == Bound::unknown || run.roof->unreliable || sets_its_roof(run)) continue;
-    const double share = run.roof->share;
-    if (share > kAboveTheRoof) {
+    if (run.device != device.id || run.outcome != Outcome::passed || !run.peak) continue;
+    if (run.peak->bound == Bound::unknown || run.peak->unreliable || sets_its_peak(run)) continue;
+    const double share = run.peak->share;
+    if (share > kAboveThePeak) {
       ++above;
     } else {
       shares.push_back(share);
@@ -56,15 +56,15 @@ std::string roof_sentence(const Session& session, const DeviceInfo& device) {
   }
   std::string text;
   if (above > 0) {
-    text = format_plural(above, "result is", "results are") + " above the roof, so a ceiling was measured badly";
+    text = format_plural(above, "result is", "results are") + " above the peak, so a ceiling was measured badly";
   }
   if (shares.empty()) return text.empty() ? text : device.id + ": " + text + ".";
   const auto [low, high] = std::minmax_element(shares.begin(), shares.end());
   const std::string least = format_percent(*low), most = format_percent(*high);
   text += text.empty() ? "" : "; of the others, ";
-  text += shares.size() == 1 ? "one result reached " + least + " of its roof"
-          : least == most    ? "results reached " + least + " of their roofs"
-                             : "results reached " + least + " to " + most + " of their roofs, half of them " +
+  text += shares.size() == 1 ? "one result reached " + least + " of its peak"
+          : least == most    ? "results reached " + least + " of their peaks"
+                             : "results reached " + least + " to " + most + " of their peaks, half of them " +
                                 format_percent(stats::median(shares)) + " or more";
   return device.id + ": " + text + ".";
 }
@@ -145,7 +145,7 @@ Section summary_section(const Session& session) {
         "Interrupted: the session ended before everything had run. Finished results are below.", Tone::warning});
   }
   for (const auto& device : session.machine.devices) {
-    if (auto sentence = roof_sentence(session, device); !sentence.empty())
+    if (auto sentence = peak_sentence(session, device); !sentence.empty())
       section.blocks.push_back(Paragraph{sentence});
   }
   section.blocks.push_back(session_table(session));

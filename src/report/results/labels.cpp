@@ -32,7 +32,7 @@ bool asks_for_nothing(std::string_view name, std::string_view text) {
   if (name == "optimizer" && text == "default") return true;  // compile=default compiles
   if ((name == "accumulate" || name == "ranks") && text == "1") return true;
   if (name == "worker" && text == "python") return true;
-  return name == "python" || name == "roof" || name == "epochs" ||
+  return name == "python" || name == "peak" || name == "epochs" ||
          std::find(kNothing.begin(), kNothing.end(), text) != kNothing.end();
 }
 

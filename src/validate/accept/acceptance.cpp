@@ -72,7 +72,7 @@ class AcceptanceJudge {
     row.required = criterion.required;
     row.comparator = criterion.comparator;
     row.limit_text = join(criterion.limits, " .. ");
-    if (criterion.of == LimitOf::roof) row.limit_text += " of the roof";
+    if (criterion.of == LimitOf::peak) row.limit_text += " of the peak";
     if (criterion.of == LimitOf::datasheet) row.limit_text += " of the datasheet";
     row.device = criterion.device;
     return row;
@@ -86,7 +86,7 @@ class AcceptanceJudge {
     AcceptanceRow row = row_of(criterion);
     row.subject = criterion.workload;
     for (const auto& [name, value] : criterion.set) row.subject += " " + name + "=" + value;
-    row.metric = criterion.of == LimitOf::roof ? "share of the roof" : criterion.metric;
+    row.metric = criterion.of == LimitOf::peak ? "share of the peak" : criterion.metric;
     if (criterion.statistic != "median") row.metric += " " + criterion.statistic;
     bool any = false;
     if (input_.session != nullptr) {
@@ -122,7 +122,7 @@ class AcceptanceJudge {
       case Outcome::passed:
       case Outcome::unreliable: break;
     }
-    WM_TRY(criterion.of == LimitOf::roof ? take_share(criterion, run, row) : take_metric(criterion, run, row));
+    WM_TRY(criterion.of == LimitOf::peak ? take_share(criterion, run, row) : take_metric(criterion, run, row));
     if (!row.value || row.limits.empty()) return distrust_disturbed(run, row);
     row.limit_text.clear();
     row.state = decide(*row.value, row.interval, criterion.comparator, row.limits);
@@ -176,27 +176,27 @@ class AcceptanceJudge {
   Status take_share(const Criterion& criterion, const Run& run, AcceptanceRow& row) {
     row.unit = "ratio";
     const auto* time = metric_of(run, "time");
-    if (!run.roof || run.roof->share <= 0 || time == nullptr) {
-      row.reason = run.roof && !run.roof->reason.empty() ? run.roof->reason : "no limit was measured with it";
+    if (!run.peak || run.peak->share <= 0 || time == nullptr) {
+      row.reason = run.peak && !run.peak->reason.empty() ? run.peak->reason : "no limit was measured with it";
       return {};
     }
     // Where a limit is unknown the share is "at least": enough to pass a lower limit, not to fail one.
-    const bool lower_bound = !run.roof->reason.empty();
-    row.value = run.roof->share;
-    row.limit_source = "of " + run.roof->ceiling;
-    if (run.roof->unreliable) {
+    const bool lower_bound = !run.peak->reason.empty();
+    row.value = run.peak->share;
+    row.limit_source = "of " + run.peak->ceiling;
+    if (run.peak->unreliable) {
       row.reason = "its limit was measured while the machine was disturbed";
       row.state = RowState::unreliable;
       return {};
     }
     if (const auto interval = interval_over_rounds(*time)) {
-      const double work = run.roof->share * time->summary.median;
+      const double work = run.peak->share * time->summary.median;
       row.interval = Interval{work / interval->high, work / interval->low, interval->confidence};
     }
     WM_ASSIGN(row.limits, limits_of(criterion, "ratio"));
     const auto state = decide(*row.value, row.interval, criterion.comparator, row.limits);
     if (lower_bound && !(criterion.comparator == Comparator::at_least && state == RowState::pass)) {
-      row.reason = "the share is only known to be at least this: " + run.roof->reason;
+      row.reason = "the share is only known to be at least this: " + run.peak->reason;
       row.limits.clear();
     }
     return {};

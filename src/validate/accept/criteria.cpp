@@ -48,13 +48,13 @@ struct CriteriaReader : YamlReader {
     if (node["statistic"]) {
       WM_ASSIGN(row.statistic, one_of(node["statistic"], "statistic", {"median", "p90", "p95", "p99"}));
     }
-    if (row.of == LimitOf::roof) {
+    if (row.of == LimitOf::peak) {
       if (node["metric"] || node["statistic"]) {
-        return error(node, "a share of the roof is of the median time", "leave out metric and statistic");
+        return error(node, "a share of the peak is of the median time", "leave out metric and statistic");
       }
       return {};
     }
-    if (row.metric.empty()) return error(node, "a workload needs a metric", "add metric: bandwidth, or of: roof");
+    if (row.metric.empty()) return error(node, "a workload needs a metric", "add metric: bandwidth, or of: peak");
     return known_metric(node["metric"], row);
   }
 
@@ -83,7 +83,7 @@ struct CriteriaReader : YamlReader {
       return error(node["fact"], "there is no fact '" + row.fact + "'",
                    (meant.empty() ? "" : "did you mean '" + meant + "'? ") + "`warpmark list facts` shows all");
     }
-    if (row.of == LimitOf::roof) return error(node["of"], "a fact has no roof");
+    if (row.of == LimitOf::peak) return error(node["of"], "a fact has no peak");
     if (kind->type == FactType::state && row.comparator != Comparator::equal) {
       return error(node["operator"], row.fact + " is a word", "use operator: '=='");
     }
@@ -114,8 +114,8 @@ struct CriteriaReader : YamlReader {
                    wanted == 2 ? "such as value: [1 ms, 2 ms]" : "");
     }
     if (!node["of"]) return {};
-    WM_ASSIGN(const auto of, one_of(node["of"], "of", {"roof", "datasheet"}));
-    row.of = of == "roof" ? LimitOf::roof : LimitOf::datasheet;
+    WM_ASSIGN(const auto of, one_of(node["of"], "of", {"peak", "datasheet"}));
+    row.of = of == "peak" ? LimitOf::peak : LimitOf::datasheet;
     return limits_fit(node["value"], row, "ratio");
   }
 

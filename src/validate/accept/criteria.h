@@ -17,7 +17,7 @@ inline constexpr const char* kCriteriaSchema = "warpmark.criteria/1";
 /// What a limit is a share of.
 enum class LimitOf {
   nothing,    ///< it is a value with a unit
-  roof,       ///< the roof that was measured in the same session
+  peak,       ///< the peak that was measured in the same session
   datasheet,  ///< what the vendor promises
 };
 
@@ -28,7 +28,7 @@ struct Criterion {
   std::string workload;              ///< id; empty for a fact
   std::string device;                ///< "cpu", "cuda", "cuda:1"; empty or "all" is every device
   Overrides set;                     ///< parameters that a result must have, and mode; as typed
-  std::string metric;                ///< empty where the limit is a share of the roof
+  std::string metric;                ///< empty where the limit is a share of the peak
   std::string statistic = "median";  ///< median, p90, p95, p99
   std::string fact;                  ///< id of validate/facts.h; empty for a workload
   Comparator comparator = Comparator::at_least;

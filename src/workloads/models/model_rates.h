@@ -19,7 +19,7 @@ struct ModelStep {
 };
 
 /// Metrics beside `time`, which is the run's first, and the note about utilization. The cost of GPUs becomes that of
-/// one of them, as each is under its own roof; processors are shared.
+/// one of them, as each is under its own peak; processors are shared.
 void add_model_rates(const ModelStep& step, Run& run);
 
 }  // namespace warpmark::workloads

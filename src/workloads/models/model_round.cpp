@@ -12,11 +12,11 @@
 #include "stats/sampled_metric.h"
 #include "workloads/models/device_memory.h"
 #include "workloads/models/model_losses.h"
+#include "workloads/models/model_peak.h"
 #include "workloads/models/model_phases.h"
 #include "workloads/models/model_quality.h"
 #include "workloads/models/model_question.h"
 #include "workloads/models/model_rates.h"
-#include "workloads/models/model_roof.h"
 #include "workloads/models/model_shape.h"
 #include "workloads/models/model_witness.h"
 #include "workloads/models/model_workers.h"
@@ -91,7 +91,7 @@ class ModelRound {
     witness();
     workers_.reset();  // in nobody's way from here on
     distrust();
-    return shapes ? roof(*shapes) : Status();
+    return shapes ? peak(*shapes) : Status();
   }
 
   Status start() {
@@ -307,40 +307,40 @@ class ModelRound {
     run_.hint = "measure again on a quiet machine; if it stays, the worker is wrong about its own time";
   }
 
-  /// The shapes of a step's kernels; none where nobody wants a roof, or cannot have one.
+  /// The shapes of a step's kernels; none where nobody wants a peak, or cannot have one.
   Result<std::optional<Json>> traced() {
-    if (what_.params.text("roof") == "no" || decode_) return std::optional<Json>();
-    stage("tracing a step for its roof");
+    if (what_.params.text("peak") == "no" || decode_) return std::optional<Json>();
+    stage("tracing a step for its peak");
     WM_ASSIGN(const Json answer, workers_->ask({{"ask", "shapes"}}, kPrepareDeadline_s));
     return std::optional<Json>(answer.value("shapes", Json()));
   }
 
   /// What this machine does at best for the kernels of the step.
-  Status roof(const Json& shapes) {
+  Status peak(const Json& shapes) {
     const auto ranks = static_cast<double>(what_.params.integer("ranks"));
-    WM_ASSIGN(auto roof, model_roof(shapes, what_.params.text("precision"), what_.params.text("roof") == "full",
+    WM_ASSIGN(auto peak, model_peak(shapes, what_.params.text("precision"), what_.params.text("peak") == "full",
                                     device_, options_));
     const double expected = run_.cost.flops / (device_.info().backend == "cuda" ? 1 : ranks);
-    if (roof.flops < 0.6 * expected || roof.flops > 1.01 * expected) {
-      note("roof", fmt::format("none: the traced shapes have {:.3g} FLOP, the step has {:.3g}", roof.flops, expected));
+    if (peak.flops < 0.6 * expected || peak.flops > 1.01 * expected) {
+      note("peak", fmt::format("none: the traced shapes have {:.3g} FLOP, the step has {:.3g}", peak.flops, expected));
       return {};
     }
-    if (device_.info().backend != "cuda") roof.seconds *= ranks;  // they share the processors
-    add("roof_time", "s", Better::lower, roof.seconds);
+    if (device_.info().backend != "cuda") peak.seconds *= ranks;  // they share the processors
+    add("peak_time", "s", Better::lower, peak.seconds);
     std::vector<double> shares;
-    for (const double s : run_.metrics.front().samples) shares.push_back(roof.seconds / s);
-    run_.metrics.push_back(stats::sampled_metric("roof_share", "ratio", Better::higher, std::move(shares)));
-    const auto part = [&](double seconds) { return 100 * seconds * ranks / std::max(roof.seconds, 1e-12); };
-    note("roof", fmt::format("{} shapes: products {:.0f} %, convolutions {:.0f} %, attention {:.0f} %, memory {:.0f} %",
-                             roof.shapes, part(roof.product_s), part(roof.convolution_s), part(roof.attention_s),
-                             part(roof.memory_s)));
-    if (roof.scaled > 0) {
-      note("roof timed",
+    for (const double s : run_.metrics.front().samples) shares.push_back(peak.seconds / s);
+    run_.metrics.push_back(stats::sampled_metric("peak_share", "ratio", Better::higher, std::move(shares)));
+    const auto part = [&](double seconds) { return 100 * seconds * ranks / std::max(peak.seconds, 1e-12); };
+    note("peak", fmt::format("{} shapes: products {:.0f} %, convolutions {:.0f} %, attention {:.0f} %, memory {:.0f} %",
+                             peak.shapes, part(peak.product_s), part(peak.convolution_s), part(peak.attention_s),
+                             part(peak.memory_s)));
+    if (peak.scaled > 0) {
+      note("peak timed",
            fmt::format("{:.3g} % of the operations and bytes; the rest counts as much as what is like it, "
-                       "--set roof=full times all",
-                       100 * (1 - roof.scaled)));
+                       "--set peak=full times all",
+                       100 * (1 - peak.scaled)));
     }
-    if (roof.untimed > 0) note("roof lacks", fmt::format("{} shapes, first {}", roof.untimed, roof.why));
+    if (peak.untimed > 0) note("peak lacks", fmt::format("{} shapes, first {}", peak.untimed, peak.why));
     return {};
   }
 

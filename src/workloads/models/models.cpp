@@ -38,7 +38,7 @@ constexpr ParamSpec kParams[] = {
     {"data", ParamKind::path, "", "until: folder of pictures, tokens or clicks (docs/models.md); empty is generated"},
     {"log", ParamKind::path, "", "until: write MLPerf log lines; round N of FILE.txt goes to FILE_N.txt"},
     {"price", ParamKind::number, "0", "until: of an hour, for the cost of reaching the quality"},
-    {"roof", ParamKind::text, "yes",
+    {"peak", ParamKind::text, "yes",
      "time the kernels of the step by our own workloads: the heaviest ones, or every one", "no|yes|full"},
     {"python", ParamKind::program, "python3", "the Python whose PyTorch is measured"},
 };

@@ -1,4 +1,4 @@
-// Kernels of a kernel profiler under the GPU's roofs.
+// Kernels of a kernel profiler under the GPU's peaks.
 #include <gtest/gtest.h>
 
 #include "analyze/analyze.h"
@@ -26,7 +26,7 @@ KernelProfile profiled(const std::string& name, KernelMetrics metrics) {
 double number_in(const TableValue& value) { return std::get<double>(value); }
 std::string text_in(const TableValue& value) { return std::get<std::string>(value); }
 
-TEST(KernelRoofline, places_kernels_under_the_roofs_of_the_units_that_they_used) {
+TEST(KernelRoofline, places_kernels_under_the_peaks_of_the_units_that_they_used) {
   const std::string executed = "smsp__sass_thread_inst_executed_op_";
   ProfileSession session;
   session.kernels.push_back(profiled("axpy", {{executed + "ffma_pred_on.sum.per_cycle_elapsed", "inst/cycle", 250},
@@ -56,13 +56,13 @@ TEST(KernelRoofline, places_kernels_under_the_roofs_of_the_units_that_they_used)
   EXPECT_DOUBLE_EQ(number_in(gemm[2]), 400.0) << "a megabyte in a microsecond";
   EXPECT_DOUBLE_EQ(number_in(gemm[4]), 0.4) << "of the tensor cores', which is below 400 FLOP/B * 3 TB/s";
   EXPECT_EQ(text_in(table->rows[2][0]), "FP32");
-  EXPECT_EQ(text_in(table->rows[2][1]), kComputeRoof);
+  EXPECT_EQ(text_in(table->rows[2][1]), kComputePeak);
   EXPECT_DOUBLE_EQ(number_in(table->rows[2][3]), 40e12);
   EXPECT_EQ(text_in(table->rows[3][0]), "device memory");
-  EXPECT_EQ(text_in(table->rows[3][1]), kMemoryRoof);
+  EXPECT_EQ(text_in(table->rows[3][1]), kMemoryPeak);
   EXPECT_DOUBLE_EQ(number_in(table->rows[3][5]), 3e12);
   EXPECT_EQ(text_in(table->rows[4][0]), "tensor bf16");
-  EXPECT_DOUBLE_EQ(number_in(table->rows[4][3]), 1000e12) << "nobody computed in double precision: no such roof";
+  EXPECT_DOUBLE_EQ(number_in(table->rows[4][3]), 1000e12) << "nobody computed in double precision: no such peak";
 }
 
 /// Values of a product of bf16 matrices on an H100 by ncu 2025.3, whose peak is that of sparse ones.

@@ -1,4 +1,4 @@
-#include "report/draw/roofs.h"
+#include "report/draw/roofline_limits.h"
 
 #include <algorithm>
 
@@ -6,8 +6,8 @@
 
 namespace warpmark::report {
 
-std::vector<Series> roofs(std::span<const NamedLimit> peaks, std::span<const NamedLimit> bandwidths, double least,
-                          double most) {
+std::vector<Series> roofline_limits(std::span<const NamedLimit> peaks, std::span<const NamedLimit> bandwidths,
+                                    double least, double most) {
   const auto highest_peak = std::ranges::max_element(peaks, {}, &NamedLimit::second);
   const auto widest = std::ranges::max_element(bandwidths, {}, &NamedLimit::second);
   std::vector<Series> limits;

@@ -1,4 +1,4 @@
-// The roof of a model: every product, convolution, attention and memory traffic of a step, as the worker traced them,
+// The peak of a model: every product, convolution, attention and memory traffic of a step, as the worker traced them,
 // each timed by our own workloads. Their sum is the best that this machine does for the model's kernels, one after
 // another.
 //
@@ -16,7 +16,7 @@
 
 namespace warpmark::workloads {
 
-struct ModelRoof {
+struct ModelPeak {
   double seconds = 0;  ///< of a step: all that could be timed
   double product_s = 0;
   double convolution_s = 0;
@@ -25,7 +25,7 @@ struct ModelRoof {
   double flops = 0;          ///< of the products, convolutions and attentions of the list
   double scaled = 0;         ///< of the operations and bytes: share that was not timed but counts as much as its like
   std::int64_t shapes = 0;   ///< distinct ones
-  std::int64_t untimed = 0;  ///< distinct ones that none of our workloads can do here: the roof is too short by them
+  std::int64_t untimed = 0;  ///< distinct ones that none of our workloads can do here: the peak is too short by them
   std::string why;           ///< of the first that is untimed
 };
 
@@ -33,7 +33,7 @@ struct ModelRoof {
 /// every shape is timed, however long that takes. A shape is timed once in a process and device. A backward pass of
 /// attention counts as 2.5 forward ones (five products in place of two; Dao, "FlashAttention-2", 2023). Data error
 /// where the list makes no sense, environment error where interrupted.
-[[nodiscard]] Result<ModelRoof> model_roof(const Json& shapes, const std::string& precision, bool full,
+[[nodiscard]] Result<ModelPeak> model_peak(const Json& shapes, const std::string& precision, bool full,
                                            device::Device& device, const measure::RoundOptions& options);
 
 }  // namespace warpmark::workloads

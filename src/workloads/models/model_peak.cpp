@@ -1,4 +1,4 @@
-#include "workloads/models/model_roof.h"
+#include "workloads/models/model_peak.h"
 
 #include <fmt/format.h>
 
@@ -78,9 +78,9 @@ struct Entry {
   [[nodiscard]] bool is_memory() const { return like == "memory"; }
 };
 
-class RoofBuilder {
+class PeakBuilder {
  public:
-  RoofBuilder(std::string precision, bool full, device::Device& device, const measure::RoundOptions& options)
+  PeakBuilder(std::string precision, bool full, device::Device& device, const measure::RoundOptions& options)
       : precision_(std::move(precision)), full_(full), device_(device), options_(options) {
     options_.stopping = {.half_width = 0.02, .min_samples = 6, .max_samples = 60, .budget_s = 0.03};
     options_.warmup.cap_s = 0.02;
@@ -90,7 +90,7 @@ class RoofBuilder {
     stage_ = options.stage;
   }
 
-  Result<ModelRoof> build(const Json& shapes) {
+  Result<ModelPeak> build(const Json& shapes) {
     if (!shapes.is_array() || shapes.size() > kMostShapes) return data_error("the worker's list of shapes is none");
     for (const auto& shape : shapes) {
       if (!shape.is_object()) return data_error("the worker's list of shapes has one that is none");
@@ -101,11 +101,11 @@ class RoofBuilder {
     for (std::size_t i = 0; i < entries_.size(); ++i) {
       if (options_.interrupted != nullptr && options_.interrupted->load()) return environment_error("interrupted");
       const double spent_s = static_cast<double>(monotonic_ns() - begin) * 1e-9;
-      if (stage_) stage_(fmt::format("timing {} shapes of the roof, {} done", entries_.size(), i));
+      if (stage_) stage_(fmt::format("timing {} shapes of the peak, {} done", entries_.size(), i));
       if (full_ || is_worth_timing(entries_[i], spent_s)) time(entries_[i]);
     }
     sum_up();
-    return roof_;
+    return peak_;
   }
 
  private:
@@ -116,7 +116,7 @@ class RoofBuilder {
     for (auto& entry : entries_) entry.share = entry.work / std::max(entry.is_memory() ? bytes : flops, 1.0);
     std::stable_sort(entries_.begin(), entries_.end(),
                      [](const Entry& a, const Entry& b) { return a.share > b.share; });
-    roof_.shapes = static_cast<std::int64_t>(entries_.size());
+    peak_.shapes = static_cast<std::int64_t>(entries_.size());
   }
 
   /// The heaviest of its like in any case. Copies come in few sizes and take next to nothing.
@@ -140,8 +140,8 @@ class RoofBuilder {
       return;
     }
     entry.untimed = true;
-    ++roof_.untimed;
-    if (roof_.why.empty()) roof_.why = best.why;
+    ++peak_.untimed;
+    if (peak_.why.empty()) peak_.why = best.why;
   }
 
   /// GPUs have units for narrow types, which no way without them beats.
@@ -163,19 +163,19 @@ class RoofBuilder {
       double mine = entry.seconds.value_or(0);
       if (!entry.seconds && !entry.untimed && work > 0) {
         mine = seconds * entry.work / work;
-        roof_.scaled += entry.share;
+        peak_.scaled += entry.share;
       }
       shares += entry.share;
       part_of(entry.like) += mine;
-      roof_.seconds += mine;
+      peak_.seconds += mine;
     }
-    roof_.scaled /= std::max(shares, 1e-12);
+    peak_.scaled /= std::max(shares, 1e-12);
   }
 
   double& part_of(const std::string& like) {
-    if (like == "memory") return roof_.memory_s;
-    if (like == "gemm") return roof_.product_s;
-    return like.starts_with("conv2d") ? roof_.convolution_s : roof_.attention_s;
+    if (like == "memory") return peak_.memory_s;
+    if (like == "gemm") return peak_.product_s;
+    return like.starts_with("conv2d") ? peak_.convolution_s : peak_.attention_s;
   }
 
   static Result<std::int64_t> size(const Json& shape, const char* name) {
@@ -215,7 +215,7 @@ class RoofBuilder {
     } else {
       return data_error("the worker's list has a shape of the kind '" + kind + "'");
     }
-    if (!entry.is_memory()) roof_.flops += entry.work;
+    if (!entry.is_memory()) peak_.flops += entry.work;
     entries_.push_back(std::move(entry));
     return {};
   }
@@ -303,14 +303,14 @@ class RoofBuilder {
   measure::RoundOptions options_;
   std::function<void(const std::string&)> stage_;
   std::vector<Entry> entries_;
-  ModelRoof roof_;
+  ModelPeak peak_;
 };
 
 }  // namespace
 
-Result<ModelRoof> model_roof(const Json& shapes, const std::string& precision, bool full, device::Device& device,
+Result<ModelPeak> model_peak(const Json& shapes, const std::string& precision, bool full, device::Device& device,
                              const measure::RoundOptions& options) {
-  return RoofBuilder(precision, full, device, options).build(shapes);
+  return PeakBuilder(precision, full, device, options).build(shapes);
 }
 
 }  // namespace warpmark::workloads
