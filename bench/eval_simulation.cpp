@@ -113,12 +113,12 @@ std::vector<double> paired_answers(Random& random, std::size_t n, double loss) {
 
 double mcnemar_p(const accuracy::Measured& measured) {
   const auto a = accuracy::each_of(measured, 0), b = accuracy::each_of(measured, 1);
-  std::int64_t broken = 0, mended = 0;
+  std::int64_t broken = 0, fixed = 0;
   for (std::size_t k = 0; k < a.size(); ++k) {
     broken += a[k] > b[k];
-    mended += a[k] < b[k];
+    fixed += a[k] < b[k];
   }
-  return accuracy::mcnemar(broken, mended).p;
+  return accuracy::mcnemar(broken, fixed).p;
 }
 
 void print_false_alarms(int simulations) {

@@ -83,12 +83,12 @@ def why(run):
 
 
 print("\nModels (bf16, base)")
-row("run", "ms a step", "samples/s", "mfu", "GB at peak", "witness")
+row("run", "ms a step", "samples/s", "mfu", "GB at peak", "cross-check")
 for file in sorted(out.glob("*_*_*.json")):
     for run in runs(file.stem):
         notes = {note["name"]: note["text"] for note in run.get("notes", [])}
         row(file.stem, shown(median(run, "time"), 1e3), shown(median(run, "samples_rate")), shown(median(run, "mfu")),
-            shown(median(run, "memory.peak_allocated"), 1e-9), "  " + notes.get("witness", "-"), why(run))
+            shown(median(run, "memory.peak_allocated"), 1e-9), "  " + notes.get("cross-check", "-"), why(run))
 
 print("\nloader (224 x 224 pictures, batches of 64, copied to the GPU; hidden behind a step of 20 ms)")
 row("case", "samples/s", "ms a batch", "ms of copy", "hidden")

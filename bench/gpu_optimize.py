@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Small GPU programs with one flaw or a few each, and a trial of the knobs on them.
 
-    python3 bench/gpu_optimize.py                       # probe: every program with each knob alone, and cured by hand
+    python3 bench/gpu_optimize.py                       # probe: every program with each knob alone, and fixed by hand
     python3 bench/gpu_optimize.py --full WARPMARK --out DIR NAME  # the whole search by `warpmark optimize` on some programs
-    python3 bench/gpu_optimize.py --program NAME        # one program as users run it (--cured: mended by hand)
+    python3 bench/gpu_optimize.py --program NAME        # one program as users run it (--fixed: fixed by hand)
 
 The probe needs no warpmark, only src/workers/hook: it shows for each knob whether it was in force, the time of a step
 beside that of the original, and the losses. It stops at --minutes (default 9) and prints its tables last.
@@ -22,7 +22,7 @@ HOOK = os.path.join(HERE, "..", "src", "workers", "hook")
 STEPS = int(os.environ.get("STEPS", "60"))
 
 
-# Programs. Each makes a model and steps; `cured` is what a person would write.
+# Programs. Each makes a model and steps; `fixed` is what a person would write.
 
 
 def train(model, batches, loss_of, optimizer, cast=None, each=None):
@@ -44,7 +44,7 @@ def train(model, batches, loss_of, optimizer, cast=None, each=None):
     print("loss %.4f" % loss.item())
 
 
-def slow_loader(cured):
+def slow_loader(fixed):
     """Samples are decoded on the host, one after another, in the process that trains."""
     import torch
     from torch import nn
@@ -64,20 +64,20 @@ def slow_loader(cured):
     model = nn.Sequential(
         nn.Conv2d(3, 64, 3), nn.ReLU(), nn.AdaptiveAvgPool2d(4), nn.Flatten(), nn.Linear(1024, 10)
     ).cuda()
-    loader = torch.utils.data.DataLoader(Photos(), batch_size=64, num_workers=8 if cured else 0, pin_memory=cured)
+    loader = torch.utils.data.DataLoader(Photos(), batch_size=64, num_workers=8 if fixed else 0, pin_memory=fixed)
     batches = ((x.cuda(), y.cuda()) for x, y in loader)
     train(model, batches, nn.CrossEntropyLoss(), torch.optim.SGD(model.parameters(), lr=0.01))
 
 
-def encoder(layers, width, tokens, batch, cured_cast, cured_compile=None, fused=False):
+def encoder(layers, width, tokens, batch, fixed_cast, fixed_compile=None, fused=False):
     import torch
     from torch import nn
 
     torch.manual_seed(0)
     layer = nn.TransformerEncoderLayer(width, 8, 4 * width, dropout=0.0, batch_first=True)
     model = nn.Sequential(nn.TransformerEncoder(layer, layers, enable_nested_tensor=False), nn.Linear(width, 64)).cuda()
-    if cured_compile:
-        model = torch.compile(model, mode=cured_compile)
+    if fixed_compile:
+        model = torch.compile(model, mode=fixed_compile)
     data = [
         (torch.randn(batch, tokens, width, device="cuda"), torch.randint(64, (batch * tokens,), device="cuda"))
         for _ in range(4)
@@ -93,23 +93,23 @@ def encoder(layers, width, tokens, batch, cured_cast, cured_compile=None, fused=
         (data[i % 4] for i in range(STEPS * 4)),
         lambda out, y: loss(out.reshape(-1, 64), y),
         optimizer,
-        cured_cast,
+        fixed_cast,
     )
 
 
-def f32_encoder(cured):
+def f32_encoder(fixed):
     """Matrix products of f32."""
     import torch
 
-    encoder(6, 768, 256, 16, torch.bfloat16 if cured else None, fused=cured)
+    encoder(6, 768, 256, 16, torch.bfloat16 if fixed else None, fused=fixed)
 
 
-def small_encoder(cured):
+def small_encoder(fixed):
     """Launches: many small kernels."""
-    encoder(12, 128, 32, 4, None, "reduce-overhead" if cured else None, fused=cured)
+    encoder(12, 128, 32, 4, None, "reduce-overhead" if fixed else None, fused=fixed)
 
 
-def loop_optimizer(cured):
+def loop_optimizer(fixed):
     """An optimizer that steps each of many parameters alone."""
     import torch
     from torch import nn
@@ -118,7 +118,7 @@ def loop_optimizer(cured):
     model = nn.Sequential(
         *[nn.Sequential(nn.Linear(256, 256), nn.LayerNorm(256)) for _ in range(100)], nn.Linear(256, 10)
     ).cuda()
-    arguments = {"fused": True} if cured else {"foreach": False}
+    arguments = {"fused": True} if fixed else {"foreach": False}
     data = [(torch.randn(256, 256, device="cuda"), torch.randint(10, (256,), device="cuda")) for _ in range(4)]
     train(
         model,
@@ -128,7 +128,7 @@ def loop_optimizer(cured):
     )
 
 
-def convnet(channels, cured):
+def convnet(channels, fixed):
     import torch
     from torch import nn
 
@@ -138,44 +138,44 @@ def convnet(channels, cured):
         parts += [nn.Conv2d(before, width, 3, padding=1), nn.BatchNorm2d(width), nn.ReLU(), nn.MaxPool2d(2)]
         before = width
     model = nn.Sequential(*parts, nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(before, 10)).cuda()
-    return model.to(memory_format=torch.channels_last) if cured else model
+    return model.to(memory_format=torch.channels_last) if fixed else model
 
 
-def f32_convnet(cured):
+def f32_convnet(fixed):
     """Convolutions of f32, channels first."""
     import torch
     from torch import nn
 
-    model = convnet((64, 128, 256, 512), cured)
-    form = torch.channels_last if cured else torch.contiguous_format
+    model = convnet((64, 128, 256, 512), fixed)
+    form = torch.channels_last if fixed else torch.contiguous_format
     data = [
         (torch.randn(64, 3, 128, 128, device="cuda").to(memory_format=form), torch.randint(10, (64,), device="cuda"))
         for _ in range(4)
     ]
-    torch.backends.cudnn.benchmark = cured
+    torch.backends.cudnn.benchmark = fixed
     train(
         model,
         (data[i % 4] for i in range(STEPS * 4)),
         nn.CrossEntropyLoss(),
         torch.optim.SGD(model.parameters(), lr=0.01),
-        torch.bfloat16 if cured else None,
+        torch.bfloat16 if fixed else None,
     )
 
 
-def f32_inference(cured):
+def f32_inference(fixed):
     """Inference in f32, channels first."""
     import torch
 
-    model = convnet((64, 128, 256, 512), cured).eval()
+    model = convnet((64, 128, 256, 512), fixed).eval()
     data = [torch.randn(64, 3, 128, 128, device="cuda") for _ in range(4)]
-    with torch.no_grad(), torch.autocast("cuda", dtype=torch.bfloat16, enabled=cured):
+    with torch.no_grad(), torch.autocast("cuda", dtype=torch.bfloat16, enabled=fixed):
         for i in range(STEPS * 4):
             x = data[i % 4]
-            out = model(x.to(memory_format=torch.channels_last) if cured else x)
+            out = model(x.to(memory_format=torch.channels_last) if fixed else x)
     print("sum %.3f" % out.float().sum().item())
 
 
-def empties_cache(cured):
+def empties_cache(fixed):
     """empty_cache in the loop."""
     import torch
     from torch import nn
@@ -188,17 +188,17 @@ def empties_cache(cured):
         (data[i % 4] for i in range(STEPS * 4)),
         nn.CrossEntropyLoss(),
         torch.optim.SGD(model.parameters(), lr=0.001),
-        each=None if cured else lambda n: torch.cuda.empty_cache(),
+        each=None if fixed else lambda n: torch.cuda.empty_cache(),
     )
 
 
-def f32_products(cured):
+def f32_products(fixed):
     """Large matrix products of f32 without TF32."""
     import torch
     from torch import nn
 
     torch.manual_seed(0)
-    if cured:
+    if fixed:
         torch.set_float32_matmul_precision("high")
     model = nn.Sequential(*[nn.Linear(4096, 4096) for _ in range(4)], nn.Linear(4096, 10)).cuda()
     data = [(torch.randn(2048, 4096, device="cuda"), torch.randint(10, (2048,), device="cuda")) for _ in range(4)]
@@ -210,7 +210,7 @@ def f32_products(cured):
     )
 
 
-def eager_gpt(cured):
+def eager_gpt(fixed):
     """A model of transformers with eager attention."""
     import torch
     from transformers import GPT2Config, GPT2LMHeadModel
@@ -219,25 +219,25 @@ def eager_gpt(cured):
     config = GPT2Config(
         n_layer=6, n_embd=768, n_head=12, n_positions=1024, vocab_size=8192, attn_pdrop=0, resid_pdrop=0, embd_pdrop=0
     )
-    config._attn_implementation = "sdpa" if cured else "eager"
+    config._attn_implementation = "sdpa" if fixed else "eager"
     model = GPT2LMHeadModel(config).cuda()
-    optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4, fused=cured)
+    optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4, fused=fixed)
     data = [torch.randint(8192, (4, 1024), device="cuda") for _ in range(4)]
     for i in range(STEPS * 2):
         optimizer.zero_grad()
-        with torch.autocast("cuda", dtype=torch.bfloat16, enabled=cured):
+        with torch.autocast("cuda", dtype=torch.bfloat16, enabled=fixed):
             loss = model(data[i % 4], labels=data[i % 4]).loss
         loss.backward()
         optimizer.step()
     print("loss %.4f" % loss.item())
 
 
-def healthy(cured):
+def healthy(fixed):
     """Nothing to gain: bf16, fused, channels last."""
     f32_convnet(True)
 
 
-def resets_flags(cured):
+def resets_flags(fixed):
     """A trap: the program sets its flags in each step, and batches change their size."""
     import torch
     from torch import nn
@@ -255,7 +255,7 @@ def resets_flags(cured):
     print("loss %.4f" % loss.item())
 
 
-def several_flaws(cured):
+def several_flaws(fixed):
     """Four flaws at once: decoding in the training process, f32 channels first, an optimizer that loops, values read."""
     import torch
     from torch import nn
@@ -269,10 +269,10 @@ def several_flaws(cured):
             return torch.nn.functional.avg_pool2d(photo[None], 3, 1, 1)[0], index % 10
 
     torch.manual_seed(0)
-    model = convnet((64, 128, 256), cured)
-    arguments = {"fused": True} if cured else {"foreach": False}
-    loader = torch.utils.data.DataLoader(Photos(), batch_size=64, num_workers=8 if cured else 0, pin_memory=cured)
-    form = torch.channels_last if cured else torch.contiguous_format
+    model = convnet((64, 128, 256), fixed)
+    arguments = {"fused": True} if fixed else {"foreach": False}
+    loader = torch.utils.data.DataLoader(Photos(), batch_size=64, num_workers=8 if fixed else 0, pin_memory=fixed)
+    form = torch.channels_last if fixed else torch.contiguous_format
     batches = ((x.cuda().to(memory_format=form), y.cuda()) for x, y in loader)
     optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4, **arguments)
     losses = []
@@ -280,14 +280,14 @@ def several_flaws(cured):
 
     def noted(out, y):
         loss = loss_of(out, y)
-        losses.append(loss.detach() if cured else loss.item())
+        losses.append(loss.detach() if fixed else loss.item())
         return loss
 
-    train(model, batches, noted, optimizer, torch.bfloat16 if cured else None)
+    train(model, batches, noted, optimizer, torch.bfloat16 if fixed else None)
 
 
-def reads_each_step(cured):
-    """A value is read in each step: no knob mends it; the finding must name the line."""
+def reads_each_step(fixed):
+    """A value is read in each step: no knob fixes it; the finding must name the line."""
     import torch
     from torch import nn
 
@@ -301,7 +301,7 @@ def reads_each_step(cured):
         out = x
         for block in model:
             out = block(out)
-            if not cured:
+            if not fixed:
                 total += out.abs().max().item()
         loss = nn.functional.cross_entropy(out, y)
         loss.backward()
@@ -309,7 +309,7 @@ def reads_each_step(cured):
     print("loss %.4f" % loss.item())
 
 
-def late_memory(cured):
+def late_memory(fixed):
     """A trap: at step 50 a batch twice as large comes; what leaves too little memory fails late."""
     import torch
     from torch import nn
@@ -328,7 +328,7 @@ def late_memory(cured):
     print("loss %.4f" % loss.item())
 
 
-def tiny_updates(cured):
+def tiny_updates(fixed):
     """A trap: updates below what bf16 weights can hold. Autocast keeps weights in f32 and must not stall them."""
     import torch
     from torch import nn
@@ -390,7 +390,7 @@ def report_of(folder):
     return merged
 
 
-def hooked(name, settings, cured=False):
+def hooked(name, settings, fixed=False):
     with tempfile.TemporaryDirectory() as folder:
         knobs = dict(s.split("=", 1) for s in settings.split()) if settings else {}
         plan = {"version": 1, "knobs": knobs, "warmup_steps": 8, "window_steps": STEPS, "stop": True, "seed": 1}
@@ -401,7 +401,7 @@ def hooked(name, settings, cured=False):
         )
         variables.update({k[4:]: v for k, v in knobs.items() if k.startswith("env.")})
         begin = time.time()
-        command = [sys.executable, os.path.abspath(__file__), "--program", name] + (["--cured"] if cured else [])
+        command = [sys.executable, os.path.abspath(__file__), "--program", name] + (["--fixed"] if fixed else [])
         try:
             done = subprocess.run(command, env=variables, capture_output=True, text=True, timeout=120)
             failure = (
@@ -456,7 +456,7 @@ def probe(names, minutes):
             if time.time() - begin > minutes * 60:
                 break
             lines.append(row_of(settings, hooked(name, settings), base))
-        lines.append(row_of("cured by hand", hooked(name, "", cured=True), base))
+        lines.append(row_of("fixed by hand", hooked(name, "", fixed=True), base))
         print("%s done after %.0f s" % (name, time.time() - begin), flush=True)
     print("\n".join(lines))
 
@@ -465,7 +465,7 @@ SEARCH = "--start-ahead 14 --window 1s --rounds 6 --effect 5% --alpha 0.1 --no-s
 
 
 def search(warpmark, name, budget, out, more=(), ending=""):
-    """The journey, which stays in OUT/NAME.json, or None; and what was printed."""
+    """The optimization, which stays in OUT/NAME.json, or None; and what was printed."""
     path = os.path.join(out, name + ending + ".json")
     command = [warpmark, "optimize", *SEARCH, *more, "--budget", "%ds" % budget, "--json", path]
     command += ["--db", os.path.join(out, name + ".db"), "--", sys.executable, os.path.abspath(__file__), "--program", name]
@@ -478,27 +478,27 @@ def search(warpmark, name, budget, out, more=(), ending=""):
         return done.returncode, json.load(file)
 
 
-def lines_of(journey):
-    for finding in journey.get("findings", []):
+def lines_of(optimization):
+    for finding in optimization.get("findings", []):
         gain = finding["gain"]
         yield "  found: %s, %.2f to %.2fx, %s" % (finding["title"], gain["low"], gain["high"], finding.get("where", "no line"))
-    for step in journey["steps"]:
-        foretold, measured = step.get("predicted"), step.get("measured") or step.get("found")
-        yield "  %s=%s %s: foretold %s, measured %s; %s" % (
+    for step in optimization["steps"]:
+        predicted, measured = step.get("predicted"), step.get("measured") or step.get("found")
+        yield "  %s=%s %s: predicted %s, measured %s; %s" % (
             step["knob"],
             step["value"],
             step["outcome"],
-            "%.2f to %.2f" % (foretold["low"], foretold["high"]) if foretold else "-",
+            "%.2f to %.2f" % (predicted["low"], predicted["high"]) if predicted else "-",
             "%.3g" % measured["ratio"] if measured else "-",
             step["reason"],
         )
-    whole = journey.get("measured_speedup")
+    whole = optimization.get("measured_speedup")
     yield "  whole: %s; %s; %s; %d runs in %.0f s" % (
         "%.3g (%.3g to %.3g)" % (whole["ratio"], whole["low"], whole["high"]) if whole else "not measured",
-        journey["verdict"],
-        journey["plan"],
-        journey["cost"]["runs"],
-        journey["cost"]["seconds"],
+        optimization["verdict"],
+        optimization["plan"],
+        optimization["cost"]["runs"],
+        optimization["cost"]["seconds"],
     )
 
 
@@ -511,30 +511,30 @@ def full(warpmark, names, minutes, budget, out):
             print("%s: no time left" % name, flush=True)
             continue
         files = os.path.join(out, name + ".files")
-        code, journey = search(warpmark, name, left, out, ["--out", files])
-        print("%s: exit %d" % (name, code), *(lines_of(journey) if journey else []), sep="\n", flush=True)
+        code, optimization = search(warpmark, name, left, out, ["--out", files])
+        print("%s: exit %d" % (name, code), *(lines_of(optimization) if optimization else []), sep="\n", flush=True)
         left = min(90, minutes * 60 - (time.time() - begin) - 25)
-        if journey and journey["plan"] and left > 30:  # measured by an independent run, with other seeds
+        if optimization and optimization["plan"] and left > 30:  # measured by an independent run, with other seeds
             again = ["--prove", os.path.join(files, "plan.yaml"), "--seed", "2"]
             code, proven = search(warpmark, name, left, out, again, ".again")
             whole = proven.get("measured_speedup") if proven else None
             print("  once more: exit %d, %s" % (code, "%.3gx" % whole["ratio"] if whole else "not measured"), flush=True)
-        cured = hooked(name, "", cured=True)
-        print("  cured by hand: %.2fx" % (step_s(hooked(name, "")) / step_s(cured)), flush=True)
+        fixed = hooked(name, "", fixed=True)
+        print("  fixed by hand: %.2fx" % (step_s(hooked(name, "")) / step_s(fixed)), flush=True)
 
 
 def main():
     options = argparse.ArgumentParser()
     options.add_argument("names", nargs="*")
     options.add_argument("--program")
-    options.add_argument("--cured", action="store_true")
+    options.add_argument("--fixed", action="store_true")
     options.add_argument("--full", metavar="WARPMARK")
     options.add_argument("--minutes", type=float, default=9)
     options.add_argument("--budget", type=float, default=180, help="of a search, in seconds")
-    options.add_argument("--out", default="searches", help="folder for journeys and what was printed")
+    options.add_argument("--out", default="searches", help="folder for optimizations and what was printed")
     given = options.parse_args()
     if given.program:
-        return PROGRAMS[given.program][0](given.cured)
+        return PROGRAMS[given.program][0](given.fixed)
     names = given.names or list(PROGRAMS)
     if given.full:
         return full(given.full, names, given.minutes, given.budget, given.out)

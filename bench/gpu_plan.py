@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""What `warpmark plan` foretells for two GPUs from one and a sweep, beside the step on two: programs of the corpus that train
+"""What `warpmark plan` predicts for two GPUs from one and a sweep, beside the step on two: programs of the corpus that train
 with DistributedDataParallel.
 
     bench/gpu_plan.py WARPMARK SWEEP.json OUT [--seconds 2] [--limit 240] [PROGRAM ...]
 
 SWEEP.json is of `warpmark collective all_reduce -g 2`. Each program runs on one GPU and on two, in fresh processes, with the
-same batch a rank; as many at once as there are GPUs. "flawed" and "cured" are the variants of the corpus: a healthy program has
+same batch a rank; as many at once as there are GPUs. "flawed" and "fixed" are the variants of the corpus: a healthy program has
 the first only. Its gradients are counted where they are exchanged. The table comes last; OUT/plan.csv has it too.
 """
 
@@ -27,16 +27,16 @@ PROGRAMS = [
     ("ddp_so400m_healthy", "flawed"),
     ("ddp_wide_resnet101_healthy", "flawed"),
     ("ddp_encoder_small_batch", "flawed"),
-    ("ddp_encoder_small_batch", "cured"),
+    ("ddp_encoder_small_batch", "fixed"),
     ("ddp_wide_mlp_small_batch", "flawed"),
-    ("ddp_wide_mlp_small_batch", "cured"),
-    ("ddp_engravings_scores_written_out", "cured"),
-    ("ddp_songs_slopes_and_scores_written_out", "cured"),
-    ("ddp_glaciers_group_norm_as_in_the_paper", "cured"),
-    ("ddp_places_frozen_norms_apart", "cured"),
-    ("ddp_riddles_radam_per_parameter", "cured"),
+    ("ddp_wide_mlp_small_batch", "fixed"),
+    ("ddp_engravings_scores_written_out", "fixed"),
+    ("ddp_songs_slopes_and_scores_written_out", "fixed"),
+    ("ddp_glaciers_group_norm_as_in_the_paper", "fixed"),
+    ("ddp_places_frozen_norms_apart", "fixed"),
+    ("ddp_riddles_radam_per_parameter", "fixed"),
     ("ddp_beit_trains_in_fp32", "flawed"),
-    ("ddp_beit_trains_in_fp32", "cured"),
+    ("ddp_beit_trains_in_fp32", "fixed"),
     ("ddp_offers_crossed_in_fp32", "flawed"),
 ]
 
@@ -77,7 +77,7 @@ def worker(name, variant, seconds):
     module = run.load(program)
     blocks, _ = torch_recording.timed_alone(program, module, variant, seconds)
     if int(os.environ["RANK"]) == 0:
-        work = program["cured_batch"] / program["batch"] if variant == "cured" and "cured_batch" in program else 1
+        work = program["fixed_batch"] / program["batch"] if variant == "fixed" and "fixed_batch" in program else 1
         said = {"step_ms": statistics.median(blocks) * work, "gradients": sum(counted), "buckets": sum(buckets)}
         print(json.dumps(said), flush=True)
 
@@ -153,7 +153,7 @@ def main():
         if one is None or two is None:
             print("%s %s: not measured, see %s" % (name, variant, asked.out))
             continue
-        file = asked.out / "foretold.json"
+        file = asked.out / "predicted.json"
         words = [asked.warpmark, "plan", "--step-time", "%.6fms" % one["step_ms"], "--gradients", "%d" % one["gradients"]]
         words += ["--bucket", "%d" % (one["gradients"] / max(1, one["buckets"]))]
         words += ["--sweep", asked.sweep, "--to", "2", "--json", str(file), "--measured", "2=%.6fms" % two["step_ms"]]
@@ -161,7 +161,7 @@ def main():
         step = json.loads(file.read_text())["steps"][0]
         error = step["step"] * 1e3 / two["step_ms"] - 1
         rows.append((name, variant, one["gradients"], one["step_ms"], two["step_ms"], step["step"] * 1e3, error))
-    print("%-42s %-7s %10s %9s %9s %9s %7s" % ("program", "variant", "gradients", "1 GPU ms", "2 GPUs", "foretold", "error"))
+    print("%-42s %-7s %10s %9s %9s %9s %7s" % ("program", "variant", "gradients", "1 GPU ms", "2 GPUs", "predicted", "error"))
     for name, variant, gradients, one, two, step, error in rows:
         form = "%-42s %-7s %7.1f MB %9.3f %9.3f %9.3f %+6.1f %%"
         print(form % (name, variant, gradients / 1e6, one, two, step, 100 * error))
@@ -169,7 +169,7 @@ def main():
     print("within 15 %%: %d of %d" % (within, len(rows)))
     with (asked.out / "plan.csv").open("w", newline="") as file:
         writer = csv.writer(file)
-        writer.writerow(["program", "variant", "gradients_bytes", "step_1_ms", "step_2_ms", "foretold_2_ms", "error"])
+        writer.writerow(["program", "variant", "gradients_bytes", "step_1_ms", "step_2_ms", "predicted_2_ms", "error"])
         writer.writerows(rows)
 
 

@@ -4,8 +4,8 @@ a machine does meanwhile meets both.
 
     bench/gpu_plans.py WARPMARK OUT [--limit 400] [--pairs 4] [--lanes N] [PROGRAM:KNOB=VALUE ...]
 
-A pair is the flawed program with the plan and the cured one, in fresh processes, in an order that changes from pair to pair. The
-share is the cured step by the planned one: the speed-up by the plan over that by hand. All
+A pair is the flawed program with the plan and the fixed one, in fresh processes, in an order that changes from pair to pair. The
+share is the fixed step by the planned one: the speed-up by the plan over that by hand. All
 import torch beforehand and wait, so that nothing is loaded while one is timed. The table comes last; OUT/plans.csv has every run.
 """
 
@@ -64,7 +64,7 @@ class Run:
 
     def __init__(self, program, plan, lane, asked, cpus):
         self.error = (asked.out / (program + ".err")).open("a")
-        own = [sys.executable, os.path.abspath(__file__), "--worker", program, "cured" if plan is None else "flawed"]
+        own = [sys.executable, os.path.abspath(__file__), "--worker", program, "fixed" if plan is None else "flawed"]
         applied = [] if plan is None else [asked.warpmark, "optimize", "--apply", str(plan), "--"]
         self.process = subprocess.Popen(
             ["taskset", "-c", cpus, *applied, *own],
@@ -135,7 +135,7 @@ def run_lane(todo, lane, asked, cpus, end):
 
 
 def shares(rows):
-    """Of each whole pair, the cured step by the planned one."""
+    """Of each whole pair, the fixed step by the planned one."""
     by_pair = {}
     for _, _, _, pair, variant, took in rows:
         by_pair.setdefault(pair, {})[variant] = took

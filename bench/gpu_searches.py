@@ -4,7 +4,7 @@
     bench/gpu_searches.py WARPMARK OUT [--limit 540] [--budget 175] [--lanes N] [--first GPU] [PROGRAM ... several:PROGRAM ...]
 
 Each lane has a GPU and its share of the processors, and takes the next program as long as a search and a trial by hand fit
-before --limit (seconds). What ended is in OUT at once: OUT/searches.jsonl has a line a program, OUT/NAME.json its journey and
+before --limit (seconds). What ended is in OUT at once: OUT/searches.jsonl has a line a program, OUT/NAME.json its optimization and
 OUT/NAME.txt what was printed. The table comes last. Programs run side by side: gains are ratios within one lane. A `several:` program is one of
 gpu_optimize.py, with several flaws, searched by that script within --several-budget; what it says is OUT/NAME.txt.
 """
@@ -26,7 +26,7 @@ CORPUS = pathlib.Path(__file__).resolve().parent.parent / "corpus"
 OPTIONS = "--start-ahead 14 --window 1s --rounds 6 --effect 5% --alpha 0.1 --no-store".split()
 HAND_S = 45  # of a trial by hand of both variants, with their starts
 
-# Flaws that knobs can mend, by the knob that answers them; and healthy programs, in which nothing is to be found.
+# Flaws that knobs can fix, by the knob that answers them; and healthy programs, in which nothing is to be found.
 PROGRAMS = """
 reranker_fused_kernels_off protbert_embeds_in_fp32 clip_uncached_allocations gpt2_uncached_allocations
 policy_without_caching_allocator lstm_fp32 dense_autoencoder_highest passages_searched_in_fp32 wide_mlp_float64
@@ -60,8 +60,8 @@ def environment_of(lane, asked):
 def search(program, lane, asked, cpus, end):
     environment = environment_of(lane, asked)
     budget = int(min(asked.budget, end - time.monotonic() - HAND_S - 10))
-    journey = asked.out / (program + ".json")
-    words = ["taskset", "-c", cpus, asked.warpmark, "optimize", *OPTIONS, "--budget", "%ds" % budget, "--json", str(journey)]
+    optimization = asked.out / (program + ".json")
+    words = ["taskset", "-c", cpus, asked.warpmark, "optimize", *OPTIONS, "--budget", "%ds" % budget, "--json", str(optimization)]
     words += ["--", sys.executable, str(CORPUS / "run.py"), program, "flawed", "10"]
     begin = time.monotonic()
     with (asked.out / (program + ".txt")).open("w") as text:
@@ -70,10 +70,10 @@ def search(program, lane, asked, cpus, end):
         except subprocess.TimeoutExpired:
             code = 124
     seconds = time.monotonic() - begin
-    hand = by_hand(program, ["flawed"] if program.endswith("_healthy") else ["flawed", "cured"], environment, cpus, end)
+    hand = by_hand(program, ["flawed"] if program.endswith("_healthy") else ["flawed", "fixed"], environment, cpus, end)
     row = {"program": program, "lane": lane, "exit": code, "seconds": round(seconds, 1), "budget": budget, "hand_ms": hand}
-    if journey.exists():
-        told = json.loads(journey.read_text())
+    if optimization.exists():
+        told = json.loads(optimization.read_text())
         row.update({name: told.get(name) for name in ("verdict", "measured_speedup", "plan", "cost")})
         row["steps"] = [
             {name: step.get(name) for name in ("knob", "value", "outcome", "reason", "predicted", "measured")}
@@ -83,7 +83,7 @@ def search(program, lane, asked, cpus, end):
 
 
 def search_several(program, lane, asked, cpus, end):
-    """By gpu_optimize.py, whose journey and hand-made cure lie in OUT/several."""
+    """By gpu_optimize.py, whose optimization and hand-made fix lie in OUT/several."""
     environment = environment_of(lane, asked)
     environment.setdefault("STEPS", "2000")
     left = end - time.monotonic() - 10
@@ -111,7 +111,7 @@ def print_table(rows):
     reached, flawed, claimed = 0, 0, []
     for row in sorted(rows, key=lambda r: r["program"]):
         hand = row["hand_ms"]
-        wanted = hand["flawed"] / hand["cured"] if hand.get("flawed") and hand.get("cured") else None
+        wanted = hand["flawed"] / hand["fixed"] if hand.get("flawed") and hand.get("fixed") else None
         found = gain(row)
         share = found / wanted if found and wanted else None
         if row["program"].endswith("_healthy"):

@@ -32,7 +32,7 @@ for step in range(100000):
 
 def search(warpmark, python, seed, knobs, options):
     with tempfile.TemporaryDirectory() as folder:
-        program, path = os.path.join(folder, "train.py"), os.path.join(folder, "journey.json")
+        program, path = os.path.join(folder, "train.py"), os.path.join(folder, "optimization.json")
         with open(program, "w") as file:
             file.write(TRAINING)
         command = [os.path.abspath(warpmark), "optimize", "--asked-only", "--seed", str(seed), "--window", options.window]
@@ -45,15 +45,15 @@ def search(warpmark, python, seed, knobs, options):
         if not os.path.exists(path):
             return {"seed": seed, "problem": done.stderr.strip().splitlines()[-1:]}
         with open(path) as file:
-            journey = json.load(file)
+            optimization = json.load(file)
     return {
         "seed": seed,
-        "complete": journey["complete"],
-        "claimed": bool(journey["plan"]) and "optimized" in journey,
-        "spread": journey["baseline"]["spread"],
-        "seconds_per_step": journey["baseline"]["seconds_per_step"],
-        "runs": journey["cost"]["runs"],
-        "seconds": journey["cost"]["seconds"],
+        "complete": optimization["complete"],
+        "claimed": bool(optimization["plan"]) and "optimized" in optimization,
+        "spread": optimization["baseline"]["spread"],
+        "seconds_per_step": optimization["baseline"]["seconds_per_step"],
+        "runs": optimization["cost"]["runs"],
+        "seconds": optimization["cost"]["seconds"],
         "steps": [
             {
                 "knob": step["knob"],
@@ -62,10 +62,10 @@ def search(warpmark, python, seed, knobs, options):
                 "without_s": step["samples"]["without_s"],
                 "with_s": step["samples"]["with_s"],
             }
-            for step in journey["steps"]
+            for step in optimization["steps"]
         ],
-        "original_s": journey["samples"]["original_s"],
-        "optimized_s": journey["samples"]["optimized_s"],
+        "original_s": optimization["samples"]["original_s"],
+        "optimized_s": optimization["samples"]["optimized_s"],
     }
 
 

@@ -7,7 +7,7 @@ LABELS: labels.json files, or folders that hold one (trace files beside it, or i
 A label: {name, files, injected, accept, measured_speedup, ...}; `injected` "none" means healthy. The gain compared is
 that of the finding for the injected rule, else of the first accepted one (--gain-of first: always the first finding).
 A finding's gain is that of its first recommendation. Where another one was applied (CURES) and has a gain of its own,
-"cure" columns compare that.
+"fix" columns compare that.
 
 Exits 1 if warpmark failed on a trace or a --require-* bound is missed."""
 import argparse
@@ -66,10 +66,10 @@ def gain_finding(findings, label, gain_of):
     return None
 
 
-def gain_of_cure(finding, label):
+def gain_of_fix(finding, label):
     """The gain of the recommendation that the label's fix followed; the finding's own if that is the first one."""
-    cure = next((cure for words, cure in CURES.items() if words in label["fix"].lower()), None)
-    advice = next((a for a in finding["recommendations"] if cure and a.get("id") == cure), finding)
+    fix = next((fix for words, fix in CURES.items() if words in label["fix"].lower()), None)
+    advice = next((a for a in finding["recommendations"] if fix and a.get("id") == fix), finding)
     return advice["gain"]
 
 
@@ -86,13 +86,13 @@ def score(label, analysis, gain_of):
     chosen = gain_finding(findings, label, gain_of)
     if row["measured"] and chosen:
         low, high = chosen["gain"]["low"], chosen["gain"]["high"]
-        cure = gain_of_cure(chosen, label)
+        fix = gain_of_fix(chosen, label)
         row |= {"low": low, "high": high, "width": high / low, "holds": low <= row["measured"] <= high,
-                "cure_low": cure["low"], "cure_high": cure["high"],
-                "cure_holds": cure["low"] <= row["measured"] <= cure["high"],
-                "off": math.log(row["measured"] / math.sqrt(cure["low"] * cure["high"]))}
+                "fix_low": fix["low"], "fix_high": fix["high"],
+                "fix_holds": fix["low"] <= row["measured"] <= fix["high"],
+                "off": math.log(row["measured"] / math.sqrt(fix["low"] * fix["high"]))}
     elif row["measured"]:
-        row |= {"holds": False, "cure_holds": False}
+        row |= {"holds": False, "fix_holds": False}
     return row
 
 
@@ -106,7 +106,7 @@ def text(value):
 
 def print_table(rows):
     print(f"{'trace':36} {'injected':18} {'first finding':18} ok  sever. {'second':18} {'measured':>8} {'low':>6} "
-          f"{'high':>6} {'width':>5} holds cure")
+          f"{'high':>6} {'width':>5} holds fix")
     for row in rows:
         if "error" in row:
             print(f"{row['name']:36} {row['injected']:18} ERROR {row['error']}")
@@ -114,7 +114,7 @@ def print_table(rows):
         print(f"{row['name']:36} {row['injected']:18} {row['first']:18} {text(row['accepted']):3} "
               f"{row['severity']:6.2f} {row['second']:18} {text(row['measured']):>8} {text(row.get('low')):>6} "
               f"{text(row.get('high')):>6} {text(row.get('width')):>5} {text(row.get('holds')):5} "
-              f"{text(row.get('cure_holds')):4} {text(row.get('off')):>5}")
+              f"{text(row.get('fix_holds')):4} {text(row.get('off')):>5}")
 
 
 def share(rows, test):
@@ -136,7 +136,7 @@ def totals_of(rows):
             "accepted": share(flawed, lambda r: r.get("accepted", False)),
             "healthy_left_alone": share(healthy, lambda r: r.get("accepted", False)),
             "gain_held": share(gains, lambda r: r.get("holds", False)),
-            "gain_of_cure_held": share(gains, lambda r: r.get("cure_holds", False)),
+            "gain_of_fix_held": share(gains, lambda r: r.get("fix_holds", False)),
             "gain_held_and_narrow": share(gains, lambda r: r.get("holds", False) and r["width"] < WIDEST),
             "median_width": widths[len(widths) // 2] if widths else math.nan,
             "widest": widths[-1] if widths else math.nan,
@@ -149,7 +149,7 @@ def by_cause(rows):
         gains = [r for r in mine if r["measured"]]
         print(f"  {cause:20} {sum(r.get('accepted', False) for r in mine):3} of {len(mine):3} accepted"
               + (f", {sum(r.get('holds', False) for r in gains):3} of {len(gains):3} gains held, "
-                f"{sum(r.get('cure_holds', False) for r in gains):3} of the cure's" if gains else ""))
+                f"{sum(r.get('fix_holds', False) for r in gains):3} of the fix's" if gains else ""))
 
 
 def row_of(label, warpmark, arguments):

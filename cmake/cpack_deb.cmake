@@ -23,7 +23,7 @@ set(CPACK_DEBIAN_PACKAGE_DEPENDS "${DEPENDS}")
 if(PACKAGE STREQUAL warpmark)
   set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "measures a machine and GPU programs, says what they lose")
   set(CPACK_PACKAGE_DESCRIPTION "warpmark benchmarks machines with and without GPUs, names the bottlenecks of GPU programs with the gain of
- mending them, tells whether a change is faster, and guards what was gained.")
+ fixing them, tells whether a change is faster, and guards what was gained.")
   set(CPACK_DEBIAN_PACKAGE_SUGGESTS "warpmark-mpi, python3")
 else()
   set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "collectives between processes and hosts for warpmark")

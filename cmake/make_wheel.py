@@ -24,7 +24,7 @@ TIME = (1980, 1, 1, 0, 0, 0)
 
 
 def metadata(version):
-    summary = "Measures a machine and GPU programs, says what they lose and what mending gains"
+    summary = "Measures a machine and GPU programs, says what they lose and what fixing gains"
     return f"""Metadata-Version: 2.1
 Name: warpmark
 Version: {version}

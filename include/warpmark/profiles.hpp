@@ -1,4 +1,4 @@
-// What `warpmark analyze` says of profiles: where the time of a step goes, what is wrong, and what mending it gains.
+// What `warpmark analyze` says of profiles: where the time of a step goes, what is wrong, and what fixing it gains.
 #pragma once
 
 #include <optional>
@@ -14,7 +14,7 @@ struct Finding {
   std::string rule;      ///< "data_loading", "launch_overhead", ...: stable
   double severity = 0;   ///< 0 to 1
   std::string title;     ///< one line
-  double lost_s = 0;     ///< time of a step that this alone is blamed for
+  double lost_s = 0;     ///< time of a step that this alone is attributed for
   double gain_low = 1;   ///< so many times as fast without it, at least ...
   double gain_high = 1;  ///< ... and at most
   std::vector<std::string> evidence;

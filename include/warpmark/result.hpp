@@ -1,4 +1,4 @@
-// How functions of the library fail: a Result has a value or an Error that names the cause and the cure.
+// How functions of the library fail: a Result has a value or an Error that names the cause and the fix.
 #pragma once
 
 #include <cstdio>
@@ -33,7 +33,7 @@ class [[nodiscard]] Result {
 
   [[nodiscard]] bool ok() const { return state_.index() == 0; }
   explicit operator bool() const { return ok(); }
-  /// Throws std::runtime_error with cause and cure where there is none; ends the program where exceptions are turned
+  /// Throws std::runtime_error with cause and fix where there is none; ends the program where exceptions are turned
   /// off.
   [[nodiscard]] const T& value() const& { return check(), std::get<0>(state_); }
   [[nodiscard]] T&& value() && { return check(), std::get<0>(std::move(state_)); }

@@ -13,14 +13,14 @@ in `.data`.
 
 from ._program import WarpmarkError, executable, version
 from ._recording import Recording, record
-from ._results import (Analysis, Answer, BreakdownPart, Comparison, Finding, Gain, Interval, Journey, Measurement, Metric,
+from ._results import (Analysis, Answer, BreakdownPart, Comparison, Finding, Gain, Interval, Optimization, Measurement, Metric,
                        MetricVerdict, Recommendation, Run, Step)
 from ._timing import Speedup, Timing, measure
 from ._verbs import (analyze, check, collective, compare, compare_runs, doctor, eval, history, load, matrix, optimize, profile,
                      query, run, scale, trend, validate)
 
 __all__ = [  # without eval, which would hide Python's own where all names are imported
-    "Analysis", "Answer", "BreakdownPart", "Comparison", "Finding", "Gain", "Interval", "Journey", "Measurement", "Metric",
+    "Analysis", "Answer", "BreakdownPart", "Comparison", "Finding", "Gain", "Interval", "Optimization", "Measurement", "Metric",
     "MetricVerdict", "Recommendation", "Recording", "Run", "Speedup", "Step", "Timing", "WarpmarkError", "analyze", "check",
     "collective", "compare", "compare_runs", "doctor", "executable", "history", "load", "matrix", "measure", "optimize",
     "profile", "query", "record", "run", "scale", "trend", "validate", "version",

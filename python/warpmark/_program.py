@@ -15,7 +15,7 @@ _PREFIX = pathlib.Path(__file__).resolve().parent / "_program"
 
 
 class WarpmarkError(RuntimeError):
-    """warpmark gave no result. The text names the cause and the cure."""
+    """warpmark gave no result. The text names the cause and the fix."""
 
     def __init__(self, text: str, exit_code: int) -> None:
         super().__init__(text.strip())

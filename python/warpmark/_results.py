@@ -206,8 +206,8 @@ class Step:
 
 
 @dataclass(frozen=True, repr=False)
-class Journey(Report):
-    """warpmark.journey/1"""
+class Optimization(Report):
+    """warpmark.optimization/1"""
 
     @property
     def steps(self) -> List[Step]:

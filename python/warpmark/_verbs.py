@@ -10,7 +10,7 @@ import tempfile
 from typing import Any, Dict, List, Mapping, Optional, Sequence, Type, TypeVar, Union
 
 from ._program import WarpmarkError, call
-from ._results import Analysis, Answer, Comparison, Journey, Report, Run
+from ._results import Analysis, Answer, Comparison, Optimization, Report, Run
 
 Path = Union[str, "os.PathLike[str]"]
 Command = Sequence[str]
@@ -68,14 +68,14 @@ def run(*workloads: str, command: Optional[Command] = None, suite: Optional[str]
 
 
 def optimize(command: Command, *, only: Sequence[str] = (), skip: Sequence[str] = (), effect: Optional[float] = None,
-             rounds: Optional[int] = None, budget: Optional[str] = None, options: Sequence[str] = ()) -> Journey:
+             rounds: Optional[int] = None, budget: Optional[str] = None, options: Sequence[str] = ()) -> Optimization:
     """Finds and proves what makes a training or inference program faster; takes many runs of it.
 
         >>> warpmark.optimize(["python", "train.py"], budget="30m").steps
     """
     given = [*_given(effect=effect, rounds=rounds, budget=budget), *(f"--only={knob}" for knob in only),
              *(f"--skip={knob}" for knob in skip), *options]
-    return _with_folder(Journey, "optimize", given, ["--", *_words(command)])
+    return _with_folder(Optimization, "optimize", given, ["--", *_words(command)])
 
 
 def compare_runs(a: str, b: str, *, effect: Optional[float] = None, options: Sequence[str] = ()) -> Comparison:

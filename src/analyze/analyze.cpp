@@ -10,9 +10,9 @@
 #include <tuple>
 
 #include "analyze/cautions.h"
-#include "analyze/cures/strongest.h"
 #include "analyze/evidence/evidence.h"
 #include "analyze/missing.h"
+#include "analyze/recommendations/strongest.h"
 #include "analyze/recorded/collective_benchmarks.h"
 #include "analyze/recorded/missing_work.h"
 #include "analyze/rules/rules.h"
@@ -224,7 +224,7 @@ std::string fixes_named(const Finding& finding) {
   if (finding.recommendations.empty()) return "";
   const std::string first = clause_of(finding.recommendations.front());
   std::string text = first.empty() ? "" : " Fix: " + first + ".";
-  const Recommendation* stronger = stronger_cure(finding);
+  const Recommendation* stronger = stronger_fix(finding);
   const std::string more = stronger == nullptr ? "" : clause_of(*stronger);
   if (more.empty()) return text;
   return text + fmt::format(" Larger, where possible: {}, {}.", more, speedup_text(*stronger->gain));

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "analyze/cures/source_lines.h"
+#include "analyze/recommendations/source_lines.h"
 #include "model/analysis.h"
 #include "model/profile/profile_session.h"
 

@@ -151,7 +151,7 @@ Status add_summary_metric(Run& run, const Quantity& quantity, double value, cons
 }
 
 std::string clean_text(std::string_view text) {
-  std::string clean = profile::mend_utf8(text);
+  std::string clean = profile::fix_utf8(text);
   for (char& letter : clean) {
     if (static_cast<unsigned char>(letter) < 0x20 || letter == 0x7F) letter = ' ';
   }

@@ -27,7 +27,7 @@ struct EventReference {
 
 enum class AdviceKind { code, config, environment, command, measure };
 
-/// Speed-up factor (1.0 is none) if the cause is removed: of the step, or of the samples a second where the cure makes
+/// Speed-up factor (1.0 is none) if the cause is removed: of the step, or of the samples a second where the fix makes
 /// the step itself larger.
 struct Gain {
   double low = 1;
@@ -53,7 +53,7 @@ struct Finding {
   std::string kind;          ///< kernel_efficiency, memory_bandwidth, data_loading, cpu_gpu_sync, multi_gpu_comm, ...
   double severity = 0;       ///< 0..1: above 0.7 critical, from 0.4 warning, below a note
   std::string title;         ///< one line
-  std::int64_t lost_ns = 0;  ///< time a step that only this finding is blamed for
+  std::int64_t lost_ns = 0;  ///< time a step that only this finding is attributed for
   std::vector<Fact> evidence;
   std::vector<EventReference> events;
   std::vector<Recommendation> recommendations;

@@ -1,5 +1,5 @@
 // How throughput grows with the number of workers (GPUs or ranks): what was measured, how efficient each number is, the
-// laws fitted to it and what they foretell. JSON: "warpmark.scaling/1".
+// laws fitted to it and what they predict. JSON: "warpmark.scaling/1".
 #pragma once
 
 #include <cstdint>

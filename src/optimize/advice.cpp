@@ -8,18 +8,19 @@ namespace {
 constexpr double kWorthSaying = 0.10;  // of a step
 
 /// Lines that read a value in about every step; what that costs is the replay's to say.
-void reads_in_the_loop(const ProgramFacts& facts, std::vector<JourneyAdvice>& advice) {
+void reads_in_the_loop(const ProgramFacts& facts, std::vector<OptimizationAdvice>& advice) {
   const auto steps = static_cast<double>(facts.report.steps.size());
   if (steps < 2 || !facts.on_gpu()) return;
   for (const auto& read : facts.report.reads) {
     const double each = static_cast<double>(read.count) / steps;
     if (each < 0.5) continue;
-    JourneyAdvice one{.where = read.where,
-                      .text = fmt::format(".{}() reads a value {:.3g} times a step and waits for the GPU: keep the "
-                                          "tensor, and read every some steps.",
-                                          read.call, each),
-                      .code = "if step % 50 == 0: print(loss.item())",
-                      .predicted = {}};
+    OptimizationAdvice one{
+        .where = read.where,
+        .text = fmt::format(".{}() reads a value {:.3g} times a step and waits for the GPU: keep the "
+                            "tensor, and read every some steps.",
+                            read.call, each),
+        .code = "if step % 50 == 0: print(loss.item())",
+        .predicted = {}};
     for (const auto& gain : facts.found) {
       if (gain.rule == "cpu_gpu_sync" && gain.advice.empty()) {
         one.predicted = Prediction{gain.low, gain.high, "replay of the recorded steps without waiting"};
@@ -32,7 +33,7 @@ void reads_in_the_loop(const ProgramFacts& facts, std::vector<JourneyAdvice>& ad
 /// Gradients below 6e-8 are lost in f16: a scaler stands around backward and the optimizer, where nothing is put from
 /// outside. Where the GPU has bf16, that is tried; f16 is for older ones, and for networks that need its three bits
 /// more.
-void half_with_scaler(const ProgramFacts& facts, std::vector<JourneyAdvice>& advice) {
+void half_with_scaler(const ProgramFacts& facts, std::vector<OptimizationAdvice>& advice) {
   const auto& report = facts.report;
   if (!facts.on_gpu() || !facts.trains() || report.modules.empty() || report.gpus.empty()) return;
   const auto& module = report.modules.front();
@@ -48,7 +49,7 @@ void half_with_scaler(const ProgramFacts& facts, std::vector<JourneyAdvice>& adv
                     .predicted = {}});
 }
 
-void unproven(const ProgramFacts& facts, std::vector<JourneyAdvice>& advice) {
+void unproven(const ProgramFacts& facts, std::vector<OptimizationAdvice>& advice) {
   const auto& report = facts.report;
   const auto& phases = facts.phases;
   if (!report.loaders.empty() && report.loaders.front().iterable && phases.data > kWorthSaying) {
@@ -79,7 +80,7 @@ void unproven(const ProgramFacts& facts, std::vector<JourneyAdvice>& advice) {
 }
 
 /// A larger batch makes fewer steps of an epoch: what learning rate goes with it is a rule of thumb, and named as such.
-JourneyAdvice learning_rate(const ProgramFacts& facts, const Setting& batch) {
+OptimizationAdvice learning_rate(const ProgramFacts& facts, const Setting& batch) {
   const auto& optimizers = facts.report.optimizers;
   const std::string name = optimizers.empty() ? "" : optimizers.front().name;
   const bool adaptive = name.find("Adam") != std::string::npos || name.find("LAMB") != std::string::npos;
@@ -98,8 +99,8 @@ bool is_batch(const Setting& setting) { return setting.knob.find("batch") != std
 
 }  // namespace
 
-std::vector<JourneyAdvice> advice_for(const ProgramFacts& facts, const Settings& kept) {
-  std::vector<JourneyAdvice> advice;
+std::vector<OptimizationAdvice> advice_for(const ProgramFacts& facts, const Settings& kept) {
+  std::vector<OptimizationAdvice> advice;
   for (const auto& setting : kept) {
     const Knob* knob = find_in(knobs(), setting.knob);
     if (knob != nullptr) advice.push_back(knob->source(facts, setting.value));

@@ -4,13 +4,13 @@
 
 #include <vector>
 
-#include "model/journey.h"
+#include "model/optimization.h"
 #include "optimize/facts.h"
 #include "optimize/knob.h"
 
 namespace warpmark::optimize {
 
 /// `kept` first, each with what was measured; then what nobody has proven. `facts` are those of the original.
-[[nodiscard]] std::vector<JourneyAdvice> advice_for(const ProgramFacts& facts, const Settings& kept);
+[[nodiscard]] std::vector<OptimizationAdvice> advice_for(const ProgramFacts& facts, const Settings& kept);
 
 }  // namespace warpmark::optimize

@@ -13,7 +13,7 @@
 #include <span>
 #include <string>
 
-#include "model/journey.h"
+#include "model/optimization.h"
 #include "optimize/knob.h"
 #include "workers/program_report.h"
 

@@ -19,7 +19,7 @@ struct PhaseShares {
   double rest = 1;  ///< what the program does between them
 };
 
-/// A gain that the analysis of a recording foretells, by its finding.
+/// A gain that the analysis of a recording predicts, by its finding.
 struct FoundGain {
   std::string rule;
   std::string advice;  ///< id of a recommendation; empty: the finding's own gain

@@ -30,15 +30,15 @@ bool answers_rule(const Knob& knob, std::string_view rule) {
 
 }  // namespace
 
-std::vector<JourneyFinding> findings_of(const Analysis& analysis) {
-  std::vector<JourneyFinding> findings;
+std::vector<OptimizationFinding> findings_of(const Analysis& analysis) {
+  std::vector<OptimizationFinding> findings;
   for (const auto& finding : analysis.findings) {
-    JourneyFinding row{.rule = finding.rule,
-                       .title = finding.title,
-                       .severity = finding.severity,
-                       .low = finding.gain.low,
-                       .high = finding.gain.high,
-                       .where = line_of(finding)};
+    OptimizationFinding row{.rule = finding.rule,
+                            .title = finding.title,
+                            .severity = finding.severity,
+                            .low = finding.gain.low,
+                            .high = finding.gain.high,
+                            .where = line_of(finding)};
     if (!finding.recommendations.empty()) {
       row.text = finding.recommendations.front().text;
       row.code = finding.recommendations.front().snippet;
@@ -62,8 +62,9 @@ std::vector<FoundGain> gains_of(const Analysis& analysis) {
   return gains;
 }
 
-std::vector<JourneyAdvice> advice_of_findings(const std::vector<JourneyFinding>& findings, const Settings& kept) {
-  std::vector<JourneyAdvice> advice;
+std::vector<OptimizationAdvice> advice_of_findings(const std::vector<OptimizationFinding>& findings,
+                                                   const Settings& kept) {
+  std::vector<OptimizationAdvice> advice;
   for (const auto& finding : findings) {
     const bool answered = std::any_of(kept.begin(), kept.end(), [&](const Setting& setting) {
       const Knob* knob = find_in(knobs(), setting.knob);

@@ -1,27 +1,27 @@
-// What the analysis of a recording foretells, in the words of the search. Pure.
+// What the analysis of a recording predicts, in the words of the search. Pure.
 #pragma once
 
 #include <string_view>
 #include <vector>
 
 #include "model/analysis.h"
-#include "model/journey.h"
+#include "model/optimization.h"
 #include "optimize/facts.h"
 #include "optimize/knob.h"
 
 namespace warpmark::optimize {
 
 /// Each finding with a gain; those of its recommendations that have one of their own follow it.
-[[nodiscard]] std::vector<JourneyFinding> findings_of(const Analysis& analysis);
+[[nodiscard]] std::vector<OptimizationFinding> findings_of(const Analysis& analysis);
 
-/// What was foretold, by rule and advice.
+/// What was predicted, by rule and advice.
 [[nodiscard]] std::vector<FoundGain> gains_of(const Analysis& analysis);
 
 /// What findings advise, but those that a kept knob answers: for a person to do, not proven.
-[[nodiscard]] std::vector<JourneyAdvice> advice_of_findings(const std::vector<JourneyFinding>& findings,
-                                                            const Settings& kept);
+[[nodiscard]] std::vector<OptimizationAdvice> advice_of_findings(const std::vector<OptimizationFinding>& findings,
+                                                                 const Settings& kept);
 
-/// The gain that a finding foretells of the knob: of the advice that it is, else of the finding; the largest where it
+/// The gain that a finding predicts of the knob: of the advice that it is, else of the finding; the largest where it
 /// answers several. None where nothing was found that it answers.
 [[nodiscard]] std::optional<Prediction> replayed_gain(std::string_view answers, const std::vector<FoundGain>& found);
 

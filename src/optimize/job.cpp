@@ -20,8 +20,8 @@ struct Container {
   std::vector<std::string> notes;
 };
 
-Result<Container> container_of(const Journey& journey, const Program& program) {
-  const Settings settings = plan_of(journey);
+Result<Container> container_of(const Optimization& optimization, const Program& program) {
+  const Settings settings = plan_of(optimization);
   WM_ASSIGN(const auto command, command_with(program, settings));
   Container container{.words = command.words, .variables = command.environment, .notes = {}};
   bool hook = false;
@@ -68,27 +68,27 @@ std::string variables_of(const Container& container, const std::string& indent) 
 
 }  // namespace
 
-Result<std::string> job_yaml(const Journey& journey, const Program& program) {
-  WM_ASSIGN(const auto container, container_of(journey, program));
+Result<std::string> job_yaml(const Optimization& optimization, const Program& program) {
+  WM_ASSIGN(const auto container, container_of(optimization, program));
   std::string text = heading("A job with what was proven: kubectl create -f job.yaml", container);
   text +=
       "apiVersion: batch/v1\nkind: Job\nmetadata: {name: optimized}\nspec:\n  template:\n    spec:\n"
       "      restartPolicy: Never\n      containers:\n        - name: program\n          image: YOUR_IMAGE\n";
   text += "          command: " + list_of(container.words) + "\n" + variables_of(container, "          ");
-  if (journey.device != "cpu")
-    text += fmt::format("          resources: {{limits: {{nvidia.com/gpu: {}}}}}\n", journey.ranks);
+  if (optimization.device != "cpu")
+    text += fmt::format("          resources: {{limits: {{nvidia.com/gpu: {}}}}}\n", optimization.ranks);
   return text;
 }
 
-Result<std::string> vertex_yaml(const Journey& journey, const Program& program) {
-  WM_ASSIGN(const auto container, container_of(journey, program));
+Result<std::string> vertex_yaml(const Optimization& optimization, const Program& program) {
+  WM_ASSIGN(const auto container, container_of(optimization, program));
   std::string text = heading(
       "A custom job of Vertex AI: gcloud ai custom-jobs create --region=REGION --display-name=optimized "
       "--config=vertex.yaml",
       container);
   text += "workerPoolSpecs:\n  - machineSpec:\n      machineType: YOUR_MACHINE_TYPE\n";
-  if (journey.device != "cpu") {
-    text += fmt::format("      acceleratorType: YOUR_ACCELERATOR\n      acceleratorCount: {}\n", journey.ranks);
+  if (optimization.device != "cpu") {
+    text += fmt::format("      acceleratorType: YOUR_ACCELERATOR\n      acceleratorCount: {}\n", optimization.ranks);
   }
   text += "    replicaCount: 1\n    containerSpec:\n      imageUri: YOUR_IMAGE\n";
   return text + "      command: " + list_of(container.words) + "\n" + variables_of(container, "      ");

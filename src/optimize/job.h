@@ -5,12 +5,12 @@
 #include <string>
 
 #include "base/result.h"
-#include "model/journey.h"
+#include "model/optimization.h"
 #include "optimize/apply/program.h"
 
 namespace warpmark::optimize {
 
-[[nodiscard]] Result<std::string> job_yaml(const Journey& journey, const Program& program);
-[[nodiscard]] Result<std::string> vertex_yaml(const Journey& journey, const Program& program);
+[[nodiscard]] Result<std::string> job_yaml(const Optimization& optimization, const Program& program);
+[[nodiscard]] Result<std::string> vertex_yaml(const Optimization& optimization, const Program& program);
 
 }  // namespace warpmark::optimize

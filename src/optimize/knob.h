@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "base/catalog.h"
-#include "model/journey.h"
+#include "model/optimization.h"
 #include "optimize/facts.h"
 
 namespace warpmark::optimize {
@@ -47,7 +47,7 @@ class NumericsSet {
   unsigned bits_ = 0;
 };
 
-/// One value worth trying, and what is foretold of it.
+/// One value worth trying, and what is predicted of it.
 struct Candidate {
   std::string value;
   Prediction predicted;
@@ -79,7 +79,7 @@ struct Knob {
   const char* undo;
   Numerics numerics = Numerics::rounding;
   const char* values = "";    ///< that it takes, separated by '|', or kWholeNumber; empty: any text, as a list of CPUs
-  double risk = 1;            ///< divides the foretold gain when candidates are ordered; 1 is safe
+  double risk = 1;            ///< divides the predicted gain when candidates are ordered; 1 is safe
   const char* variable = "";  ///< an environment variable that is set to the value; empty: the hook acts
   char joined = '\0';  ///< what stands between the user's own value of the variable and ours; 0: ours replaces it
   const char* launcher =
@@ -94,7 +94,7 @@ struct Knob {
   /// From what is known of the program under the settings so far.
   Offer (*offer)(const ProgramFacts& facts, const Settings& settings);
   /// The line that a person would write, and where; `where` may stay empty.
-  JourneyAdvice (*source)(const ProgramFacts& facts, std::string_view value);
+  OptimizationAdvice (*source)(const ProgramFacts& facts, std::string_view value);
 };
 
 [[nodiscard]] Catalog<Knob> knobs();

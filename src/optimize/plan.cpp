@@ -43,22 +43,22 @@ std::string knob_yaml(const UserKnob& knob) {
 
 }  // namespace
 
-std::string plan_yaml(const Journey& journey, const std::vector<UserKnob>& user_knobs) {
+std::string plan_yaml(const Optimization& optimization, const std::vector<UserKnob>& user_knobs) {
   std::string text = fmt::format("# Run with it: warpmark optimize --apply plan.yaml -- {}\nschema: {}\nprogram: {}\n",
-                                 journey.program, kPlanSchema, yaml_quoted(journey.program));
-  if (journey.measured_speedup) {
-    const auto& speedup = *journey.measured_speedup;
+                                 optimization.program, kPlanSchema, yaml_quoted(optimization.program));
+  if (optimization.measured_speedup) {
+    const auto& speedup = *optimization.measured_speedup;
     text +=
         fmt::format("speedup: {}\n",
                     yaml_quoted(fmt::format("{:.3g}x ({:.3g} to {:.3g})", speedup.ratio, speedup.low, speedup.high)));
   }
-  text += journey.plan.empty() ? "settings: {}\n" : "settings:\n";
-  for (const auto& [knob, value] : journey.plan) {
+  text += optimization.plan.empty() ? "settings: {}\n" : "settings:\n";
+  for (const auto& [knob, value] : optimization.plan) {
     text += fmt::format("  {}: {}\n", knob, yaml_quoted(value));
   }
   std::string own;
   for (const auto& knob : user_knobs) {
-    const bool used = std::any_of(journey.plan.begin(), journey.plan.end(),
+    const bool used = std::any_of(optimization.plan.begin(), optimization.plan.end(),
                                   [&](const auto& setting) { return setting.first == knob.name; });
     if (used) own += knob_yaml(knob);
   }

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "model/journey.h"
+#include "model/optimization.h"
 #include "optimize/knob.h"
 #include "optimize/user_knob.h"
 
@@ -27,7 +27,7 @@ struct Plan {
   std::vector<UserKnob> user_knobs;
 };
 
-[[nodiscard]] std::string plan_yaml(const Journey& journey, const std::vector<UserKnob>& user_knobs);
+[[nodiscard]] std::string plan_yaml(const Optimization& optimization, const std::vector<UserKnob>& user_knobs);
 
 /// Data error with the line for unknown knobs, with a suggestion.
 [[nodiscard]] Result<Plan> parse_plan(std::string_view yaml, std::string_view file_name);

@@ -4,12 +4,12 @@
 #include <optional>
 #include <span>
 
-#include "model/journey.h"
+#include "model/optimization.h"
 #include "optimize/knob.h"
 
 namespace warpmark::optimize {
 
-/// The table: gains of mending one bottleneck by hand, of the corpus' programs in which that was measured
+/// The table: gains of fixing one bottleneck by hand, of the corpus' programs in which that was measured
 /// (docs/results/analysis-2026-11-21.csv: median and quartiles, one value a program), and the ranges that guides give.
 [[nodiscard]] std::span<const TechniquePrior> priors();
 

@@ -16,7 +16,7 @@ bool named(const std::vector<std::string>& patterns, std::string_view id) {
 }
 
 /// An analysis that found the knob's bottleneck in a recording knows the gain better than the phases do. A knob need
-/// not remove all of what it answers, so a lower end that only another cure reaches is taken back.
+/// not remove all of what it answers, so a lower end that only another fix reaches is taken back.
 Prediction sharpened(std::string_view answers, Prediction predicted, const ProgramFacts& facts) {
   if (auto replayed = replayed_gain(answers, facts.found)) {
     replayed->low = std::min(replayed->low, std::max(predicted.low, 1.0));

@@ -4,7 +4,7 @@
 
 #include <utility>
 
-#include "optimize/stages/journey_states.h"
+#include "optimize/stages/optimization_states.h"
 #include "optimize/stages/search_state.h"
 
 namespace warpmark::optimize {
@@ -15,9 +15,9 @@ std::string verdict_of(const SearchState& state) {
     return fmt::format("{} faster, proven in {} pairs of fresh processes: {}", interval_text(*state.proof->speedup),
                        state.proof->times_to_s.size(), text_of(state.best));
   }
-  if (!state.journey.unreliable.empty()) {
+  if (!state.optimization.unreliable.empty()) {
     return fmt::format("the last test is unreliable ({}): repeat it with --prove when the machine is quiet",
-                       state.journey.unreliable);
+                       state.optimization.unreliable);
   }
   if (!state.best.empty() && state.likely) {
     return fmt::format("{} faster in one process, not proven in fresh processes: {}; run the same command to continue",
@@ -30,35 +30,35 @@ std::string verdict_of(const SearchState& state) {
   return "nothing was gained: no setting is proven faster with the same answers";
 }
 
-/// From the state to the journey: the plan, its proof, and what each setting gained.
+/// From the state to the optimization: the plan, its proof, and what each setting gained.
 void report(SearchState& state) {
-  auto& journey = state.journey;
+  auto& optimization = state.optimization;
   // A plan that grew after its proof, and whose own proof did not come in time: the proven one is reported.
   if (!state.is_proven() && state.proof && !state.proven.empty()) state.go_back_to_proven();
-  for (const auto& setting : state.best) journey.plan.emplace_back(setting.knob, setting.value);
+  for (const auto& setting : state.best) optimization.plan.emplace_back(setting.knob, setting.value);
   if (state.is_proven()) {
     const auto& proof = *state.proof;
-    journey.measured_speedup = proof.speedup;
-    journey.times_original_s = proof.times_from_s;
-    journey.times_optimized_s = proof.times_to_s;
-    journey.optimized = optimized_state(journey.baseline, proof);
+    optimization.measured_speedup = proof.speedup;
+    optimization.times_original_s = proof.times_from_s;
+    optimization.times_optimized_s = proof.times_to_s;
+    optimization.optimized = optimized_state(optimization.baseline, proof);
     double singles = 1;
     bool known = true;
     for (const auto& one : state.kept) {
-      auto& step = journey.steps[one.step];
+      auto& step = optimization.steps[one.step];
       if (state.kept.size() == 1) step.measured = proof.speedup;
       if (step.reason.empty() || state.kept.size() == 1) step.reason = "proven: " + interval_text(*proof.speedup);
       const auto& own = step.measured ? step.measured : step.in_process;
       known = known && own.has_value();
       if (own) singles *= own->ratio;
     }
-    if (known && singles > 0) journey.interaction = proof.speedup->ratio / singles;
+    if (known && singles > 0) optimization.interaction = proof.speedup->ratio / singles;
   } else {
-    for (const auto& one : state.kept) journey.steps[one.step].outcome = TrialOutcome::undecided;
-    journey.likely_speedup = state.likely;
+    for (const auto& one : state.kept) optimization.steps[one.step].outcome = TrialOutcome::undecided;
+    optimization.likely_speedup = state.likely;
   }
-  journey.complete = !state.stopped && !state.cut_short;
-  journey.verdict = verdict_of(state);
+  optimization.complete = !state.stopped && !state.cut_short;
+  optimization.verdict = verdict_of(state);
 }
 
 /// The plan that stages left, against the original; the machine may have been disturbed.
@@ -70,8 +70,8 @@ Status finish(SearchState& state) {
 
 }  // namespace
 
-Status search(Trials& trials, const ProgramFacts& baseline, const SearchOptions& options, Journey& journey) {
-  SearchState state(trials, baseline, options, journey);
+Status search(Trials& trials, const ProgramFacts& baseline, const SearchOptions& options, Optimization& optimization) {
+  SearchState state(trials, baseline, options, optimization);
   WM_TRY(bundle_stage(state));
   if (!state.stopped) WM_TRY(state.prove());
   if (!state.stopped) WM_TRY(singles_stage(state));
@@ -79,8 +79,8 @@ Status search(Trials& trials, const ProgramFacts& baseline, const SearchOptions&
 }
 
 Status prove(Trials& trials, const ProgramFacts& baseline, const Settings& plan, const SearchOptions& options,
-             Journey& journey) {
-  SearchState state(trials, baseline, options, journey);
+             Optimization& optimization) {
+  SearchState state(trials, baseline, options, optimization);
   const auto proposals = options.propose ? options.propose(baseline, {}) : std::vector<Proposal>();
   for (const auto& setting : plan) {
     Proposal proposal{.setting = setting, .title = setting.knob, .asked = true};

@@ -24,7 +24,7 @@
 
 #include "base/result.h"
 #include "model/comparison.h"
-#include "model/journey.h"
+#include "model/optimization.h"
 #include "optimize/knob.h"
 #include "optimize/stages/in_process.h"
 
@@ -113,12 +113,13 @@ struct SearchOptions {
   int max_trials = 40;
 };
 
-/// `journey` comes with its baseline, and goes with steps, decisions, plan and speedup. Errors are those of the trials.
+/// `optimization` comes with its baseline, and goes with steps, decisions, plan and speedup. Errors are those of the
+/// trials.
 [[nodiscard]] Status search(Trials& trials, const ProgramFacts& baseline, const SearchOptions& options,
-                            Journey& journey);
+                            Optimization& optimization);
 
 /// The settings as a whole against the original, and nothing else.
 [[nodiscard]] Status prove(Trials& trials, const ProgramFacts& baseline, const Settings& plan,
-                           const SearchOptions& options, Journey& journey);
+                           const SearchOptions& options, Optimization& optimization);
 
 }  // namespace warpmark::optimize

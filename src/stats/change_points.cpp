@@ -241,7 +241,7 @@ class Detector {
   bool lasting_ = false;       ///< whether a change must be more than one session
 };
 
-/// The newest value lies beyond what those of its level, from `begin` on, foretell.
+/// The newest value lies beyond what those of its level, from `begin` on, predict.
 bool is_out_of_line(std::span<const double> series, std::int64_t begin, double max_p) {
   const auto level =
       series.subspan(static_cast<std::size_t>(begin), series.size() - 1 - static_cast<std::size_t>(begin));

@@ -116,7 +116,8 @@ struct HostEntry {
   std::string session;  ///< id of that
 };
 
-/// What a verb concluded about a session beyond its runs, as it tells it in JSON: a matrix, a journey, an acceptance.
+/// What a verb concluded about a session beyond its runs, as it tells it in JSON: a matrix, an optimization, an
+/// acceptance.
 struct Document {
   std::string kind;   ///< of its schema: "matrix" of "warpmark.matrix/1"
   std::string made;   ///< UTC

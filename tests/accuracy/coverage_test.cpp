@@ -175,14 +175,14 @@ TEST(PairedTests, call_equal_systems_different_in_at_most_five_percent) {
   for (int i = 0; i < kSimulations; ++i) {
     const auto measured = mean_metric(kExamples, 2, paired_answers(random, kExamples, 0));
     const auto a = each_of(measured, 0), b = each_of(measured, 1);
-    std::int64_t broken = 0, mended = 0;
+    std::int64_t broken = 0, fixed = 0;
     for (std::size_t k = 0; k < kExamples; ++k) {
       broken += a[k] > b[k];
-      mended += a[k] < b[k];
+      fixed += a[k] < b[k];
     }
     const Groups groups(kExamples);
     const ResampleOptions options{.resamples = 200, .seed = static_cast<std::uint64_t>(i)};
-    by_mcnemar += mcnemar(broken, mended).p <= 0.05;
+    by_mcnemar += mcnemar(broken, fixed).p <= 0.05;
     by_t += paired_means(measured, 0, 1, groups, 0.95)->p <= 0.05;
     by_randomization += approximate_randomization(measured, 0, 1, groups, options) <= 0.05;
     by_bootstrap += paired_bootstrap(measured, 0, 1, groups, options).p <= 0.05;

@@ -112,7 +112,7 @@ TEST(Analysis, is_the_same_every_time) {
   EXPECT_EQ(to_json(analyze(session_of(training(10)))).dump(), to_json(analyze(session_of(training(10)))).dump());
 }
 
-TEST(Analysis, combined_gain_of_one_cure_is_its_own) {
+TEST(Analysis, combined_gain_of_one_fix_is_its_own) {
   const Analysis analysis = of(stepped(6, [](TimelineScene& scene) {
     scene.within("enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__", EventKind::op, [&scene] {
       for (int i = 0; i < 10; ++i) scene.range("aten::stack", 2'000'000, EventKind::op);

@@ -177,7 +177,7 @@ TEST_F(Collective, reduces_every_type_by_every_operation) {
   }
 }
 
-TEST_F(Collective, its_sweep_foretells_steps_of_more_ranks) {
+TEST_F(Collective, its_sweep_predicts_steps_of_more_ranks) {
   const auto sweep = warpmark({"collective", "all_reduce", "--ranks", "2", "--oversubscribe", "--no-store", "-b", "1K",
                                "-e", "8M", "-f", "4", "-n", "5", "--json", path("sweep.json")});
   ASSERT_TRUE(std::filesystem::exists(path("sweep.json"))) << sweep.err;

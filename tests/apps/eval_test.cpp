@@ -102,7 +102,7 @@ TEST_F(Cli, eval_compare_tells_by_its_exit_code) {
   EXPECT_EQ(schema_errors(document, "eval-compare.schema.json"), "");
   EXPECT_NEAR(document["comparisons"][0]["difference"].get<double>(), -0.15, 1e-12);
   EXPECT_EQ(document["comparisons"][0]["broken"].size(), 40U);
-  EXPECT_EQ(document["comparisons"][0]["mended"].size(), 10U);
+  EXPECT_EQ(document["comparisons"][0]["fixed"].size(), 10U);
   EXPECT_EQ(warpmark(with({"eval", "compare", path("bad.jsonl"), path("good.jsonl")}, rest)).exit_code, 0);
   EXPECT_EQ(
       warpmark(with({"eval", "compare", path("good.jsonl"), path("good.jsonl"), "--margin", "0.03"}, rest)).exit_code,

@@ -122,9 +122,9 @@ TEST_F(ReferenceRun, check_judges_the_ratio_alone_whatever_the_machine_does) {
   EXPECT_EQ(in_part({"check", "--metrics", "cost"}).exit_code, 3);  // of the machine's noise nothing can be said
   commit(100);
   machine(4);
-  const auto mended =
+  const auto fixed =
       in_part({"check", "--project", "warpmark.yaml", "--reference", first, "--rounds", "3", "--warmup", "0"});
-  EXPECT_EQ(mended.exit_code, 0) << mended.out << mended.err;
+  EXPECT_EQ(fixed.exit_code, 0) << fixed.out << fixed.err;
 }
 
 TEST_F(ReferenceRun, bisect_looks_first_where_the_ratios_point) {

@@ -79,12 +79,12 @@ TEST_F(StoredReports, of_a_load_test) {
   EXPECT_EQ(entry.session, json("load.json")["id"].get<std::string>());
 }
 
-TEST_F(StoredReports, of_a_journey) {
+TEST_F(StoredReports, of_a_optimization) {
   write("prog.sh", "#!/bin/sh\n[ \"$MODE\" = fast ] || sleep 0.2\n");
   const auto output = warpmark({"optimize", "--asked-only", "--knob", "mode=MODE={fast}", "--rounds", "8", "--json",
                                 path("j.json"), "--", "/bin/sh", path("prog.sh")});
   EXPECT_THAT(output.exit_code, AnyOf(0, 1, 3)) << output.out << output.err;
-  const auto entry = expect_kept("journey", "j.json");
+  const auto entry = expect_kept("optimization", "j.json");
   EXPECT_THAT(entry.title, HasSubstr("prog.sh"));
   EXPECT_EQ(warpmark({"report", "last"}).exit_code, 0) << "a session need not have results of its own";
 }

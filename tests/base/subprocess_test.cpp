@@ -181,7 +181,7 @@ TEST(RunProcess, names_a_program_that_is_not_there) {
   EXPECT_NE(run_process({"no-such-program"}).error().what.find("no-such-program"), std::string::npos);
 }
 
-TEST(RunProcess, does_not_blame_the_program_for_a_folder_that_is_not_there) {
+TEST(RunProcess, does_not_attribution_the_program_for_a_folder_that_is_not_there) {
   if (!testing_support::spawn_tells_errors()) GTEST_SKIP() << "an emulator that loses the errors of posix_spawn()";
   const auto output = run_process({"true"}, {.directory = "/proc/no-such-folder"});
   ASSERT_FALSE(output.ok());

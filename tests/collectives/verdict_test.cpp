@@ -242,7 +242,7 @@ TEST(Launcher, words_fit_the_place) {
   EXPECT_EQ(none.error().kind, ErrorKind::environment);
 }
 
-TEST(StuckError, blames_who_is_silent) {
+TEST(StuckError, attributes_who_is_silent) {
   const auto error = stuck_error({{0, "a", "all_reduce"}, {2, "b", "all_reduce"}}, 3, 10);
   EXPECT_NE(error.what.find("rank 1 does not answer"), std::string::npos) << error.what;
   EXPECT_NE(stuck_error({{0, "a", "x"}, {1, "b", "x"}}, 2, 10).what.find("no rank got on"), std::string::npos);

@@ -237,12 +237,12 @@ class Pages(unittest.TestCase):
         driving.until(lambda: self.js(drawn) > 6, what="events in several colours")
 
     SHOWN = {"matrix": ("on it", "321.0 1/s", "throughput by precision and batch"), "scaling": ("communication is 17 %", "good", "0.0321 (0.0300 to 0.0350)", "30.3 (28.0 to 33.0)", "at 37 GPUs"),
-             "load": ("777.0 ms", "missed", "39 of 40"), "journey": ("1.84 times as fast", "rejected"), "acceptance": ("fail", "3.00 TB/s"),
+             "load": ("777.0 ms", "missed", "39 of 40"), "optimization": ("1.84 times as fast", "rejected"), "acceptance": ("fail", "3.00 TB/s"),
              "across": ("node4", "25.0 %", "What differs"), "check": ("worse", "+30.0 % (+28.0 % to +32.0 %)", "Use the slow path"),
              "bisect": ("Found: 0000000000", "98.7 %", "3 builds, 27 runs")}
 
     def test_reports_of_other_verbs_are_shown(self):
-        pages = {"journey": "journeys", "across": "acceptance"}
+        pages = {"optimization": "optimizations", "across": "acceptance"}
         for kind, wanted in self.SHOWN.items():
             page = "#/reports?kind=" + pages.get(kind, kind)
             text = self.open(page)
@@ -266,7 +266,7 @@ class Pages(unittest.TestCase):
                 line = sorted(self.coloured("--c0"))
                 self.assertGreater(len(line), 100)
                 self.assertGreater(line[0][1], line[-1][1] + 0.3, "the speed-up goes up")
-            if kind == "journey":
+            if kind == "optimization":
                 self.assertGreater(len(self.coloured("--c2")), 100, "the step of 1.84")
             if kind == "matrix":
                 grounds = self.js("return [...document.querySelectorAll('.heat td')].map((one) => getComputedStyle(one).backgroundColor)")
@@ -647,7 +647,7 @@ class Export(unittest.TestCase):
                                 ("#/history", "copy size=67108864 hot"), (CASE, "before / after"), ("#/fleet", "node4"), (f"#/run?session={SESSIONS[50]['id']}&index=0", "time over time"),
                                 (f"#/compare?a={SESSIONS[49]['id']}&b={SESSIONS[50]['id']}", "B is"), (f"#/session?id={SESSIONS[50]['id']}", "gemm m=1024"),
                                 ("#/profile?name=resnet18_slow_loading.pt.trace.json.gz", "Where the time goes"), ("#/reports?kind=matrix&name=sub%2Fmatrix.json", "on it"),
-                                (f"#/reports?kind=bisect&session={SESSIONS[plant.SLOW_FROM]['id']}&index=5", "Found: 0000000000"), ("#/reports?kind=journeys", "stored journey")):
+                                (f"#/reports?kind=bisect&session={SESSIONS[plant.SLOW_FROM]['id']}&index=5", "Found: 0000000000"), ("#/reports?kind=optimizations", "stored optimization")):
             show(address)
             driving.until(lambda: wanted in text(), what=f"{wanted} at {address}")
             self.assertIsNone(BROWSER.execute_script("return window.hacked ?? null"))

@@ -71,8 +71,8 @@ TEST(Rooms, forbid_looking_up_sideways_and_out_of_the_room) {
 TEST(TextMatching, is_left_to_the_room_of_names) {
   const std::string code =
       "if (contains_any(name, {\"copy\"})) return;  // of \"aten::x\"\nreturn op == \"aten::cat\";\n";
-  EXPECT_THAT(check_text_matching({"src/analyze/needless/a.cpp", code}),
-              ElementsAre(HasSubstr("needless/a.cpp:1: matches text"), HasSubstr("needless/a.cpp:2:")));
+  EXPECT_THAT(check_text_matching({"src/analyze/redundant/a.cpp", code}),
+              ElementsAre(HasSubstr("redundant/a.cpp:1: matches text"), HasSubstr("redundant/a.cpp:2:")));
   EXPECT_THAT(check_text_matching({"src/analyze/names/a.cpp", code}), IsEmpty());
   EXPECT_THAT(check_text_matching({"src/report/a.cpp", code}), IsEmpty());
   EXPECT_THAT(check_text_matching({"src/analyze/host/a.cpp", "// \"aten::item\" reads\nreads_value(op);\n"}),

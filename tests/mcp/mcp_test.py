@@ -262,12 +262,12 @@ class Tools(McpTest):
         self.assertGreater(again["structuredContent"]["rows"][0]["n"], 30)
 
     def test_optimize_measures_a_program_without_torch_whole(self):
-        result = self.answer("optimize", "warpmark.journey/1", command="slept", rounds=7, effect="50%")
-        journey = result["structuredContent"]
-        self.assertEqual((journey["times_of"], journey["complete"]), ("run", True))
-        self.assertIn("slept.py", journey["program"])
-        self.assertGreater(journey["baseline"]["seconds_per_step"], 0.2)
-        self.assertGreaterEqual(journey["cost"]["runs"], 1)
+        result = self.answer("optimize", "warpmark.optimization/1", command="slept", rounds=7, effect="50%")
+        optimization = result["structuredContent"]
+        self.assertEqual((optimization["times_of"], optimization["complete"]), ("run", True))
+        self.assertIn("slept.py", optimization["program"])
+        self.assertGreater(optimization["baseline"]["seconds_per_step"], 0.2)
+        self.assertGreaterEqual(optimization["cost"]["runs"], 1)
         self.assertEqual(result["_meta"]["warpmark/exitCode"], 0)  # that nothing was gained is an answer
         self.assertIn("nothing was gained", result["content"][0]["text"])
 
@@ -282,12 +282,12 @@ class Tools(McpTest):
         result = agent.call("optimize", command="train", only=["loader.workers"], rounds=7, steps=4, effect="10%",
                             budget="30s")
         self.assertFalse(result["isError"], result["content"][0]["text"])
-        journey = result["structuredContent"]
-        self.assertEqual(journey["schema"], "warpmark.journey/1")
-        self.assertTrue(journey["torch"])
-        self.assertGreaterEqual(journey["cost"]["runs"], 1)
-        if journey["complete"]:  # else the budget was used up before, on a busy machine by the baselines
-            self.assertGreater(journey["baseline"]["phases"]["data"], 0.5)
+        optimization = result["structuredContent"]
+        self.assertEqual(optimization["schema"], "warpmark.optimization/1")
+        self.assertTrue(optimization["torch"])
+        self.assertGreaterEqual(optimization["cost"]["runs"], 1)
+        if optimization["complete"]:  # else the budget was used up before, on a busy machine by the baselines
+            self.assertGreater(optimization["baseline"]["phases"]["data"], 0.5)
         self.assertIn(result["_meta"]["warpmark/exitCode"], (0, 1, 3))
 
     def test_calls_without_an_answer_say_why(self):

@@ -60,13 +60,13 @@ TEST_F(Optimize, proves_a_gain_of_a_training_and_applies_its_plan) {
   const auto program = training({"--samples", "64", "--delay-ms", "16"});
   const auto output = optimize({"--asked-only", "--try", "loader.workers=4", "--out", path("gains")}, program);
   EXPECT_EQ(output.exit_code, 0) << output.out << output.err;
-  const auto journey = json("gains/journey.json");
-  ASSERT_TRUE(journey.contains("plan")) << output.err;
-  EXPECT_TRUE(journey["plan"].contains("loader.workers")) << output.err;
-  EXPECT_GT(journey["measured_speedup"]["ratio"].get<double>(), 1.1);
-  EXPECT_EQ(journey["times_of"], "sample");
-  EXPECT_THAT(journey["advice"][0]["where"].get<std::string>(), HasSubstr("train.py:"));
-  EXPECT_EQ(testing_support::schema_errors(journey, "journey.schema.json"), "");
+  const auto optimization = json("gains/optimization.json");
+  ASSERT_TRUE(optimization.contains("plan")) << output.err;
+  EXPECT_TRUE(optimization["plan"].contains("loader.workers")) << output.err;
+  EXPECT_GT(optimization["measured_speedup"]["ratio"].get<double>(), 1.1);
+  EXPECT_EQ(optimization["times_of"], "sample");
+  EXPECT_THAT(optimization["advice"][0]["where"].get<std::string>(), HasSubstr("train.py:"));
+  EXPECT_EQ(testing_support::schema_errors(optimization, "optimization.schema.json"), "");
   for (const char* file : {"plan.yaml", "job.yaml", "vertex.yaml", "report.md", "report.html", "waterfall.svg"}) {
     EXPECT_TRUE(std::filesystem::exists(folder_ / "gains" / file)) << file;
   }
@@ -106,12 +106,13 @@ TEST_F(Optimize, tells_what_could_be_changed_and_why_not_the_rest) {
 TEST_F(Optimize, runs_that_start_at_once_prove_the_same) {
   WM_NEEDS_TORCH();
   const auto program = training({"--samples", "64", "--delay-ms", "40"});
-  const auto output = optimize(
-      {"--asked-only", "--start-ahead", "6", "--try", "loader.workers=4", "--json", path("journey.json")}, program);
+  const auto output =
+      optimize({"--asked-only", "--start-ahead", "6", "--try", "loader.workers=4", "--json", path("optimization.json")},
+               program);
   EXPECT_EQ(output.exit_code, 0) << output.out << output.err;
-  const auto journey = json("journey.json");
-  EXPECT_TRUE(journey["plan"].contains("loader.workers")) << output.err;
-  EXPECT_GT(journey["measured_speedup"]["ratio"].get<double>(), 1.1);
+  const auto optimization = json("optimization.json");
+  EXPECT_TRUE(optimization["plan"].contains("loader.workers")) << output.err;
+  EXPECT_GT(optimization["measured_speedup"]["ratio"].get<double>(), 1.1);
   const auto copied = optimize({"--start-ahead", "2", "--copy"}, program);
   EXPECT_EQ(copied.exit_code, 2) << copied.err;
 }
@@ -136,17 +137,17 @@ TEST_F(Optimize, tests_within_one_process_what_can_be_switched) {
         "    optimizer.step()\n");
   const auto output =
       run_process({kExecutable, "optimize", "--only", "process.threads", "--effect", "20%", "--no-store", "--json",
-                   path("journey.json"), "--", python_with_torch(), path("sleeps.py")},
+                   path("optimization.json"), "--", python_with_torch(), path("sleeps.py")},
                   {.deadline_s = 400, .directory = folder_.string(), .environment = {{"OMP_NUM_THREADS", "1"}}});
   ASSERT_TRUE(output.ok());
   EXPECT_EQ(output->exit_code, 0) << output->err;
-  const auto journey = json("journey.json");
-  EXPECT_EQ(testing_support::schema_errors(journey, "journey.schema.json"), "");
-  if (journey["steps"].empty()) GTEST_SKIP() << "one processor: no other number of threads is offered";
-  const auto& step = journey["steps"][0];
+  const auto optimization = json("optimization.json");
+  EXPECT_EQ(testing_support::schema_errors(optimization, "optimization.schema.json"), "");
+  if (optimization["steps"].empty()) GTEST_SKIP() << "one processor: no other number of threads is offered";
+  const auto& step = optimization["steps"][0];
   EXPECT_EQ(step["outcome"], "slower") << output->err;
   EXPECT_EQ(step["cost"]["runs"], 0) << "no process of its own";
-  EXPECT_EQ(journey["cost"]["runs"], 1) << "one process did all";
+  EXPECT_EQ(optimization["cost"]["runs"], 1) << "one process did all";
   EXPECT_LT(step["in_process"]["high"].get<double>(), 1.2);
 }
 
@@ -182,15 +183,16 @@ TEST_F(Optimize, finds_two_flaws_at_once_and_proves_their_fix_within_the_default
   WM_NEEDS_TORCH();
   write("flaws.py", kTwoFlaws);
   const auto output = run_process({kExecutable, "optimize", "--no-store", "--effect", "5%", "--json",
-                                   path("journey.json"), "--", python_with_torch(), path("flaws.py")},
+                                   path("optimization.json"), "--", python_with_torch(), path("flaws.py")},
                                   {.deadline_s = 500, .directory = folder_.string()});
   ASSERT_TRUE(output.ok());
   EXPECT_EQ(output->exit_code, 0) << output->err;
-  const auto journey = json("journey.json");
-  EXPECT_EQ(testing_support::schema_errors(journey, "journey.schema.json"), "");
-  EXPECT_TRUE(journey["plan"].contains("loader.workers")) << output->err;
-  EXPECT_EQ(journey["plan"]["debug.anomaly_detection"], "off") << output->err;
-  EXPECT_GT(journey["measured_speedup"]["ratio"].get<double>(), 2) << output->err;  // by hand 120 ms become 20 to 30
+  const auto optimization = json("optimization.json");
+  EXPECT_EQ(testing_support::schema_errors(optimization, "optimization.schema.json"), "");
+  EXPECT_TRUE(optimization["plan"].contains("loader.workers")) << output->err;
+  EXPECT_EQ(optimization["plan"]["debug.anomaly_detection"], "off") << output->err;
+  EXPECT_GT(optimization["measured_speedup"]["ratio"].get<double>(), 2)
+      << output->err;  // by hand 120 ms become 20 to 30
   EXPECT_THAT(output->err, HasSubstr("after "));
 }
 
@@ -228,23 +230,23 @@ TEST_F(Optimize, a_program_that_failed_is_started_again_by_the_same_command) {
 TEST_F(Optimize, refuses_wrong_fixes_of_a_training) {
   WM_NEEDS_TORCH();
   for (const char* wrong : {"drop=--drop-one {1}", "reuse=--reuse {1}", "half=--half {1} precision"}) {
-    const auto output = optimize({"--asked-only", "--knob", wrong, "--json", path("journey.json")},
+    const auto output = optimize({"--asked-only", "--knob", wrong, "--json", path("optimization.json")},
                                  training({"--samples", "96", "--delay-ms", "1"}));
     EXPECT_EQ(output.exit_code, 4) << wrong << output.out << output.err;
-    EXPECT_EQ(json("journey.json")["steps"][0]["outcome"], "rejected") << wrong;
-    EXPECT_TRUE(json("journey.json")["plan"].empty());
+    EXPECT_EQ(json("optimization.json")["steps"][0]["outcome"], "rejected") << wrong;
+    EXPECT_TRUE(json("optimization.json")["plan"].empty());
   }
 }
 
 TEST_F(Optimize, a_program_without_torch_is_measured_whole_with_the_users_knobs) {
   const auto output =
-      optimize({"--knob", "sleep=--sleep {0.05,crash,memory}", "--json", path("journey.json")}, sleeper());
+      optimize({"--knob", "sleep=--sleep {0.05,crash,memory}", "--json", path("optimization.json")}, sleeper());
   EXPECT_EQ(output.exit_code, 0) << output.out << output.err;
-  const auto journey = json("journey.json");
-  EXPECT_EQ(journey["times_of"], "run");
-  EXPECT_EQ(journey["plan"]["sleep"], "0.05");
+  const auto optimization = json("optimization.json");
+  EXPECT_EQ(optimization["times_of"], "run");
+  EXPECT_EQ(optimization["plan"]["sleep"], "0.05");
   std::map<std::string, std::string> reasons;
-  for (const auto& step : journey["steps"]) reasons[step["value"]] = step["reason"];
+  for (const auto& step : optimization["steps"]) reasons[step["value"]] = step["reason"];
   EXPECT_THAT(reasons["crash"], HasSubstr("no such mode"));
   EXPECT_EQ(reasons["memory"], "ran out of memory");
 }
@@ -270,9 +272,9 @@ TEST_F(Optimize, writes_where_it_is_asked_and_spends_no_more_than_it_may) {
 
 TEST_F(Optimize, a_hang_is_an_outcome) {
   const auto output =
-      optimize({"--knob", "sleep=--sleep {hang}", "--timeout", "10s", "--json", path("journey.json")}, sleeper());
+      optimize({"--knob", "sleep=--sleep {hang}", "--timeout", "10s", "--json", path("optimization.json")}, sleeper());
   EXPECT_EQ(output.exit_code, 1) << output.out << output.err;
-  EXPECT_THAT(json("journey.json")["steps"][0]["reason"].get<std::string>(), HasSubstr("did not end within"));
+  EXPECT_THAT(json("optimization.json")["steps"][0]["reason"].get<std::string>(), HasSubstr("did not end within"));
 }
 
 TEST_F(Optimize, the_original_may_fail_once_in_the_middle_of_a_test) {
@@ -280,48 +282,50 @@ TEST_F(Optimize, the_original_may_fail_once_in_the_middle_of_a_test) {
   write("fails.sh",
         "echo >> runs-$2; [ $2 = 1 ] && [ $(wc -l < runs-1) = 6 ] && { echo hiccup >&2; exit 9; }\n"
         "sleep $2\n");
-  const auto output =
-      optimize({"--knob", "sleep=--sleep {0.05}", "--json", path("journey.json")}, {"sh", "fails.sh", "--sleep", "1"});
+  const auto output = optimize({"--knob", "sleep=--sleep {0.05}", "--json", path("optimization.json")},
+                               {"sh", "fails.sh", "--sleep", "1"});
   EXPECT_EQ(output.exit_code, 0) << output.err;
-  EXPECT_EQ(json("journey.json")["plan"]["sleep"], "0.05");
+  EXPECT_EQ(json("optimization.json")["plan"]["sleep"], "0.05");
 }
 
 TEST_F(Optimize, goes_on_where_it_was_killed) {
   auto words = with({kExecutable, "optimize"}, kQuick);
-  words = with(words, {"--knob", "sleep=--sleep {0.05}", "--json", path("journey.json"), "--"});
+  words = with(words, {"--knob", "sleep=--sleep {0.05}", "--json", path("optimization.json"), "--"});
   words = with(words, sleeper());
   // Killed as by kill -9, in the middle of a run.
   const auto killed =
       run_process(with({"timeout", "-s", "KILL", "6"}, words), {.deadline_s = 60, .directory = folder_.string()});
   ASSERT_TRUE(killed.ok());
   EXPECT_NE(killed->exit_code, 0);
-  EXPECT_FALSE(std::filesystem::exists(path("journey.json")));
+  EXPECT_FALSE(std::filesystem::exists(path("optimization.json")));
   const auto again = run_process(words, {.deadline_s = 200, .directory = folder_.string()});
   ASSERT_TRUE(again.ok());
   EXPECT_EQ(again->exit_code, 0) << again->err;
   EXPECT_THAT(again->err, HasSubstr("going on after"));
-  EXPECT_EQ(json("journey.json")["plan"]["sleep"], "0.05");
+  EXPECT_EQ(json("optimization.json")["plan"]["sleep"], "0.05");
 }
 
 TEST_F(Optimize, a_budget_that_is_too_short_is_not_exceeded) {
-  const auto output = optimize({"--budget", "2.5s", "--knob", "sleep=--sleep {0.05}", "--json", path("journey.json")},
-                               sleeper());  // a run takes longer than a second
+  const auto output =
+      optimize({"--budget", "2.5s", "--knob", "sleep=--sleep {0.05}", "--json", path("optimization.json")},
+               sleeper());  // a run takes longer than a second
   EXPECT_EQ(output.exit_code, 3) << output.out << output.err;
   EXPECT_THAT(output.out, HasSubstr("run the same command to continue"));
   EXPECT_LT(output.wall_s, 10);
-  const auto journey = json("journey.json");
-  EXPECT_EQ(testing_support::schema_errors(journey, "journey.schema.json"), "");
-  EXPECT_FALSE(journey["complete"]);
+  const auto optimization = json("optimization.json");
+  EXPECT_EQ(testing_support::schema_errors(optimization, "optimization.schema.json"), "");
+  EXPECT_FALSE(optimization["complete"]);
 }
 
 TEST_F(Optimize, tries_a_patch_in_a_copy_and_leaves_the_program_alone) {
   write("slow.py", "import time\ntime.sleep(1)\n");
   write("faster.diff",
         "--- a/slow.py\n+++ b/slow.py\n@@ -1,2 +1,2 @@\n import time\n-time.sleep(1)\n+time.sleep(0.05)\n");
-  const auto output = optimize({"--try-patch", "faster.diff", "--json", path("journey.json"), "--out", path("gains")},
-                               {"python3", "slow.py"});
+  const auto output =
+      optimize({"--try-patch", "faster.diff", "--json", path("optimization.json"), "--out", path("gains")},
+               {"python3", "slow.py"});
   EXPECT_EQ(output.exit_code, 0) << output.out << output.err;
-  EXPECT_EQ(json("journey.json")["plan"]["patch"], "faster.diff");
+  EXPECT_EQ(json("optimization.json")["plan"]["patch"], "faster.diff");
   EXPECT_THAT(*read_file(path("slow.py")), HasSubstr("sleep(1)"));
   const std::string apply = "cd " + in_quotes(folder_.string()) + " && " + in_quotes(kExecutable) +
                             " optimize --apply gains/plan.yaml -- python3 slow.py";
@@ -346,10 +350,11 @@ TEST_F(Optimize, sets_a_value_in_a_copy_of_a_file) {
   write("config.json", "{\"sleep\": 1}\n");
   write("reads.py", "import json, time\ntime.sleep(json.load(open('config.json'))['sleep'])\n");
   write("optimize.yaml", "knobs:\n  - {name: sleep, file: config.json, pattern: '\"sleep\": {}', values: [0.05]}\n");
-  const auto output = optimize({"--knobs", "optimize.yaml", "--json", path("journey.json"), "--out", path("gains")},
-                               {"python3", "reads.py"});
+  const auto output =
+      optimize({"--knobs", "optimize.yaml", "--json", path("optimization.json"), "--out", path("gains")},
+               {"python3", "reads.py"});
   EXPECT_EQ(output.exit_code, 0) << output.out << output.err;
-  EXPECT_EQ(json("journey.json")["plan"]["sleep"], "0.05");
+  EXPECT_EQ(json("optimization.json")["plan"]["sleep"], "0.05");
   EXPECT_EQ(*read_file(path("config.json")), "{\"sleep\": 1}\n");
   const std::string apply = "cd " + in_quotes(folder_.string()) + " && " + in_quotes(kExecutable) +
                             " optimize --apply gains/plan.yaml -- python3 reads.py";
@@ -384,7 +389,7 @@ TEST_F(Optimize, says_what_is_wrong_with_the_command_line) {
 TEST_F(Optimize, calibration_says_that_there_is_nothing_yet) {
   const auto output = warpmark({"optimize", "calibration"});
   EXPECT_EQ(output.exit_code, 0) << output.err;
-  EXPECT_THAT(output.out, HasSubstr("no journey"));
+  EXPECT_THAT(output.out, HasSubstr("no optimization"));
 }
 
 }  // namespace

@@ -44,7 +44,7 @@ TEST(Findings, eager_launches_speak_for_compiling_and_not_for_the_loader) {
   EXPECT_FALSE(replayed_gain(knob("loader.workers").answers, gains));
 }
 
-TEST(Findings, only_the_mode_that_makes_a_graph_is_foretold_what_a_graph_gains) {
+TEST(Findings, only_the_mode_that_makes_a_graph_is_predicted_what_a_graph_gains) {
   ProgramFacts facts;
   facts.report.torch = "2.11.0";
   facts.report.modules = {{.name = "Net", .dtype = "torch.float32", .device = "cuda"}};
@@ -141,7 +141,7 @@ TEST(Findings, what_a_recording_speaks_for_comes_before_what_it_does_not) {
 }
 
 TEST(AdviceOfFindings, is_what_no_kept_knob_answers_with_its_line_and_its_replayed_gain) {
-  const std::vector<JourneyFinding> findings{
+  const std::vector<OptimizationFinding> findings{
       {.rule = "data_loading", .title = "The GPU waits", .low = 2, .high = 3, .text = "Load ahead.", .code = "workers"},
       {.rule = "cpu_gpu_sync",
        .title = "The host waits",

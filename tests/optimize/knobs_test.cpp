@@ -241,25 +241,25 @@ TEST(UserKnob, value_in_a_file_is_set_where_the_pattern_is_there_once) {
 }
 
 TEST(Plan, is_read_as_it_was_written) {
-  Journey journey;
-  journey.program = "python \"odd name.py\" --x 'a: b'";
-  journey.plan = {{"loader.workers", "4"}, {"batch", "128"}};
-  journey.measured_speedup = SpeedUp{2, 1.9, 2.1, 0.95};
+  Optimization optimization;
+  optimization.program = "python \"odd name.py\" --x 'a: b'";
+  optimization.plan = {{"loader.workers", "4"}, {"batch", "128"}};
+  optimization.measured_speedup = SpeedUp{2, 1.9, 2.1, 0.95};
   const UserKnob batch{
       .name = "batch", .target = "--batch-size", .values = {"64", "128"}, .numerics = Numerics::semantic};
-  const auto text = plan_yaml(journey, {batch});
+  const auto text = plan_yaml(optimization, {batch});
   const auto plan = parse_plan(text, "plan.yaml");
   ASSERT_TRUE(plan.ok()) << plan.error().what << "\n" << text;
-  EXPECT_EQ(plan->program, journey.program);
+  EXPECT_EQ(plan->program, optimization.program);
   EXPECT_EQ(plan->settings, (Settings{{"loader.workers", "4"}, {"batch", "128"}}));
   ASSERT_EQ(plan->user_knobs.size(), 1u);
   EXPECT_EQ(plan->user_knobs.front().numerics, Numerics::semantic);
 }
 
 TEST(Plan, keeps_a_patch_as_a_knob_of_its_own) {
-  Journey journey;
-  journey.plan = {{"patch", "faster.diff"}};
-  const auto plan = parse_plan(plan_yaml(journey, {patch_knob("patch", "/somewhere/faster.diff")}), "plan.yaml");
+  Optimization optimization;
+  optimization.plan = {{"patch", "faster.diff"}};
+  const auto plan = parse_plan(plan_yaml(optimization, {patch_knob("patch", "/somewhere/faster.diff")}), "plan.yaml");
   ASSERT_TRUE(plan.ok()) << plan.error().what;
   EXPECT_EQ(plan->settings, (Settings{{"patch", "faster.diff"}}));
   ASSERT_EQ(plan->user_knobs.size(), 1u);
@@ -282,16 +282,16 @@ TEST(Plan, refuses_a_value_that_a_knob_does_not_take) {
 }
 
 TEST(Job, asks_for_a_gpu_each_process_and_says_what_its_image_must_have) {
-  Journey journey;
-  journey.device = "NVIDIA H100";
-  journey.ranks = 4;
-  journey.plan = {{"loader.workers", "4"}, {"bind", "close"}, {"fused", "f.diff"}, {"blocks", "4"}};
+  Optimization optimization;
+  optimization.device = "NVIDIA H100";
+  optimization.ranks = 4;
+  optimization.plan = {{"loader.workers", "4"}, {"bind", "close"}, {"fused", "f.diff"}, {"blocks", "4"}};
   Program program{.words = {"python", "train.py", "a: b"}, .directory = {}, .environment = {}, .user_knobs = {}};
   program.user_knobs = {
       {.name = "bind", .place = UserKnobPlace::variable, .target = "OMP_PROC_BIND", .values = {"close"}},
       patch_knob("fused", "/x/f.diff"),
       {.name = "blocks", .place = UserKnobPlace::file, .target = "c.json", .pattern = "b: {}", .values = {"4"}}};
-  const auto job = job_yaml(journey, program), vertex = vertex_yaml(journey, program);
+  const auto job = job_yaml(optimization, program), vertex = vertex_yaml(optimization, program);
   ASSERT_TRUE(job.ok() && vertex.ok());
   const auto read = YAML::Load(*job)["spec"]["template"]["spec"]["containers"][0];
   EXPECT_EQ(read["resources"]["limits"]["nvidia.com/gpu"].as<int>(), 4);

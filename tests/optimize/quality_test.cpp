@@ -35,8 +35,17 @@ class Quality : public Cli {
         "\\\"references\\\": [\\\"a\\\"]}\\n\", $1, mode == \"worse\" && $1 % 2 ? \"x\" : \"a\" }' > answers.jsonl\n");
   }
   ProcessOutput optimize(const std::vector<std::string>& more) {
-    std::vector<std::string> words{kExecutable, "optimize", "--alpha", "0.5",    "--rounds",          "6",
-                                   "--effect",  "10%",      "--copy",  "--json", path("journey.json")};
+    std::vector<std::string> words{kExecutable,
+                                   "optimize",
+                                   "--alpha",
+                                   "0.5",
+                                   "--rounds",
+                                   "6",
+                                   "--effect",
+                                   "10%",
+                                   "--copy",
+                                   "--json",
+                                   path("optimization.json")};
     words.insert(words.end(), more.begin(), more.end());
     words.insert(words.end(), {"--", "sh", "program.sh", "--mode", "full"});
     const auto output = run_process(words, {.deadline_s = 200, .directory = folder_.string()});
@@ -48,12 +57,12 @@ class Quality : public Cli {
 TEST_F(Quality, a_gain_that_costs_accuracy_is_rejected_and_one_that_does_not_is_kept) {
   const auto output = optimize({"--knob", "mode=--mode {worse,fast}", "--eval", "top1=1%"});
   EXPECT_EQ(output.exit_code, 0) << output.out << output.err;  // of the values one held
-  const auto journey = json("journey.json");
-  EXPECT_EQ(testing_support::schema_errors(journey, "journey.schema.json"), "");
-  EXPECT_EQ(journey["steps"][0]["outcome"], "rejected");
-  EXPECT_THAT(journey["steps"][0]["reason"].get<std::string>(), HasSubstr("top1 0.5, was 0.76"));
-  EXPECT_EQ(journey["steps"][1]["outcome"], "kept");
-  EXPECT_EQ(journey["plan"]["mode"], "fast");
+  const auto optimization = json("optimization.json");
+  EXPECT_EQ(testing_support::schema_errors(optimization, "optimization.schema.json"), "");
+  EXPECT_EQ(optimization["steps"][0]["outcome"], "rejected");
+  EXPECT_THAT(optimization["steps"][0]["reason"].get<std::string>(), HasSubstr("top1 0.5, was 0.76"));
+  EXPECT_EQ(optimization["steps"][1]["outcome"], "kept");
+  EXPECT_EQ(optimization["plan"]["mode"], "fast");
 }
 
 TEST_F(Quality, exit_code_4_where_the_only_knob_loses_accuracy) {
@@ -66,7 +75,7 @@ TEST_F(Quality, answers_are_paired_by_example) {
   const auto output =
       optimize({"--knob", "mode=--mode {worse}", "--eval", "exact_match=0.05", "--eval-answers", "answers.jsonl"});
   EXPECT_EQ(output.exit_code, 4) << output.out << output.err;
-  EXPECT_THAT(json("journey.json")["steps"][0]["reason"].get<std::string>(), HasSubstr("exact_match"));
+  EXPECT_THAT(json("optimization.json")["steps"][0]["reason"].get<std::string>(), HasSubstr("exact_match"));
 }
 
 TEST_F(Quality, a_command_that_finds_outputs_wrong_rejects) {

@@ -35,18 +35,19 @@ class Traps : public Cli {
               "        optimizer.zero_grad()\n"
               "        nn.functional.cross_entropy(model(x), y).backward()\n"
               "        optimizer.step()\n");
-    std::vector<std::string> words{kExecutable, "optimize",          "--alpha", "0.5", "--rounds", "6",  "--effect",
-                                   "10%",       "--asked-only",      "--try",   knob,  "--steps",  "80", "--no-store",
-                                   "--json",    path("journey.json")};
+    std::vector<std::string> words{kExecutable,    "optimize",   "--alpha",  "0.5",
+                                   "--rounds",     "6",          "--effect", "10%",
+                                   "--asked-only", "--try",      knob,       "--steps",
+                                   "80",           "--no-store", "--json",   path("optimization.json")};
     words.insert(words.end(), more.begin(), more.end());
     words.insert(words.end(), {"--", python_with_torch(), path("trap.py")});
     const auto output = run_process(
         words, {.deadline_s = 600, .directory = folder_.string(), .environment = {{"OMP_NUM_THREADS", "1"}}});
     EXPECT_TRUE(output.ok()) << output.error().what;
     EXPECT_EQ(output.ok() ? output->exit_code : -1, 1) << output->err;
-    const auto journey = json("journey.json");
-    EXPECT_TRUE(journey["plan"].empty());
-    return journey["steps"].empty() ? Json() : journey["steps"][0];
+    const auto optimization = json("optimization.json");
+    EXPECT_TRUE(optimization["plan"].empty());
+    return optimization["steps"].empty() ? Json() : optimization["steps"][0];
   }
 };
 
@@ -90,17 +91,18 @@ TEST_F(Traps, static_graph_on_a_changing_graph_of_two_ranks_is_not_kept) {
   WM_NEEDS_TORCH();
   write("ranks.py", testing_support::model_of_two_ranks(true) + kSteps);
   write("ranks.sh", testing_support::start_two_ranks(python_with_torch(), "ranks.py") + "\n");
-  const auto output = run_process(
-      {kExecutable, "optimize", "--alpha", "0.5", "--rounds", "4", "--effect", "10%", "--asked-only", "--try",
-       "ddp.static_graph=on", "--steps", "40", "--no-store", "--json", path("journey.json"), "--", "sh", "ranks.sh"},
-      {.deadline_s = 600, .directory = folder_.string(), .environment = {{"OMP_NUM_THREADS", "1"}}});
+  const auto output =
+      run_process({kExecutable, "optimize", "--alpha", "0.5", "--rounds", "4", "--effect", "10%", "--asked-only",
+                   "--try", "ddp.static_graph=on", "--steps", "40", "--no-store", "--json", path("optimization.json"),
+                   "--", "sh", "ranks.sh"},
+                  {.deadline_s = 600, .directory = folder_.string(), .environment = {{"OMP_NUM_THREADS", "1"}}});
   ASSERT_TRUE(output.ok());
   EXPECT_TRUE(output->exit_code == 1 || output->exit_code == 4) << output->exit_code << output->err;
-  const auto journey = json("journey.json");
-  EXPECT_EQ(journey["ranks"], 2);
-  EXPECT_TRUE(journey["plan"].empty());
-  const auto outcome = journey["steps"][0]["outcome"];
-  EXPECT_TRUE(outcome == "failed" || outcome == "rejected") << journey["steps"][0].dump();
+  const auto optimization = json("optimization.json");
+  EXPECT_EQ(optimization["ranks"], 2);
+  EXPECT_TRUE(optimization["plan"].empty());
+  const auto outcome = optimization["steps"][0]["outcome"];
+  EXPECT_TRUE(outcome == "failed" || outcome == "rejected") << optimization["steps"][0].dump();
 }
 
 }  // namespace

@@ -29,17 +29,17 @@ Timeline replays(int launches, std::int64_t excess_ns) {
 
 TEST(GraphEnds, of_a_later_launch_give_way_to_what_the_kernels_usually_take) {
   Timeline timeline = replays(6, 20'000'000);
-  EXPECT_EQ(recording::mend_graph_ends(timeline), 2);
+  EXPECT_EQ(recording::fix_graph_ends(timeline), 2);
   EXPECT_EQ(timeline.events.duration[10], 10'000);
   EXPECT_EQ(timeline.events.duration[11], 4'000);
 }
 
 TEST(GraphEnds, stay_where_kernels_took_somewhat_longer_or_nothing_compares) {
   Timeline longer = replays(6, 900'000);
-  EXPECT_EQ(recording::mend_graph_ends(longer), 0);
+  EXPECT_EQ(recording::fix_graph_ends(longer), 0);
   EXPECT_EQ(longer.events.duration[10], 910'000);
   Timeline only = replays(1, 20'000'000);
-  EXPECT_EQ(recording::mend_graph_ends(only), 0);
+  EXPECT_EQ(recording::fix_graph_ends(only), 0);
 }
 
 }  // namespace

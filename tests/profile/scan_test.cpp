@@ -68,7 +68,7 @@ TEST(JsonText, what_is_encoded_is_decoded) {
     const std::string text = random_text(random, "ab\"\\\n\t\x01 /u");
     EXPECT_EQ(decode_json_text(encode_json_text(text)).text, text);
   }
-  EXPECT_EQ(mend_utf8("\xC0\x80\xF8"), "\xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBD");
+  EXPECT_EQ(fix_utf8("\xC0\x80\xF8"), "\xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBD");
 }
 
 TEST(TextTable, gives_equal_texts_equal_numbers) {

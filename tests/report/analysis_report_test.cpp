@@ -65,7 +65,7 @@ Analysis two_ranks() {
   small.lost_ns = 2'500'000;
   small.gain = {1.0, 1.03, "launches fused"};
   analysis.findings = {slow_loading(), small};
-  analysis.verdict = "the GPU waits for input data: curing it makes the step 1.8 to 2.6 times faster";
+  analysis.verdict = "the GPU waits for input data: fixing it makes the step 1.8 to 2.6 times faster";
   analysis.combined = {1.9, 2.7, "replay without all causes"};
   analysis.tables = {
       {"kernels",
@@ -93,24 +93,24 @@ TEST(AnalysisReport, says_of_a_healthy_profile_that_it_is) {
   analysis.verdict = "nothing worth fixing above 3 %";
   const auto text = render_text(build_analysis_report(analysis), {.width = 80});
   EXPECT_THAT(text, HasSubstr("Nothing worth fixing above 3 %"));
-  EXPECT_THAT(text, Not(HasSubstr("All cures together")));
+  EXPECT_THAT(text, Not(HasSubstr("All fixes together")));
 }
 
 std::string shown(const Analysis& analysis) {
   return render_text(build_analysis_report(analysis), {.width = 80, .unicode = true});
 }
 
-TEST(AnalysisReport, tells_of_all_cures_where_there_is_more_than_one) {
+TEST(AnalysisReport, tells_of_all_fixes_where_there_is_more_than_one) {
   auto analysis = two_ranks();
   EXPECT_THAT(shown(analysis), HasSubstr("All fixes together: 1.90x-2.7x."));
   analysis.findings.front().gain.per_sample = true;
   analysis.findings.push_back(analysis.findings.back());
   EXPECT_THAT(shown(analysis), HasSubstr("All fixes together, at the same batch size: 1.90x-2.7x."));
   analysis.findings.pop_back();
-  EXPECT_THAT(shown(analysis), Not(HasSubstr("All cures")));  // of the step there is one
+  EXPECT_THAT(shown(analysis), Not(HasSubstr("All fixes")));  // of the step there is one
   analysis = two_ranks();
   analysis.combined = analysis.findings.front().gain;
-  EXPECT_THAT(shown(analysis), Not(HasSubstr("All cures")));  // no more than the first
+  EXPECT_THAT(shown(analysis), Not(HasSubstr("All fixes")));  // no more than the first
 }
 
 TEST(AnalysisReport, sums_up_small_parts_unless_they_are_all_of_a_group) {
@@ -172,7 +172,7 @@ TEST(AnalysisReport, says_what_makes_it_doubtful_before_anything_else) {
   EXPECT_THAT(shown(analysis), Not(HasSubstr("Caution")));
   analysis.cautions = {"a.json is cut off: 12 events were read."};
   const std::string text = shown(analysis);
-  EXPECT_LT(text.find("Caution: a.json is cut off"), text.find("All cures together"));
+  EXPECT_LT(text.find("Caution: a.json is cut off"), text.find("All fixes together"));
 }
 
 TEST(AnalysisReport, names_the_rank_of_an_event_where_there_are_several) {

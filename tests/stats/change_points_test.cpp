@@ -1,5 +1,5 @@
 // Goldens: the expected vectors of Apache Otava's tests/tigerbeetle_test.py on its series of 365 results (data/
-// tigerbeetle.txt), computed by that program; where `published` is off, by the program with its two defects mended.
+// tigerbeetle.txt), computed by that program; where `published` is off, by the program with its two defects fixed.
 #include "stats/change_points.h"
 
 #include <fmt/format.h>
@@ -51,15 +51,15 @@ TEST(ChangePoints, are_those_of_otava_when_computed_as_published) {
   EXPECT_EQ(published(0.00001, 0), (Indices{71, 95, 131, 192, 212}));
 }
 
-TEST(ChangePoints, with_the_defects_mended_lose_what_only_the_defects_found) {
+TEST(ChangePoints, with_the_defects_fixed_lose_what_only_the_defects_found) {
   const auto series = tigerbeetle();
-  const auto mended = [&](std::int64_t window, double max_p, double magnitude) {
+  const auto fixed = [&](std::int64_t window, double max_p, double magnitude) {
     return indices(change_points(
         series, {.window = window, .max_p = max_p, .min_magnitude = magnitude, .autocorrelation = false}));
   };
-  EXPECT_EQ(mended(50, 0.001, 0), (Indices{15, 61, 71, 95, 117, 131, 192, 212}));
-  EXPECT_EQ(mended(50, 0.001, 0.05), (Indices{15, 71}));
-  EXPECT_EQ(mended(30, 0.001, 0), (Indices{15, 61, 71, 95, 117, 131, 142, 148, 192, 212}));  // without 260
+  EXPECT_EQ(fixed(50, 0.001, 0), (Indices{15, 61, 71, 95, 117, 131, 192, 212}));
+  EXPECT_EQ(fixed(50, 0.001, 0.05), (Indices{15, 71}));
+  EXPECT_EQ(fixed(30, 0.001, 0), (Indices{15, 61, 71, 95, 117, 131, 142, 148, 192, 212}));  // without 260
 }
 
 TEST(ChangePoints, are_rare_in_constant_series_however_long_and_correlated) {
@@ -108,7 +108,7 @@ TEST(ChangePoints, are_never_one_session_that_is_off) {
   }
 }
 
-TEST(ChangePoints, find_a_regression_and_its_mending) {
+TEST(ChangePoints, find_a_regression_and_its_fixing) {
   int found = 0;
   for (int trial = 0; trial < 100; ++trial) {
     auto series = simulated({.n = 17, .cv = 0.005}, trial);

@@ -39,7 +39,7 @@ TEST(ScalingFit, intervals_hold_planted_parameters_and_forecasts_95_times_in_100
   const double fewest = 0.95 * kTrials - 4 * std::sqrt(kTrials * 0.95 * 0.05);
   for (const auto& planted : cases) {
     std::vector<int> held(planted.parameters.size(), 0);
-    int foretold = 0;
+    int predicted = 0;
     for (int trial = 0; trial < kTrials; ++trial) {
       const auto samples =
           noisy(planted.law, planted.parameters, planted.noise, derive_seed(11, static_cast<std::uint64_t>(trial)));
@@ -51,11 +51,11 @@ TEST(ScalingFit, intervals_hold_planted_parameters_and_forecasts_95_times_in_100
       }
       const auto told = forecast(fit, 64);
       const double truth = speed_up(planted.law, planted.parameters, 64);
-      foretold += told.interval.low <= truth * (1 + 1e-9) && truth <= told.interval.high * (1 + 1e-9) ? 1 : 0;
+      predicted += told.interval.low <= truth * (1 + 1e-9) && truth <= told.interval.high * (1 + 1e-9) ? 1 : 0;
     }
     // 400 trials of 95 % give 380 +- 4.4: four standard deviations less are 362.6.
     for (const int count : held) EXPECT_GE(count, fewest) << name_of(planted.law) << " of " << kTrials;
-    EXPECT_GE(foretold, fewest) << name_of(planted.law) << " of " << kTrials;
+    EXPECT_GE(predicted, fewest) << name_of(planted.law) << " of " << kTrials;
   }
 }
 

@@ -25,7 +25,7 @@ class OrderedExperiment final : public measure::Experiment {
     asked.push_back(n);
     ++times_[n];
     if (interrupt != nullptr && asked.size() == interrupt_at) *interrupt = true;
-    if (fails_at.contains(n) && times_[n] == fails_at[n]) return data_error("it broke", "mend it");
+    if (fails_at.contains(n) && times_[n] == fails_at[n]) return data_error("it broke", "fix it");
     Run run;
     run.workload = "command";
     run.device = "host";

@@ -79,13 +79,13 @@ TEST(ReferenceExperiment, runs_both_with_the_same_settings_in_random_order) {
 
 TEST(ReferenceExperiment, says_whose_fault_an_error_is) {
   FakeExperiment subject([](std::int64_t) { return 3.0; }), reference([](std::int64_t) { return 2.0; });
-  reference.error = data_error("it crashed", "mend it");
+  reference.error = data_error("it crashed", "fix it");
   ReferenceExperiment pair(subject, reference, kName, 1);
   for (int i = 0; i < 8; ++i) {
     const auto run = pair.run({});
     ASSERT_FALSE(run.ok());
     EXPECT_EQ(run.error().what, "the reference 4f1c2ab0d1: it crashed");
-    EXPECT_EQ(run.error().hint, "mend it");
+    EXPECT_EQ(run.error().hint, "fix it");
     EXPECT_EQ(run.error().kind, ErrorKind::data);
   }
   reference.error.reset();

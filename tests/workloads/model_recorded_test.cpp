@@ -33,7 +33,7 @@ TEST_F(FakeModelOnGpu, agrees_with_the_recorder) {
   const auto run = on_gpu("nothing");
   EXPECT_TRUE(run.outcome == Outcome::passed || run.outcome == Outcome::unreliable) << run.reason;
   EXPECT_THAT(run.reason, testing::Not(HasSubstr("recorder")));
-  EXPECT_THAT(note_of(run, "witness"), HasSubstr("recorder: 7 steps, 3.0 launches each, kernels for 9 ms"));
+  EXPECT_THAT(note_of(run, "cross-check"), HasSubstr("recorder: 7 steps, 3.0 launches each, kernels for 9 ms"));
   EXPECT_TRUE(is_gone());
 }
 
@@ -78,12 +78,12 @@ TEST_F(FakeModelOnGpu, has_the_peak_of_its_memory_and_the_energy_of_its_samples)
   EXPECT_DOUBLE_EQ(metric(run, "tokens_energy")->samples.front(), 8 * 32 * steps / 30);
 }
 
-TEST_F(FakeModelOnGpu, that_cannot_be_recorded_says_who_its_witness_is) {
+TEST_F(FakeModelOnGpu, that_cannot_be_recorded_says_who_its_cross_check_is) {
   const auto run = on_gpu("deaf");
   EXPECT_TRUE(run.outcome == Outcome::passed || run.outcome == Outcome::unreliable) << run.reason;
-  EXPECT_THAT(note_of(run, "witness"), HasSubstr("alone: no CUPTI"));
+  EXPECT_THAT(note_of(run, "cross-check"), HasSubstr("alone: no CUPTI"));
   setenv("WARPMARK_INJECT_LIBRARY", "/no/such/library", 1);
-  EXPECT_THAT(note_of(on_gpu("nothing"), "witness"), HasSubstr("/no/such/library"));
+  EXPECT_THAT(note_of(on_gpu("nothing"), "cross-check"), HasSubstr("/no/such/library"));
 }
 
 }  // namespace

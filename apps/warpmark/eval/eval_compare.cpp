@@ -106,7 +106,7 @@ void print_flips(std::ostream& out, const SystemComparison& one, std::size_t mos
     out << '\n';
   };
   list("right became wrong", one.broken);
-  list("wrong became right", one.mended);
+  list("wrong became right", one.fixed);
 }
 
 void print_subjects(Context& context, const SystemComparison& one) {
@@ -165,7 +165,7 @@ void print_noise_floor(std::ostream& out, const std::vector<SystemComparison>& n
                        const std::vector<SystemComparison>& comparisons) {
   for (const auto& one : noise) {
     out << fmt::format("noise floor of {}: {} run twice differs by {:+.4f} ({} right became wrong, {} the other way)\n",
-                       one.metric, one.first, one.difference, one.broken.size(), one.mended.size());
+                       one.metric, one.first, one.difference, one.broken.size(), one.fixed.size());
     for (const auto& other : comparisons) {
       if (other.metric != one.metric || std::fabs(other.difference) > std::fabs(one.difference)) continue;
       out << fmt::format("  {} differs by {:+.4f}, no more than that\n", other.second, other.difference);

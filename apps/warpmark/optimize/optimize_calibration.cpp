@@ -6,7 +6,7 @@
 #include <ostream>
 
 #include "device/machine.h"
-#include "report/build/journey.h"
+#include "report/build/optimization.h"
 #include "report/formats/render.h"
 #include "stats/summary.h"
 #include "store/document.h"
@@ -28,9 +28,9 @@ Metric ratio_metric(const char* id, double value) {
 
 }  // namespace
 
-Status store_journey(const Context& context, const ParsedOptions& options, const Journey& journey) {
+Status store_optimization(const Context& context, const ParsedOptions& options, const Optimization& optimization) {
   Session session = new_session(context);
-  for (const auto& step : journey.steps) {
+  for (const auto& step : optimization.steps) {
     // What blocks of steps said counts only where no process of its own was tried.
     const auto& measured = step.measured ? step.measured : step.runs > 0 ? step.found : step.in_process;
     if (!step.predicted || !measured) continue;
@@ -44,13 +44,13 @@ Status store_journey(const Context& context, const ParsedOptions& options, const
                    ratio_metric("predicted_high", step.predicted->high)};
     run.started = session.started;
     run.rounds = 1;
-    run.repro = journey.command;
+    run.repro = optimization.command;
     session.runs.push_back(std::move(run));
   }
   session.complete = true;
   WM_ASSIGN(const auto store, open_store(context, options));
   WM_ASSIGN([[maybe_unused]] const auto kept, store::keep_session(*store, session));
-  return store::attach_report(*store, session.id, to_json(journey), journey.program);
+  return store::attach_report(*store, session.id, to_json(optimization), optimization.program);
 }
 
 Result<int> show_calibration(Context& context, const ParsedOptions& options) {

@@ -48,7 +48,7 @@ Report offers_report(const OptimizeRequest& request, const optimize::FirstLook& 
     shown.subtitle = fmt::format("torch {}, {}, {} a step", report.torch, look.facts.on_gpu() ? "GPU" : "CPU",
                                  format_seconds(look.facts.seconds_per_step));
   }
-  Table could{{{"knob"}, {"values"}, {"foretold", Align::right}, {"answers", Align::left, 1}, {"by", Align::left, 2}},
+  Table could{{{"knob"}, {"values"}, {"predicted", Align::right}, {"answers", Align::left, 1}, {"by", Align::left, 2}},
               {}};
   Table not_now{{{"knob"}, {"why not"}}, {}};
   for (const auto& row : optimize::offers(look.facts, request.options.proposals)) {
@@ -122,8 +122,8 @@ Result<int> apply_plan(Context& context, const ParsedOptions& options) {
                            "is it installed and on PATH?");
 }
 
-Result<Journey> prove_journey(const ParsedOptions& options, optimize::ProgramRuns& runs,
-                              const OptimizeRequest& request) {
+Result<Optimization> prove_optimization(const ParsedOptions& options, optimize::ProgramRuns& runs,
+                                        const OptimizeRequest& request) {
   WM_ASSIGN(const auto plan, load_plan(options.get("--prove")));
   if (plan.settings.empty()) return usage_error("the plan " + options.get("--prove") + " has no settings");
   return optimize::prove_plan(runs, plan.settings, request.options);

@@ -13,8 +13,8 @@ namespace warpmark::apps {
 [[nodiscard]] Result<int> apply_plan(Context& context, const ParsedOptions& options);
 
 /// --prove: the settings against the original.
-[[nodiscard]] Result<Journey> prove_journey(const ParsedOptions& options, optimize::ProgramRuns& runs,
-                                            const OptimizeRequest& request);
+[[nodiscard]] Result<Optimization> prove_optimization(const ParsedOptions& options, optimize::ProgramRuns& runs,
+                                                      const OptimizeRequest& request);
 
 /// --list-knobs: one run, then what each knob offers the program.
 [[nodiscard]] Result<int> list_knobs(Context& context, const ParsedOptions& options, OptimizeRequest& request);

@@ -68,7 +68,7 @@ Status read_numbers(const ParsedOptions& options, optimize::OptimizeOptions& wan
 }
 
 /// "3x" and "3" are a speedup.
-Status read_goal(const ParsedOptions& options, JourneyGoal& goal) {
+Status read_goal(const ParsedOptions& options, OptimizationGoal& goal) {
   const auto read = [&](const char* name, std::optional<double>& value) -> Status {
     if (!options.has(name)) return {};
     std::string text = options.get(name);

@@ -20,7 +20,7 @@ struct OptimizeRequest {
   std::filesystem::path journal;
   std::string identity;  ///< what a repetition must have in common with an interrupted one
   std::string format = "text";
-  JourneyGoal goal;
+  OptimizationGoal goal;
 };
 
 /// From the options and the command after `--`. Usage error for what does not fit together.

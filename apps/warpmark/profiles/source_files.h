@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "analyze/cures/source_lines.h"
+#include "analyze/fixes/source_lines.h"
 #include "base/result.h"
 
 namespace warpmark::apps {

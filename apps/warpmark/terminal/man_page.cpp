@@ -74,8 +74,7 @@ std::string exit_codes() {
 }  // namespace
 
 std::string man_page() {
-  std::string text =
-      header("warpmark", "measure a machine and GPU programs, say what they lose and what mending gains");
+  std::string text = header("warpmark", "measure a machine and GPU programs, say what they lose and what fixing gains");
   text += ".SH SYNOPSIS\n\\fBwarpmark\\fR \\fIVERB\\fR [\\fIOPTIONS\\fR]\n.SH VERBS\n";
   for (const Command* command : commands()) {
     text += tagged("\\fBwarpmark\\-" + troff(command->id) + "\\fR(1)", command->summary);

@@ -23,7 +23,7 @@ __global__ void antenna(float* ez, int side, float time) {
 
 class Waves : public Program {
  public:
-  explicit Waves(bool cured) : cured_(cured) {}
+  explicit Waves(bool fixed) : fixed_(fixed) {}
 
   void step() override {
     const dim3 grid(blocks_of(kSide, 32), blocks_of(kSide, 8)), block(32, 8);
@@ -44,10 +44,10 @@ class Waves : public Program {
   static constexpr int kSide = 1024;
 
   void finish() {
-    if (!cured_) check(cudaDeviceSynchronize());
+    if (!fixed_) check(cudaDeviceSynchronize());
   }
 
-  bool cured_;
+  bool fixed_;
   float time_ = 0.0f;
   Buffer<float> ez_{kSide * kSide}, hx_{kSide * kSide}, hy_{kSide * kSide};
   Buffer<float> loss_{kSide * kSide, 3u, 0.995f, 0.999f};

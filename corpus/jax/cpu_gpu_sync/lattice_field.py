@@ -9,7 +9,7 @@ import numpy as np
 from jax import lax
 
 
-def program(cured):
+def program(fixed):
     side, leaps, trajectories, stride, hop, coupling = 96, 10, 64, 0.02, 0.18, 1.0
 
     def cost(field):
@@ -50,7 +50,7 @@ def program(cured):
         nonlocal field, key
         history = []
         for _ in range(trajectories):
-            if cured:
+            if fixed:
                 key, field, mean = advance(field, key)
                 history.append(mean)
             else:
@@ -58,7 +58,7 @@ def program(cured):
                 if float(toss) < -float(change):
                     field = place
                 history.append(float(magnetization(field)))
-        if cured:
+        if fixed:
             history = jax.device_get(history)
         means.append(np.mean(history))
         return field

@@ -8,7 +8,7 @@ from jax import lax
 from shared.jax_layers import padded_sum
 
 
-def program(cured):
+def program(fixed):
     side, ticks = 512, 256
     rng = np.random.default_rng(5)
     dish = (jnp.ones((side, side)), jnp.asarray((rng.random((side, side)) < 0.05).astype(np.float32)))
@@ -25,7 +25,7 @@ def program(cured):
 
     def step():
         nonlocal dish
-        if cured:
+        if fixed:
             dish = develop(*dish)
         else:
             for _ in range(ticks):

@@ -5,9 +5,9 @@ import jax
 import jax.numpy as jnp
 
 
-def program(cured):
+def program(fixed):
     """Both variants are the same here: they differ in the environment that the manifest has."""
-    del cured
+    del fixed
     shape = (16, 1024, 1024, 3)
     dark, bright = (jax.random.uniform(jax.random.key(seed), shape) for seed in (12, 13))
 

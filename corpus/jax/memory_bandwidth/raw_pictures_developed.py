@@ -5,7 +5,7 @@ import jax.numpy as jnp
 from jax import lax
 
 
-def program(cured):
+def program(fixed):
     pictures = jax.random.uniform(jax.random.key(10), (8, 2000, 3000, 3))
     balance = jnp.asarray([1.9, 1.0, 1.5])
 
@@ -22,6 +22,6 @@ def program(cured):
         x = jnp.minimum(x, 1.0)
         return (255 * jnp.sqrt(x) + 0.5).astype(jnp.uint8)
 
-    if cured:
+    if fixed:
         develop = jax.jit(develop)
     return lambda: develop(pictures, balance)

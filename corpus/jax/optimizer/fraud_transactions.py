@@ -42,7 +42,7 @@ def moved(param, change):
     return param - 1e-4 * trust * change
 
 
-def program(cured):
+def program(fixed):
     network, batch = TransactionNetwork(), 256
     keys = jax.random.split(jax.random.key(66), 5)
     batches = [(jax.random.normal(key, (batch, 32)), (jax.random.uniform(key, (batch,)) < 0.1).astype(jnp.int32))
@@ -62,7 +62,7 @@ def program(cured):
         changes = map(direction, leaves, first, second)
         return loss, list(map(moved, leaves, changes)), first, second
 
-    if cured:
+    if fixed:
         train = jax.jit(train, donate_argnums=(0, 1, 2))
 
         def step():

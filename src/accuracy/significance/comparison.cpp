@@ -28,7 +28,7 @@ void find_flips(const Examples& examples, const Measured& measured, std::size_t 
   const auto a = each_of(measured, 0), b = each_of(measured, second);
   for (std::size_t i = 0; i < a.size(); ++i) {
     if (a[i] == 1 && b[i] == 0) comparison.broken.push_back(name_of_example(examples, i));
-    if (a[i] == 0 && b[i] == 1) comparison.mended.push_back(name_of_example(examples, i));
+    if (a[i] == 0 && b[i] == 1) comparison.fixed.push_back(name_of_example(examples, i));
   }
 }
 
@@ -43,7 +43,7 @@ void run_tests(const Measured& measured, std::size_t second, const Groups& group
   if (measured.is_mean) comparison.means = paired_means(measured, 0, second, groups, confidence);
   if (measured.is_share) {
     comparison.mcnemar = mcnemar(static_cast<std::int64_t>(comparison.broken.size()),
-                                 static_cast<std::int64_t>(comparison.mended.size()));
+                                 static_cast<std::int64_t>(comparison.fixed.size()));
   } else if (measured.is_mean && groups.are_single()) {
     std::vector<double> differences;
     const auto a = each_of(measured, 0), b = each_of(measured, second);

@@ -70,7 +70,7 @@ struct SystemComparison {
   std::optional<double> margin;
   SystemVerdict verdict = SystemVerdict::undecided;
   std::vector<std::string> broken;  ///< right in the first, wrong in the second: ids, or numbers from 1
-  std::vector<std::string> mended;
+  std::vector<std::string> fixed;
   std::vector<SubjectDifference> by;
   /// A loss above 0: in the metric's own direction.
   [[nodiscard]] double loss() const { return better == Better::lower ? difference : -difference; }

@@ -68,7 +68,7 @@ Json comparison_json(const SystemComparison& comparison) {
   json["verdict"] = name_of(comparison.verdict);
   if (comparison.mcnemar) {
     json["broken"] = comparison.broken;
-    json["mended"] = comparison.mended;
+    json["fixed"] = comparison.fixed;
   }
   for (const auto& part : comparison.by) {
     json["by"].push_back({{"subject", part.subject},

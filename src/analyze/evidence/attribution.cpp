@@ -125,16 +125,16 @@ class Attributor {
 
   double claim_kernels(Claimant by, Owner owner, double ns) {
     return claim_works(by, ns, [this, owner](std::size_t i) {
-      return rank_.blame.owner[i] == owner ? 1.0 - static_cast<double>(rank_.blame.share_left[i]) : 0.0;
+      return rank_.attribution.owner[i] == owner ? 1.0 - static_cast<double>(rank_.attribution.share_left[i]) : 0.0;
     });
   }
 
   /// Products in fewer bits, and what surrounds them with half of the bytes.
   double claim_narrowed(double ns) {
     return claim_works(Claimant::precision, ns, [this](std::size_t i) {
-      const Owner owner = rank_.blame.owner[i];
-      if (owner == Owner::precision) return 1.0 - static_cast<double>(rank_.blame.share_left[i]);
-      return owner == Owner::none ? 1.0 - static_cast<double>(rank_.blame.share_left_in_16_bits[i]) : 0.0;
+      const Owner owner = rank_.attribution.owner[i];
+      if (owner == Owner::precision) return 1.0 - static_cast<double>(rank_.attribution.share_left[i]);
+      return owner == Owner::none ? 1.0 - static_cast<double>(rank_.attribution.share_left_in_16_bits[i]) : 0.0;
     });
   }
 
@@ -168,7 +168,7 @@ class Attributor {
     for (std::size_t r = 0; r < facts_.ranks.size(); ++r) {
       const RankEvidence& rank = facts_.ranks[r];
       const double explained = result_.imbalance.explained_ns(r);
-      const double late_host = std::max(0.0, for_host[r] - result_.imbalance.blamed_host_ns());
+      const double late_host = std::max(0.0, for_host[r] - result_.imbalance.attributed_host_ns());
       const double waiting = rank.part_ns(Part::idle_waiting_for_rank) - explained - late_host;
       Claims& claims = result_.ranks[r];
       claims.claim(Claimant::late_host, {Part::idle_waiting_for_rank}, late_host);

@@ -9,7 +9,7 @@
 
 namespace warpmark::analyze {
 
-/// Who may claim lost time: rules, and what no rule of this rank is to blame for.
+/// Who may claim lost time: rules, and what no rule of this rank is to attribution for.
 enum class Claimant : std::uint8_t {
   data_loading,
   host_transfer,

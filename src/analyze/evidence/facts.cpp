@@ -132,8 +132,8 @@ double RankEvidence::avoidable_ns(Owner owner) const {
   double sum = 0;
   for (std::size_t i = 0; i < list.works.size(); ++i) {
     const GpuWork& work = list.works[i];
-    if (blame.owner[i] != owner || !in_steps(work)) continue;
-    sum += static_cast<double>(work.end - work.start) * (1.0 - static_cast<double>(blame.share_left[i]));
+    if (attribution.owner[i] != owner || !in_steps(work)) continue;
+    sum += static_cast<double>(work.end - work.start) * (1.0 - static_cast<double>(attribution.share_left[i]));
   }
   return sum / step_count();
 }
@@ -142,7 +142,7 @@ double RankEvidence::owned_ns(Owner owner) const {
   double sum = 0;
   for (std::size_t i = 0; i < list.works.size(); ++i) {
     const GpuWork& work = list.works[i];
-    if (blame.owner[i] == owner && in_steps(work)) sum += static_cast<double>(work.end - work.start);
+    if (attribution.owner[i] == owner && in_steps(work)) sum += static_cast<double>(work.end - work.start);
   }
   return sum / step_count();
 }
@@ -197,7 +197,7 @@ Facts gather_facts(const ProfileSession& session) {
     one.compute = Coverage(busy_intervals(one.list, [](const GpuWork& work) { return is_compute(work.category); }));
     one.host = std::make_unique<HostActivity>(*one.timeline, one.list, one.computing);
     one.breakdown = break_down({*one.timeline, one.list, one.steps, *one.host, one.alignment.wait_until});
-    one.blame = blame_kernels(*one.timeline, one.list, one.steps.analyzed);
+    one.attribution = attribute_kernels(*one.timeline, one.list, one.steps.analyzed);
     one.replay = Replay(*one.timeline, one.list, one.steps, *one.host, one.busy, one.alignment);
     one.over_host = over_host_of(*one.timeline, one.list, one.steps);
     correct_for_recording(one);

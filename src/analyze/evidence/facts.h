@@ -14,8 +14,8 @@
 #include "analyze/host/loading.h"
 #include "analyze/host/over_host.h"
 #include "analyze/names/framework.h"
-#include "analyze/needless/kernel_blame.h"
 #include "analyze/recorded/ranks.h"
+#include "analyze/redundant/kernel_attribution.h"
 #include "analyze/replay/breakdown.h"
 #include "analyze/replay/replay.h"
 #include "model/profile/profile_session.h"
@@ -37,7 +37,7 @@ struct RankEvidence {
   std::unique_ptr<HostActivity> host;
   RankAlignment alignment;
   Breakdown breakdown;
-  KernelBlame blame;
+  KernelAttribution attribution;
   Replay replay;
   OverHost over_host = OverHost::nothing;
 

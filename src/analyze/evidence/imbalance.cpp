@@ -93,7 +93,7 @@ Imbalance imbalance_of(const Facts& facts, double lost_lead_ns) {
   for (std::size_t i = 0; i < kParts; ++i) {
     if (is_own_work(static_cast<Part>(i))) all += excess_ns(facts, static_cast<Part>(i));
   }
-  result.blamed_share = all > 0 ? std::min(1.0, result.explained_ns() / all) : 0;
+  result.attributed_share = all > 0 ? std::min(1.0, result.explained_ns() / all) : 0;
   return result;
 }
 
@@ -108,7 +108,7 @@ double late_excess_ns(const Facts& facts, const Imbalance& imbalance, std::initi
       default: wanted += excess_ns(facts, part);
     }
   }
-  return wanted * imbalance.blamed_share;
+  return wanted * imbalance.attributed_share;
 }
 
 }  // namespace warpmark::analyze

@@ -23,7 +23,7 @@ struct Imbalance {
   double loading_ns = 0;    ///< of the own work of the critical rank: for loading ...
   double dispatch_ns = 0;   ///< ... for dispatching ...
   double lead_ns = 0;       ///< ... and what waits took of its host's lead
-  double blamed_share = 0;  ///< of the critical rank's excess; 0 if no rank waits for it
+  double attributed_share = 0;  ///< of the critical rank's excess; 0 if no rank waits for it
   /// Median own work of the others, or the mean of all.
   [[nodiscard]] double others_ns() const { return own_ns.empty() ? 0 : own_ns[latest] - late_ns; }
   /// Waiting that the late rank's own work explains.
@@ -33,8 +33,8 @@ struct Imbalance {
     if (own_ns.empty()) return 0;
     return std::max(explained_ns(), std::min(own_ns[latest] - own_ns[rank], waiting_ns));
   }
-  /// Of the blamed excess what kept the critical rank's host, in whatever the others wait for.
-  [[nodiscard]] double blamed_host_ns() const { return (loading_ns + dispatch_ns + lead_ns) * blamed_share; }
+  /// Of the attributed excess what kept the critical rank's host, in whatever the others wait for.
+  [[nodiscard]] double attributed_host_ns() const { return (loading_ns + dispatch_ns + lead_ns) * attributed_share; }
 };
 
 /// `lost_lead_ns`: of the critical rank, see host_lead.h.
@@ -51,9 +51,9 @@ template <typename Value>
   return median_without(std::move(values), rank);
 }
 
-/// What of these parts of the late rank's own work load_imbalance blames, ns a step, each with its share: a microsecond
-/// is blamed once. idle_launch is only what the others' hosts do not take as well. 0 if no rank waits for the critical
-/// one.
+/// What of these parts of the late rank's own work load_imbalance attributes, ns a step, each with its share: a
+/// microsecond is attributed once. idle_launch is only what the others' hosts do not take as well. 0 if no rank waits
+/// for the critical one.
 [[nodiscard]] double late_excess_ns(const Facts& facts, const Imbalance& imbalance, std::initializer_list<Part> parts);
 
 }  // namespace warpmark::analyze

@@ -45,9 +45,9 @@ PrecisionLoss precision_loss_of(const RankEvidence& rank) {
   }
   for (std::size_t i = 0; i < rank.list.works.size() && loss.products_ns > 0; ++i) {
     const GpuWork& work = rank.list.works[i];
-    if (rank.blame.owner[i] == Owner::none && rank.in_steps(work))
-      loss.around_ns +=
-          static_cast<double>(work.end - work.start) * (1 - rank.blame.share_left_in_16_bits[i]) / rank.step_count();
+    if (rank.attribution.owner[i] == Owner::none && rank.in_steps(work))
+      loss.around_ns += static_cast<double>(work.end - work.start) * (1 - rank.attribution.share_left_in_16_bits[i]) /
+                        rank.step_count();
   }
   const std::vector<bool> doubles = works_in_doubles(rank);
   for (std::size_t i = 0; i < doubles.size(); ++i) {

@@ -1,4 +1,4 @@
-// What of the kernels' time goes with a cure: products outside of tensor cores or in too wide a type, and kernels that
+// What of the kernels' time goes with a fix: products outside of tensor cores or in too wide a type, and kernels that
 // only move data. Of one rank, ns a step.
 #pragma once
 

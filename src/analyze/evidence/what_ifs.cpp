@@ -67,9 +67,9 @@ void shrink_owned(const Facts& facts, Owner owner, double success, Change& chang
     std::vector<float>& scale = change.ranks[r].duration_scale;
     std::vector<float>& dispatch = change.ranks[r].dispatch_scale;
     for (std::size_t i = 0; i < scale.size(); ++i) {
-      if (rank.blame.owner[i] != owner) continue;
-      dispatch[i] *= static_cast<float>(scaled(static_cast<double>(rank.blame.dispatch_left[i]), success));
-      scale[i] *= static_cast<float>(scaled(static_cast<double>(rank.blame.share_left[i]), success));
+      if (rank.attribution.owner[i] != owner) continue;
+      dispatch[i] *= static_cast<float>(scaled(static_cast<double>(rank.attribution.dispatch_left[i]), success));
+      scale[i] *= static_cast<float>(scaled(static_cast<double>(rank.attribution.share_left[i]), success));
     }
   }
 }

@@ -9,7 +9,7 @@
 
 namespace warpmark::analyze {
 
-/// A program change for the replay, one element a rank. Composable: cures multiply their factors into it.
+/// A program change for the replay, one element a rank. Composable: fixes multiply their factors into it.
 struct Change {
   std::vector<WhatIf> ranks;
   explicit Change(const Facts& facts) : ranks(facts.ranks.size()) {}
@@ -29,7 +29,7 @@ void drop_dispatch(double share, Change& change);
 /// Speed-up with no dispatching at all.
 [[nodiscard]] double without_dispatch(const Facts& facts);
 
-/// What is left of a factor where so much of the cure succeeds: all of it leaves `left`.
+/// What is left of a factor where so much of the fix succeeds: all of it leaves `left`.
 [[nodiscard]] constexpr double scaled(double left, double success) { return 1.0 - success * (1.0 - left); }
 /// The columns of a change, filled with 1 where they are empty.
 void open_columns(const RankEvidence& rank, WhatIf& change);

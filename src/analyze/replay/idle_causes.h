@@ -9,8 +9,8 @@ namespace warpmark::analyze {
 
 /// Adds the idle parts of `gaps` (disjoint, ascending) to `breakdown`; each nanosecond goes to one part. In a stretch
 /// that ends with work W: until W's launch call begins, what the launching thread did (else the thread that launched
-/// before); from there on, the launch. Dispatch after the host was made to wait for the GPU is blamed on that wait, as
-/// far as the wait took the host's lead away.
+/// before); from there on, the launch. Dispatch after the host was made to wait for the GPU is attributed on that wait,
+/// as far as the wait took the host's lead away.
 void explain_idle(const BreakdownInput& input, std::span<const Interval> gaps, Breakdown& breakdown);
 
 }  // namespace warpmark::analyze

@@ -33,7 +33,7 @@ std::vector<Finding> apply(const Evidence& evidence) {
   if (lost <= kLeastByOrder * step) return {};
   double kernels = 0;
   for (std::size_t i = 0; i < rank.list.works.size(); ++i) {
-    kernels += rank.blame.owner[i] == Owner::attention && rank.in_steps(rank.list.works[i]);
+    kernels += rank.attribution.owner[i] == Owner::attention && rank.in_steps(rank.list.works[i]);
   }
   Finding finding = make_finding(kAttentionRule, lost, step,
                                  "Unfused attention spends " + time_text(lost) + " a step (" +
@@ -44,7 +44,7 @@ std::vector<Finding> apply(const Evidence& evidence) {
   };
   advise(evidence, {kFuseAttention, kCheckFusedAttention}, finding);
   show_works(
-      rank, [&rank](std::size_t i) { return rank.blame.owner[i] == Owner::attention; }, finding);
+      rank, [&rank](std::size_t i) { return rank.attribution.owner[i] == Owner::attention; }, finding);
   return {finding};
 }
 

@@ -6,10 +6,10 @@
 #include <utility>
 #include <vector>
 
-#include "analyze/cures/repeating_steps.h"
 #include "analyze/evidence/main_thread.h"
 #include "analyze/evidence/other_processes.h"
-#include "analyze/needless/xla_kernels.h"
+#include "analyze/recommendations/repeating_steps.h"
+#include "analyze/redundant/xla_kernels.h"
 #include "analyze/rules/rules.h"
 
 namespace warpmark::analyze {
@@ -195,7 +195,7 @@ bool graph_first(const Evidence& evidence, double limit) {
   return is_compiled_as_one(evidence) || repeats_exactly(evidence);
 }
 
-/// The cure that the recording speaks for comes first, and its gain is the finding's.
+/// The fix that the recording speaks for comes first, and its gain is the finding's.
 void recommend(const Evidence& evidence, double limit, double launches, Finding& finding) {
   const Gain graph = gain_up_to(limit, "trace re-simulated without dispatch");
   const double away = compiled_away(evidence);
@@ -210,7 +210,7 @@ void recommend(const Evidence& evidence, double limit, double launches, Finding&
     }
   };
   const auto fuse = [&] {
-    give(evidence.compiled ? kMendGraphBreaks : kCompile, "compile", compiled);
+    give(evidence.compiled ? kFixGraphBreaks : kCompile, "compile", compiled);
     give(kFuseKernels, "fewer_launches", compiled);
   };
   if (graph_first(evidence, limit)) {

@@ -53,21 +53,21 @@ constexpr Advice kGatherInOrder = {
 };
 
 /// What there is none of is no evidence.
-void add_kinds(const KernelBlame& blame, Finding& finding) {
-  const auto chains = static_cast<double>(blame.chains);
-  if (blame.chains > 0) {
+void add_kinds(const KernelAttribution& attribution, Finding& finding) {
+  const auto chains = static_cast<double>(attribution.chains);
+  if (attribution.chains > 0) {
     finding.evidence.push_back(
         count_fact("elementwise_chains", "Chains of elementwise kernels in the recording", chains));
-    finding.evidence.push_back(
-        count_fact("chain_length", "Kernels in a chain, mean", static_cast<double>(blame.chain_kernels) / chains));
+    finding.evidence.push_back(count_fact("chain_length", "Kernels in a chain, mean",
+                                          static_cast<double>(attribution.chain_kernels) / chains));
   }
-  if (blame.gathers > 0) {
+  if (attribution.gathers > 0) {
     finding.evidence.push_back(
-        count_fact("gathers", "Gather and scatter kernels in the recording", static_cast<double>(blame.gathers)));
+        count_fact("gathers", "Gather and scatter kernels in the recording", static_cast<double>(attribution.gathers)));
   }
-  if (blame.layout_conversions > 0) {
+  if (attribution.layout_conversions > 0) {
     finding.evidence.push_back(count_fact("layout_conversions", "Layout conversions in the recording",
-                                          static_cast<double>(blame.layout_conversions)));
+                                          static_cast<double>(attribution.layout_conversions)));
   }
 }
 
@@ -76,7 +76,7 @@ std::vector<Finding> apply(const Evidence& evidence) {
   const double lost = evidence.attribution.lost_ns(Claimant::memory_bandwidth);
   if (lost <= 0) return {};
   const double step = rank.undisturbed_step_ns();
-  const KernelBlame& blame = rank.blame;
+  const KernelAttribution& attribution = rank.attribution;
   Finding finding = make_finding(
       kMemoryBandwidthRule, lost, step,
       "Kernels that only move data take " + time_text(rank.owned_ns(Owner::memory_bandwidth)) +
@@ -84,13 +84,13 @@ std::vector<Finding> apply(const Evidence& evidence) {
   finding.evidence = {time_fact("data_movement_per_step",
                                 "Elementwise chains, gathers and layout conversions, per step",
                                 rank.owned_ns(Owner::memory_bandwidth))};
-  add_kinds(blame, finding);
-  if (blame.chains > 0)
-    advise(evidence, {evidence.compiled ? kMendGraphBreaks : kFuseChains, kFuseChainsByHand}, finding);
-  if (blame.layout_conversions > 0) advise(evidence, {kKeepLayout}, finding);
-  if (blame.gathers > 0) advise(evidence, {kFuseGathers, kGatherInOrder}, finding);
+  add_kinds(attribution, finding);
+  if (attribution.chains > 0)
+    advise(evidence, {evidence.compiled ? kFixGraphBreaks : kFuseChains, kFuseChainsByHand}, finding);
+  if (attribution.layout_conversions > 0) advise(evidence, {kKeepLayout}, finding);
+  if (attribution.gathers > 0) advise(evidence, {kFuseGathers, kGatherInOrder}, finding);
   show_works(
-      rank, [&rank](std::size_t i) { return rank.blame.owner[i] == Owner::memory_bandwidth; }, finding);
+      rank, [&rank](std::size_t i) { return rank.attribution.owner[i] == Owner::memory_bandwidth; }, finding);
   return {finding};
 }
 
@@ -101,6 +101,6 @@ void change(const Evidence& evidence, double success, Change& change) {
 }  // namespace
 
 constinit const Rule kMemoryBandwidthRule = {
-    "memory_bandwidth", "memory_bandwidth", "Do kernels move data needlessly?", Need::gpu_work, apply, change};
+    "memory_bandwidth", "memory_bandwidth", "Do kernels move data redundantly?", Need::gpu_work, apply, change};
 
 }  // namespace warpmark::analyze

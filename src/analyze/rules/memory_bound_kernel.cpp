@@ -2,7 +2,7 @@
 // rule: memory throughput from 80 % on, and 10 points above computing.
 #include <fmt/format.h>
 
-#include "analyze/cures/kernel_profiles.h"
+#include "analyze/recommendations/kernel_profiles.h"
 #include "analyze/rules/rules.h"
 
 namespace warpmark::analyze {

@@ -4,9 +4,9 @@
 
 #include <algorithm>
 
-#include "analyze/cures/comm_cures.h"
 #include "analyze/evidence/collective_traffic.h"
 #include "analyze/host/over_host.h"
+#include "analyze/recommendations/comm_fixes.h"
 #include "analyze/recorded/collective_benchmarks.h"
 #include "analyze/rules/rules.h"
 #include "base/quantity.h"
@@ -110,7 +110,7 @@ std::vector<Finding> apply(const Evidence& evidence) {
   Finding finding = make_finding(kMultiGpuCommRule, lost, step, title_of(exposed, lost, step));
   add_evidence(rank, exposed, traffic, finding);
   add_bandwidth(evidence, rank, finding);
-  add_comm_cures(evidence, rank, traffic.overlap(), exposed.over_host > exposed.all() / 2, finding);
+  add_comm_fixes(evidence, rank, traffic.overlap(), exposed.over_host > exposed.all() / 2, finding);
   show_works(
       rank, [&rank](std::size_t i) { return communicates(rank, rank.list.works[i]); }, finding);
   return {finding};

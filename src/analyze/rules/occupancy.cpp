@@ -6,7 +6,7 @@
 
 #include <algorithm>
 
-#include "analyze/cures/kernel_profiles.h"
+#include "analyze/recommendations/kernel_profiles.h"
 #include "analyze/rules/rules.h"
 
 namespace warpmark::analyze {
@@ -19,7 +19,7 @@ constexpr double kLittle = 30;
 
 struct Bound {
   std::string with;  ///< "50 % possible ..."
-  std::vector<Recommendation> cures;
+  std::vector<Recommendation> fixes;
 };
 
 Recommendation fewer_registers() {
@@ -85,7 +85,7 @@ std::optional<KernelSaving> judge_alone(double achieved, const KernelProfile& pr
                       "achieved_occupancy",
                       achieved / 100,
                       "",
-                      bound_of(profile).cures};
+                      bound_of(profile).fixes};
 }
 
 std::optional<KernelSaving> judge(const KernelProfile& profile) {
@@ -104,7 +104,7 @@ std::optional<KernelSaving> judge(const KernelProfile& profile) {
       "achieved_occupancy",
       *achieved / 100,
       "",
-      std::move(bound.cures)};
+      std::move(bound.fixes)};
 }
 
 std::vector<Finding> apply(const Evidence& evidence) {

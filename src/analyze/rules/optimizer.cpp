@@ -28,9 +28,9 @@ std::string kernels_text(double a_step) {
   return fmt::format("{} kernel{}", format_count(count), count == 1 ? "" : "s");
 }
 
-/// PyTorch's cure by the class that was recorded and what it has (documentation of torch.optim: fused versions, and
+/// PyTorch's fix by the class that was recorded and what it has (documentation of torch.optim: fused versions, and
 /// `capturable`, which SGD does not need).
-Recommendation torch_cure(const std::string& name, const Updates& updates, double steps) {
+Recommendation torch_fix(const std::string& name, const Updates& updates, double steps) {
   const bool fuses = name == "AdamW" || name == "Adam" || name == "SGD" || name == "Adagrad";
   const auto made = [&name](std::string_view options) {
     return fmt::format("torch.optim.{}(model.parameters(), lr=lr, {})", name, options);
@@ -76,7 +76,7 @@ std::vector<Finding> apply(const Evidence& evidence) {
   };
   if (evidence.framework == Framework::pytorch) {
     const std::string name = optimizer_class(rank.timeline->names);
-    finding.recommendations = {torch_cure(name.empty() ? "AdamW" : name, updates, rank.step_count())};
+    finding.recommendations = {torch_fix(name.empty() ? "AdamW" : name, updates, rank.step_count())};
   } else {
     advise(evidence, {kUpdateTogether, kOneBuffer}, finding);
   }

@@ -31,7 +31,7 @@ Gain gain_of_tf32(const Evidence& evidence) {
 }
 
 /// PyTorch computes in 16 bits by a line around the model. JAX uses TF32 unless told otherwise, and a program of its
-/// own kernels keeps its data in the type that it was written for: there the switch for TF32 is the cure at hand.
+/// own kernels keeps its data in the type that it was written for: there the switch for TF32 is the fix at hand.
 bool tf32_is_nearer(const Evidence& evidence, double simt, double tf32, double wide) {
   return evidence.framework != Framework::pytorch && simt > tf32 && wide <= simt && has_bf16_and_tf32(evidence);
 }
@@ -93,7 +93,7 @@ constexpr Advice kLayoutOfTensorCores = {
 bool owns(const RankEvidence& rank, Category category) {
   for (std::size_t i = 0; i < rank.list.works.size(); ++i) {
     const GpuWork& work = rank.list.works[i];
-    if (work.category == category && rank.blame.owner[i] == Owner::precision && rank.in_steps(work)) return true;
+    if (work.category == category && rank.attribution.owner[i] == Owner::precision && rank.in_steps(work)) return true;
   }
   return false;
 }
@@ -130,9 +130,9 @@ void narrow_to_16_bits(const Evidence& evidence, double success, Change& change)
   shrink_owned(evidence, Owner::precision, success, change);
   for (std::size_t r = 0; r < evidence.ranks.size(); ++r) {
     std::vector<float>& scale = change.ranks[r].duration_scale;
-    const KernelBlame& blame = evidence.ranks[r].blame;
+    const KernelAttribution& attribution = evidence.ranks[r].attribution;
     for (std::size_t i = 0; i < scale.size(); ++i) {
-      scale[i] *= static_cast<float>(scaled(static_cast<double>(blame.share_left_in_16_bits[i]), success));
+      scale[i] *= static_cast<float>(scaled(static_cast<double>(attribution.share_left_in_16_bits[i]), success));
     }
   }
 }
@@ -206,7 +206,7 @@ std::vector<Finding> apply(const Evidence& evidence) {
   }
   if (convolves && !in_doubles) advise(evidence, {kLayoutOfTensorCores}, finding);
   show_works(
-      rank, [&rank](std::size_t i) { return rank.blame.owner[i] == Owner::precision; }, finding);
+      rank, [&rank](std::size_t i) { return rank.attribution.owner[i] == Owner::precision; }, finding);
   return {finding};
 }
 

@@ -1,9 +1,9 @@
 // The rules of the catalog, one file each.
 #pragma once
 
-#include "analyze/cures/advice.h"
-#include "analyze/cures/findings.h"
-#include "analyze/cures/rule.h"
+#include "analyze/recommendations/advice.h"
+#include "analyze/recommendations/findings.h"
+#include "analyze/recommendations/rule.h"
 #include "base/catalog.h"
 
 namespace warpmark::analyze {

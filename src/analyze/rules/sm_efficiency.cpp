@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "analyze/cures/kernel_profiles.h"
+#include "analyze/recommendations/kernel_profiles.h"
 #include "analyze/rules/rules.h"
 
 namespace warpmark::analyze {

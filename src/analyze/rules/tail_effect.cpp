@@ -4,7 +4,7 @@
 
 #include <cmath>
 
-#include "analyze/cures/kernel_profiles.h"
+#include "analyze/recommendations/kernel_profiles.h"
 #include "analyze/rules/rules.h"
 
 namespace warpmark::analyze {

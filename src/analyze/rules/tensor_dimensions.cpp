@@ -40,7 +40,7 @@ std::vector<Narrow> narrow_products(const RankEvidence& rank) {
   std::vector<Narrow> found;
   for (std::size_t i = 0; i < rank.list.works.size(); ++i) {
     const GpuWork& work = rank.list.works[i];
-    if (rank.blame.owner[i] != Owner::none) continue;  // its time is claimed
+    if (rank.attribution.owner[i] != Owner::none) continue;  // its time is claimed
     const std::string_view kernel = rank.timeline->name_of(work.event);
     const int stated = numbers_read_at_once(kernel), wanted = wanted_alignment(work, kernel);
     if (stated > 0 && stated < wanted) found.push_back({i, wanted});

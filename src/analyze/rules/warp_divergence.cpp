@@ -2,7 +2,7 @@
 // active; Nsight Compute's own rule begins at 24.
 #include <fmt/format.h>
 
-#include "analyze/cures/kernel_profiles.h"
+#include "analyze/recommendations/kernel_profiles.h"
 #include "analyze/rules/rules.h"
 
 namespace warpmark::analyze {

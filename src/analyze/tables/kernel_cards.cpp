@@ -4,7 +4,7 @@
 #include <map>
 #include <optional>
 
-#include "analyze/cures/kernel_profiles.h"
+#include "analyze/recommendations/kernel_profiles.h"
 #include "analyze/tables/kernel_points.h"
 #include "analyze/tables/tables.h"
 

@@ -14,7 +14,7 @@
 #include "optimize/findings.h"
 #include "optimize/outcome.h"
 #include "optimize/search.h"
-#include "optimize/stages/journey_states.h"
+#include "optimize/stages/optimization_states.h"
 #include "stats/moments.h"
 #include "stats/summary.h"
 #include "validate/commands/command_experiment.h"
@@ -29,10 +29,10 @@ void say(const OptimizeOptions& options, const std::string& text) {
   if (options.log) options.log(text);
 }
 
-void note(const OptimizeOptions& options, Journey& journey, const std::string& text) {
+void note(const OptimizeOptions& options, Optimization& optimization, const std::string& text) {
   if (text.empty()) return;
   say(options, text);
-  journey.decisions.push_back(text);
+  optimization.decisions.push_back(text);
 }
 
 /// What the hook says of a torch that it does not know; else empty.
@@ -84,19 +84,21 @@ TrialOptions trial_options(const FirstLook& look, const OptimizeOptions& options
           .rounds = options.rounds};
 }
 
-/// Stopped before there is a baseline: a journey that says so, and has nothing else to say.
-Result<Journey> stopped_or(const Error& error, const ProgramRuns& runs, Journey journey) {
-  journey.stopped_because = runs.why_stopped();
-  if (journey.stopped_because.empty()) return error;
-  journey.verdict = journey.stopped_because + " before the original was measured; run the same command to continue";
-  journey.decisions.push_back(journey.stopped_because);
-  journey.spent_s = runs.spent_s();
-  journey.runs = runs.count();
-  return journey;
+/// Stopped before there is a baseline: an optimization that says so, and has nothing else to say.
+Result<Optimization> stopped_or(const Error& error, const ProgramRuns& runs, Optimization optimization) {
+  optimization.stopped_because = runs.why_stopped();
+  if (optimization.stopped_because.empty()) return error;
+  optimization.verdict =
+      optimization.stopped_because + " before the original was measured; run the same command to continue";
+  optimization.decisions.push_back(optimization.stopped_because);
+  optimization.spent_s = runs.spent_s();
+  optimization.runs = runs.count();
+  return optimization;
 }
 
 /// As many runs as the machine has room for start at once.
-void start_together(ProgramRuns& runs, const FirstLook& look, const OptimizeOptions& options, Journey& journey) {
+void start_together(ProgramRuns& runs, const FirstLook& look, const OptimizeOptions& options,
+                    Optimization& optimization) {
   if (options.start_ahead < 2 || look.run.time_of == TimeOf::run) return;
   const auto available = static_cast<double>(device::read_memory("/").available_bytes);
   ProgramRun like;
@@ -106,7 +108,7 @@ void start_together(ProgramRuns& runs, const FirstLook& look, const OptimizeOpti
                                  static_cast<int>(device::usable_cpus().size()));
   runs.start_together(most);
   if (most > 1)
-    note(options, journey, fmt::format("{} runs of a test start at once and are timed one at a time", most));
+    note(options, optimization, fmt::format("{} runs of a test start at once and are timed one at a time", most));
 }
 
 double spread_of(const std::vector<double>& times) {
@@ -116,8 +118,8 @@ double spread_of(const std::vector<double>& times) {
   return std::sqrt(stats::moments_of(logs).variance());
 }
 
-JourneyState state_of(const FirstLook& look, const std::vector<double>& times) {
-  JourneyState state;
+OptimizationState state_of(const FirstLook& look, const std::vector<double>& times) {
+  OptimizationState state;
   const auto& report = look.facts.report;
   state.seconds_per_step = stats::median(times);
   state.spread = spread_of(times);
@@ -135,59 +137,60 @@ JourneyState state_of(const FirstLook& look, const std::vector<double>& times) {
 }
 
 /// Fresh processes measured the original, too. What is reported are their geometric means, whose ratio is the speedup.
-void adopt_proof(Journey& journey, const FirstLook& look) {
-  if (journey.times_original_s.empty() || look.run.time_of == TimeOf::run) return;
-  const auto& before = journey.baseline;
+void adopt_proof(Optimization& optimization, const FirstLook& look) {
+  if (optimization.times_original_s.empty() || look.run.time_of == TimeOf::run) return;
+  const auto& before = optimization.baseline;
   const double samples = before.samples_per_s ? *before.samples_per_s * before.seconds_per_step : 1;
   const bool has_samples = before.samples_per_s.has_value();
-  const auto adopt = [&](JourneyState& state, const std::vector<double>& times) {
+  const auto adopt = [&](OptimizationState& state, const std::vector<double>& times) {
     const double time_s = stats::geometric_mean(times).value_or(stats::median(times));
     state.seconds_per_step = time_s * samples;
     state.spread = spread_of(times);
     if (has_samples) state.samples_per_s = 1 / time_s;
   };
-  adopt(journey.baseline, journey.times_original_s);
-  if (journey.optimized && !journey.times_optimized_s.empty()) adopt(*journey.optimized, journey.times_optimized_s);
+  adopt(optimization.baseline, optimization.times_original_s);
+  if (optimization.optimized && !optimization.times_optimized_s.empty())
+    adopt(*optimization.optimized, optimization.times_optimized_s);
 }
 
-Result<Journey> journey_from(ProgramRuns& runs, const OptimizeOptions& options, const Settings* plan) {
-  Journey journey;
-  journey.program = command_line(runs.program().words);
+Result<Optimization> optimization_from(ProgramRuns& runs, const OptimizeOptions& options, const Settings* plan) {
+  Optimization optimization;
+  optimization.program = command_line(runs.program().words);
   auto seen = look_at(runs, options);
-  if (!seen.ok()) return stopped_or(seen.error(), runs, std::move(journey));
+  if (!seen.ok()) return stopped_or(seen.error(), runs, std::move(optimization));
   FirstLook look = std::move(*seen);
-  if (!look.note.empty()) journey.decisions.push_back(look.note);
-  start_together(runs, look, options, journey);
+  if (!look.note.empty()) optimization.decisions.push_back(look.note);
+  start_together(runs, look, options, optimization);
   ProgramTrials trials(runs, trial_options(look, options), look.first, look.facts);
   const auto times = trials.base_times(look.first);
-  if (!times.ok()) return stopped_or(times.error(), runs, std::move(journey));
+  if (!times.ok()) return stopped_or(times.error(), runs, std::move(optimization));
   look.facts.seconds_per_step = stats::median(*times);
-  journey.baseline = state_of(look, *times);
-  journey.unit = name_of(look.run.time_of);
+  optimization.baseline = state_of(look, *times);
+  optimization.unit = name_of(look.run.time_of);
   const auto& report = look.facts.report;
-  journey.torch = report.torch;
-  journey.device = look.facts.on_gpu() && !report.gpus.empty() ? report.gpus.front().name : "cpu";
-  journey.ranks = std::max<std::int64_t>(1, report.world);
-  say(options, fmt::format("baseline: {} per {}", format_seconds(journey.baseline.seconds_per_step),
+  optimization.torch = report.torch;
+  optimization.device = look.facts.on_gpu() && !report.gpus.empty() ? report.gpus.front().name : "cpu";
+  optimization.ranks = std::max<std::int64_t>(1, report.world);
+  say(options, fmt::format("baseline: {} per {}", format_seconds(optimization.baseline.seconds_per_step),
                            look.run.time_of == TimeOf::run ? "run" : "step"));
   const auto searching = search_options(look, options);
   if (plan != nullptr) {
-    WM_TRY(prove(trials, look.facts, *plan, searching, journey));
+    WM_TRY(prove(trials, look.facts, *plan, searching, optimization));
   } else {
-    WM_TRY(search(trials, look.facts, searching, journey));
+    WM_TRY(search(trials, look.facts, searching, optimization));
   }
-  adopt_proof(journey, look);
-  journey.findings = trials.findings();
-  journey.advice = advice_for(look.facts, plan_of(journey));
-  for (auto& advice : advice_of_findings(journey.findings, plan_of(journey))) {
-    journey.advice.push_back(std::move(advice));
+  adopt_proof(optimization, look);
+  optimization.findings = trials.findings();
+  optimization.advice = advice_for(look.facts, plan_of(optimization));
+  for (auto& advice : advice_of_findings(optimization.findings, plan_of(optimization))) {
+    optimization.advice.push_back(std::move(advice));
   }
-  journey.spent_s = runs.spent_s();
-  journey.runs = runs.count();
-  journey.stopped_because = journey.complete            ? "done"
-                            : journey.decisions.empty() ? "stopped"
-                                                        : journey.decisions.back();
-  return journey;
+  optimization.spent_s = runs.spent_s();
+  optimization.runs = runs.count();
+  optimization.stopped_because = optimization.complete            ? "done"
+                                 : optimization.decisions.empty() ? "stopped"
+                                                                  : optimization.decisions.back();
+  return optimization;
 }
 
 /// Of a program without steps.
@@ -249,12 +252,12 @@ Result<FirstLook> look_at(ProgramRuns& runs, const OptimizeOptions& options) {
   return look;
 }
 
-Result<Journey> optimize_program(ProgramRuns& runs, const OptimizeOptions& options) {
-  return journey_from(runs, options, nullptr);
+Result<Optimization> optimize_program(ProgramRuns& runs, const OptimizeOptions& options) {
+  return optimization_from(runs, options, nullptr);
 }
 
-Result<Journey> prove_plan(ProgramRuns& runs, const Settings& plan, const OptimizeOptions& options) {
-  return journey_from(runs, options, &plan);
+Result<Optimization> prove_plan(ProgramRuns& runs, const Settings& plan, const OptimizeOptions& options) {
+  return optimization_from(runs, options, &plan);
 }
 
 }  // namespace warpmark::optimize

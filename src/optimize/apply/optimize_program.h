@@ -1,4 +1,4 @@
-// From a program to its journey: the probe, the search, the report.
+// From a program to its optimization: the probe, the search, the report.
 #pragma once
 
 #include <functional>
@@ -6,7 +6,7 @@
 #include <string>
 
 #include "base/result.h"
-#include "model/journey.h"
+#include "model/optimization.h"
 #include "optimize/apply/program_runs.h"
 #include "optimize/apply/quality_gate.h"
 #include "optimize/proposals.h"
@@ -47,9 +47,9 @@ struct FirstLook {
 [[nodiscard]] Result<FirstLook> look_at(ProgramRuns& runs, const OptimizeOptions& options);
 
 /// Without identity, machine and build. Interrupted, or out of its budget, it is not complete.
-[[nodiscard]] Result<Journey> optimize_program(ProgramRuns& runs, const OptimizeOptions& options);
+[[nodiscard]] Result<Optimization> optimize_program(ProgramRuns& runs, const OptimizeOptions& options);
 
 /// The settings of a plan against the original, and nothing else: for `validate`.
-[[nodiscard]] Result<Journey> prove_plan(ProgramRuns& runs, const Settings& plan, const OptimizeOptions& options);
+[[nodiscard]] Result<Optimization> prove_plan(ProgramRuns& runs, const Settings& plan, const OptimizeOptions& options);
 
 }  // namespace warpmark::optimize

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "model/journey.h"
+#include "model/optimization.h"
 #include "model/run.h"
 #include "optimize/apply/afterwards.h"
 #include "optimize/facts.h"
@@ -18,12 +18,12 @@ enum class TimeOf { sample, step, run };
 [[nodiscard]] const char* name_of(TimeOf of);
 
 struct ProgramRun {
-  std::string failure;                   ///< why it does not count; empty: it does
-  bool out_of_memory = false;            ///< that is why
-  double time_s = 0;                     ///< of a sample, a step or the run
-  Run run;                               ///< with the environment; its only metric is the time
-  workers::ProgramReport report;         ///< of the main process
-  std::vector<JourneyFinding> findings;  ///< of a run that was recorded
+  std::string failure;                        ///< why it does not count; empty: it does
+  bool out_of_memory = false;                 ///< that is why
+  double time_s = 0;                          ///< of a sample, a step or the run
+  Run run;                                    ///< with the environment; its only metric is the time
+  workers::ProgramReport report;              ///< of the main process
+  std::vector<OptimizationFinding> findings;  ///< of a run that was recorded
   std::vector<FoundGain> found;
   bool gpu_work = false;             ///< the recording had work of a GPU
   std::vector<std::string> kernels;  ///< in it: the different names

@@ -234,7 +234,7 @@ Result<Json> ProgramRuns::answer_to(const Settings& settings, const RunOptions& 
     }
   }
   const bool fine = answer->value("exit_code", 0) == 0 && !answer->value("timed_out", false);
-  // An original that fails is not remembered: the user mends what was missing and gives the same command again.
+  // An original that fails is not remembered: the user fixes what was missing and gives the same command again.
   if (fine || !settings.empty()) WM_TRY(journal_.append(question, *answer));
   if (fine) ran_.insert(text_of(settings));
   return std::move(*answer);

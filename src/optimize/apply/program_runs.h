@@ -16,7 +16,7 @@
 
 #include "base/result.h"
 #include "measure/gpu_watch.h"
-#include "model/journey.h"
+#include "model/optimization.h"
 #include "model/run.h"
 #include "optimize/apply/program.h"
 #include "optimize/apply/program_run.h"

@@ -44,7 +44,7 @@ class ProgramTrials final : public Trials {
   [[nodiscard]] double test_s() const override;
 
   /// Findings of the recorded original.
-  [[nodiscard]] const std::vector<JourneyFinding>& findings() const { return findings_; }
+  [[nodiscard]] const std::vector<OptimizationFinding>& findings() const { return findings_; }
 
  private:
   struct Pairs;
@@ -66,7 +66,7 @@ class ProgramTrials final : public Trials {
   ProgramFacts facts_;                                  ///< of the original
   std::vector<workers::ProgramReport> originals_;       ///< runs of the original, the longest first
   std::vector<std::pair<std::string, double>> step_s_;  ///< of settings that were timed in the living process
-  std::vector<JourneyFinding> findings_;
+  std::vector<OptimizationFinding> findings_;
   std::int64_t blocks_ = 0;  ///< commands so far; their order alternates
 };
 

@@ -116,7 +116,7 @@ std::string add_found(const ProgramRun& recorded, ProgramFacts& facts) {
   facts.analyzed = recorded.gpu_work;
   facts.found = recorded.found;
   if (!recorded.gpu_work) return {};
-  if (recorded.findings.empty()) return "the recorded steps show nothing worth mending";
+  if (recorded.findings.empty()) return "the recorded steps show nothing worth fixing";
   std::string text;
   for (std::size_t i = 0; i < std::min<std::size_t>(3, recorded.findings.size()); ++i) {
     const auto& one = recorded.findings[i];

@@ -10,8 +10,8 @@ Offer offer_anomaly_detection(const ProgramFacts& facts, [[maybe_unused]] const 
   return one_offer("off", {.low = 1.2, .high = 6, .method = "no gradient is looked through for NaN, no stack noted"});
 }
 
-JourneyAdvice anomaly_detection_source([[maybe_unused]] const ProgramFacts& facts,
-                                       [[maybe_unused]] std::string_view value) {
+OptimizationAdvice anomaly_detection_source([[maybe_unused]] const ProgramFacts& facts,
+                                            [[maybe_unused]] std::string_view value) {
   return {.where = std::string(),
           .text = "Leave anomaly detection to runs that hunt a NaN.",
           .code = "torch.autograd.set_detect_anomaly(False)",

@@ -12,8 +12,8 @@ Offer offer_attention_backend(const ProgramFacts& facts, [[maybe_unused]] const 
   return one_offer("all", gain_of_share(model_share(facts), 1.0, 2, "the model"));
 }
 
-JourneyAdvice attention_backend_source([[maybe_unused]] const ProgramFacts& facts,
-                                       [[maybe_unused]] std::string_view value) {
+OptimizationAdvice attention_backend_source([[maybe_unused]] const ProgramFacts& facts,
+                                            [[maybe_unused]] std::string_view value) {
   return {.where = module_place(facts),
           .text = "Leave PyTorch all its ways of attention.",
           .code = "# remove torch.backends.cuda.enable_flash_sdp(False), sdpa_kernel(SDPBackend.MATH), ...",

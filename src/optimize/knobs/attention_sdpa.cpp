@@ -13,8 +13,8 @@ Offer offer_attention_sdpa(const ProgramFacts& facts, [[maybe_unused]] const Set
   return one_offer("on", gain_of_share(model_share(facts), 1.0, 2, "the model"));
 }
 
-JourneyAdvice attention_sdpa_source([[maybe_unused]] const ProgramFacts& facts,
-                                    [[maybe_unused]] std::string_view value) {
+OptimizationAdvice attention_sdpa_source([[maybe_unused]] const ProgramFacts& facts,
+                                         [[maybe_unused]] std::string_view value) {
   return {.where = module_place(facts),
           .text = "Use fused attention.",
           .code = "Model.from_pretrained(..., attn_implementation=\"sdpa\")",

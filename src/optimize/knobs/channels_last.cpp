@@ -15,8 +15,8 @@ Offer offer_channels_last(const ProgramFacts& facts, [[maybe_unused]] const Sett
                    gain_of_share(model_share(facts), 0.95, facts.on_gpu() ? (half ? 1.8 : 1.3) : 1.6, "the model"));
 }
 
-JourneyAdvice channels_last_source([[maybe_unused]] const ProgramFacts& facts,
-                                   [[maybe_unused]] std::string_view value) {
+OptimizationAdvice channels_last_source([[maybe_unused]] const ProgramFacts& facts,
+                                        [[maybe_unused]] std::string_view value) {
   return {.where = module_place(facts),
           .text = "Keep channels last in memory.",
           .code = "model = model.to(memory_format=torch.channels_last)  # and the inputs",

@@ -12,8 +12,8 @@ Offer offer_checkpoint_blocks(const ProgramFacts& facts, [[maybe_unused]] const 
   return one_offer("on", {.low = 0.75, .high = 1.0, .method = "40 to 60 % less memory for 20 to 30 % more time"});
 }
 
-JourneyAdvice checkpoint_blocks_source([[maybe_unused]] const ProgramFacts& facts,
-                                       [[maybe_unused]] std::string_view value) {
+OptimizationAdvice checkpoint_blocks_source([[maybe_unused]] const ProgramFacts& facts,
+                                            [[maybe_unused]] std::string_view value) {
   return {.where = module_place(facts),
           .text = "Compute activations again in the backward.",
           .code = "torch.utils.checkpoint.checkpoint(block, x, use_reentrant=False)",

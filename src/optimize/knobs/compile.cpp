@@ -27,7 +27,7 @@ Offer offer_compile(const ProgramFacts& facts, [[maybe_unused]] const Settings& 
   return offer;
 }
 
-JourneyAdvice compile_source([[maybe_unused]] const ProgramFacts& facts, [[maybe_unused]] std::string_view value) {
+OptimizationAdvice compile_source([[maybe_unused]] const ProgramFacts& facts, [[maybe_unused]] std::string_view value) {
   return {
       .where = module_place(facts),
       .text = "Compile the module in place.",

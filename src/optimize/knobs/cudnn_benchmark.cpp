@@ -10,8 +10,8 @@ Offer offer_cudnn_benchmark(const ProgramFacts& facts, [[maybe_unused]] const Se
   return one_offer("on", gain_of_share(model_share(facts), 1.0, 1.25, "the model"));
 }
 
-JourneyAdvice cudnn_benchmark_source([[maybe_unused]] const ProgramFacts& facts,
-                                     [[maybe_unused]] std::string_view value) {
+OptimizationAdvice cudnn_benchmark_source([[maybe_unused]] const ProgramFacts& facts,
+                                          [[maybe_unused]] std::string_view value) {
   return {.where = module_place(facts),
           .text = "Let cuDNN try its algorithms.",
           .code = "torch.backends.cudnn.benchmark = True",

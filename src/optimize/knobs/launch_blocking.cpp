@@ -10,8 +10,8 @@ Offer offer_launch_blocking(const ProgramFacts& facts, [[maybe_unused]] const Se
   return one_offer("off", {.low = 1.1, .high = 4, .method = "the host launches ahead of the GPU"});
 }
 
-JourneyAdvice launch_blocking_source([[maybe_unused]] const ProgramFacts& facts,
-                                     [[maybe_unused]] std::string_view value) {
+OptimizationAdvice launch_blocking_source([[maybe_unused]] const ProgramFacts& facts,
+                                          [[maybe_unused]] std::string_view value) {
   return {
       .where = std::string(), .text = "Let launches run ahead.", .code = "unset CUDA_LAUNCH_BLOCKING", .predicted = {}};
 }

@@ -19,8 +19,8 @@ Offer offer_loader_persistent_workers(const ProgramFacts& facts, const Settings&
   return one_offer("on", std::move(predicted));
 }
 
-JourneyAdvice loader_persistent_workers_source([[maybe_unused]] const ProgramFacts& facts,
-                                               [[maybe_unused]] std::string_view value) {
+OptimizationAdvice loader_persistent_workers_source([[maybe_unused]] const ProgramFacts& facts,
+                                                    [[maybe_unused]] std::string_view value) {
   return {.where = loader_place(facts),
           .text = "Keep the workers between epochs.",
           .code = "DataLoader(..., persistent_workers=True)",

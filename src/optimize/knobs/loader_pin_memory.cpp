@@ -12,8 +12,8 @@ Offer offer_loader_pin_memory(const ProgramFacts& facts, [[maybe_unused]] const 
                    {.low = 1.0, .high = 1.05, .method = "copies from page-locked memory are 2 to 3 times as fast"});
 }
 
-JourneyAdvice loader_pin_memory_source([[maybe_unused]] const ProgramFacts& facts,
-                                       [[maybe_unused]] std::string_view value) {
+OptimizationAdvice loader_pin_memory_source([[maybe_unused]] const ProgramFacts& facts,
+                                            [[maybe_unused]] std::string_view value) {
   return {.where = loader_place(facts),
           .text = "Load into page-locked memory, and copy without waiting where the batch is not overwritten.",
           .code = "DataLoader(..., pin_memory=True)",

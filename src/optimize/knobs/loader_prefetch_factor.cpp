@@ -11,8 +11,8 @@ Offer offer_loader_prefetch_factor(const ProgramFacts& facts, [[maybe_unused]] c
   return one_offer("8", {.low = 1.0, .high = 1 + facts.phases.data / 2, .method = "evens out slow samples"});
 }
 
-JourneyAdvice loader_prefetch_factor_source([[maybe_unused]] const ProgramFacts& facts,
-                                            [[maybe_unused]] std::string_view value) {
+OptimizationAdvice loader_prefetch_factor_source([[maybe_unused]] const ProgramFacts& facts,
+                                                 [[maybe_unused]] std::string_view value) {
   return {.where = loader_place(facts),
           .text = "Let workers hold more batches ready.",
           .code = fmt::format("DataLoader(..., prefetch_factor={})", value),

@@ -39,8 +39,8 @@ Offer offer_loader_workers(const ProgramFacts& facts, [[maybe_unused]] const Set
   return offer;
 }
 
-JourneyAdvice loader_workers_source([[maybe_unused]] const ProgramFacts& facts,
-                                    [[maybe_unused]] std::string_view value) {
+OptimizationAdvice loader_workers_source([[maybe_unused]] const ProgramFacts& facts,
+                                         [[maybe_unused]] std::string_view value) {
   return {.where = loader_place(facts),
           .text = "Let worker processes read the data.",
           .code = fmt::format("DataLoader(..., num_workers={}, persistent_workers=True)", value),

@@ -13,8 +13,8 @@ Offer offer_memory_allocator(const ProgramFacts& facts, [[maybe_unused]] const S
   return one_offer("expandable_segments:True", {.low = 1.0, .high = 1.1, .method = "fewer new segments; less memory"});
 }
 
-JourneyAdvice memory_allocator_source([[maybe_unused]] const ProgramFacts& facts,
-                                      [[maybe_unused]] std::string_view value) {
+OptimizationAdvice memory_allocator_source([[maybe_unused]] const ProgramFacts& facts,
+                                           [[maybe_unused]] std::string_view value) {
   return {.where = std::string(),
           .text = "Let segments of GPU memory grow.",
           .code = "PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True",

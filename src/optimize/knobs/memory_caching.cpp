@@ -10,8 +10,8 @@ Offer offer_memory_caching(const ProgramFacts& facts, [[maybe_unused]] const Set
   return one_offer("on", {.low = 1.2, .high = 10, .method = "no tensor asks the driver for memory"});
 }
 
-JourneyAdvice memory_caching_source([[maybe_unused]] const ProgramFacts& facts,
-                                    [[maybe_unused]] std::string_view value) {
+OptimizationAdvice memory_caching_source([[maybe_unused]] const ProgramFacts& facts,
+                                         [[maybe_unused]] std::string_view value) {
   return {.where = std::string(),
           .text = "Leave the caching allocator on.",
           .code = "unset PYTORCH_NO_CUDA_MEMORY_CACHING",

@@ -10,8 +10,8 @@ Offer offer_memory_no_empty_cache(const ProgramFacts& facts, [[maybe_unused]] co
   return one_offer("on", {.low = 1.02, .high = 1.5, .method = "no memory is returned and asked for again"});
 }
 
-JourneyAdvice memory_no_empty_cache_source([[maybe_unused]] const ProgramFacts& facts,
-                                           [[maybe_unused]] std::string_view value) {
+OptimizationAdvice memory_no_empty_cache_source([[maybe_unused]] const ProgramFacts& facts,
+                                                [[maybe_unused]] std::string_view value) {
   return {.where = std::string(),
           .text = "Do not empty the cache in the loop.",
           .code = "# remove torch.cuda.empty_cache()",

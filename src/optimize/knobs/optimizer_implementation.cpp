@@ -37,8 +37,8 @@ Offer offer_optimizer_implementation(const ProgramFacts& facts, [[maybe_unused]]
   return one_offer("foreach", gain_of_share(facts.phases.optimizer, 0.9, optimizer.cuda ? 4 : 1.3, "the optimizer"));
 }
 
-JourneyAdvice optimizer_implementation_source([[maybe_unused]] const ProgramFacts& facts,
-                                              [[maybe_unused]] std::string_view value) {
+OptimizationAdvice optimizer_implementation_source([[maybe_unused]] const ProgramFacts& facts,
+                                                   [[maybe_unused]] std::string_view value) {
   return {
       .where = optimizer_place(facts),
       .text = "Let the optimizer step all parameters at once.",

@@ -10,8 +10,8 @@ Offer offer_optimizer_set_to_none(const ProgramFacts& facts, [[maybe_unused]] co
   return one_offer("on", {.low = 1.0, .high = 1.05, .method = "saves a pass over the gradients"});
 }
 
-JourneyAdvice optimizer_set_to_none_source([[maybe_unused]] const ProgramFacts& facts,
-                                           [[maybe_unused]] std::string_view value) {
+OptimizationAdvice optimizer_set_to_none_source([[maybe_unused]] const ProgramFacts& facts,
+                                                [[maybe_unused]] std::string_view value) {
   return {.where = optimizer_place(facts),
           .text = "Drop gradients instead of zeroing them.",
           .code = "optimizer.zero_grad(set_to_none=True)",

@@ -17,8 +17,8 @@ Offer offer_precision_autocast(const ProgramFacts& facts, [[maybe_unused]] const
   return one_offer("bf16", gain_of_share(model_share(facts), 1.2, 4, "the model"));
 }
 
-JourneyAdvice precision_autocast_source([[maybe_unused]] const ProgramFacts& facts,
-                                        [[maybe_unused]] std::string_view value) {
+OptimizationAdvice precision_autocast_source([[maybe_unused]] const ProgramFacts& facts,
+                                             [[maybe_unused]] std::string_view value) {
   return {.where = module_place(facts),
           .text = "Compute the forward in bf16.",
           .code = "with torch.autocast(device_type, dtype=torch.bfloat16):",

@@ -21,8 +21,8 @@ Offer offer_precision_inference(const ProgramFacts& facts, [[maybe_unused]] cons
   return offer;
 }
 
-JourneyAdvice precision_inference_source([[maybe_unused]] const ProgramFacts& facts,
-                                         [[maybe_unused]] std::string_view value) {
+OptimizationAdvice precision_inference_source([[maybe_unused]] const ProgramFacts& facts,
+                                              [[maybe_unused]] std::string_view value) {
   return {.where = module_place(facts),
           .text = "Infer in half precision.",
           .code = fmt::format("with torch.autocast(device_type, dtype=torch.{}):",

@@ -26,7 +26,7 @@ Offer offer_precision_weights(const ProgramFacts& facts, [[maybe_unused]] const 
   return offer;
 }
 
-JourneyAdvice precision_weights_source(const ProgramFacts& facts, std::string_view value) {
+OptimizationAdvice precision_weights_source(const ProgramFacts& facts, std::string_view value) {
   const bool trains = value == "f32";
   return {.where = module_place(facts),
           .text = trains ? "Compute in 32 bits." : "Hold the weights in half precision.",

@@ -20,8 +20,8 @@ Offer offer_process_affinity(const ProgramFacts& facts, const Settings& settings
                    gain_of_share(facts.phases.data + facts.phases.rest, 1.0, 1.3, "work of the host"));
 }
 
-JourneyAdvice process_affinity_source([[maybe_unused]] const ProgramFacts& facts,
-                                      [[maybe_unused]] std::string_view value) {
+OptimizationAdvice process_affinity_source([[maybe_unused]] const ProgramFacts& facts,
+                                           [[maybe_unused]] std::string_view value) {
   return {.where = std::string(),
           .text = "Bind the program to the processors that are next to its GPU.",
           .code = fmt::format("taskset -c {} python ...", value),

@@ -15,8 +15,8 @@ Offer offer_process_preload(const ProgramFacts& facts, const Settings& settings)
   return offer;
 }
 
-JourneyAdvice process_preload_source([[maybe_unused]] const ProgramFacts& facts,
-                                     [[maybe_unused]] std::string_view value) {
+OptimizationAdvice process_preload_source([[maybe_unused]] const ProgramFacts& facts,
+                                          [[maybe_unused]] std::string_view value) {
   return {.where = std::string(),
           .text = "Use another allocator on the host.",
           .code = fmt::format("LD_PRELOAD={}", value),

@@ -20,8 +20,8 @@ Offer offer_process_threads(const ProgramFacts& facts, [[maybe_unused]] const Se
   return no_offer("there is one core");
 }
 
-JourneyAdvice process_threads_source([[maybe_unused]] const ProgramFacts& facts,
-                                     [[maybe_unused]] std::string_view value) {
+OptimizationAdvice process_threads_source([[maybe_unused]] const ProgramFacts& facts,
+                                          [[maybe_unused]] std::string_view value) {
   return {.where = std::string(),
           .text = "Give operations another number of threads.",
           .code = fmt::format("OMP_NUM_THREADS={}", value),

@@ -10,7 +10,8 @@ Offer offer_python_gc(const ProgramFacts& facts, [[maybe_unused]] const Settings
   return one_offer("on", {.low = 1.0, .high = 1.02, .method = "fewer objects to look through"});
 }
 
-JourneyAdvice python_gc_source([[maybe_unused]] const ProgramFacts& facts, [[maybe_unused]] std::string_view value) {
+OptimizationAdvice python_gc_source([[maybe_unused]] const ProgramFacts& facts,
+                                    [[maybe_unused]] std::string_view value) {
   return {.where = module_place(facts),
           .text = "Freeze what lives after the first steps.",
           .code = "gc.collect(); gc.freeze()",

@@ -13,7 +13,7 @@ Offer offer_tf32(const ProgramFacts& facts, [[maybe_unused]] const Settings& set
   return one_offer("1", gain_of_share(model_share(facts), 1.05, 3, "the model"));
 }
 
-JourneyAdvice tf32_source([[maybe_unused]] const ProgramFacts& facts, [[maybe_unused]] std::string_view value) {
+OptimizationAdvice tf32_source([[maybe_unused]] const ProgramFacts& facts, [[maybe_unused]] std::string_view value) {
   return {.where = module_place(facts),
           .text = "Allow TF32 in matrix products.",
           .code = "torch.set_float32_matmul_precision(\"high\")",

@@ -217,7 +217,7 @@ class BundleStage {
     WM_ASSIGN(const auto recorded, state_.trials.record(state_.best));
     for (const auto& one : state_.kept) {
       for (const auto& [knob, text] : recorded.kernels) {
-        if (knob == one.proposal.setting.knob) state_.journey.steps[one.step].kernels = text;
+        if (knob == one.proposal.setting.knob) state_.optimization.steps[one.step].kernels = text;
       }
     }
     return {};
@@ -305,7 +305,7 @@ class BundleStage {
       const auto& gain = result.variants[i].gain;  // of the rest over the best
       if (!result.variants[i].failure.empty() || !gain) continue;
       const SpeedUp own{1 / gain->ratio, 1 / gain->high, 1 / gain->low, gain->confidence};
-      state_.journey.steps[kept[i].step].in_process = own;
+      state_.optimization.steps[kept[i].step].in_process = own;
       if (own.ratio < 1 + state_.options.effect && own.low < 1) idle.push_back(kept[i].proposal.setting.knob);
     }
     return idle.empty() ? Status() : take_out(idle);
@@ -317,7 +317,7 @@ class BundleStage {
     for (const auto& knob : idle) rest = without(rest, knob);
     const auto own_gain = [&](const std::string& knob) {
       for (const auto& one : state_.kept) {
-        if (one.proposal.setting.knob == knob) return state_.journey.steps[one.step].in_process->ratio;
+        if (one.proposal.setting.knob == knob) return state_.optimization.steps[one.step].in_process->ratio;
       }
       return 1.0;
     };
@@ -339,7 +339,7 @@ class BundleStage {
   Status build_up() {
     if (state_.kept.size() < 2 || !state_.affords(0)) return {};
     const auto own = [&](const Kept& one) {
-      return state_.journey.steps[one.step].in_process.value_or(SpeedUp{}).ratio;
+      return state_.optimization.steps[one.step].in_process.value_or(SpeedUp{}).ratio;
     };
     std::ranges::stable_sort(state_.kept, [&](const Kept& a, const Kept& b) { return own(a) > own(b); });
     std::vector<Variant> variants;
@@ -351,7 +351,7 @@ class BundleStage {
     WM_ASSIGN(const auto result, within({}, variants, false));
     if (over()) return {};
     for (std::size_t i = 0; i < state_.kept.size(); ++i) {
-      auto& step = state_.journey.steps[state_.kept[i].step];
+      auto& step = state_.optimization.steps[state_.kept[i].step];
       step.cumulative = result.variants[i].gain;
       step.memory_bytes = result.variants[i].memory_bytes;
     }

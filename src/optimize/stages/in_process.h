@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "base/json_fwd.h"
-#include "model/journey.h"
+#include "model/optimization.h"
 #include "optimize/facts.h"
 #include "optimize/knob.h"
 

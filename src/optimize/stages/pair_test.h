@@ -9,7 +9,7 @@
 #include <span>
 
 #include "model/comparison.h"
-#include "model/journey.h"
+#include "model/optimization.h"
 
 namespace warpmark::optimize {
 

@@ -7,7 +7,7 @@
 
 #include "base/quantity.h"
 #include "optimize/priors.h"
-#include "optimize/stages/journey_states.h"
+#include "optimize/stages/optimization_states.h"
 
 namespace warpmark::optimize {
 namespace {
@@ -26,7 +26,7 @@ std::string interval_text(const SpeedUp& speedup) {
 }
 
 void SearchState::decide(const std::string& text) {
-  journey.decisions.push_back(text);
+  optimization.decisions.push_back(text);
   if (options.log) options.log(text);
 }
 
@@ -48,18 +48,18 @@ std::vector<Proposal> SearchState::open_on(const Settings& settings) {
   return found;
 }
 
-JourneyStep& SearchState::step_of(const Proposal& proposal) {
-  const auto [known, is_new] = steps_.try_emplace(text_of({proposal.setting}), journey.steps.size());
+OptimizationStep& SearchState::step_of(const Proposal& proposal) {
+  const auto [known, is_new] = steps_.try_emplace(text_of({proposal.setting}), optimization.steps.size());
   if (is_new) {
-    journey.steps.push_back({.knob = proposal.setting.knob,
-                             .value = proposal.setting.value,
-                             .title = proposal.title,
-                             .numerics = name_of(proposal.numerics),
-                             .asked = proposal.asked,
-                             .predicted = proposal.predicted,
-                             .prior = prior_of(proposal.setting.knob)});
+    optimization.steps.push_back({.knob = proposal.setting.knob,
+                                  .value = proposal.setting.value,
+                                  .title = proposal.title,
+                                  .numerics = name_of(proposal.numerics),
+                                  .asked = proposal.asked,
+                                  .predicted = proposal.predicted,
+                                  .prior = prior_of(proposal.setting.knob)});
   }
-  return journey.steps[known->second];
+  return optimization.steps[known->second];
 }
 
 void SearchState::keep(const Proposal& proposal) {
@@ -67,8 +67,8 @@ void SearchState::keep(const Proposal& proposal) {
   step.outcome = TrialOutcome::kept;
   for (const auto& known : kept) {
     if (known.proposal.setting.knob != proposal.setting.knob) continue;
-    journey.steps[known.step].outcome = TrialOutcome::slower;
-    journey.steps[known.step].reason = "replaced by " + text_of({proposal.setting});
+    optimization.steps[known.step].outcome = TrialOutcome::slower;
+    optimization.steps[known.step].reason = "replaced by " + text_of({proposal.setting});
   }
   std::erase_if(kept, [&](const auto& known) { return known.proposal.setting.knob == proposal.setting.knob; });
   kept.push_back({proposal, steps_.at(text_of({proposal.setting}))});
@@ -79,8 +79,8 @@ void SearchState::keep(const Proposal& proposal) {
 void SearchState::drop(const std::string& knob, TrialOutcome outcome, const std::string& reason) {
   for (const auto& known : kept) {
     if (known.proposal.setting.knob != knob) continue;
-    journey.steps[known.step].outcome = outcome;
-    journey.steps[known.step].reason = reason;
+    optimization.steps[known.step].outcome = outcome;
+    optimization.steps[known.step].reason = reason;
     decide(fmt::format("{} is left out: {}", text_of({known.proposal.setting}), reason));
   }
   best = without(best, knob);
@@ -118,19 +118,19 @@ bool SearchState::drop_riskiest(TrialOutcome outcome, const std::string& reason)
 void SearchState::go_back(TrialOutcome outcome, const std::string& reason) {
   for (const auto& one : kept) {
     if (value_of(proven, one.proposal.setting.knob) == one.proposal.setting.value) continue;
-    journey.steps[one.step].outcome = outcome;
-    journey.steps[one.step].reason = reason;
+    optimization.steps[one.step].outcome = outcome;
+    optimization.steps[one.step].reason = reason;
   }
   best = proven;
   kept = proven_kept_;
-  for (const auto& one : kept) journey.steps[one.step].outcome = TrialOutcome::kept;
+  for (const auto& one : kept) optimization.steps[one.step].outcome = TrialOutcome::kept;
 }
 
 /// What is faster must also be as good where the user said how to measure that; whole runs are expensive, so this is
 /// last.
 Status SearchState::judge_quality(TrialResult& result) {
   if (numerics().only_exact()) return {};
-  const bool judged_alone = kept.size() == 1 && journey.steps[kept.front().step].answers.kind == "evaluation";
+  const bool judged_alone = kept.size() == 1 && optimization.steps[kept.front().step].answers.kind == "evaluation";
   if (judged_alone) return {};
   WM_ASSIGN(const auto judged, trials.evaluate(best));
   stopped = stopped || judged.stopped;
@@ -155,7 +155,7 @@ Status SearchState::prove() {
     if (!result.failure.empty() || !result.answers_same) {
       const auto outcome = result.failure.empty() ? TrialOutcome::rejected : TrialOutcome::failed;
       const auto why = result.failure.empty() ? result.answers.text : result.failure;
-      if (kept.size() == 1) journey.steps[kept.front().step].answers = result.answers;
+      if (kept.size() == 1) optimization.steps[kept.front().step].answers = result.answers;
       if (drop_riskiest(outcome, why)) continue;
       decide(fmt::format("fresh processes do not confirm {}: {}", text_of(best), why));
       go_back(outcome, why);
@@ -172,12 +172,12 @@ Status SearchState::prove() {
     }
     const auto text = result.speedup ? interval_text(*result.speedup) : result.reason;
     decide(fmt::format("fresh processes do not confirm {}: {}", text_of(best), text));
-    if (result.verdict == Verdict::unreliable) journey.unreliable = result.reason;
+    if (result.verdict == Verdict::unreliable) optimization.unreliable = result.reason;
     const bool open = result.verdict == Verdict::inconclusive || result.verdict == Verdict::unreliable;
     if (open && proven.empty()) {
-      for (const auto& one : kept) journey.steps[one.step].reason = "not decided in fresh processes: " + text;
-      journey.times_original_s = result.times_from_s;
-      journey.times_optimized_s = result.times_to_s;
+      for (const auto& one : kept) optimization.steps[one.step].reason = "not decided in fresh processes: " + text;
+      optimization.times_original_s = result.times_from_s;
+      optimization.times_optimized_s = result.times_to_s;
       return {};
     }
     go_back(open ? TrialOutcome::undecided : TrialOutcome::slower, "fresh processes: " + text);

@@ -12,7 +12,7 @@
 
 namespace warpmark::optimize {
 
-/// A setting of the best so far, and its step in the journey.
+/// A setting of the best so far, and its step in the optimization.
 struct Kept {
   Proposal proposal;
   std::size_t step = 0;
@@ -20,8 +20,8 @@ struct Kept {
 
 class SearchState {
  public:
-  SearchState(Trials& all_trials, ProgramFacts baseline, const SearchOptions& search_options, Journey& log)
-      : trials(all_trials), facts(std::move(baseline)), options(search_options), journey(log) {}
+  SearchState(Trials& all_trials, ProgramFacts baseline, const SearchOptions& search_options, Optimization& log)
+      : trials(all_trials), facts(std::move(baseline)), options(search_options), optimization(log) {}
 
   void decide(const std::string& text);
   /// What may be tried on top of the best so far and was not yet.
@@ -30,7 +30,7 @@ class SearchState {
   [[nodiscard]] static double worth(const Proposal& proposal);
 
   /// The step of this setting, made where there is none yet.
-  JourneyStep& step_of(const Proposal& proposal);
+  OptimizationStep& step_of(const Proposal& proposal);
   void keep(const Proposal& proposal);
   /// Takes a setting out of the best so far.
   void drop(const std::string& knob, TrialOutcome outcome, const std::string& reason);
@@ -52,7 +52,7 @@ class SearchState {
   Trials& trials;
   ProgramFacts facts;
   const SearchOptions& options;
-  Journey& journey;
+  Optimization& optimization;
   Settings best;
   std::vector<Kept> kept;
   Settings proven;

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "optimize/stages/journey_states.h"
+#include "optimize/stages/optimization_states.h"
 #include "optimize/stages/search_state.h"
 
 namespace warpmark::optimize {
@@ -77,7 +77,7 @@ class SinglesStage {
     return {};
   }
 
-  void note_end(const TrialResult& result, const JourneyStep& step) {
+  void note_end(const TrialResult& result, const OptimizationStep& step) {
     int& in_vain = in_vain_[step.knob];
     in_vain = step.outcome == TrialOutcome::kept ? 0 : result.out_of_memory ? kMostInVain : in_vain + 1;
     if (in_vain == kMostInVain) {
@@ -87,7 +87,7 @@ class SinglesStage {
   }
 
   /// What is faster must also be as good where the user said how to measure that.
-  Status evaluate(const Settings& candidate, JourneyStep& step) {
+  Status evaluate(const Settings& candidate, OptimizationStep& step) {
     WM_ASSIGN(const auto result, state_.trials.evaluate(candidate));
     add_costs(result, step);
     if (result.stopped) {
@@ -103,7 +103,7 @@ class SinglesStage {
     return {};
   }
 
-  static void add_costs(const TrialResult& result, JourneyStep& step) {
+  static void add_costs(const TrialResult& result, OptimizationStep& step) {
     step.cost_s += result.cost_s;
     step.runs += result.runs;
   }
@@ -122,7 +122,7 @@ class SinglesStage {
       const auto& knob = one.proposal.setting.knob;
       WM_ASSIGN(const auto result,
                 state_.trials.compare(without(state_.best, knob), state_.best_variant(), false, true));
-      auto& step = state_.journey.steps[one.step];
+      auto& step = state_.optimization.steps[one.step];
       add_costs(result, step);
       if (result.stopped) {
         state_.stopped = true;

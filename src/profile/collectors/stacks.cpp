@@ -98,7 +98,7 @@ Sampled parse(const std::string& text) {
   return sampled;
 }
 
-/// Of the system or of CUDA: where debug information of it is installed, its lines are still nobody's to mend.
+/// Of the system or of CUDA: where debug information of it is installed, its lines are still nobody's to fix.
 bool is_of_system(const std::string& module) {
   for (const char* folder : {"/usr/lib", "/lib", "/usr/local/cuda"}) {
     if (module.starts_with(folder)) return true;

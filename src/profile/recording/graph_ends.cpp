@@ -22,7 +22,7 @@ struct Durations {
 
 }  // namespace
 
-std::int64_t mend_graph_ends(Timeline& timeline) {
+std::int64_t fix_graph_ends(Timeline& timeline) {
   EventColumns& events = timeline.events;
   const auto graph_of = [&](std::size_t i) {
     return events.kind[i] == EventKind::kernel ? timeline.launch_shapes[events.detail[i]].graph_id : 0U;
@@ -47,16 +47,16 @@ std::int64_t mend_graph_ends(Timeline& timeline) {
     one.sum += events.duration[i];
     ++one.count;
   }
-  std::int64_t mended = 0;
+  std::int64_t fixed = 0;
   for (std::size_t i = 0; i < events.size(); ++i) {
     const std::uint32_t graph = graph_of(i);
     if (graph == 0 || !is_last(i, graph)) continue;
     const auto found = usual.find({events.name[i], events.detail[i]});
     if (found == usual.end() || events.duration[i] - kLeastTooLongNs <= 2 * found->second.longest) continue;
     events.duration[i] = found->second.sum / found->second.count;
-    ++mended;
+    ++fixed;
   }
-  return mended;
+  return fixed;
 }
 
 }  // namespace warpmark::profile::recording

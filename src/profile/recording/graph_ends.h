@@ -12,6 +12,6 @@ namespace warpmark::profile::recording {
 /// last until there, tens of milliseconds in place of microseconds. Of such a launch, kernels that take 1 ms more than
 /// twice the longest of their kind in other launches of the graph are given the mean of these.
 /// Returns their number.
-std::int64_t mend_graph_ends(Timeline& timeline);
+std::int64_t fix_graph_ends(Timeline& timeline);
 
 }  // namespace warpmark::profile::recording

@@ -145,7 +145,7 @@ class Part {
       count_issue(timeline.quality, "repeated_call_number",
                   "calls to which CUPTI gave one number: kernels and copies were joined to them in order", {}, calls);
     }
-    if (const std::int64_t ends = converted ? 0 : mend_graph_ends(timeline); ends > 0) {
+    if (const std::int64_t ends = converted ? 0 : fix_graph_ends(timeline); ends > 0) {
       count_issue(timeline.quality, "end_of_later_launch",
                   "kernels of a graph's last launch with the end of a later one: taken to last as long as in others",
                   {}, ends);

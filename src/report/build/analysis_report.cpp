@@ -207,16 +207,16 @@ std::string mean_text(const Analysis& analysis) {
   return mean_s == ns_to_s(analysis.median_step_ns) ? "" : fmt::format(" (mean {})", format_seconds(mean_s));
 }
 
-/// Empty where a single cure, or none, makes the step faster: then it was said.
+/// Empty where a single fix, or none, makes the step faster: then it was said.
 std::string combined_text(const Analysis& analysis) {
   const std::string together = gain_text(analysis.combined);
-  int cures = 0;
+  int fixes = 0;
   for (const Finding& finding : analysis.findings) {
     if (finding.gain.per_sample || finding.gain.high <= 1.005) continue;
-    ++cures;
+    ++fixes;
     if (gain_text(finding.gain) == together) return "";
   }
-  if (cures < 2 || analysis.combined.high <= 1.005) return "";
+  if (fixes < 2 || analysis.combined.high <= 1.005) return "";
   const bool other_batch = analysis.findings.front().gain.per_sample;
   return std::string("All fixes together") + (other_batch ? ", at the same batch size: " : ": ") + together;
 }

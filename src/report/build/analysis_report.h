@@ -1,5 +1,5 @@
 // What a person wants to read about an analyzed profile, in that order: the verdict, where the time of a step goes, the
-// findings with their evidence, cures and gains, the flaws of the data, and folded away every table behind them. Pure.
+// findings with their evidence, fixes and gains, the flaws of the data, and folded away every table behind them. Pure.
 #pragma once
 
 #include <cstddef>

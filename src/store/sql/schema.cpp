@@ -167,7 +167,7 @@ CREATE TRIGGER runs_last BEFORE DELETE ON runs FOR EACH ROW EXECUTE FUNCTION kee
 CREATE TRIGGER payloads_last BEFORE DELETE ON payloads FOR EACH ROW EXECUTE FUNCTION keep_payload ();
 )sql";
 
-// What verbs concluded about a session, as JSON: matrices, journeys, acceptances.
+// What verbs concluded about a session, as JSON: matrices, optimizations, acceptances.
 constexpr const char* kTables3 = R"sql(
 CREATE TABLE documents (
   key INTEGER PRIMARY KEY,

@@ -58,7 +58,7 @@ struct Post {
   http::Headers headers;
 };
 
-/// 2xx is delivered; all else is tried again, as what is wrong now may be mended (RFC 9110, section 15).
+/// 2xx is delivered; all else is tried again, as what is wrong now may be fixed (RFC 9110, section 15).
 Delivery post(const Post& wanted, double timeout_s, const DeliveryOptions& options) {
   const auto url = http::parse_url(wanted.url);
   if (!url.ok()) return {false, "its URL is none", 0};  // which may be a secret

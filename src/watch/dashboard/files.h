@@ -19,8 +19,8 @@ class Files {
   explicit Files(std::filesystem::path folder) : folder_(std::move(folder)) {}
 
   /// "warpmark.files/1": names below the folder with their kind: "profile", or the name of the schema of a document
-  /// ("matrix", "scaling", "load", "journey", "acceptance", "across", "compare", "check", "bisect", "analysis", ...).
-  /// Links are not followed; at most 1000 files, 6 levels deep.
+  /// ("matrix", "scaling", "load", "optimization", "acceptance", "across", "compare", "check", "bisect", "analysis",
+  /// ...). Links are not followed; at most 1000 files, 6 levels deep.
   [[nodiscard]] Result<Json> list(const std::string& query) const;
   /// The document itself (name); usage error for a name that the list does not have.
   [[nodiscard]] Result<Json> document(const std::string& query) const;

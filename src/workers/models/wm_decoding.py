@@ -84,9 +84,9 @@ class Decoding(Training):
         words = self.generate(prompt, odds=kept, most=min(CHECKED, self.new_words))
         ours = torch.stack(kept, 1).double()
         text = torch.cat((prompt, words), 1)
-        witness = copy.deepcopy(self.model).double().eval()
+        cross_check = copy.deepcopy(self.model).double().eval()
         with torch.no_grad():
-            right = witness(text)[:, prompt.shape[1] - 1 : -1]
+            right = cross_check(text)[:, prompt.shape[1] - 1 : -1]
         error = float((ours - right).norm() / right.norm())
         best = right.topk(2, -1)
         sure = best.values[..., 0] - best.values[..., 1] > 2 * (ours - right).abs().amax(-1)

@@ -292,15 +292,15 @@ class Training:
             return None
         few = min(4, self.batch)
         parts = [([t[:few] for t in inputs], target[:few]) for inputs, target in self.parts_of_all()]
-        witness = built(self.name, self.config, self.device, self.seed).double()
-        witness.train(self.train)
-        narrow = copy.deepcopy(witness).float()
+        cross_check = built(self.name, self.config, self.device, self.seed).double()
+        cross_check.train(self.train)
+        narrow = copy.deepcopy(cross_check).float()
         error = 0.0
         with torch.set_grad_enabled(self.train), without_trials():
             for rank, (inputs, target) in enumerate(parts):
                 inputs, target = self.on_device(inputs), self.on_device([target])[0]
                 wide = [t.double() if t.is_floating_point() else t for t in inputs]
-                right = tasks.loss_of(self.name, witness(*wide), target)
+                right = tasks.loss_of(self.name, cross_check(*wide), target)
                 if self.train and self.precision == "f32":
                     (right / len(parts)).backward()
                 if rank != self.ranks.rank:
@@ -313,7 +313,7 @@ class Training:
             with without_trials():
                 ours.backward()
             self.ranks.average(narrow)
-            error = max(error, distance(narrow, witness))
+            error = max(error, distance(narrow, cross_check))
         return self.ranks.most(error)
 
     def parts_of_all(self):

@@ -11,6 +11,7 @@
 #include "base/text.h"
 #include "stats/sampled_metric.h"
 #include "workloads/models/device_memory.h"
+#include "workloads/models/model_cross_check.h"
 #include "workloads/models/model_losses.h"
 #include "workloads/models/model_peak.h"
 #include "workloads/models/model_phases.h"
@@ -18,7 +19,6 @@
 #include "workloads/models/model_question.h"
 #include "workloads/models/model_rates.h"
 #include "workloads/models/model_shape.h"
-#include "workloads/models/model_witness.h"
 #include "workloads/models/model_workers.h"
 
 namespace warpmark::workloads {
@@ -88,7 +88,7 @@ class ModelRound {
     WM_TRY(conclude());
     if (run_.outcome == Outcome::failed) return {};
     WM_ASSIGN(const auto shapes, traced());
-    witness();
+    cross_check();
     workers_.reset();  // in nobody's way from here on
     distrust();
     return shapes ? peak(*shapes) : Status();
@@ -292,12 +292,12 @@ class ModelRound {
   }
 
   /// What the recorder saw of some more steps, against what the worker says of them.
-  void witness() {
+  void cross_check() {
     if (device_.info().backend != "cuda") return;
     stage("recording steps");
-    const Testimony heard = second_witness(*workers_, what_.params, run_.metrics.front().summary.median);
+    const Testimony heard = second_cross_check(*workers_, what_.params, run_.metrics.front().summary.median);
     doubt(heard.doubt);
-    note("witness", heard.note);
+    note("cross-check", heard.note);
   }
 
   void distrust() {

@@ -1,4 +1,4 @@
-// Who is blamed for idle time: a wait for no more than was waited, the host for what it does by itself.
+// Who is attributed for idle time: a wait for no more than was waited, the host for what it does by itself.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-// A rank that makes the others wait: what of it is imbalance, and what is left when it is cured.
+// A rank that makes the others wait: what of it is imbalance, and what is left when it is fixed.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -84,7 +84,7 @@ TEST(OtherProcesses, are_not_suspected_where_kernels_follow_one_another) {
   EXPECT_FALSE(others(session));
 }
 
-TEST(OtherProcesses, take_their_share_of_the_blame_and_are_named) {
+TEST(OtherProcesses, take_their_share_of_the_attribution_and_are_named) {
   const ProfileSession alone = idle_steps({0.2});
   const ProfileSession shared = idle_steps({0.95});
   EXPECT_EQ(launch_severity(alone), 1);

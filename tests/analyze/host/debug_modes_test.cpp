@@ -52,7 +52,7 @@ TEST(DebugModes, without_synchronous_launches_the_host_sets_the_pace_if_it_is_sl
   EXPECT_GE(waits->gain.high, 0.85 * gain);
 }
 
-TEST(DebugModes, launches_that_return_at_once_are_not_blamed) {
+TEST(DebugModes, launches_that_return_at_once_are_not_attributed) {
   EXPECT_TRUE(modes_of(program_of_launches(true, 8'000, 20'000)).launches_block);
   EXPECT_FALSE(modes_of(program_of_launches(false, 8'000, 2'000)).launches_block);
   const Analysis analysis = of(program_of_launches(false, 8'000, 20'000));

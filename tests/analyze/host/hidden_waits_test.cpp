@@ -92,7 +92,7 @@ TEST(HiddenWaits, are_for_what_another_thread_reads) {
   EXPECT_EQ(waits[0].end - waits[0].start, 200'000);
 }
 
-TEST(HiddenWaits, are_blamed_for_the_idle_time_that_follows_them) {
+TEST(HiddenWaits, are_attributed_for_the_idle_time_that_follows_them) {
   const Analysis analysis = of(stepped(8, [](TimelineScene& scene) {
     for (int i = 0; i < 10; ++i) scene.launch(kTensorGemm, 50'000);
     scene.copy(CopyKind::device_to_host, HostMemory::pinned, 4, 2'000, false);

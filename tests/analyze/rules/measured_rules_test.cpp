@@ -167,7 +167,7 @@ TEST(CounterRules, tell_heat_from_power) {
   EXPECT_EQ(severity(session, "power_throttle"), 0);
 }
 
-TEST(CounterRules, blame_no_limit_for_the_low_clock_of_an_idle_gpu) {
+TEST(CounterRules, attribution_no_limit_for_the_low_clock_of_an_idle_gpu) {
   ProfileSession session;
   session.counters = {series("throttle_reasons", {0x4, 0x1, 0x1, 0x4}),
                       series("sm_clock", {1.9e9, 0.3e9, 0.3e9, 1.9e9}), series("sm_clock_max", {2.0e9})};
@@ -213,7 +213,7 @@ TEST(CounterRules, call_no_busy_gpu_at_its_power_limit_a_bottleneck) {
   EXPECT_NEAR(severity(session, "power_throttle"), 0.6, 1e-6);  // somebody lowered it
 }
 
-TEST(CounterRules, blame_the_program_for_no_gpu_of_others) {
+TEST(CounterRules, attribution_the_program_for_no_gpu_of_others) {
   EXPECT_EQ(severity(busy_session(0, 0x4, 0.1), "power_throttle"), 0);
   EXPECT_EQ(severity(busy_session(0, 0x4, 1.0), "power_throttle"), 0);  // either may be the program's
   EXPECT_GT(severity(busy_session(0x4, 0x4, 1.0), "power_throttle"), 0.2);

@@ -299,7 +299,7 @@ TEST(Rules, multi_gpu_comm_of_ranks_that_are_late_in_turns_is_waiting) {
   EXPECT_THAT(finding->title, ::testing::StartsWith("Ranks wait for one another in collectives"));
 }
 
-TEST(Rules, load_imbalance_of_a_rank_whose_host_is_late_is_blamed_once) {
+TEST(Rules, load_imbalance_of_a_rank_whose_host_is_late_is_attributed_once) {
   const ProfileSession session = on_two_ranks(6, [&](TimelineScene& scene, int rank) {
     const bool late = rank == 1;
     if (late) scene.idle_host(5'000'000);  // writes a log, say
@@ -314,7 +314,7 @@ TEST(Rules, load_imbalance_of_a_rank_whose_host_is_late_is_blamed_once) {
   EXPECT_TRUE(launches == nullptr || launches->severity < 0.1);
 }
 
-TEST(Rules, of_critical_findings_the_one_whose_cure_gains_most_comes_first) {
+TEST(Rules, of_critical_findings_the_one_whose_fix_gains_most_comes_first) {
   int step = 0;
   const Analysis analysis = of(stepped(6, [&step](TimelineScene& scene) {
     scene.copy(CopyKind::host_to_device, HostMemory::pageable, 50 << 20, 8'000'000, true);

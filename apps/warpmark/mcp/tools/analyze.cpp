@@ -25,7 +25,7 @@ extern const McpTool analyze_tool{
     .title = "Diagnose a profile",
     .summary =
         "Reads profiles of GPU programs, gives every nanosecond of a step to one cause, and names the bottlenecks with "
-        "evidence, advice and what mending them gains. Returns warpmark.analysis/1. Needs no GPU.",
+        "evidence, advice and what fixing them gains. Returns warpmark.analysis/1. Needs no GPU.",
     .properties = kAnalyze,
     .changes_nothing = true,
     .answers = "warpmark.analysis/1 warpmark.profile_diff/1",

@@ -15,7 +15,7 @@ extern const McpTool doctor_tool{
     .summary =
         "Describes this machine (processor, memory, GPUs, driver, libraries) and judges what disturbs measurements on "
         "it, "
-        "with the cure of each. Returns warpmark.doctor/1. Ask it first.",
+        "with the fix of each. Returns warpmark.doctor/1. Ask it first.",
     .properties = {},
     .changes_nothing = true,
     .answers = "warpmark.doctor/1",

@@ -30,10 +30,10 @@ extern const McpTool optimize_tool{
     .summary =
         "Tries what could make a PyTorch program faster (loader workers, precision, compiling, ...) without editing "
         "it, "
-        "and keeps what is proven faster with the same answers. Returns warpmark.journey/1. Takes many runs.",
+        "and keeps what is proven faster with the same answers. Returns warpmark.optimization/1. Takes many runs.",
     .properties = kOptimize,
     .changes_nothing = false,
-    .answers = "warpmark.journey/1",
+    .answers = "warpmark.optimization/1",
     .plan = plan_optimize,
 };
 

@@ -39,7 +39,7 @@ extern const McpTool profile_tool{
     .title = "Record a program on the GPU and diagnose it",
     .summary =
         "Runs a command of the allow-list, records what it does on the GPU without changing it, and names the "
-        "bottlenecks with the gain of mending each as an interval. Returns warpmark.analysis/1. Needs an NVIDIA GPU.",
+        "bottlenecks with the gain of fixing each as an interval. Returns warpmark.analysis/1. Needs an NVIDIA GPU.",
     .properties = kProfile,
     .changes_nothing = false,
     .answers = "warpmark.analysis/1",

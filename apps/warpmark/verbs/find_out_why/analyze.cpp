@@ -1,4 +1,4 @@
-// Reads profiles of any supported format and says where the time goes, what is wrong and what mending it gains.
+// Reads profiles of any supported format and says where the time goes, what is wrong and what fixing it gains.
 #include "analyze/analyze.h"
 
 #include <fmt/format.h>

@@ -17,7 +17,7 @@
 #include "optimize/outcome.h"
 #include "optimize/plan.h"
 #include "optimize/search.h"
-#include "report/build/journey.h"
+#include "report/build/optimization.h"
 #include "report/draw/svg.h"
 #include "report/formats/html.h"
 #include "warpmark/arms/project_command.h"
@@ -77,12 +77,12 @@ constexpr OptionSpec kOptimizeOptions[] = {
     {"--shell", "", "run the command with /bin/sh -c"},
     {"--seed", "N", "seed of the order of runs, and of the program's random generators (default 1)"},
     {"--fresh", "", "start anew even if an interrupted search could go on"},
-    {"--json", "FILE", "write the journey as JSON (warpmark.journey/1)", false, "<files>"},
+    {"--json", "FILE", "write the optimization as JSON (warpmark.optimization/1)", false, "<files>"},
     {"--out", "DIR",
-     "write journey.json, report.md, report.html, waterfall.svg, plan.yaml, and jobs of Kubernetes and Vertex AI",
+     "write optimization.json, report.md, report.html, waterfall.svg, plan.yaml, and jobs of Kubernetes and Vertex AI",
      false, "<files>"},
     {"--format", "FORMAT", "format of what is printed: text (default), md, html, json", false, "text md html json"},
-    {"--no-store", "", "do not keep the journey and its gains in the database"},
+    {"--no-store", "", "do not keep the optimization and its gains in the database"},
     {"--db", "FILE|URL", "database of stored sessions; the journal stands beside it", false, "<files>"},
 };
 
@@ -107,23 +107,23 @@ class ProgressLine {
   Context& context_;
 };
 
-Status write_journey_files(const ParsedOptions& options, const Journey& journey, const OptimizeRequest& request,
-                           const report::Shown& shown) {
-  WM_TRY(write_report(options, "journey", shown));
+Status write_optimization_files(const ParsedOptions& options, const Optimization& optimization,
+                                const OptimizeRequest& request, const report::Shown& shown) {
+  WM_TRY(write_report(options, "optimization", shown));
   if (!options.has("--out")) return {};
   const std::filesystem::path folder = options.get("--out");
-  WM_TRY(write_file(folder / "plan.yaml", optimize::plan_yaml(journey, request.program.user_knobs)));
+  WM_TRY(write_file(folder / "plan.yaml", optimize::plan_yaml(optimization, request.program.user_knobs)));
   for (const auto& knob : request.program.user_knobs) {  // a plan that is taken elsewhere finds its patches beside it
     if (knob.place != optimize::UserKnobPlace::patch) continue;
     WM_ASSIGN(const auto patch, read_file(knob.target));
     WM_TRY(write_file(folder / std::filesystem::path(knob.target).filename(), patch));
   }
-  WM_ASSIGN(const auto job, optimize::job_yaml(journey, request.program));
+  WM_ASSIGN(const auto job, optimize::job_yaml(optimization, request.program));
   WM_TRY(write_file(folder / "job.yaml", job));
-  WM_ASSIGN(const auto vertex, optimize::vertex_yaml(journey, request.program));
+  WM_ASSIGN(const auto vertex, optimize::vertex_yaml(optimization, request.program));
   WM_TRY(write_file(folder / "vertex.yaml", vertex));
   return write_file(folder / "waterfall.svg",
-                    report::standalone_svg(report::render_svg(report::waterfall_of(journey))));
+                    report::standalone_svg(report::render_svg(report::waterfall_of(optimization))));
 }
 
 void warn_of_writing(Context& context, const OptimizeRequest& request) {
@@ -133,7 +133,7 @@ void warn_of_writing(Context& context, const OptimizeRequest& request) {
          "in copies\n";
 }
 
-Result<Journey> make_journey(Context& context, const ParsedOptions& options, OptimizeRequest& request) {
+Result<Optimization> make_optimization(Context& context, const ParsedOptions& options, OptimizeRequest& request) {
   WM_ASSIGN(auto journal,
             optimize::TrialJournal::open(request.journal.string(), request.identity, options.has("--fresh")));
   if (journal.known() > 0)
@@ -147,26 +147,26 @@ Result<Journey> make_journey(Context& context, const ParsedOptions& options, Opt
   set_grace(5);
   set_last_words("\nwarpmark: interrupted; run the same command again to continue\n", "");
   const std::string started = format_utc(wall_clock_s());
-  auto journey = options.has("--prove") ? prove_journey(options, runs, request)
-                                        : optimize::optimize_program(runs, request.options);
+  auto optimization = options.has("--prove") ? prove_optimization(options, runs, request)
+                                             : optimize::optimize_program(runs, request.options);
   set_last_words("\n", "");
   line.clear();
   std::error_code ignored;
   std::filesystem::remove_all(request.places.scratch, ignored);
   if (!request.program.directory.empty()) std::filesystem::remove_all(request.program.directory, ignored);
-  if (!journey.ok()) return journey;
-  journey->id = hash_of(request.identity + started);
-  journey->started = started;
-  journey->command = command_line_of(context);
-  journey->machine = device::machine_facts();
-  journey->build = build_info();
+  if (!optimization.ok()) return optimization;
+  optimization->id = hash_of(request.identity + started);
+  optimization->started = started;
+  optimization->command = command_line_of(context);
+  optimization->machine = device::machine_facts();
+  optimization->build = build_info();
   if (options.has("--price")) {
-    WM_ASSIGN(journey->price_per_hour, parse_number(options.get("--price")));
+    WM_ASSIGN(optimization->price_per_hour, parse_number(options.get("--price")));
   }
-  if (options.has("--train-steps")) journey->train_steps = request.options.amortize_steps;
-  journey->goal = request.goal;
-  if (journey->complete) WM_TRY(journal.complete());
-  return journey;
+  if (options.has("--train-steps")) optimization->train_steps = request.options.amortize_steps;
+  optimization->goal = request.goal;
+  if (optimization->complete) WM_TRY(journal.complete());
+  return optimization;
 }
 
 Result<int> run_optimize(Context& context, const ParsedOptions& options) {
@@ -179,22 +179,22 @@ Result<int> run_optimize(Context& context, const ParsedOptions& options) {
   WM_ASSIGN(auto request, optimize_request_of(context, options));
   if (options.has("--list-knobs")) return list_knobs(context, options, request);
   warn_of_writing(context, request);
-  auto journey = make_journey(context, options, request);
-  if (!journey.ok()) {
-    if (!context.interrupted) return journey.error();
+  auto optimization = make_optimization(context, options, request);
+  if (!optimization.ok()) {
+    if (!context.interrupted) return optimization.error();
     context.err << "interrupted; run the same command again to continue\n";
     return kInterrupted;
   }
-  const auto shown = shown_as([&] { return to_json(*journey); }, report::build_report(*journey));
+  const auto shown = shown_as([&] { return to_json(*optimization); }, report::build_report(*optimization));
   WM_TRY(show(context, shown, request.format));
   context.out.flush();
-  WM_TRY(write_journey_files(options, *journey, request, shown));
+  WM_TRY(write_optimization_files(options, *optimization, request, shown));
   if (context.interrupted) {
     context.err << "interrupted; run the same command again to continue\n";
     return kInterrupted;
   }
-  if (!options.has("--no-store") && journey->complete) WM_TRY(store_journey(context, options, *journey));
-  return optimize::outcome_code(*journey);
+  if (!options.has("--no-store") && optimization->complete) WM_TRY(store_optimization(context, options, *optimization));
+  return optimize::outcome_code(*optimization);
 }
 
 }  // namespace

@@ -216,10 +216,10 @@ int exit_code_for(const Job& job, bool strict) {
   };
   if (any(Outcome::failed)) return kGateFailed;
   if (!session.complete) return kInterrupted;
-  const auto is_ours_to_mend = [](const Run& r) {
+  const auto is_ours_to_fix = [](const Run& r) {
     return r.outcome == Outcome::error && r.fault != ErrorKind::environment;
   };
-  if (std::any_of(session.runs.begin(), session.runs.end(), is_ours_to_mend)) return kUsage;
+  if (std::any_of(session.runs.begin(), session.runs.end(), is_ours_to_fix)) return kUsage;
   if (any(Outcome::error)) return kEnvironment;
   if (strict && any(Outcome::unreliable)) return kEnvironment;
   const bool measured = std::any_of(session.runs.begin(), session.runs.end(), [&](const Run& r) {

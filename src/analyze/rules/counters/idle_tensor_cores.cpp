@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "analyze/cures/counters.h"
+#include "analyze/recommendations/counters.h"
 #include "analyze/rules/rules.h"
 
 namespace warpmark::analyze {

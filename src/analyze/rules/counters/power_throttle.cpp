@@ -4,7 +4,7 @@
 // board was delivered with.
 #include <fmt/format.h>
 
-#include "analyze/cures/counters.h"
+#include "analyze/recommendations/counters.h"
 #include "analyze/rules/rules.h"
 
 namespace warpmark::analyze {

@@ -1,6 +1,6 @@
 // From NVML's clocks event reasons: share of the samples in which the GPU is slowed down by its temperature, and the
 // clock it loses.
-#include "analyze/cures/counters.h"
+#include "analyze/recommendations/counters.h"
 #include "analyze/rules/rules.h"
 
 namespace warpmark::analyze {

@@ -11,7 +11,8 @@ Offer offer_ddp_bf16(const ProgramFacts& facts, [[maybe_unused]] const Settings&
   return one_offer("on", {.low = 1.0, .high = 1.3, .method = "half of the bytes between the GPUs"});
 }
 
-JourneyAdvice ddp_bf16_source([[maybe_unused]] const ProgramFacts& facts, [[maybe_unused]] std::string_view value) {
+OptimizationAdvice ddp_bf16_source([[maybe_unused]] const ProgramFacts& facts,
+                                   [[maybe_unused]] std::string_view value) {
   return {.where = module_place(facts),
           .text = "Send gradients as bf16.",
           .code = "model.register_comm_hook(None, default_hooks.bf16_compress_hook)",

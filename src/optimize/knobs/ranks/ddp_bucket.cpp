@@ -12,7 +12,8 @@ Offer offer_ddp_bucket(const ProgramFacts& facts, [[maybe_unused]] const Setting
           .why_not = {}};
 }
 
-JourneyAdvice ddp_bucket_source([[maybe_unused]] const ProgramFacts& facts, [[maybe_unused]] std::string_view value) {
+OptimizationAdvice ddp_bucket_source([[maybe_unused]] const ProgramFacts& facts,
+                                     [[maybe_unused]] std::string_view value) {
   return {.where = module_place(facts),
           .text = "Exchange gradients in other pieces.",
           .code = fmt::format("DistributedDataParallel(..., bucket_cap_mb={})", value),

@@ -10,8 +10,8 @@ Offer offer_ddp_bucket_view(const ProgramFacts& facts, [[maybe_unused]] const Se
   return one_offer("on", {.low = 1.0, .high = 1.05, .method = "one copy of the gradients less"});
 }
 
-JourneyAdvice ddp_bucket_view_source([[maybe_unused]] const ProgramFacts& facts,
-                                     [[maybe_unused]] std::string_view value) {
+OptimizationAdvice ddp_bucket_view_source([[maybe_unused]] const ProgramFacts& facts,
+                                          [[maybe_unused]] std::string_view value) {
   return {.where = module_place(facts),
           .text = "Keep gradients in the buckets.",
           .code = "DistributedDataParallel(..., gradient_as_bucket_view=True)",

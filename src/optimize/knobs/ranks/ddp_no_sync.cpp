@@ -22,7 +22,8 @@ Offer offer_ddp_no_sync(const ProgramFacts& facts, [[maybe_unused]] const Settin
   return one_offer("on", gain_of_share(facts.phases.backward, 1.0, std::min(once, 3.0), "backward with the exchange"));
 }
 
-JourneyAdvice ddp_no_sync_source([[maybe_unused]] const ProgramFacts& facts, [[maybe_unused]] std::string_view value) {
+OptimizationAdvice ddp_no_sync_source([[maybe_unused]] const ProgramFacts& facts,
+                                      [[maybe_unused]] std::string_view value) {
   return {.where = module_place(facts),
           .text = "Exchange gradients with the last backward of a step only.",
           .code = "with model.no_sync():  # around all but the last forward and backward of a step",

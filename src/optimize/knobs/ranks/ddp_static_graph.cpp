@@ -10,8 +10,8 @@ Offer offer_ddp_static_graph(const ProgramFacts& facts, [[maybe_unused]] const S
   return one_offer("on", {.low = 1.0, .high = 1.05, .method = "no search for unused parameters"});
 }
 
-JourneyAdvice ddp_static_graph_source([[maybe_unused]] const ProgramFacts& facts,
-                                      [[maybe_unused]] std::string_view value) {
+OptimizationAdvice ddp_static_graph_source([[maybe_unused]] const ProgramFacts& facts,
+                                           [[maybe_unused]] std::string_view value) {
   return {.where = module_place(facts),
           .text = "Say that the graph does not change.",
           .code = "DistributedDataParallel(..., static_graph=True)",

@@ -15,8 +15,8 @@ Offer offer_nccl_algorithm(const ProgramFacts& facts, const Settings& settings) 
   return offer;
 }
 
-JourneyAdvice nccl_algorithm_source([[maybe_unused]] const ProgramFacts& facts,
-                                    [[maybe_unused]] std::string_view value) {
+OptimizationAdvice nccl_algorithm_source([[maybe_unused]] const ProgramFacts& facts,
+                                         [[maybe_unused]] std::string_view value) {
   return {.where = std::string(),
           .text = "Fix the algorithm of NCCL.",
           .code = fmt::format("NCCL_ALGO={}", value),

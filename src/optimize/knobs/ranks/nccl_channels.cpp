@@ -15,8 +15,8 @@ Offer offer_nccl_channels(const ProgramFacts& facts, const Settings& settings) {
   return offer;
 }
 
-JourneyAdvice nccl_channels_source([[maybe_unused]] const ProgramFacts& facts,
-                                   [[maybe_unused]] std::string_view value) {
+OptimizationAdvice nccl_channels_source([[maybe_unused]] const ProgramFacts& facts,
+                                        [[maybe_unused]] std::string_view value) {
   return {.where = std::string(),
           .text = "Limit the channels of NCCL.",
           .code = fmt::format("NCCL_MAX_NCHANNELS={}", value),

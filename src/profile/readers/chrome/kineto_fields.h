@@ -18,7 +18,7 @@ void set_field(EventFields& fields, std::string_view key, const RawValue& value)
 void set_argument(EventArgs& args, std::string_view key, const RawValue& value);
 
 /// Reads an event of well-formed JSON from its '{' to behind its '}'. Accepts also what JSON forbids but does no harm:
-/// control characters in strings, words like nan or N/A as values, needless commas. nullptr at anything else: *stop is
+/// control characters in strings, words like nan or N/A as values, redundant commas. nullptr at anything else: *stop is
 /// where, or `end` if the text ends within the event.
 [[nodiscard]] const char* read_fields(const char* p, const char* end, const ScanFunctions& scan, EventFields& fields,
                                       const char** stop);

@@ -62,7 +62,7 @@ class NcclTable {
     if (words.empty()) return;
     name = words[0];
     if (const auto suffix = name.rfind("_perf"); suffix != std::string_view::npos) name = name.substr(0, suffix);
-    collective_ = mend_utf8(name);
+    collective_ = fix_utf8(name);
     ranks_ = 0;
   }
 
@@ -94,8 +94,8 @@ class NcclTable {
     }
     CollectiveResult result;
     result.collective = collective_;
-    result.data_type = mend_utf8(words[2]);
-    if (layout_.has_operation && words[3] != "none") result.operation = mend_utf8(words[3]);
+    result.data_type = fix_utf8(words[2]);
+    if (layout_.has_operation && words[3] != "none") result.operation = fix_utf8(words[3]);
     result.bytes = bytes;
     result.ranks = ranks_;
     result.in_place = in_place;

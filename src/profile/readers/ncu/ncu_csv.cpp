@@ -70,7 +70,7 @@ class NcuTable {
   [[nodiscard]] std::string text_at(const std::vector<std::string>& fields, const char* name) const {
     const auto found = columns_.find(name);
     if (found == columns_.end() || found->second >= fields.size()) return {};
-    return mend_utf8(fields[found->second]);  // mends what is not UTF-8
+    return fix_utf8(fields[found->second]);  // fixes what is not UTF-8
   }
 
   KernelProfile& kernel_of(std::int64_t id, const std::vector<std::string>& fields) {

@@ -88,7 +88,7 @@ Status NsysEvents::read() {
 
 std::string NsysEvents::text_of(const Statement& row, int column) {
   const std::string_view raw = row.text(column);
-  return allowance_.take_text(raw.size()) ? mend_utf8(raw) : std::string();
+  return allowance_.take_text(raw.size()) ? fix_utf8(raw) : std::string();
 }
 
 NsysEvents::Process& NsysEvents::process(std::int64_t id) {

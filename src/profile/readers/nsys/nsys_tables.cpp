@@ -48,7 +48,7 @@ Result<NsysTables> NsysTables::open(Database database) {
   for (;;) {
     WM_ASSIGN(const bool row, strings.step());
     if (!row || !tables.allowance_.take_row() || !tables.allowance_.take_text(strings.text(1).size())) break;
-    tables.strings_[strings.integer(0)] = mend_utf8(strings.text(1));
+    tables.strings_[strings.integer(0)] = fix_utf8(strings.text(1));
   }
   return tables;
 }

@@ -135,6 +135,6 @@ std::string encode_json_text(std::string_view text) {
   return result;
 }
 
-std::string mend_utf8(std::string_view text) { return decode_json_text(encode_json_text(text)).text; }
+std::string fix_utf8(std::string_view text) { return decode_json_text(encode_json_text(text)).text; }
 
 }  // namespace warpmark::profile

@@ -26,6 +26,6 @@ struct DecodedText {
 [[nodiscard]] std::string encode_json_text(std::string_view text);
 
 /// The text with what is not UTF-8 replaced by U+FFFD.
-[[nodiscard]] std::string mend_utf8(std::string_view text);
+[[nodiscard]] std::string fix_utf8(std::string_view text);
 
 }  // namespace warpmark::profile

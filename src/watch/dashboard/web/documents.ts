@@ -1,4 +1,4 @@
-// What verbs concluded about stored sessions: matrices, journeys, acceptances, checks, bisections.
+// What verbs concluded about stored sessions: matrices, optimizations, acceptances, checks, bisections.
 import {ask, exported} from "./ask";
 import {a, h, link_to} from "./dom";
 import {when} from "./format";

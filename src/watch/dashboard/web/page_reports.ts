@@ -1,4 +1,4 @@
-// Reports: matrices, scaling, load tests, journeys of optimization, acceptance, checks, bisections: the documents that the
+// Reports: matrices, scaling, load tests, optimizations, acceptance, checks, bisections: the documents that the
 // store has of its sessions, and those in the folder of --files.
 import {ask, exported} from "./ask";
 import {document_address, documents, name_of_kind} from "./documents";
@@ -13,7 +13,7 @@ const kKinds: Kind[] = [
   {id: "matrix", name: "Matrices", kinds: ["matrix"], verb: "warpmark matrix FILE", sessions: "warpmark matrix"},
   {id: "scaling", name: "Scaling", kinds: ["scaling"], verb: "warpmark scale", sessions: "warpmark scale"},
   {id: "load", name: "Load tests", kinds: ["load", "load_comparison"], verb: "warpmark load run", runs: {workload: "serving"}},
-  {id: "journeys", name: "Optimization", kinds: ["journey"], verb: "warpmark optimize", runs: {workload: "optimize"}},
+  {id: "optimizations", name: "Optimization", kinds: ["optimization"], verb: "warpmark optimize", runs: {workload: "optimize"}},
   {id: "acceptance", name: "Acceptance", kinds: ["acceptance", "across"], verb: "warpmark accept CRITERIA", sessions: "warpmark accept"},
   {id: "check", name: "Checks", kinds: ["check"], verb: "warpmark check"},
   {id: "bisect", name: "Bisections", kinds: ["bisect"], verb: "warpmark bisect"},

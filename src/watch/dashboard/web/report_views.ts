@@ -1,4 +1,4 @@
-// Reports of other verbs as pages: matrix, scaling, load, journey, acceptance, nodes against one another. What is absent
+// Reports of other verbs as pages: matrix, scaling, load, optimization, acceptance, nodes against one another. What is absent
 // in a document is left out.
 import {base_options, chart_box, css, plugins} from "./charts";
 import {Child, facts, h, table, text} from "./dom";
@@ -89,14 +89,14 @@ function scaling_view(doc: Document): Child[] {
 const ranged = (one: any, digits: number): string => one?.value === undefined ? "" :
     one.value.toFixed(digits) + (one.low === undefined ? "" : ` (${one.low.toFixed(digits)} to ${one.high.toFixed(digits)})`);
 
-/** The laws that were fitted, and what they foretell. */
+/** The laws that were fitted, and what they predict. */
 function laws(doc: Document): Child[] {
   const [fits, forecasts] = [of(doc.fits), of(doc.forecasts)];
   return [
     ...(fits.length ? [h("h2", null, "Laws"), facts(fits.flatMap((fit) => fit.reason ? [[fit.law, fit.reason] as [string, Child]] :
         Object.entries(fit.parameters ?? {}).map(([name, value]) => [`${fit.law}: ${name}`, ranged(value, 4)] as [string, Child]))),
-      doc.peak_workers ? h("p", null, `Most throughput is foretold at ${Math.round(doc.peak_workers)} ${doc.worker}s.`) : ""] : []),
-    ...(forecasts.length ? [h("h2", null, "Foretold"), table("Foretold", [
+      doc.peak_workers ? h("p", null, `Most throughput is predicted at ${Math.round(doc.peak_workers)} ${doc.worker}s.`) : ""] : []),
+    ...(forecasts.length ? [h("h2", null, "Predicted"), table("Predicted", [
       {name: doc.worker + "s", number: true, cell: (row: any) => row.workers},
       {name: "law", cell: (row: any) => row.law},
       {name: "speed-up", number: true, cell: (row: any) => ranged(row.speed_up, 1)},
@@ -123,7 +123,7 @@ function load_view(doc: Document): Child[] {
   ]);
 }
 
-function journey_view(doc: Document): Child[] {
+function optimization_view(doc: Document): Child[] {
   const steps = of(doc.steps);
   const kept = steps.filter((step) => step.cumulative?.ratio !== undefined);
   const chart = kept.length ? chart_box("Speed-up after each step that was kept: " + kept.map((step) => `${step.knob} ${step.cumulative.ratio.toFixed(2)}`).join(", "), "low", () => {
@@ -139,7 +139,7 @@ function journey_view(doc: Document): Child[] {
       {name: "knob", cell: (step: any) => `${step.knob} ${step.value}`, kind: "long"},
       {name: "what", cell: (step: any) => step.title, kind: "long"},
       {name: "", cell: (step: any) => h("span", {class: "badge " + ({kept: "good", rejected: "bad", failed: "bad", slower: "quiet"}[step.outcome as string] ?? "warning")}, step.outcome)},
-      {name: "foretold", number: true, cell: (step: any) => step.predicted ? `${step.predicted.low?.toFixed(2)} to ${step.predicted.high?.toFixed(2)}` : ""},
+      {name: "predicted", number: true, cell: (step: any) => step.predicted ? `${step.predicted.low?.toFixed(2)} to ${step.predicted.high?.toFixed(2)}` : ""},
       {name: "measured", number: true, cell: (step: any) => factor(step.measured ?? step.found)},
       {name: "why", cell: (step: any) => step.reason, kind: "long quiet"},
     ], steps),
@@ -194,7 +194,7 @@ export function document_view(kind: string, doc: Document): Child[] {
     case "matrix": return matrix_view(doc);
     case "scaling": return scaling_view(doc);
     case "load": return load_view(doc);
-    case "journey": return journey_view(doc);
+    case "optimization": return optimization_view(doc);
     case "acceptance": return acceptance_view(doc);
     case "across": return [across_view(doc)];
     case "check": return check_view(doc);

@@ -14,7 +14,7 @@ namespace {
 
 constexpr int kBatches = 3;  ///< the fastest of so many timed batches counts
 constexpr int kLaunchesPerBatch = 10;
-constexpr double kHopeless = 4;  ///< a plan whose first run takes so many times the best is not timed further
+constexpr double kFutile = 4;  ///< a plan whose first run takes so many times the best is not timed further
 
 Status execute(const Cudnn& cudnn, const Plan& plan, const Descriptor& pack) {
   const cudnnStatus_t code = cudnn.execute(cudnn.handle(), plan.descriptor.get(), pack.get());
@@ -53,7 +53,7 @@ Status PlanRunner::choose(device::Device& device, std::vector<Plan> plans, const
   std::size_t timed = 0;
   std::string last_failure;
   for (std::size_t i = 0; i < plans.size(); ++i) {
-    const auto seconds = time(device.stream(), plans[i], kHopeless * best_s);
+    const auto seconds = time(device.stream(), plans[i], kFutile * best_s);
     if (!seconds.ok()) {
       last_failure = seconds.error().what;
       WM_CUDA(cudaStreamSynchronize(device::cuda_stream(device.stream())));

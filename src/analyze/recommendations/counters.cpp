@@ -1,0 +1,322 @@
+#include "analyze/recommendations/counters.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <set>
+
+#include "analyze/evidence/other_processes.h"
+#include "analyze/recommendations/findings.h"
+
+namespace warpmark::analyze {
+
+namespace {
+
+constexpr double kAssumedClockLoss = 0.1;
+constexpr double kLeastShare = 0.01;
+constexpr std::size_t kLeastSamplesOfSteps = 3;
+
+// Payload that a link carries: about 0.8 of generation x lanes (PCI Express base specification: 0.985 GB/s a lane for
+// generation 3, doubled with every generation, less packet headers).
+constexpr double kLaneOfGeneration3 = 0.985e9;  // B/s
+constexpr double kPayload = 0.8;
+constexpr double kAssumedLanes = 16;
+
+bool has_bits(double value, std::uint64_t bits) {
+  return !std::isnan(value) && value >= 0 && value <= 1e15 && (static_cast<std::uint64_t>(value) & bits) != 0;
+}
+
+/// One tool's samples of the GPUs of a machine, those of other programs among them.
+struct SampledGpus {
+  const std::vector<CounterSeries>& counters;
+  const RankEvidence* rank;  ///< whose steps tell which samples count; may be null
+  std::int64_t origin_ns;    ///< of their times
+};
+
+double lost_by(const Throttle& throttle) { return throttle.share * throttle.clock_loss; }
+
+const CounterSeries* find_series(const SampledGpus& gpus, std::string_view id, int device) {
+  const auto found = std::ranges::find_if(
+      gpus.counters, [&](const CounterSeries& one) { return one.id == id && one.device == device; });
+  return found == gpus.counters.end() ? nullptr : &*found;
+}
+
+/// What a GPU does before and after says nothing about the steps. All samples where hardly any lies within them.
+CounterSeries within_steps(const CounterSeries& series, const SampledGpus& gpus) {
+  if (gpus.rank == nullptr) return series;
+  CounterSeries within{series.id, series.unit, series.device, {}, {}};
+  for (std::size_t i = 0; i < series.times.size(); ++i) {
+    const std::int64_t time = series.times[i] + gpus.origin_ns - gpus.rank->timeline->origin_ns;
+    if (time < gpus.rank->steps.start() || time > gpus.rank->steps.end()) continue;
+    within.times.push_back(series.times[i]);
+    within.values.push_back(series.values[i]);
+  }
+  return within.times.size() < kLeastSamplesOfSteps ? series : within;
+}
+
+/// GPUs that the recorded program works on, as far as they may be among those sampled.
+std::size_t gpus_used(const Evidence& evidence, const SampledGpus& gpus) {
+  std::size_t used = 0;
+  for (const RankEvidence& rank : evidence.ranks) {
+    if (gpus.rank != nullptr && rank.timeline->host != gpus.rank->timeline->host) continue;
+    std::set<int> devices;
+    for (const Track& track : rank.timeline->tracks) {
+      if (track.kind == TrackKind::gpu_stream) devices.insert(track.device);
+    }
+    used += std::max<std::size_t>(1, devices.size());
+    used = std::max(used, static_cast<std::size_t>(std::max(0, rank.timeline->world_size)));
+  }
+  return used;
+}
+
+/// The GPUs that the program works on, by uuid; empty if that of one is not known.
+std::set<std::string> uuids_used(const Evidence& evidence) {
+  std::set<std::string> uuids;
+  for (const RankEvidence& rank : evidence.ranks) {
+    for (const Track& track : rank.timeline->tracks) {
+      if (track.kind != TrackKind::gpu_stream) continue;
+      const auto gpu = std::ranges::find(rank.timeline->gpus, track.device, &GpuInfo::index);
+      if (gpu == rank.timeline->gpus.end() || gpu->uuid.empty()) return {};
+      uuids.insert(gpu->uuid);
+    }
+  }
+  return uuids;
+}
+
+/// A GPU that was less busy than the rank kept its own is another one.
+bool may_be_used(const SampledGpus& gpus, int device) {
+  const CounterSeries* utilization = find_series(gpus, "gpu_utilization", device);
+  if (gpus.rank == nullptr || utilization == nullptr) return true;
+  const auto mean = mean_in_steps(*utilization, gpus.origin_ns, *gpus.rank);
+  const Steps& steps = gpus.rank->steps;  // copies are not counted as utilization
+  const auto computing = static_cast<double>(gpus.rank->computing.covered(steps.start(), steps.end()));
+  return !mean || *mean + kUtilizationDisagrees >= computing / static_cast<double>(steps.length());
+}
+
+Throttle throttle_of(const CounterSeries& reasons_of_gpu, const SampledGpus& gpus, std::uint64_t reasons) {
+  const CounterSeries within = within_steps(reasons_of_gpu, gpus);
+  Throttle one{within.device, share_with_bits(within, reasons).value_or(0), kAssumedClockLoss, false};
+  const CounterSeries* clock = find_series(gpus, "sm_clock", within.device);
+  const CounterSeries* limit = find_series(gpus, "sm_clock_max", within.device);
+  if (clock == nullptr) return one;
+  // An idle GPU lowers its clock too: only the samples in question count, where that can be told.
+  const CounterSeries clock_within = within_steps(*clock, gpus);
+  const auto together = mean_with_bits(clock_within, within, reasons);
+  const auto mean = together ? together : mean_of(clock_within);
+  const auto highest = limit != nullptr ? highest_of(*limit) : highest_of(*clock);
+  if (mean && highest && *highest > 0) one.clock_loss = std::max(0.0, 1 - *mean / *highest), one.clock_known = true;
+  return one;
+}
+
+std::optional<InUse> mean_with_work(const CounterSeries& series, const CounterSeries* busy) {
+  constexpr double kHasWork = 0.05, kLeast = 0.001;
+  std::map<std::int64_t, double> work;
+  for (std::size_t i = 0; busy != nullptr && i < busy->times.size(); ++i) work[busy->times[i]] = busy->values[i];
+  double sum = 0, of_work = 0, count = 0, known = 0;
+  for (std::size_t i = 0; i < series.times.size(); ++i) {
+    const auto at = work.find(series.times[i]);
+    const bool is_known = at != work.end() && !std::isnan(at->second);
+    if (std::isnan(series.values[i]) || (is_known ? at->second < kHasWork : series.values[i] < kLeast)) continue;
+    sum += series.values[i];
+    ++count;
+    if (is_known) of_work += at->second, ++known;
+  }
+  if (count < kLeastSamplesOfSteps) return std::nullopt;
+  return InUse{sum / count, known > 0 ? std::optional(of_work / known) : std::nullopt};
+}
+
+/// Tools that tell no reasons count the time for which a limit was in force (DCGM's violation times, nanoseconds that
+/// add up): the share of the time between the first and the last sample.
+std::optional<Throttle> by_violations(const SampledGpus& gpus, const CounterSeries& series) {
+  const CounterSeries within = within_steps(series, gpus);
+  if (within.times.size() < 2 || within.times.back() <= within.times.front()) return std::nullopt;
+  const double span_s = static_cast<double>(within.times.back() - within.times.front()) * 1e-9;
+  const double violated_s = within.values.back() - within.values.front();
+  if (!(violated_s > 0)) return std::nullopt;
+  Throttle one{within.device, std::min(1.0, violated_s / span_s), kAssumedClockLoss, false};
+  if (const CounterSeries* clock = find_series(gpus, "sm_clock", within.device)) {
+    const auto mean = mean_of(within_steps(*clock, gpus)), highest = highest_of(*clock);
+    if (mean && highest && *highest > 0) one.clock_loss = std::max(0.0, 1 - *mean / *highest), one.clock_known = true;
+  }
+  return one;
+}
+
+/// NVML numbers all GPUs of the machine, a program those that it is shown. Where uuids do not tell which of the sampled
+/// ones it works on, and more were sampled than it uses, the one that is told is throttled no worse than its worst.
+std::optional<Throttle> worst_of(const Evidence& evidence, const SampledGpus& gpus, std::uint64_t reasons) {
+  std::vector<Throttle> sampled;
+  for (const CounterSeries& series : gpus.counters) {
+    if (series.id != "throttle_reasons" || !is_used(evidence, series) || !may_be_used(gpus, series.device)) continue;
+    sampled.push_back(throttle_of(series, gpus, reasons));
+  }
+  const char* violations = reasons == kPowerReasons ? "power_violation_time" : "thermal_violation_time";
+  for (const CounterSeries& series : gpus.counters) {
+    const bool told = find_series(gpus, "throttle_reasons", series.device) != nullptr;
+    if (series.id != violations || told || !is_used(evidence, series) || !may_be_used(gpus, series.device)) continue;
+    if (const auto one = by_violations(gpus, series)) sampled.push_back(*one);
+  }
+  std::ranges::sort(sampled, [](const Throttle& a, const Throttle& b) { return lost_by(a) < lost_by(b); });
+  if (sampled.empty()) return std::nullopt;
+  const std::size_t used = evidence.has_timeline() ? gpus_used(evidence, gpus) : sampled.size();
+  const Throttle& worst = sampled[std::clamp<std::size_t>(used, 1, sampled.size()) - 1];
+  return worst.share < kLeastShare ? std::nullopt : std::optional(worst);
+}
+
+/// Where the link was not sampled: what the GPU can do at most, so that a slower link goes unnoticed, but none is
+/// accused. PCI Express of NVIDIA's data centre GPUs: generation 3 up to Volta, 4 for Ampere and Ada, 5 from Hopper.
+double assumed_generation(const Evidence& evidence) {
+  int newest = 0;
+  for (const Timeline& timeline : evidence.session->ranks) {
+    for (const GpuInfo& gpu : timeline.gpus) newest = std::max(newest, gpu.compute_major);
+  }
+  if (newest == 0 || newest >= 9) return 5;
+  return newest == 8 ? 4 : 3;
+}
+
+}  // namespace
+
+bool is_used(const Evidence& evidence, const CounterSeries& series) {
+  if (series.gpu.empty()) return true;
+  const std::set<std::string> used = uuids_used(evidence);
+  // Partitions of a GPU have uuids of their own: one that is not among those sampled tells nothing.
+  const bool sampled = std::ranges::any_of(series_of(evidence, series.id),
+                                           [&](const CounterSeries* one) { return used.contains(one->gpu); });
+  return !sampled || used.contains(series.gpu);
+}
+
+std::vector<const CounterSeries*> series_of(const Evidence& evidence, std::string_view id) {
+  std::vector<const CounterSeries*> found;
+  for (const CounterSeries& one : evidence.session->counters) {
+    if (one.id == id) found.push_back(&one);
+  }
+  for (const Timeline& timeline : evidence.session->ranks) {
+    for (const CounterSeries& one : timeline.counters) {
+      if (one.id == id) found.push_back(&one);
+    }
+  }
+  return found;
+}
+
+const CounterSeries* series_of(const Evidence& evidence, std::string_view id, int device) {
+  for (const CounterSeries* one : series_of(evidence, id)) {
+    if (one->device == device) return one;
+  }
+  return nullptr;
+}
+
+std::optional<InUse> in_use(const Evidence& evidence, const CounterSeries& series) {
+  const RankEvidence* critical = evidence.has_timeline() ? &evidence.rank() : nullptr;
+  const auto own = [&series](const RankEvidence& rank) {
+    const auto& counters = rank.timeline->counters;
+    return std::ranges::any_of(counters, [&series](const CounterSeries& one) { return &one == &series; });
+  };
+  const auto rank = std::ranges::find_if(evidence.ranks, own);
+  const bool of_rank = rank != evidence.ranks.end();
+  const SampledGpus of{of_rank ? rank->timeline->counters : evidence.session->counters, of_rank ? &*rank : critical,
+                       of_rank ? rank->timeline->origin_ns : 0};
+  const CounterSeries* graphics = find_series(of, "graphics_active", series.device);
+  const CounterSeries* busy = graphics != nullptr ? graphics : find_series(of, "gpu_utilization", series.device);
+  return mean_with_work(within_steps(series, of), busy);
+}
+
+std::optional<Busiest> busiest_of(const Evidence& evidence, std::string_view id, double least) {
+  std::optional<Busiest> busiest;
+  for (const CounterSeries* series : series_of(evidence, id)) {
+    if (!is_used(evidence, *series)) continue;
+    const auto used = in_use(evidence, *series);
+    if (!used || used->mean < least || (busiest && used->mean <= busiest->mean)) continue;
+    busiest = Busiest{series->device, used->mean};
+  }
+  return busiest;
+}
+
+std::optional<double> mean_of(const CounterSeries& series) {
+  double sum = 0;
+  double count = 0;
+  for (const double value : series.values) {
+    if (std::isnan(value)) continue;
+    sum += value;
+    count += 1;
+  }
+  return count > 0 ? std::optional(sum / count) : std::nullopt;
+}
+
+std::optional<double> highest_of(const CounterSeries& series) {
+  std::optional<double> highest;
+  for (const double value : series.values) {
+    if (!std::isnan(value)) highest = std::max(highest.value_or(value), value);
+  }
+  return highest;
+}
+
+std::optional<double> share_with_bits(const CounterSeries& series, std::uint64_t bits) {
+  double with = 0;
+  double count = 0;
+  for (const double value : series.values) {
+    if (std::isnan(value) || value < 0 || value > 1e15) continue;
+    with += has_bits(value, bits) ? 1 : 0;
+    count += 1;
+  }
+  return count > 0 ? std::optional(with / count) : std::nullopt;
+}
+
+std::optional<double> mean_with_bits(const CounterSeries& series, const CounterSeries& reasons, std::uint64_t bits) {
+  if (series.times != reasons.times) return std::nullopt;
+  double sum = 0;
+  double count = 0;
+  for (std::size_t i = 0; i < series.values.size(); ++i) {
+    if (std::isnan(series.values[i]) || !has_bits(reasons.values[i], bits)) continue;
+    sum += series.values[i];
+    count += 1;
+  }
+  return count > 0 ? std::optional(sum / count) : std::nullopt;
+}
+
+LinkRate link_rate(const Evidence& evidence, int device) {
+  const CounterSeries* generation = series_of(evidence, "pcie_link_generation", device);
+  const CounterSeries* width = series_of(evidence, "pcie_link_width", device);
+  const bool known = generation != nullptr && width != nullptr;
+  const double lanes = known ? highest_of(*width).value_or(0) : kAssumedLanes;
+  const double number = known ? highest_of(*generation).value_or(3) : assumed_generation(evidence);
+  return {kLaneOfGeneration3 * std::pow(2.0, number - 3) * lanes * kPayload, known};
+}
+
+std::optional<Throttle> worst_throttle(const Evidence& evidence, std::uint64_t reasons) {
+  std::optional<Throttle> worst;
+  const auto take = [&](const SampledGpus& gpus) {
+    const auto one = worst_of(evidence, gpus, reasons);
+    if (one && (!worst || lost_by(*one) > lost_by(*worst))) worst = one;
+  };
+  take({evidence.session->counters, evidence.has_timeline() ? &evidence.rank() : nullptr, 0});
+  for (const Timeline& timeline : evidence.session->ranks) {
+    const auto rank =
+        std::ranges::find_if(evidence.ranks, [&](const RankEvidence& one) { return one.timeline == &timeline; });
+    take({timeline.counters, rank == evidence.ranks.end() ? nullptr : &*rank, timeline.origin_ns});
+  }
+  return worst;
+}
+
+Finding throttle_finding(const Rule& rule, const Evidence& evidence, const Throttle& throttle,
+                         const ThrottleText& text) {
+  const double step = evidence.has_timeline() ? evidence.rank().undisturbed_step_ns() : 1e9;
+  constexpr double kInAll = 0.95;     // a GPU that is never free of it does not show the clock that it would have
+  constexpr double kMostLost = 0.95;  // samples of a clock of 0 tell nothing of how fast it would be
+  const double lost_share = std::min(lost_by(throttle), kMostLost);
+  Finding finding = make_finding(
+      rule, step * lost_share * text.counted, step,
+      fmt::format("GPU {} {} in {:.0f} % of the samples", throttle.device, text.what, throttle.share * 100));
+  if (throttle.share >= kInAll && !evidence.has_timeline()) finding.severity = std::max(finding.severity, kWarning);
+  if (!evidence.has_timeline()) finding.lost_ns = 0;
+  finding.evidence = {
+      share_fact("throttled_share", "Samples in which it is slowed down", throttle.share),
+      share_fact("clock_loss",
+                 throttle.clock_known ? "SM clock below its highest" : "SM clock lost (assumed, as it was not sampled)",
+                 throttle.clock_loss),
+  };
+  finding.gain = at_most(1 / (1 - lost_share), "work that scales with the SM clock, all of it at most");
+  return finding;
+}
+
+}  // namespace warpmark::analyze

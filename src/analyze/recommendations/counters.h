@@ -1,0 +1,75 @@
+// Shared by the rules on sampled counters.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "analyze/evidence/evidence.h"
+#include "analyze/recommendations/rule.h"
+
+namespace warpmark::analyze {
+
+/// All series with this id, of timelines and of files of counters alone.
+[[nodiscard]] std::vector<const CounterSeries*> series_of(const Evidence& evidence, std::string_view id);
+/// Same device as `like`; nullptr if there is none.
+[[nodiscard]] const CounterSeries* series_of(const Evidence& evidence, std::string_view id, int device);
+/// Whether the program works on the GPU of these samples, as far as is known.
+[[nodiscard]] bool is_used(const Evidence& evidence, const CounterSeries& series);
+/// Mean and highest of the values that are numbers; absent if there are none.
+[[nodiscard]] std::optional<double> mean_of(const CounterSeries& series);
+[[nodiscard]] std::optional<double> highest_of(const CounterSeries& series);
+/// What a counter is while its GPU is used: over the samples of the steps where there is a timeline, and of these over
+/// those in which the GPU has work, by the samples taken with them of the graphics engine or of utilization, else by
+/// the counter itself. Absent where fewer than three are left.
+struct InUse {
+  double mean = 0;
+  std::optional<double> busy;  ///< share of time in which the GPU has work, over the same samples
+};
+[[nodiscard]] std::optional<InUse> in_use(const Evidence& evidence, const CounterSeries& series);
+/// The GPU whose counter is highest while it is used, of those that reach `least`.
+struct Busiest {
+  int device = -1;
+  double mean = 0;
+};
+[[nodiscard]] std::optional<Busiest> busiest_of(const Evidence& evidence, std::string_view id, double least);
+/// Mean of the values whose sample of `reasons` (the same samples) has one of these bits; absent if the two series were
+/// not sampled together, or never with a bit.
+[[nodiscard]] std::optional<double> mean_with_bits(const CounterSeries& series, const CounterSeries& reasons,
+                                                   std::uint64_t bits);
+/// Share of the samples in which one of these bits is set.
+[[nodiscard]] std::optional<double> share_with_bits(const CounterSeries& series, std::uint64_t bits);
+
+/// Payload that the link between host and GPU carries.
+struct LinkRate {
+  double rate = 0;     ///< B/s
+  bool known = false;  ///< the link was sampled; else the fastest that the GPU can have
+};
+[[nodiscard]] LinkRate link_rate(const Evidence& evidence, int device);
+
+/// Bits of NVML's clocks event reasons (nvml.h, nvmlClocksEventReason*).
+inline constexpr std::uint64_t kPowerReasons = 0x4 | 0x80;     // software power cap, hardware power brake
+inline constexpr std::uint64_t kThermalReasons = 0x20 | 0x40;  // software and hardware thermal slowdown
+
+/// A GPU that is slowed down: share of samples and clock lost meanwhile.
+struct Throttle {
+  int device = -1;
+  double share = 0;  ///< of the samples
+  double clock_loss =
+      0;  ///< 1 - mean clock of those samples / highest clock; an assumed tenth where no clock was sampled
+  bool clock_known = false;
+};
+/// The worst GPU of those that the program works on, in the samples of its steps; absent if none is throttled in at
+/// least one sample in a hundred.
+[[nodiscard]] std::optional<Throttle> worst_throttle(const Evidence& evidence, std::uint64_t reasons);
+
+struct ThrottleText {
+  std::string_view what;  ///< "runs at its power limit"
+  double counted = 1;     ///< of the time that work bound by the multiprocessors loses
+};
+/// "GPU 0 `what` in 12 % of the samples", with its evidence and gain; the rule adds its recommendations.
+[[nodiscard]] Finding throttle_finding(const Rule& rule, const Evidence& evidence, const Throttle& throttle,
+                                       const ThrottleText& text);
+
+}  // namespace warpmark::analyze

@@ -1,0 +1,114 @@
+#include "analyze/recommendations/findings.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "analyze/evidence/main_thread.h"
+#include "analyze/evidence/other_processes.h"
+#include "analyze/names/ranges.h"
+
+namespace warpmark::analyze {
+
+namespace {
+
+constexpr std::size_t kEventsShown = 5;
+constexpr double kToldInTenths = 9.5;  // told with a decimal: a mean of 1.5 a step is neither 1 nor 2
+
+/// The range of a whole step, around all that the host did in it, shows nothing of why the GPU was idle.
+bool is_profiled_step(const RankEvidence& rank, EventIndex event) {
+  return names_profiled_step(rank.timeline->name_of(event));
+}
+
+}  // namespace
+
+Finding make_finding(const Rule& rule, double lost_ns, double step_ns, std::string title) {
+  Finding finding;
+  finding.rule = rule.id;
+  finding.kind = rule.kind;
+  finding.severity = severity_of(lost_ns, step_ns);
+  finding.lost_ns = static_cast<std::int64_t>(lost_ns);
+  finding.title = std::move(title);
+  return finding;
+}
+
+Fact time_fact(std::string id, const std::string& label, double ns) {
+  return {label + ": " + time_text(ns), std::move(id), ns * 1e-9, "s"};
+}
+
+Fact share_fact(std::string id, const std::string& label, double ratio) {
+  return {label + ": " + format_percent(ratio), std::move(id), ratio, ""};
+}
+
+Fact count_fact(std::string id, const std::string& label, double count) {
+  const bool whole = std::abs(count - std::round(count)) < 0.05 || count >= kToldInTenths;
+  const std::string text = whole ? format_count(std::llround(count)) : fmt::format("{:.1f}", count);
+  return {label + ": " + text, std::move(id), count, ""};
+}
+
+EventReference reference(const RankEvidence& rank, EventIndex event) {
+  const EventColumns& events = rank.timeline->events;
+  return {static_cast<int>(rank.index), event, std::string(rank.timeline->name_of(event)), events.start[event],
+          events.duration[event]};
+}
+
+void show_idle(const RankEvidence& rank, std::initializer_list<Part> parts, Finding& finding) {
+  std::vector<IdlePiece> pieces;
+  for (const Part part : parts) {
+    const auto& longest = rank.breakdown.longest[static_cast<std::size_t>(part)];
+    pieces.insert(pieces.end(), longest.begin(), longest.end());
+  }
+  std::sort(pieces.begin(), pieces.end(),
+            [](const IdlePiece& a, const IdlePiece& b) { return a.end - a.start > b.end - b.start; });
+  for (const IdlePiece& piece : pieces) {
+    const bool host = piece.host_event != kNoEvent && !is_profiled_step(rank, piece.host_event);
+    const EventIndex event = host ? piece.host_event : piece.next_work;
+    if (event == kNoEvent || finding.events.size() >= kEventsShown) continue;
+    const bool shown = std::any_of(finding.events.begin(), finding.events.end(),
+                                   [event](const EventReference& one) { return one.event == event; });
+    if (!shown) finding.events.push_back(reference(rank, event));
+  }
+}
+
+void show_works(const RankEvidence& rank, const std::function<bool(std::size_t)>& wanted, Finding& finding) {
+  std::vector<std::size_t> longest;
+  const auto length = [&rank](std::size_t i) { return rank.list.works[i].end - rank.list.works[i].start; };
+  for (std::size_t i = 0; i < rank.list.works.size(); ++i) {
+    if (!rank.in_steps(rank.list.works[i]) || !wanted(i)) continue;
+    if (longest.size() == kEventsShown && length(i) <= length(longest.back())) continue;
+    const auto at = std::find_if(longest.begin(), longest.end(), [&](std::size_t j) { return length(j) < length(i); });
+    longest.insert(at, i);
+    if (longest.size() > kEventsShown) longest.pop_back();
+  }
+  for (const std::size_t i : longest) finding.events.push_back(reference(rank, rank.list.works[i].event));
+}
+
+void show_main_thread(const Evidence& evidence, Finding& finding) {
+  const auto thread = main_thread(*evidence.session, evidence.rank());
+  if (!thread) return;
+  const std::string who =
+      thread->threads == 1 ? "The thread that hands work to the GPU (" + thread->name + ")"
+                           : fmt::format("At least one of the {} threads that hand work to the GPU", thread->threads);
+  finding.evidence.push_back(share_fact("main_thread_running", who + " was computing", thread->running));
+  finding.evidence.push_back(
+      share_fact("main_thread_blocked", "It was waiting: for the GPU, data, or another thread", thread->blocked));
+  constexpr double kWorthSaying = 0.05;
+  if (thread->waiting > kWorthSaying) {
+    finding.evidence.push_back(share_fact(
+        "main_thread_waiting", "It could have gone on, but every processor core was taken", thread->waiting));
+  }
+  if (const std::string text = idle_text(*thread); !text.empty()) {
+    finding.evidence.push_back(
+        {text, "main_thread_blocked_while_idle", (thread->idle_blocked_low + thread->idle_blocked_high) / 2, ""});
+  }
+}
+
+void show_other_processes(const Evidence& evidence, Finding& finding) {
+  const auto share = used_by_others(*evidence.session, evidence.rank());
+  if (!share) return;
+  finding.evidence.push_back(
+      share_fact("used_by_others", "Other processes use the GPU: it was busy, but not with this program, for", *share));
+}
+
+}  // namespace warpmark::analyze

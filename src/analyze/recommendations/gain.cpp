@@ -1,0 +1,16 @@
+#include "analyze/recommendations/gain.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace warpmark::analyze {
+
+Gain gain_up_to(double all, std::string method) {
+  const double most = std::max(all, 1.0);
+  const double removed = 1 - 1 / most;  // of the time
+  return {1 / (1 - removed / 2), most, std::move(method)};
+}
+
+Gain at_most(double bound, std::string method) { return {1, std::max(bound, 1.0), std::move(method)}; }
+
+}  // namespace warpmark::analyze

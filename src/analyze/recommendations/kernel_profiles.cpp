@@ -1,0 +1,134 @@
+#include "analyze/recommendations/kernel_profiles.h"
+
+#include <algorithm>
+#include <map>
+
+#include "analyze/names/kernel_names.h"
+#include "analyze/recommendations/advice.h"
+#include "analyze/recommendations/findings.h"
+
+namespace warpmark::analyze {
+
+namespace {
+
+constexpr std::size_t kKernelsShown = 5;
+
+struct Group {
+  const KernelProfile* longest = nullptr;
+  double longest_ns = -1;
+  double total_ns = 0;
+};
+
+std::string stem(std::string_view name) { return std::string(stem_of(name)); }
+
+std::map<std::string, Group> grouped(const Evidence& evidence) {
+  std::map<std::string, Group> groups;
+  const bool times_known = std::ranges::any_of(evidence.session->kernels, [](const KernelProfile& profile) {
+    return profile.metric("gpu__time_duration.sum").has_value();
+  });
+  for (const KernelProfile& profile : evidence.session->kernels) {
+    // Where no time was measured, every launch counts as much as any other.
+    const double ns = profile.metric("gpu__time_duration.sum").value_or(times_known ? 0 : 1);
+    Group& group = groups[profile.name];
+    group.total_ns += ns;
+    if (ns > group.longest_ns) group.longest = &profile, group.longest_ns = ns;
+  }
+  if (!evidence.has_timeline()) return groups;
+  std::map<std::string, double> in_steps;
+  const RankEvidence& rank = evidence.rank();
+  for (const GpuWork& work : rank.list.works) {
+    if (!is_compute(work.category) || !rank.in_steps(work)) continue;
+    in_steps[stem(rank.timeline->name_of(work.event))] +=
+        static_cast<double>(work.end - work.start) / rank.step_count();
+  }
+  bool any = false;
+  for (const auto& [name, group] : groups) any = any || in_steps.contains(stem(name));
+  if (!any) return groups;
+  for (auto& [name, group] : groups) {
+    const auto found = in_steps.find(stem(name));
+    group.total_ns = found == in_steps.end() ? 0 : found->second;
+  }
+  return groups;
+}
+
+double whole_ns(const Evidence& evidence, const std::map<std::string, Group>& groups) {
+  double profiled = 0;
+  for (const auto& [name, group] : groups) profiled += group.total_ns;
+  if (!evidence.has_timeline()) return profiled;
+  return std::max(profiled, evidence.rank().undisturbed_step_ns());
+}
+
+// cuBLASLt proposes several algorithms for a product ("cublasLtMatmulAlgoGetHeuristic").
+constexpr Advice kChooseOtherKernel = {
+    .kind = AdviceKind::code,
+    .text =
+        "Kernels of libraries and compilers: give them larger and rounder shapes, or let them try others of theirs.",
+    .native =
+        "cublasLtMatmulAlgoGetHeuristic(handle, product, a, b, c, d, preference, 8, results, &found);  // time each",
+    .pytorch = "model = torch.compile(model, mode='max-autotune')",
+    .jax = "os.environ['XLA_FLAGS'] = '--xla_gpu_autotune_level=4'  # before import jax",
+};
+
+}  // namespace
+
+std::vector<Finding> kernel_finding(const Rule& rule, const Evidence& evidence, const std::string& title,
+                                    std::vector<Recommendation> recommendations,
+                                    const std::function<std::optional<KernelSaving>(const KernelProfile&)>& judge) {
+  const auto groups = grouped(evidence);
+  const double whole = whole_ns(evidence, groups);
+  struct Hit {
+    const KernelProfile* profile;
+    KernelSaving saving;
+    double lost_ns;
+  };
+  std::vector<Hit> hits;
+  double lost = 0;
+  for (const auto& [name, group] : groups) {
+    if (group.longest == nullptr) continue;
+    const auto saving = judge(*group.longest);
+    if (!saving || saving->fraction <= 0) continue;
+    hits.push_back({group.longest, *saving, group.total_ns * saving->fraction});
+    lost += hits.back().lost_ns;
+  }
+  if (hits.empty() || whole <= 0) return {};
+  std::sort(hits.begin(), hits.end(), [](const Hit& a, const Hit& b) { return a.lost_ns > b.lost_ns; });
+  Finding finding =
+      make_finding(rule, lost, whole,
+                   title + " in " + std::to_string(hits.size()) + (hits.size() == 1 ? " kernel" : " kernels") +
+                       ", worst " + stem(hits.front().profile->name));
+  for (std::size_t i = 0; i < std::min(hits.size(), kKernelsShown); ++i) {
+    finding.evidence.push_back({stem(hits[i].profile->name) + " (launch " + std::to_string(hits[i].profile->ordinal) +
+                                    "): " + hits[i].saving.text,
+                                hits[i].saving.id, hits[i].saving.value, hits[i].saving.unit});
+  }
+  const auto of_library = [](const Hit& hit) { return is_of_library(hit.profile->name); };
+  const bool some = std::any_of(hits.begin(), hits.end(), of_library);
+  const bool all = std::all_of(hits.begin(), hits.end(), of_library);
+  if (!all) finding.recommendations = std::move(recommendations);
+  for (const Hit& hit : hits) {
+    if (of_library(hit)) continue;
+    for (const Recommendation& fix : hit.saving.fixes) {
+      const bool known =
+          std::ranges::find(finding.recommendations, fix.text, &Recommendation::text) != finding.recommendations.end();
+      if (!known) finding.recommendations.push_back(fix);
+    }
+  }
+  if (some) advise(evidence, {kChooseOtherKernel}, finding);
+  finding.gain =
+      at_most(whole / std::max(whole - lost, 0.05 * whole),
+              "share of the kernels' time that the metric leaves unused; at most, as another limit may follow");
+  return {finding};
+}
+
+std::optional<double> memory_throughput(const KernelProfile& profile) {
+  const auto all = profile.metric("gpu__compute_memory_throughput.avg.pct_of_peak_sustained_elapsed");
+  return all ? all : profile.metric("dram__throughput.avg.pct_of_peak_sustained_elapsed");
+}
+
+double best_throughput(const KernelProfile& profile) {
+  const double compute = profile.metric("sm__throughput.avg.pct_of_peak_sustained_elapsed").value_or(0);
+  const double memory = memory_throughput(profile).value_or(0);
+  return std::clamp(std::max(compute, memory) / 100, 0.0, 1.0);
+}
+
+}  // namespace warpmark::analyze

@@ -1,0 +1,36 @@
+// Shared by the rules on kernel profiles: launches grouped by kernel, and each kernel's share of the time.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "analyze/recommendations/rule.h"
+#include "model/profile/kernel_profile.h"
+
+namespace warpmark::analyze {
+
+/// What one kernel could save: the share of its own time that goes away (0..1), and the sentence with the numbers.
+struct KernelSaving {
+  double fraction = 0;
+  std::string text;
+  std::string id;    ///< of the fact
+  double value = 0;  ///< of the fact
+  std::string unit;
+  std::vector<Recommendation> fixes{};  ///< of what limits this kernel, beside those of the finding
+};
+
+/// One finding over all kernels for which `judge` sees a saving; none if there is none. Judged is the longest launch of
+/// each kernel. Shares are of the timeline's steps if it has these kernels, else of all profiled time: `lost_ns` is
+/// then the profiler's time, which is not comparable with a timeline's.
+[[nodiscard]] std::vector<Finding> kernel_finding(
+    const Rule& rule, const Evidence& evidence, const std::string& title, std::vector<Recommendation> recommendations,
+    const std::function<std::optional<KernelSaving>(const KernelProfile&)>& judge);
+
+/// Of its peak, in per cent: all levels of memory together, else device memory alone.
+[[nodiscard]] std::optional<double> memory_throughput(const KernelProfile& profile);
+/// Highest of compute and memory throughput, ratio 0..1; 0 if not measured.
+[[nodiscard]] double best_throughput(const KernelProfile& profile);
+
+}  // namespace warpmark::analyze

@@ -1,0 +1,50 @@
+// Parts of an optimization (optimization.h): what a technique gained in other programs, the goal of the user, and the
+// cost of the whole training.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+namespace warpmark {
+
+struct Optimization;
+struct OptimizationState;
+
+/// Gains are factors; above 1 is faster.
+struct TechniquePrior {
+  std::string bottleneck;           ///< the finding that the technique answers: "data_loading"
+  std::int64_t programs = 0;        ///< that have it, each measured before and after fixing it by hand
+  double median = 1;                ///< of their gains
+  double low = 1;                   ///< half of them lie between this ...
+  double high = 1;                  ///< ... and this
+  std::optional<double> guide_low;  ///< what guides say
+  std::optional<double> guide_high;
+  std::string source;  ///< of the programs' gains
+};
+
+struct OptimizationGoal {
+  std::optional<double> speedup;
+  std::optional<double> days;  ///< of the whole training
+  std::optional<double> cost;  ///< of the whole training
+  [[nodiscard]] bool given() const { return speedup || days || cost; }
+};
+
+/// The whole training.
+struct TrainingCost {
+  double days = 0;
+  std::optional<double> cost;  ///< where the price of an hour is known
+};
+
+/// Of `train_steps` steps; none where that or the time of a step is not known. `state` is one of the optimization's.
+[[nodiscard]] std::optional<TrainingCost> training_cost(const Optimization& optimization,
+                                                        const OptimizationState& state);
+
+struct GoalVerdict {
+  bool met = false;
+  std::string text;  ///< what was reached of each goal
+};
+/// None where no goal was given.
+[[nodiscard]] std::optional<GoalVerdict> judge_goal(const Optimization& optimization);
+
+}  // namespace warpmark
