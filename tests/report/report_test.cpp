@@ -176,7 +176,7 @@ TEST(BuildReport, puts_problems_before_results) {
   for (const auto& section : report.sections) headings.push_back(section.heading);
   EXPECT_EQ(headings[0], "Summary");
   EXPECT_EQ(headings[1], "Problems");
-  EXPECT_EQ(headings[2], "What this machine can do");
+  EXPECT_EQ(headings[2], "Measured peaks");
   EXPECT_EQ(headings[3], "Results on cpu, Intel(R) Xeon(R) Platinum 8480+");
 }
 
@@ -216,7 +216,7 @@ TEST(BuildReport, counts_shares_above_the_peak_apart) {
   session.runs[1].peak->share = 333;
   const auto text = rendered(session, "text", {.width = 200});
   EXPECT_NE(text.find("cpu: 1 result is above the peak, so a ceiling was measured badly; of the others, results "
-                      "reached 50.0 % of their peaks."),
+                      "reached 50.0 % of the measured peak."),
             std::string::npos)
       << text;
 }
@@ -231,7 +231,7 @@ TEST(BuildReport, tells_how_near_the_peaks_those_are_that_set_none_and_are_trust
   session.runs[2].peak->share = 0.01;
   session.runs[2].outcome = Outcome::unreliable;
   const auto text = rendered(session, "text", {.width = 200});
-  EXPECT_NE(text.find("cpu: one result reached 25.0 % of its peak."), std::string::npos) << text;
+  EXPECT_NE(text.find("cpu: 1 result reached 25.0 % of the measured peak."), std::string::npos) << text;
   session.runs.resize(1);
   EXPECT_EQ(rendered(session, "text", {.width = 200}).find("of its peak"), std::string::npos);
 }

@@ -49,6 +49,11 @@ namespace warpmark::report {
 // build_details.cpp: a folded section a workload.
 [[nodiscard]] std::vector<Section> detail_sections(const Session& session, const RunLabels& labels);
 
+/// This case was the fastest of those that measure its peak: 100 % by definition.
+[[nodiscard]] inline bool defines_its_peak(const Run& run) {
+  return run.peak && run.peak->ceiling.ends_with("(" + run.workload + " " + to_text(run.params) + ")");
+}
+
 /// A share of the peak above this is more than noise: the peak was measured too low.
 inline constexpr double kAboveThePeak = 1.05;
 

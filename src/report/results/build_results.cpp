@@ -26,6 +26,7 @@ std::string rate_text(const Run& run) {
 
 Cell peak_cell(const Run& run) {
   if (!run.peak || run.peak->bound == Bound::unknown) return {kNone, Tone::quiet};
+  if (defines_its_peak(run)) return {"defines it", Tone::quiet};
   const double share = run.peak->share;
   const Tone tone = share > kAboveThePeak ? Tone::warning : share >= kNearThePeak ? Tone::good : Tone::plain;
   // A term of the peak that was not measured can only raise the share.
@@ -71,14 +72,14 @@ std::string settle_marks(Table& table) {
   };
   explain(kWrong, "no result, see Problems.");
   explain(kUnreliable, "unreliable: the machine was disturbed.");
-  explain(kNotConverged, "not converged: the median is less certain than asked for.");
+  explain(kNotConverged, "not converged: the interval is wider than requested.");
   if (text.empty()) {
     table.columns.erase(table.columns.begin());
     for (auto& row : table.rows) row.erase(row.begin());
   }
   const bool peaks = std::any_of(table.rows.begin(), table.rows.end(),
                                  [](const auto& row) { return row.back().text.ends_with(kUnreliablePeak); });
-  if (peaks) text += (text.empty() ? "" : "  ") + std::string("~ of a limit that was measured on a disturbed machine.");
+  if (peaks) text += (text.empty() ? "" : "  ") + std::string("~ peak measured on a disturbed machine.");
   return text;
 }
 

@@ -35,10 +35,6 @@ Paragraph outcome_paragraph(const Session& session) {
   return {text + ".", tone};
 }
 
-bool sets_its_peak(const Run& run) {
-  return run.peak->ceiling.ends_with("(" + run.workload + " " + to_text(run.params) + ")");
-}
-
 /// How near the results of a device are to their peaks; no text where none has a peak. Results that set a peak are on
 /// it by definition, and those that are unreliable tell nothing.
 std::string peak_sentence(const Session& session, const DeviceInfo& device) {
@@ -46,7 +42,7 @@ std::string peak_sentence(const Session& session, const DeviceInfo& device) {
   std::size_t above = 0;
   for (const auto& run : session.runs) {
     if (run.device != device.id || run.outcome != Outcome::passed || !run.peak) continue;
-    if (run.peak->bound == Bound::unknown || run.peak->unreliable || sets_its_peak(run)) continue;
+    if (run.peak->bound == Bound::unknown || run.peak->unreliable || defines_its_peak(run)) continue;
     const double share = run.peak->share;
     if (share > kAboveThePeak) {
       ++above;
@@ -56,16 +52,15 @@ std::string peak_sentence(const Session& session, const DeviceInfo& device) {
   }
   std::string text;
   if (above > 0) {
-    text = format_plural(above, "result is", "results are") + " above the peak, so a ceiling was measured badly";
+    text = format_plural(above, "result is", "results are") + " above the measured peak, so the peak is too low";
   }
   if (shares.empty()) return text.empty() ? text : device.id + ": " + text + ".";
   const auto [low, high] = std::minmax_element(shares.begin(), shares.end());
   const std::string least = format_percent(*low), most = format_percent(*high);
-  text += text.empty() ? "" : "; of the others, ";
-  text += shares.size() == 1 ? "one result reached " + least + " of its peak"
-          : least == most    ? "results reached " + least + " of their peaks"
-                             : "results reached " + least + " to " + most + " of their peaks, half of them " +
-                                format_percent(stats::median(shares)) + " or more";
+  text += text.empty() ? "" : "; ";
+  text += format_plural(shares.size(), "result", "results") + " reached " + least +
+          (least == most ? "" : " to " + most) + " of the measured peak" +
+          (least == most ? "" : ", median " + format_percent(stats::median(shares)));
   return device.id + ": " + text + ".";
 }
 
@@ -170,8 +165,9 @@ Table machine_table(const Machine& machine) {
 Table device_table(const DeviceInfo& device) {
   Table table{{{""}, {""}}, {}};
   for (const auto& cache : device.caches) {
-    const auto shared =
-        cache.shared_by > 1 ? " shared by " + format_count(cache.shared_by) + " hardware threads" : std::string();
+    const auto shared = cache.shared_by > 1 && device.backend == "cpu"
+                            ? " shared by " + format_count(cache.shared_by) + " hardware threads"
+                            : std::string();
     add_fact(table, "L" + std::to_string(cache.level) + " " + cache.kind,
              format_bytes(static_cast<double>(cache.bytes)) + shared);
   }
@@ -181,7 +177,7 @@ Table device_table(const DeviceInfo& device) {
 
 std::optional<Section> ceilings_section(const Session& session) {
   if (session.ceilings.empty()) return std::nullopt;
-  Table table{{{"device"}, {"limit"}, {"measured", Align::right}, {"reached by", Align::left, 1}}, {}};
+  Table table{{{"device"}, {"peak"}, {"measured", Align::right}, {"measured by", Align::left, 1}}, {}};
   auto ceilings = session.ceilings;
   std::stable_sort(ceilings.begin(), ceilings.end(), [&](const Ceiling& a, const Ceiling& b) {
     return std::pair(rank_of(session, a.device), a.id) < std::pair(rank_of(session, b.device), b.id);
@@ -193,7 +189,7 @@ std::optional<Section> ceilings_section(const Session& session) {
                           {ceiling.source + (ceiling.unreliable ? " (unreliable: the machine was disturbed)" : ""),
                            ceiling.unreliable ? Tone::warning : Tone::quiet}});
   }
-  return Section{"What this machine can do", {std::move(table)}};
+  return Section{"Measured peaks", {std::move(table)}};
 }
 
 }  // namespace warpmark::report
