@@ -215,7 +215,7 @@ TEST(BuildReport, counts_shares_above_the_peak_apart) {
   for (auto& run : session.runs) run.peak = Peak{Bound::memory, 0.5, 0, 1e9, 0, "", ""};
   session.runs[1].peak->share = 333;
   const auto text = rendered(session, "text", {.width = 200});
-  EXPECT_NE(text.find("cpu: 1 result is above the peak, so a ceiling was measured badly; of the others, results "
+  EXPECT_NE(text.find("cpu: 1 result is above the measured peak, so the peak is too low; 2 results "
                       "reached 50.0 % of the measured peak."),
             std::string::npos)
       << text;
