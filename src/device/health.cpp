@@ -48,7 +48,7 @@ Verdict judge_clock(const HealthFacts& facts) {
   if (!facts.core_clock_hz) return {};
   const double now = *facts.core_clock_hz;
   if (facts.cpu.max_clock_hz <= 0) {
-    return {HealthState::info, fmt::format("{:.2f} GHz measured; the maximum is not told", now / 1e9)};
+    return {HealthState::info, fmt::format("{:.2f} GHz measured; the maximum is unknown", now / 1e9)};
   }
   const auto found = fmt::format("{:.2f} GHz measured, at most {:.2f} GHz", now / 1e9, facts.cpu.max_clock_hz / 1e9);
   if (now >= 0.7 * facts.cpu.max_clock_hz) return {HealthState::good, found};

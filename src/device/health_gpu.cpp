@@ -80,7 +80,7 @@ class GpuJudge {
 
  private:
   HealthCheck make(const char* id, const char* title, const char* why) const {
-    return {.id = id_ + id, .title = title_ + title, .found = "not told by this GPU or driver", .why = why};
+    return {.id = id_ + id, .title = title_ + title, .found = "not reported by this GPU or driver", .why = why};
   }
   std::optional<double> sensor(std::string_view id) const {
     for (const auto& sensor : gpu_.now.sensors) {

@@ -237,7 +237,7 @@ class Pages(unittest.TestCase):
         driving.until(lambda: self.js(drawn) > 6, what="events in several colours")
 
     SHOWN = {"matrix": ("on it", "321.0 1/s", "throughput by precision and batch"), "scaling": ("communication is 17 %", "good", "0.0321 (0.0300 to 0.0350)", "30.3 (28.0 to 33.0)", "at 37 GPUs"),
-             "load": ("777.0 ms", "missed", "39 of 40"), "optimization": ("1.84 times as fast", "rejected"), "acceptance": ("fail", "3.00 TB/s"),
+             "load": ("777.0 ms", "missed", "39 of 40"), "optimization": ("1.84 times faster", "rejected"), "acceptance": ("fail", "3.00 TB/s"),
              "across": ("node4", "25.0 %", "What differs"), "check": ("worse", "+30.0 % (+28.0 % to +32.0 %)", "Use the slow path"),
              "bisect": ("Found: 0000000000", "98.7 %", "3 builds, 27 runs")}
 

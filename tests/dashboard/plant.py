@@ -126,7 +126,7 @@ def reports():
              "first_error": HOSTILE, "errors": {}, "client": {"verdict": "trusted"}, "slo": [{"objective": "p99 ttft < 0.5 s", "verdict": "missed"}],
              "metrics": {"ttft": {"unit": "s", "better": "lower", "n": 39, "mean": 0.2, "stdev": 0.1, "min": 0.1, "max": 0.9,
                                   "percentiles": {"p50": {"value": 0.19}, "p99": {"value": 0.777}}}}}]},
-        "optimization": {"program": HOSTILE, "verdict": "1.84 times as fast", "complete": True, "steps": [
+        "optimization": {"program": HOSTILE, "verdict": "1.84 times faster", "complete": True, "steps": [
             {"knob": "loader.workers", "value": "4", "title": "load in workers", "numerics": "exact", "outcome": "kept", "reason": "proven", "asked": False,
              "measured": {"ratio": 1.84, "low": 1.8, "high": 1.9, "confidence": 0.95}, "cumulative": {"ratio": 1.84, "low": 1.8, "high": 1.9, "confidence": 0.95}},
             {"knob": "precision.bf16", "value": "on", "title": "bf16", "numerics": "precision", "outcome": "rejected", "reason": HOSTILE, "asked": False}]},

@@ -54,7 +54,7 @@ void print_efficiency(Context& context, const evaluate::Task& task, const evalua
                              latencies.size(), stats::quantile_of_sorted(latencies, 0.5),
                              stats::quantile_of_sorted(latencies, 0.95), sum);
   if (efficiency.without_usage == latencies.size()) {
-    context.out << "tokens: not told by the model\n";
+    context.out << "tokens: not reported by the model\n";
     return;
   }
   context.out << fmt::format("tokens: {} in, {} out", efficiency.prompt_tokens, efficiency.output_tokens);

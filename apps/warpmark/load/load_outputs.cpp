@@ -346,7 +346,7 @@ Status keep_load(LoadOutputs& outputs, serving::ScenarioResult result) {
   const Status written = write_load_outputs(outputs);
   auto& kept = outputs.report.scenarios.back();
   if (stored.ok() && written.ok()) kept.records.remove_name();
-  if (!kept.problem.empty()) return environment_error(kept.problem, "what was measured until then is told above");
+  if (!kept.problem.empty()) return environment_error(kept.problem, "results so far are shown above");
   return stored.ok() ? written : stored;
 }
 

@@ -241,7 +241,7 @@ std::string own_tokens_line(const serving::TokenCheck& tokens) {
   const auto add = [&](const char* what, std::optional<double> ours, std::optional<double> theirs) {
     if (!ours) return;
     text += fmt::format(" {} {} a request{},", format_significant(*ours, 4), what,
-                        theirs ? fmt::format(" ({} told)", format_significant(*theirs, 4)) : "");
+                        theirs ? fmt::format(" ({} reported)", format_significant(*theirs, 4)) : "");
   };
   add("in", own.input, tokens.input_told);
   add("out", own.output, tokens.output_told);

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "analyze/fixes/source_lines.h"
+#include "analyze/recommendations/source_lines.h"
 #include "base/result.h"
 
 namespace warpmark::apps {

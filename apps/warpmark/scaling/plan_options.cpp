@@ -48,7 +48,7 @@ Result<ToldLinks> told_links(const ParsedOptions& options) {
     told.per_node = static_cast<int>(per_node);
   }
   if (options.has("--between-alpha") && !options.has("--between")) {
-    return usage_error("--between-alpha is of the network that --between tells, which is missing", "give --between");
+    return usage_error("--between-alpha needs --between", "give --between");
   }
   if (!options.has("--between")) return told;
   WM_ASSIGN(const double rate, parse_quantity(options.get("--between"), "B/s"));

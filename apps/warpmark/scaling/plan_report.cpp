@@ -32,11 +32,11 @@ std::string network_text(const PlanLinks& links) {
   switch (links.network) {
     case Network::unknown: return {};
     case Network::told:
-      return fmt::format("Between {}: {} a message and {} for each GPU, as told.", nodes,
+      return fmt::format("Between {}: {} a message and {} per GPU, as given.", nodes,
                          format_seconds(links.between.link.alpha_s), rate_text(links.between.link));
     case Network::supposed:
       return fmt::format(
-          "Between {}: {} a message and {} for each GPU, as nothing tells otherwise: give --between, or a "
+          "Between {}: {} a message and {} per GPU by default: give --between, or a "
           "sweep over several hosts.",
           nodes, format_seconds(links.between.link.alpha_s), rate_text(links.between.link));
     case Network::fitted:
@@ -358,7 +358,7 @@ Json fit_json(const coll::LinkFit& fit) {
 }
 
 Json network_json(const PlanLinks& links) {
-  const char* const sources[] = {"unknown", "told", "fitted", "flat", "default"};
+  const char* const sources[] = {"unknown", "given", "fitted", "flat", "default"};
   Json json{{"per_node", links.per_node}, {"source", sources[static_cast<int>(links.network)]}};
   if (links.network == Network::told || links.network == Network::supposed) {
     json["alpha"] = links.between.link.alpha_s;

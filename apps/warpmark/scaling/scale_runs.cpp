@@ -107,7 +107,7 @@ Result<validate::ScalingRun> run_once(const ScaleRequest& request, int workers, 
   run.joules = joules;
   if (request.throughput) {
     WM_ASSIGN(const double value, validate::read_metric(*request.throughput, output, ""));
-    if (!(value > 0)) return data_error(fmt::format("the throughput it tells is {}", value));
+    if (!(value > 0)) return data_error(fmt::format("the reported throughput is {}", value));
     run.throughput = value;
   }
   for (const auto& part : request.parts) {

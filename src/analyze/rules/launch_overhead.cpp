@@ -270,7 +270,7 @@ std::vector<Finding> apply(const Evidence& evidence) {
                                          rank.part_ns(Part::idle_profiler)));
   }
   finding.evidence.push_back(
-      {fmt::format("With no dispatch at all (a CUDA graph of the whole step) about {:.1f} times as fast", limit),
+      {fmt::format("With no dispatch at all (a CUDA graph of the whole step) about {:.1f}x faster", limit),
        "cuda_graph_limit", limit, ""});
   recommend(evidence, limit, launches.calls / rank.step_count(), finding);
   show_main_thread(evidence, finding);

@@ -87,7 +87,7 @@ std::string group_of(const Experiment& experiment, const ExperimentRun& run, con
   if (key == "none") return "all";
   if (key == "traffic_scenario" || key == "scenario") return run.scenario;
   const std::string value = metadata_text(experiment, key);
-  return value.empty() ? key + " not told" : value;
+  return value.empty() ? key + " not reported" : value;
 }
 
 Status check_fields(const std::vector<Experiment>& experiments, const std::vector<PlotSpec>& specs) {

@@ -99,7 +99,7 @@ class Workbook {
  private:
   [[nodiscard]] std::string gpu() const {
     const std::string type = metadata_text(experiment_, "server_gpu_type");
-    return type.empty() ? "not told" : type;
+    return type.empty() ? "not reported" : type;
   }
   [[nodiscard]] std::string of_stat(const char* field) const {
     return fmt::format("stats.{}.{}", field, options_.percentile);

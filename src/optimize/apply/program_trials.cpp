@@ -185,7 +185,7 @@ Result<WithinResult> ProgramTrials::within(const Settings& from, std::span<const
   WithinResult result;
   result.variants.resize(variants.size());
   if (!runs_.has_lab() || !options_.in_process) {
-    result.why_not = "settings are tested in fresh processes: the program makes too few steps, or was told so";
+    result.why_not = "settings are tested in fresh processes: the program makes too few steps, or --separate was given";
     return result;
   }
   if (is_stopped(result)) return result;

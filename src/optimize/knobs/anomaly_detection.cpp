@@ -24,7 +24,7 @@ extern const Knob anomaly_detection_knob{
     .id = "debug.anomaly_detection",
     .title = "anomaly detection off",
     .answers = "cpu_gpu_sync launch_overhead",
-    .breaks = "a NaN is no longer told where it arises",
+    .breaks = "NaN are no longer reported where they arise",
     .undo = "switch it on again",
     .numerics = Numerics::exact,
     .values = "off",

@@ -22,7 +22,7 @@ extern const Knob launch_blocking_knob{
     .id = "debug.launch_blocking",
     .title = "launches that do not wait",
     .answers = "launch_overhead cpu_gpu_sync",
-    .breaks = "an error of a kernel is told at a later line",
+    .breaks = "kernel errors are reported at a later line",
     .undo = "set CUDA_LAUNCH_BLOCKING=1 again",
     .numerics = Numerics::exact,
     .values = "off",

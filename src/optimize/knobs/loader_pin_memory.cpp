@@ -9,7 +9,7 @@ Offer offer_loader_pin_memory(const ProgramFacts& facts, [[maybe_unused]] const 
   if (!facts.on_gpu()) return no_offer("the model is not on a GPU");
   if (facts.report.loaders.front().pin_memory) return no_offer("the program does so");
   return one_offer("on",
-                   {.low = 1.0, .high = 1.05, .method = "copies from page-locked memory are 2 to 3 times as fast"});
+                   {.low = 1.0, .high = 1.05, .method = "copies from page-locked memory are 2 to 3 times faster"});
 }
 
 OptimizationAdvice loader_pin_memory_source([[maybe_unused]] const ProgramFacts& facts,

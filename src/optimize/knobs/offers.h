@@ -17,7 +17,7 @@ namespace warpmark::optimize {
 [[nodiscard]] inline Prediction gain_of_share(double share, double low_factor, double high_factor, std::string what) {
   return {.low = amdahl(share, low_factor),
           .high = amdahl(share, high_factor),
-          .method = fmt::format("{} is {:.0f} % of a step, {:.3g} to {:.3g} times as fast", what, share * 100,
+          .method = fmt::format("{} is {:.0f} % of a step, {:.3g} to {:.3g} times faster", what, share * 100,
                                 low_factor, high_factor)};
 }
 

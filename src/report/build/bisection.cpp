@@ -138,7 +138,7 @@ Section summary(const Bisection& bisection) {
                   format_plural(static_cast<std::size_t>(bisection.runs), "run", "runs")),
       Tone::quiet});
   if (bisection.history_points > 0) {
-    section.blocks.push_back(Paragraph{fmt::format("{} of this machine told where to look first.",
+    section.blocks.push_back(Paragraph{fmt::format("{} of this machine selected where to start.",
                                                    format_plural(static_cast<std::size_t>(bisection.history_points),
                                                                  "stored result", "stored results")),
                                        Tone::quiet});

@@ -200,7 +200,7 @@ Report build_report(const Trend& trend, bool unicode) {
     report.sections.push_back(
         {"Slow drift",
          {std::move(*table), Paragraph{"The median of all slopes between two sessions (Sen), with its interval, where "
-                                       "a line tells the sessions better than steps do; no one session is the cause.",
+                                       "a slope fits the sessions better than steps; no single session is the cause.",
                                        Tone::quiet}},
          false});
   }

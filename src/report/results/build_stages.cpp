@@ -34,7 +34,7 @@ Table stages_table(const StagedRun& staged) {
                {"±", Align::right, 2},
                {"share", Align::right},
                {"items/s", Align::right},
-               {"if twice as fast", Align::right},
+               {"if 2x faster", Align::right},
                {"limit", Align::left, 1}},
               {}};
   for (const auto& stage : staged.stages) table.rows.push_back(stage_row(stage.name, stage, true));
@@ -54,7 +54,7 @@ std::string where_to_begin(const StagedRun& staged) {
   const auto most = std::max_element(staged.stages.begin(), staged.stages.end(),
                                      [](const Stage& a, const Stage& b) { return a.share < b.share; });
   return fmt::format(
-      "{} takes most: twice as fast it would make the whole {:.2f}x as fast, and no speed of it alone more "
+      "{} takes most: 2x faster it makes the whole {:.2f}x faster, and no speedup of it alone more "
       "than {:.3g}x.",
       most->name, most->gain_doubled, 1 / std::max(0.001, 1 - most->share));
 }

@@ -65,7 +65,7 @@ Report build_report(const MachineSummary& summary) {
     section.blocks.push_back(Paragraph{"no GPU: " + summary.gpu_problem, Tone::quiet});
   }
   if (table.rows.empty()) {
-    section.blocks.push_back(Paragraph{"Nothing was told: a summary needs two looks.", Tone::warning});
+    section.blocks.push_back(Paragraph{"No summary: it needs at least two samples.", Tone::warning});
   } else {
     section.blocks.push_back(std::move(table));
   }

@@ -56,7 +56,7 @@ class Collector {
   std::vector<Fact> take() { return std::move(facts_); }
 
  private:
-  static constexpr const char* kUntold = "not told by this GPU or driver";
+  static constexpr const char* kUntold = "not reported by this GPU or driver";
   std::string device_;
   std::vector<Fact> facts_;
 };

@@ -6,7 +6,7 @@ namespace {
 constexpr McpProperty kAnalyze[] = {
     {"paths", McpKind::paths, "profiles: PyTorch or JAX traces, nsys, ncu, recordings; several are ranks of one run",
      "", true},
-    {"against", McpKind::path, "an earlier profile: tells what got slower instead (warpmark.profile_diff/1)",
+    {"against", McpKind::path, "an earlier profile: shows what got slower instead (warpmark.profile_diff/1)",
      "--against"},
     {"top", McpKind::whole, "findings that the text shows in full", "--top"},
 };

@@ -41,7 +41,7 @@ extern const McpTool history_tool{
     .id = "history",
     .title = "What was measured before",
     .summary =
-        "Lists stored sessions (warpmark.sessions/1), shows one of them (warpmark.results/1), or tells how metrics "
+        "Lists stored sessions (warpmark.sessions/1), shows one of them (warpmark.results/1), or shows how metrics "
         "went "
         "over the commits and where their level changed (warpmark.trend/1).",
     .properties = kHistory,

@@ -231,7 +231,7 @@ extern const Command check_command{
         "A metric is worse only if both speak: the change is beyond --threshold, and larger than the steps that the "
         "history makes by itself from session to session (p, adjusted over all metrics by Holm's method, at most "
         "--alpha). Where the level of the history changed before, the baseline begins anew at that commit, and it "
-        "says so. docs/regressions.md tells the exact conditions.\n"
+        "says so. docs/regressions.md lists the exact conditions.\n"
         "\n"
         "Where a metric is worse it names the suspects: the commits since the last session of the baseline. With "
         "--bisect it goes on as `warpmark bisect` does, with what is measured now or the project file, until one of "

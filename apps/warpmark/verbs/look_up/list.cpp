@@ -81,7 +81,7 @@ Result<Table> devices_table(Context&, const ParsedOptions&) {
 }
 
 Result<Table> metrics_table(Context&, const ParsedOptions&) {
-  Table table{{{"metric"}, {"unit"}, {"better"}, {"what it tells"}}, {}};
+  Table table{{{"metric"}, {"unit"}, {"better"}, {"meaning"}}, {}};
   for (const auto& metric : report::metric_list()) {
     table.rows.push_back({{metric.id}, {metric.unit}, {metric.better}, {metric.meaning}});
   }

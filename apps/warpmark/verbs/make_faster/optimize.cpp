@@ -77,12 +77,12 @@ constexpr OptionSpec kOptimizeOptions[] = {
     {"--shell", "", "run the command with /bin/sh -c"},
     {"--seed", "N", "seed of the order of runs, and of the program's random generators (default 1)"},
     {"--fresh", "", "start anew even if an interrupted search could go on"},
-    {"--json", "FILE", "write the optimization as JSON (warpmark.optimization/1)", false, "<files>"},
+    {"--json", "FILE", "write the report as JSON (warpmark.optimization/1)", false, "<files>"},
     {"--out", "DIR",
      "write optimization.json, report.md, report.html, waterfall.svg, plan.yaml, and jobs of Kubernetes and Vertex AI",
      false, "<files>"},
     {"--format", "FORMAT", "format of what is printed: text (default), md, html, json", false, "text md html json"},
-    {"--no-store", "", "do not keep the optimization and its gains in the database"},
+    {"--no-store", "", "do not store the report and its speedups"},
     {"--db", "FILE|URL", "database of stored sessions; the journal stands beside it", false, "<files>"},
 };
 

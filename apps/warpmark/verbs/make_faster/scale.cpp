@@ -334,7 +334,7 @@ extern const Command scale_command{
         "--times gives speedup and efficiency from times that were measured elsewhere, without an interval where there "
         "is one run of each.\n"
         "\n"
-        "--power-cap-sweep changes how much the GPUs may draw, tells which cap does the most work for a joule, and "
+        "--power-cap-sweep changes how much the GPUs may draw, shows which cap does the most work per joule, and "
         "puts "
         "back what it found, also when it is killed. Nothing else here changes a setting.\n"
         "\n"

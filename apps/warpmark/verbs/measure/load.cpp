@@ -46,7 +46,7 @@ constexpr OptionSpec kLoadOptions[] = {
     {"--request-rate", "RATE", "run: requests/s instead, whatever the server does; several: 1,2,4", true},
     {"--arrivals", "LAW", "run: of --request-rate: poisson (default), constant, gamma:SHAPE, ramp:RATE"},
     {"--trace", "FILE", "run: requests as recorded: Mooncake, BurstGPT, Azure", false, "<files>"},
-    {"--trace-speed", "X", "run: replay it X times as fast (default 1)"},
+    {"--trace-speed", "X", "run: replay it X times faster (default 1)"},
     {"--dataset-path", "FILE", "run: prompts: .txt, .jsonl, .csv, ShareGPT's .json", false, "<files>"},
     {"--dataset-prompt-column", "NAME", "run: of a .csv (default prompt)"},
     {"--eval", "TASK", "run: the questions of a task (docs/accuracy.md), and a score of the answers", false, "<files>"},
