@@ -126,6 +126,11 @@ Result<Columns> read_columns(const std::string& path) {
   static constexpr std::pair<const char*, Parse> kFormats[] = {
       {".csv", [](std::string_view bytes, std::string_view name) { return parse_table(bytes, ',', name); }},
       {".tsv", [](std::string_view bytes, std::string_view name) { return parse_table(bytes, '\t', name); }},
+      {".txt",
+       [](std::string_view bytes, std::string_view name) {
+         const bool tabs = bytes.substr(0, bytes.find('\n')).find('\t') != std::string_view::npos;
+         return parse_table(bytes, tabs ? '\t' : ',', name);
+       }},
       {".json", parse_json_columns},
       {".npy", parse_npy},
       {".npz", parse_npz},
@@ -135,7 +140,46 @@ Result<Columns> read_columns(const std::string& path) {
     WM_ASSIGN(const auto bytes, read_file(path, kCapBytes));
     return parse(bytes, path);
   }
-  return usage_error("the format of " + path + " is not known by its name", "csv, tsv, json, npy, npz or safetensors");
+  return usage_error("the format of " + path + " is not known by its name", "csv, tsv, txt (tabs or commas), json, npy, npz or safetensors");
+}
+
+namespace {
+
+Result<std::map<std::string, std::size_t>> rows_by_key(const Columns& columns, const std::string& key,
+                                                       const std::string& name) {
+  const auto found = std::find_if(columns.begin(), columns.end(), [&](const Column& one) { return one.name == key; });
+  if (found == columns.end()) return usage_error(name + " has no column '" + key + "', which --key names");
+  std::map<std::string, std::size_t> rows;
+  for (std::size_t i = 0; i < found->size(); ++i) {
+    const std::string text = found->numeric ? Json(found->numbers[i]).dump() : found->texts[i];
+    if (!rows.emplace(text, i).second) return data_error(name + " has the key " + text + " twice");
+  }
+  return rows;
+}
+
+}  // namespace
+
+Status align_by_key(const Columns& reference, Columns& out, const std::string& key) {
+  WM_ASSIGN(const auto wanted, rows_by_key(reference, key, "the reference"));
+  WM_ASSIGN(const auto rows, rows_by_key(out, key, "the output"));
+  std::vector<std::size_t> order(wanted.size());
+  for (const auto& [text, at] : wanted) {
+    const auto found = rows.find(text);
+    if (found == rows.end()) return data_error("the output has no row with the key " + text);
+    order[at] = found->second;
+  }
+  for (const auto& [text, at] : rows) {
+    if (!wanted.contains(text)) return data_error("the reference has no row with the key " + text);
+  }
+  for (Column& column : out) {
+    Column sorted = column;
+    for (std::size_t i = 0; i < order.size() && column.size() == order.size(); ++i) {
+      if (column.numeric) sorted.numbers[i] = column.numbers[order[i]];
+      if (!column.numeric) sorted.texts[i] = column.texts[order[i]];
+    }
+    column = std::move(sorted);
+  }
+  return {};
 }
 
 }  // namespace warpmark::accuracy

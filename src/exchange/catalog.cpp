@@ -13,10 +13,24 @@ namespace warpmark::exchange {
   X(kCustomSmallerIsBetter) \
   X(kCustomBiggerIsBetter)  \
   X(kGithubActionHistory)   \
+  X(kPyperf)                \
+  X(kAsv)                   \
+  X(kCriterion)             \
+  X(kJmh)                   \
+  X(kGoBench)               \
+  X(kCargoBench)            \
+  X(kConbench)              \
+  X(kIperf3)                \
+  X(kNvbandwidth)           \
+  X(kOsu)                   \
+  X(kSuperbench)            \
+  X(kServingResults)        \
+  X(kNvbenchCsv)            \
   X(kBencher)               \
   X(kFlatMetrics)           \
   X(kJunit)                 \
-  X(kCsv)
+  X(kCsv)                   \
+  X(kWideCsv)
 // clang-format on
 
 #define WARPMARK_DECLARE(name) extern const Format name;

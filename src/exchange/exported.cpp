@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <set>
+
 #include "base/json.h"
 
 namespace warpmark::exchange {
@@ -15,6 +18,21 @@ Result<Exported> exported(std::string text, std::size_t written, std::size_t lef
   if (left_out > 0) {
     result.left_out.push_back(fmt::format("{} {} without {}", left_out, left_out == 1 ? "run" : "runs", needed));
   }
+  return result;
+}
+
+Result<Exported> without_other_metrics(Result<Exported> result, const Session& session,
+                                       std::initializer_list<std::string_view> held) {
+  if (!result.ok()) return result;
+  std::set<std::string> others;
+  for (const Run& run : session.runs) {
+    for (const Metric& metric : run.metrics) {
+      if (std::find(held.begin(), held.end(), metric.id) == held.end()) others.insert(metric.id);
+    }
+  }
+  std::string names;
+  for (const auto& name : others) names += (names.empty() ? "" : ", ") + name;
+  if (!names.empty()) result->left_out.push_back("metrics that the format has no place for: " + names);
   return result;
 }
 

@@ -17,10 +17,12 @@
 namespace warpmark::exchange {
 
 struct Document {
-  std::string name;              ///< of the file, for messages
-  std::string_view text;         ///< all of it
-  std::optional<Json> json;      ///< parsed, if it is JSON
-  std::filesystem::path folder;  ///< where files lie that the document names; empty: they are not looked for
+  std::string name;               ///< of the file, for messages
+  std::string_view text;          ///< all of it
+  std::optional<Json> json;       ///< parsed, if it is JSON
+  std::optional<Error> not_json;  ///< why text that looks like JSON is none; formats of text may still know it
+  std::string collective;         ///< of tables of nccl-tests that do not name it; empty: unknown
+  std::filesystem::path folder;   ///< where files lie that the document names; empty: they are not looked for
 };
 
 struct Exported {
@@ -36,7 +38,8 @@ struct Format {
   /// Data error that names the place of what is wrong. Sessions have neither an id nor a fingerprint yet.
   Result<std::vector<Session>> (*read)(const Document& document);
   /// Usage error if the session has nothing that the format can hold.
-  Result<Exported> (*write)(const Session& session);
+  Result<Exported> (*write)(const Session& session) = nullptr;
+  bool is_fallback = false;  ///< of a form that others share: taken where no other fits
 };
 
 }  // namespace warpmark::exchange

@@ -3,12 +3,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdint>
 
 #include "base/json.h"
 #include "base/text.h"
 #include "exchange/catalog.h"
 #include "exchange/imported.h"
 #include "exchange/looks_like.h"
+#include "model/names.h"
+#include "model/run_query.h"
 
 namespace warpmark::exchange {
 namespace {
@@ -29,6 +32,7 @@ Result<const Format*> format_of(const Document& document, const std::string& wan
   for (const Format* format : formats()) {
     if (format->detect != nullptr && format->detect(document)) fitting.push_back(format);
   }
+  if (fitting.size() > 1) std::erase_if(fitting, [](const Format* format) { return format->is_fallback; });
   if (fitting.size() == 1) return fitting.front();
   if (fitting.empty()) {
     return data_error(document.name + " is no known format of results; it is " + looks_like(document),
@@ -114,6 +118,33 @@ Status identify(Session& session, const Format& format, const ImportOptions& opt
   return {};
 }
 
+/// Distinct results of one name, in the order of the file: the second is called "name #2". Repeats of one configuration
+/// are rounds of one run already. How many there are is noted, as files that differ in it cannot be paired by number.
+void number_twins(Session& session) {
+  struct Place {
+    std::uint64_t key;  ///< a digest, as a file may hold very many
+    std::size_t run;
+  };
+  std::vector<Place> places;
+  for (std::size_t i = 0; i < session.runs.size(); ++i) {
+    const Run& run = session.runs[i];
+    Digest digest;
+    digest.add(run.workload + '\n' + run.device + '\n' + name_of(run.mode) + '\n');
+    for (const auto& [name, value] : run.params.items()) digest.add(name + '=' + to_text(value) + '\n');
+    places.push_back({digest.bits(), i});
+  }
+  std::sort(places.begin(), places.end(),
+            [](const Place& a, const Place& b) { return a.key != b.key ? a.key < b.key : a.run < b.run; });
+  for (std::size_t begin = 0, end = 0; begin < places.size(); begin = end) {
+    while (end < places.size() && places[end].key == places[begin].key) ++end;
+    for (std::size_t i = begin; end - begin > 1 && i < end; ++i) {
+      Run& run = session.runs[places[i].run];
+      if (i > begin) run.workload += fmt::format(" #{}", i - begin + 1);
+      run.notes.emplace_back(kTwinNote, fmt::format("{} of {}", i - begin + 1, end - begin));
+    }
+  }
+}
+
 /// Usage error for a name that nothing has: a typo would leave a metric without a direction.
 Status set_directions(std::vector<Session>& sessions, const ImportOptions& options) {
   for (const auto& [glob, better] : options.better) {
@@ -135,24 +166,36 @@ Status set_directions(std::vector<Session>& sessions, const ImportOptions& optio
 }  // namespace
 
 Result<Document> open_document(std::string name, std::string_view text) {
-  Document document{.name = std::move(name), .text = text, .json = {}, .folder = {}};
+  Document document{.name = std::move(name), .text = text, .json = {}, .not_json = {}, .collective = {}, .folder = {}};
   if (text.starts_with("\xEF\xBB\xBF")) document.text.remove_prefix(3);  // a byte order mark, from spreadsheets
   const auto body = trim(document.text);
-  if (!body.starts_with('{') && !body.starts_with('[')) return document;
+  if (!body.starts_with('{') && !body.starts_with('[')) {
+    // Some tools print a warning before their JSON.
+    constexpr std::size_t kMostWarning = 4096;
+    const auto brace = body.find("\n{");
+    if (brace > kMostWarning || !body.ends_with('}')) return document;
+    auto behind = parse_results(body.substr(brace + 1), document.name);
+    if (behind.ok()) document.json = std::move(behind).value();
+    return document;
+  }
   auto json = parse_results(document.text, document.name);
   if (!json.ok()) {
-    Error error = json.error();
-    if (error.hint.empty()) error.hint = "is the file complete? NaN and Infinity are no JSON";
-    return error;
+    document.not_json = json.error();
+    if (document.not_json->hint.empty()) document.not_json->hint = "is the file complete?";
+    return document;
   }
   document.json = std::move(json).value();
   return document;
 }
 
 Result<std::vector<Session>> import_results(const Document& document, const ImportOptions& options) {
-  WM_ASSIGN(const Format* const format, format_of(document, options.format));
+  auto found = format_of(document, options.format);
+  // A log may begin with a bracket, too: only what no format knows is damaged JSON.
+  if (!found.ok() && document.not_json && options.format.empty()) return *document.not_json;
+  WM_ASSIGN(const Format* const format, std::move(found));
   auto sessions = format->read(document);
   if (!sessions.ok()) {
+    if (document.not_json) return *document.not_json;
     Error error = sessions.error();
     error.what = document.name + ": " + error.what;
     return error;
@@ -161,7 +204,9 @@ Result<std::vector<Session>> import_results(const Document& document, const Impo
   WM_TRY(set_directions(*sessions, options));
   for (Session& session : *sessions) {
     runs += session.runs.size();
-    if (session.id.empty()) WM_TRY(identify(session, *format, options));
+    if (!session.id.empty()) continue;
+    number_twins(session);
+    WM_TRY(identify(session, *format, options));
   }
   if (runs == 0) return data_error(document.name + " holds no results", "did the benchmark end before its first one?");
   return sessions;

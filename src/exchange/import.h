@@ -19,6 +19,7 @@ struct ImportOptions {
   std::string branch;
   std::string started;                 ///< ISO 8601
   std::string machine;                 ///< a name for the machine
+  std::string collective;              ///< of nccl-tests' tables that do not name theirs
   std::optional<Machine> measured_on;  ///< the machine itself, where the person knows that it is this one
   /// Whether more is better, for names (globs) that do not say it; the last that matches counts.
   std::vector<std::pair<std::string, Better>> better;
@@ -35,7 +36,8 @@ struct ImportOptions {
 ///                itself, so that they are never compared with its results; kUnknownMachine if it says nothing
 [[nodiscard]] Result<std::vector<Session>> import_results(const Document& document, const ImportOptions& options);
 
-/// A document over `text`, which must outlive it; parses JSON. Data error for JSON that is cut off or damaged.
+/// A document over `text`, which must outlive it; parses JSON, also JSON lines (an array then) and the NaN and Infinity
+/// that Python and C++ write into it (null then). JSON that is cut off or damaged is known by `not_json`.
 [[nodiscard]] Result<Document> open_document(std::string name, std::string_view text);
 
 }  // namespace warpmark::exchange

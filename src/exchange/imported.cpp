@@ -3,11 +3,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstdint>
 #include <ctime>
+#include <map>
 
 #include "base/clock.h"
+#include "base/json.h"
+#include "base/text.h"
 #include "base/units.h"
 #include "profile/readers/text/json_text.h"
 #include "report/results/labels.h"
@@ -42,6 +46,51 @@ std::optional<int> offset_s(std::string_view text) {
 
 constexpr std::size_t kMostKeys = 10'000;  // each is looked for among the others of its object
 constexpr std::size_t kMostValues = 500'000, kBytesOfValue = 10;
+
+/// The text with null for the NaN and Infinity that Python and C++ write where JSON has no word for them, and without
+/// the sign of "2%", as Google Benchmark once wrote; nothing if it has none of these.
+std::optional<std::string> without_nan(std::string_view text) {
+  constexpr std::array<std::string_view, 8> kWords{"-Infinity", "Infinity", "-inf", "-nan",
+                                                   "NaN",       "nan",      "inf",  "-NaN"};
+  std::string strict;
+  std::size_t copied = 0;
+  bool quoted = false;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (quoted && c == '\\') ++i;
+    if (c == '"') quoted = !quoted;
+    if (!quoted && c == '%' && i > 0 && text[i - 1] >= '0' && text[i - 1] <= '9') {
+      strict.append(text.substr(copied, i - copied));
+      copied = i + 1;
+      continue;
+    }
+    if (quoted || (c != 'N' && c != 'I' && c != 'n' && c != 'i' && c != '-')) continue;
+    const auto rest = text.substr(i);
+    const auto word = std::find_if(kWords.begin(), kWords.end(), [&](auto one) { return rest.starts_with(one); });
+    if (word == kWords.end()) continue;
+    strict.append(text.substr(copied, i - copied)).append("null");
+    copied = i + word->size();
+    i = copied - 1;
+  }
+  if (copied == 0) return std::nullopt;
+  return strict.append(text.substr(copied));
+}
+
+/// JSON lines, an object each, as an array; nothing if a line is no JSON.
+std::optional<Json> parse_lines(std::string_view text, std::string_view name) {
+  Json array = Json::array();
+  for (std::size_t begin = 0; begin < text.size();) {
+    const auto end = std::min(text.find('\n', begin), text.size());
+    const auto line = trim(text.substr(begin, end - begin));
+    begin = end + 1;
+    if (line.empty()) continue;
+    const auto strict = without_nan(line);
+    auto json = line.front() == '{' ? parse_json(strict ? *strict : line, name) : Result<Json>(data_error("no object"));
+    if (!json.ok()) return std::nullopt;
+    array.push_back(std::move(*json));
+  }
+  return array;
+}
 
 /// What the parser would make of it, seen from the commas and colons outside of strings.
 Status sparse(std::string_view text, std::string_view name) {
@@ -88,7 +137,13 @@ Status ResultLimit::add(std::size_t results, const Params& params) {
 
 Result<Json> parse_results(std::string_view text, std::string_view name) {
   WM_TRY(sparse(text, name));
-  return parse_json(text, name);
+  auto json = parse_json(text, name);
+  if (json.ok()) return json;
+  if (const auto strict = without_nan(text)) {
+    if (auto again = parse_json(*strict, name); again.ok()) return again;
+  }
+  auto lines = parse_lines(text, name);
+  return lines ? Result<Json>(std::move(*lines)) : json;
 }
 
 Session foreign_session(std::string_view tool, std::string_view version) {
@@ -142,6 +197,50 @@ Status add_metric(Run& run, const Quantity& quantity, std::vector<double> sample
   if (run.metrics.empty()) run.rounds = static_cast<std::int64_t>(metric.round_sizes.size());
   run.metrics.push_back(std::move(metric));
   return {};
+}
+
+Status add_rounds(Run& run, const Quantity& quantity, const std::vector<std::vector<double>>& rounds) {
+  std::vector<double> samples;
+  std::vector<std::int64_t> sizes;
+  for (const auto& round : rounds) {
+    if (round.empty()) continue;
+    samples.insert(samples.end(), round.begin(), round.end());
+    sizes.push_back(static_cast<std::int64_t>(round.size()));
+  }
+  if (samples.empty()) return {};
+  WM_TRY(add_metric(run, quantity, std::move(samples)));
+  run.metrics.back().round_sizes = std::move(sizes);
+  if (run.metrics.size() == 1) run.rounds = static_cast<std::int64_t>(run.metrics[0].round_sizes.size());
+  return {};
+}
+
+void merge_repeats(Session& session) {
+  std::vector<Run> merged;
+  std::map<std::string, std::size_t> places;
+  for (Run& run : session.runs) {
+    const auto [place, is_new] = places.try_emplace(run.workload + '\n' + to_text(run.params), merged.size());
+    if (is_new) {
+      run.index = static_cast<std::int64_t>(merged.size());
+      merged.push_back(std::move(run));
+      continue;
+    }
+    Run& first = merged[place->second];
+    for (Metric& more : run.metrics) {
+      const auto found = std::find_if(first.metrics.begin(), first.metrics.end(),
+                                      [&](const Metric& metric) { return metric.id == more.id; });
+      if (found == first.metrics.end()) {
+        first.metrics.push_back(std::move(more));
+        continue;
+      }
+      found->samples.insert(found->samples.end(), more.samples.begin(), more.samples.end());
+      found->round_sizes.insert(found->round_sizes.end(), more.round_sizes.begin(), more.round_sizes.end());
+    }
+  }
+  for (Run& run : merged) {
+    for (Metric& metric : run.metrics) metric.summary = stats::summarize(metric.samples);
+    if (!run.metrics.empty()) run.rounds = static_cast<std::int64_t>(run.metrics.front().round_sizes.size());
+  }
+  session.runs = std::move(merged);
 }
 
 Status add_summary_metric(Run& run, const Quantity& quantity, double value, const std::string& note) {

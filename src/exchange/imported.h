@@ -68,6 +68,12 @@ enum class Grouping { one_round, round_each };
 [[nodiscard]] Status add_metric(Run& run, const Quantity& quantity, std::vector<double> samples,
                                 Grouping grouping = Grouping::one_round);
 
+/// The same of samples by rounds: processes, forks. Empty rounds are left out.
+[[nodiscard]] Status add_rounds(Run& run, const Quantity& quantity, const std::vector<std::vector<double>>& rounds);
+
+/// Runs of one case become rounds of the first, where a tool repeats a benchmark by printing it again.
+void merge_repeats(Session& session);
+
 /// A metric of which the file has a summary alone: it counts as one sample, and a note says of what.
 [[nodiscard]] Status add_summary_metric(Run& run, const Quantity& quantity, double value, const std::string& note);
 
@@ -93,6 +99,7 @@ class Digest {
  public:
   void add(std::string_view text);
   [[nodiscard]] std::string text() const;
+  [[nodiscard]] std::uint64_t bits() const { return hash_; }
 
  private:
   std::uint64_t hash_ = 14695981039346656037ULL;

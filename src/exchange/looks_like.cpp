@@ -37,9 +37,7 @@ std::string relative(const Json& json) {
            ", which holds no results of runs";
   }
   if (has("traceEvents")) return "a profile; 'warpmark analyze' reads it";
-  if (has("metadata") && has("benchmarks")) return "JSON of pyperf";
   if (has("HostEnvironmentInfo") && has("Benchmarks")) return "JSON of BenchmarkDotNet";
-  if (json.is_array() && !json.empty() && json[0].is_object() && json[0].contains("jmhVersion")) return "JSON of JMH";
   return {};
 }
 

@@ -80,8 +80,9 @@ struct Check {
   bool dirty = false;
   std::vector<MetricCheck> metrics;
   std::vector<std::string> missing;  ///< metrics of the newest baseline session that today's lacks
-  std::string advice;                ///< what decides where the noise of the history does not let this check; or empty
-  std::optional<Suspects> suspects;  ///< where a metric is worse
+  std::string moved;   ///< that the branch has sessions which the checked commit does not descend from; or empty
+  std::string advice;  ///< what decides where the noise of the history does not let this check; or empty
+  std::optional<Suspects> suspects;       ///< where a metric is worse
   std::vector<Disturbance> disturbances;  ///< how the machine differed from what it was during the baseline
   Machine machine;
   Build build;

@@ -118,6 +118,7 @@ struct Session {
   Build build;
   std::vector<Ceiling> ceilings;
   std::vector<Run> runs;
+  std::vector<std::string> remarks;  ///< what the reader of a file left out or warns of; for people, not stored
 };
 
 }  // namespace warpmark

@@ -20,6 +20,22 @@ namespace warpmark {
   return found == run.metrics.end() ? nullptr : &*found;
 }
 
+/// Whether two runs measured the same: one case, at another time.
+[[nodiscard]] inline bool same_case(const Run& a, const Run& b) {
+  return a.workload == b.workload && a.device == b.device && a.mode == b.mode && a.params == b.params;
+}
+
+/// The note of a run that shares its name with others of its file: "2 of 3".
+inline constexpr const char* kTwinNote = "of this name";
+
+/// The text of a note; empty if the run has none of that name.
+[[nodiscard]] inline std::string_view note_text(const Run& run, std::string_view name) {
+  for (const auto& [key, text] : run.notes) {
+    if (key == name) return text;
+  }
+  return {};
+}
+
 /// Where people think of a computation and no longer of moving data, for work that does not say which it is.
 inline constexpr double kComputeIntensity = 8;  // FLOP/B
 

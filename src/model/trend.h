@@ -70,6 +70,7 @@ struct Trend {
   std::string until;
   double threshold = 0.05;  ///< smallest change that is marked
   std::vector<TrendSeries> series;
+  std::vector<std::string> left_out;  ///< "3 sessions with uncommitted changes (--dirty shows them)"
 };
 
 [[nodiscard]] Json to_json(const Trend& trend);

@@ -22,6 +22,19 @@ TEST_F(Cli, allclose_tells_by_its_exit_code) {
   EXPECT_EQ(warpmark({"allclose", path("ref.csv"), path("a.txt")}).exit_code, 2);
 }
 
+TEST_F(Cli, allclose_matches_rows_of_tables_with_tabs_by_a_key) {
+  ASSERT_TRUE(write_file(path("ref.txt"), "id\tscore\na\t1.0\nb\t2.0\n").ok());
+  ASSERT_TRUE(write_file(path("out.txt"), "id\tscore\nb\t2.0\na\t1.0\n").ok());
+  EXPECT_EQ(warpmark({"allclose", path("ref.txt"), path("out.txt")}).exit_code, 4);
+  const auto keyed = warpmark({"allclose", path("ref.txt"), path("out.txt"), "--key", "id"});
+  EXPECT_EQ(keyed.exit_code, 0) << keyed.out << keyed.err;
+  ASSERT_TRUE(write_file(path("more.txt"), "id\tscore\nb\t2.0\na\t1.0\nc\t3\n").ok());
+  const auto more = warpmark({"allclose", path("ref.txt"), path("more.txt"), "--key", "id"});
+  EXPECT_EQ(more.exit_code, 2);
+  EXPECT_NE(more.err.find("the reference has no row with the key c"), std::string::npos) << more.err;
+  EXPECT_EQ(warpmark({"allclose", path("ref.txt"), path("out.txt"), "--key", "name"}).exit_code, 2);
+}
+
 TEST_F(Cli, allclose_says_how_integers_may_differ_and_what_is_wrong_with_an_empty_file) {
   ASSERT_TRUE(write_file(path("ref.csv"), "class\n999\n").ok());
   ASSERT_TRUE(write_file(path("out.csv"), "class\n1000\n").ok());

@@ -9,7 +9,9 @@
 #include <thread>
 
 #include "base/files.h"
+#include "base/json.h"
 #include "cli_fixture.h"
+#include "support/schema_check.h"
 
 namespace warpmark::apps {
 namespace {
@@ -93,6 +95,69 @@ void import_and_kill(const std::string& file, int delay_ms) {
   ::kill(child, SIGKILL);
   int status = 0;
   ASSERT_EQ(::waitpid(child, &status, 0), child);
+}
+
+TEST_F(Exchange, pairs_results_of_one_name_by_their_numbers) {
+  const std::string data = std::string(WARPMARK_SOURCE_DIR) + "/tests/data/exchange/field/";
+  const auto output =
+      warpmark({"compare", data + "hyperfine_dup_a.json", data + "hyperfine_dup_b.json", "--json", path("c.json")});
+  EXPECT_EQ(output.exit_code, 1) << output.out << output.err;
+  const Json metrics = json("c.json")["metrics"];
+  ASSERT_EQ(metrics.size(), 2U);
+  EXPECT_EQ(metrics[0]["verdict"], "same");
+  EXPECT_EQ(metrics[1]["verdict"], "worse");
+  EXPECT_NEAR(metrics[1]["ratio"].get<double>(), 1.3, 0.01);
+  const auto alone = warpmark({"compare", data + "hyperfine_dup_a.json", "--json", path("c.json")});
+  EXPECT_EQ(alone.exit_code, 1) << "the two results of one file: " << alone.out << alone.err;
+  EXPECT_NEAR(json("c.json")["metrics"][0]["ratio"].get<double>(), 2, 0.01);
+}
+
+TEST_F(Exchange, refuses_to_pair_different_numbers_of_one_name) {
+  const auto file = [&](const char* name, const char* more) {
+    const std::string one = R"({"command":"dup","times":[1.0,1.01,0.99,1.0]},{"command":"x","times":[1,1,1.01,1]})";
+    EXPECT_TRUE(write_file(path(name), "{\"results\":[" + one + more + "]}").ok());
+    return path(name);
+  };
+  const auto output = warpmark({"compare", file("a.json", ""),
+                                file("b.json", R"(,{"command":"dup","times":[2,2,2.1,2]})"), "--json", path("c.json")});
+  EXPECT_EQ(json("c.json")["metrics"].size(), 1U) << output.out << output.err;
+  EXPECT_NE(output.err.find("different numbers of results of this name"), std::string::npos) << output.err;
+}
+
+TEST_F(Exchange, compares_machines_where_that_is_asked_for) {
+  const auto file = [&](const char* name, const char* gpu, const char* bus) {
+    EXPECT_TRUE(
+        write_file(path(name), std::string("# nThread 1 nGpus 2 minBytes 8\n#  Rank  0 Group  0 Pid 1 on box device  0 "
+                                           "[0x1b] NVIDIA ") +
+                                   gpu + "\n#  Rank  1 Group  0 Pid 1 on box device  1 [0x1c] NVIDIA " + gpu +
+                                   "\n# size count type redop root time algbw busbw #wrong\n" + bus)
+            .ok());
+    return path(name);
+  };
+  const auto a =
+      file("a.txt", "H100", " 1024 256 float sum -1 20.0 2.0 2.0 0\n 1024 256 float sum -1 20.1 2.0 2.0 0\n");
+  const auto b =
+      file("b.txt", "H200", " 1024 256 float sum -1 10.0 4.0 4.0 0\n 1024 256 float sum -1 10.1 4.0 4.0 0\n");
+  EXPECT_EQ(warpmark({"compare", a, b}).exit_code, 5);
+  const auto output =
+      warpmark({"compare", a, b, "--across-machines", "--price-a", "2", "--price-b", "3", "--json", path("c.json")});
+  EXPECT_NE(output.out.find("NVIDIA H200 x2 (box)"), std::string::npos) << output.out << output.err;
+  EXPECT_NEAR(json("c.json")["metrics"][0]["per_price"].get<double>(), 4.0 / 3, 0.01);
+  EXPECT_EQ(testing_support::schema_errors(json("c.json"), "compare.schema.json"), "");
+  EXPECT_EQ(warpmark({"compare", a, b, "--across-machines", "--price-a", "2"}).exit_code, 2);
+}
+
+TEST_F(Exchange, tells_what_an_import_left_out) {
+  ASSERT_TRUE(write_file(path("log.txt"),
+                         "# nThread 1 nGpus 2 minBytes 8\n# size count type redop root time algbw busbw "
+                         "#wrong\n 8 2 float sum -1 1.0 2.0 2.0 0\n 16 4 float sum\n")
+                  .ok());
+  const auto output = warpmark({"history", "import", path("log.txt")});
+  EXPECT_EQ(output.exit_code, 0) << output.err;
+  EXPECT_NE(output.err.find("rows that end early"), std::string::npos) << output.err;
+  EXPECT_NE(output.err.find("--collective"), std::string::npos) << output.err;
+  const auto named = warpmark({"history", "import", path("log.txt"), "--collective", "all_reduce", "--commit", "c1"});
+  EXPECT_EQ(named.err.find("--collective"), std::string::npos) << named.err;
 }
 
 TEST_F(Exchange, an_import_that_is_killed_goes_on_and_counts_nothing_twice) {

@@ -74,6 +74,17 @@ TEST_F(MatrixCli, measures_all_variants_and_marks_the_front) {
   EXPECT_THAT(*read_file(path("out/report.html")), HasSubstr("class=\"heat "));
 }
 
+TEST_F(MatrixCli, judges_by_the_metric_that_the_command_declares) {
+  write("own.yaml",
+        "command:\n  run: 'echo value {mean}'\n  shell: true\n  metrics:\n"
+        "    - {name: latency, unit: s, better: lower, regex: 'value ([0-9.]+)'}\n"
+        "axes: {mean: ['1', '1.05']}\nbaseline: {mean: '1'}\nrounds: 4\nwarmup: 0\n");
+  const auto output = warpmark({"matrix", path("own.yaml")});
+  EXPECT_THAT(output.out, HasSubstr("Verdict: latency")) << output.err;
+  EXPECT_THAT(output.out, HasSubstr("worse x1.05"));
+  EXPECT_THAT(output.out, HasSubstr("1.050 s"));
+}
+
 TEST_F(MatrixCli, shows_the_plan_without_running_anything) {
   write_matrix("m.yaml");
   const auto output = warpmark({"matrix", path("m.yaml"), "--plan"});

@@ -39,7 +39,6 @@ TEST(Import, explains_damage) {
   std::string cut = bytes_of("hyperfine.json");
   cut.resize(cut.size() / 2);
   EXPECT_THAT(read_text(cut).error().what, HasSubstr("not valid JSON"));
-  EXPECT_THAT(read_text(R"({"results":[{"command":"x","mean":NaN}]})").error().hint, HasSubstr("NaN"));
   const auto what = [](const std::string& text) { return read_text(text).error().what; };
   EXPECT_EQ(what(R"({"results":[{"command":"x","mean":"fast"}]})"),
             "input: results[0].mean must be a number, not string \"fast\"");
@@ -47,6 +46,7 @@ TEST(Import, explains_damage) {
   EXPECT_EQ(what(R"({"results":[{"command":"x","times":[1,-1]}]})"), "input: 'x' has a time of -1 s, below 0");
   EXPECT_EQ(what(R"({"results":[{"command":"x","times":[1,1e300]}]})"),
             "input: 'x' has a time of 1e+300, which is no measurement");
+  EXPECT_THAT(what(R"({"results":[{"command":"x","mean":NaN}]})"), HasSubstr("mean")) << "NaN is read as unknown";
   EXPECT_THAT(what("name,value\na,1e150\na,-1e150\na,1e-300\n"), HasSubstr("too far apart"));
   EXPECT_THAT(what(R"({"results":[{"command":"x","mean":1e999}]})"), HasSubstr("not valid JSON"));
   EXPECT_EQ(what(R"({"context":{},"benchmarks":[]})"), "input holds no results");

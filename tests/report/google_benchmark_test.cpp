@@ -47,9 +47,10 @@ TEST(GoogleBenchmark, has_one_entry_a_sample_and_four_aggregates) {
 TEST(GoogleBenchmark, names_failures_in_the_context_and_gives_them_no_time) {
   const Json json = google_benchmark_json(small_session());
   const Json& failed = json["context"]["warpmark_failed"];
-  ASSERT_EQ(failed.size(), 2U);
+  ASSERT_EQ(failed.size(), 4U) << "wrong, unsupported, skipped, error";
   EXPECT_EQ(failed[0]["outcome"], "failed");
-  EXPECT_EQ(failed[1]["reason"], "12 GiB are needed and 4 GiB are free");
+  EXPECT_EQ(failed[2]["outcome"], "skipped");
+  EXPECT_EQ(failed[3]["reason"], "12 GiB are needed and 4 GiB are free");
   for (const auto& entry : json["benchmarks"]) {
     EXPECT_NE(entry["run_name"], failed[0]["name"]);
     EXPECT_GT(entry["real_time"].get<double>(), 0);

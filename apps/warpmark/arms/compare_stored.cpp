@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <array>
 #include <filesystem>
+#include <map>
 #include <ostream>
+#include <tuple>
 #include <utility>
 
 #include "base/text.h"
@@ -23,12 +25,19 @@
 namespace warpmark::apps {
 namespace {
 
-const Run* case_like(const Session& session, const Run& run) {
-  const auto found = std::find_if(session.runs.begin(), session.runs.end(), [&](const Run& other) {
-    return other.workload == run.workload && other.device == run.device && other.mode == run.mode &&
-           other.params == run.params;
-  });
-  return found == session.runs.end() ? nullptr : &*found;
+/// All runs of one case, in their order: several only where a session holds different things of one name.
+std::vector<const Run*> cases_like(const Session& session, const Run& run) {
+  std::vector<const Run*> found;
+  for (const Run& other : session.runs) {
+    if (same_case(other, run)) found.push_back(&other);
+  }
+  return found;
+}
+
+/// How many of the file have this name: 1 where it is the only one.
+std::string twins_of(const Run& run) {
+  const auto note = note_text(run, kTwinNote);
+  return note.empty() ? "1" : std::string(note.substr(note.rfind(' ') + 1));
 }
 
 /// Why the numbers of a case say nothing about the program.
@@ -71,17 +80,14 @@ class StoredPairs {
  public:
   StoredPairs(const Session& a, const Session& b)
       : labels_{report::RunLabels(a), report::RunLabels(b)}, two_runs_(two_runs(a, b)) {
-    for (const Run& before : a.runs) {
-      const Run* after = two_runs_ ? &b.runs.front() : case_like(b, before);
-      if (after == nullptr) {
-        missing_.push_back(label_of(before, 0) + " (only A has it)");
-      } else {
-        add_case(before, *after);
-      }
+    if (two_runs_) {
+      add_case(a.runs.front(), b.runs.front());
+      return;
     }
+    for (const Run& before : a.runs) pair(before, a, b);
     // And what A does not have at all.
     for (const Run& after : b.runs) {
-      if (!two_runs_ && case_like(a, after) == nullptr) missing_.push_back(label_of(after, 1) + " (only B has it)");
+      if (cases_like(a, after).empty()) missing_.push_back(label_of(after, 1) + " (only B has it)");
     }
   }
 
@@ -99,6 +105,18 @@ class StoredPairs {
   }
 
  private:
+  /// Of several results of one name the first belongs to the first, if there are as many on both sides.
+  void pair(const Run& before, const Session& a, const Session& b) {
+    const auto ours = cases_like(a, before), theirs = cases_like(b, before);
+    if (theirs.empty()) {
+      missing_.push_back(label_of(before, 0) + " (only A has it)");
+    } else if (ours.size() != theirs.size() || twins_of(before) != twins_of(*theirs.front())) {
+      missing_.push_back(label_of(before, 0) + " (A and B have different numbers of results of this name)");
+    } else {
+      add_case(before, *theirs[static_cast<std::size_t>(std::find(ours.begin(), ours.end(), &before) - ours.begin())]);
+    }
+  }
+
   [[nodiscard]] std::string label_of(const Run& run, std::size_t side) const {
     if (run.workload == "command") return validate::case_label(run.workload, to_text(run.params), run.device, run.mode);
     return labels_[side].full(run);
@@ -164,8 +182,10 @@ class StoredPairs {
 
 Result<Comparison> compare_sessions(const Session& a, const Session& b, const StoredOptions& stored,
                                     std::vector<std::string>& not_compared) {
-  if (a.machine.fingerprint != b.machine.fingerprint) {
-    return environment_error("the results come from different machines or drivers", "compare results of one machine");
+  const bool differ = a.machine.fingerprint != b.machine.fingerprint;
+  if (differ && !stored.across_machines) {
+    return environment_error("the results come from different machines or drivers",
+                             "compare results of one machine, or the machines: --across-machines");
   }
   Comparison comparison{.name_a = a.id,
                         .name_b = b.id,
@@ -183,8 +203,58 @@ Result<Comparison> compare_sessions(const Session& a, const Session& b, const St
   pairs.overrule(comparison.metrics);
   comparison.machine = b.machine;
   comparison.build = b.build;
+  if (stored.across_machines) {
+    comparison.machine_a = machine_name(a.machine);
+    comparison.machine_b = machine_name(b.machine);
+    if (const auto what = validate::machine_differences(b.machine, a.machine); !what.empty()) {
+      comparison.disturbances.push_back({.id = "machine", .cause = "The machines differ: " + what});
+    }
+  }
   return comparison;
 }
+
+std::string machine_name(const Machine& machine) {
+  std::map<std::string, int> names;
+  for (const auto& device : machine.devices) {
+    if (device.backend != "cpu" && !device.name.empty()) ++names[device.name];
+  }
+  std::string text;
+  for (const auto& [name, count] : names) {
+    text += (text.empty() ? "" : ", ") + name + (count > 1 ? fmt::format(" x{}", count) : "");
+  }
+  if (text.empty()) text = machine.cpu;
+  return text.empty() ? machine.hostname : text + " (" + machine.hostname + ")";
+}
+
+namespace {
+
+/// The two results of one file, each as a session.
+Result<std::pair<Session, Session>> two_of(const Session& session, const std::string& file) {
+  if (session.runs.size() != 2) {
+    return usage_error(fmt::format("{} holds {} results, and two are compared", file, session.runs.size()),
+                       "give a second file: warpmark compare A B");
+  }
+  std::pair<Session, Session> both(session, session);
+  both.first.runs.pop_back();
+  both.second.runs.erase(both.second.runs.begin());
+  return both;
+}
+
+/// Both prices or none.
+Status read_prices(const ParsedOptions& options, Comparison& comparison) {
+  if (options.has("--price-a") != options.has("--price-b")) {
+    return usage_error("--price-a and --price-b belong together", "the price of an hour on each machine");
+  }
+  if (!options.has("--price-a")) return {};
+  for (const auto& [option, price] :
+       {std::pair{"--price-a", &comparison.price_a}, {"--price-b", &comparison.price_b}}) {
+    WM_ASSIGN(*price, parse_number(options.get(option)));
+    if (!(**price > 0)) return usage_error(std::string(option) + " must be above 0", "of an hour on the machine");
+  }
+  return {};
+}
+
+}  // namespace
 
 Result<Comparison> compare_stored(const Context& context, const ParsedOptions& options, const StoredOptions& stored) {
   const auto& words = options.positionals();
@@ -192,12 +262,18 @@ Result<Comparison> compare_stored(const Context& context, const ParsedOptions& o
     if (!options.has(option)) continue;
     return usage_error(std::string(option) + " is for what is run now, not for stored results", "leave it out");
   }
-  WM_ASSIGN(const auto a, results_of(context, options, words[0]));
-  WM_ASSIGN(const auto b, results_of(context, options, words[1]));
+  WM_ASSIGN(auto a, results_of(context, options, words[0]));
+  Session b;
+  if (words.size() == 2) {
+    WM_ASSIGN(b, results_of(context, options, words[1]));
+  } else {
+    WM_ASSIGN(std::tie(a, b), two_of(a, words[0]));
+  }
   std::vector<std::string> missing;
   WM_ASSIGN(auto comparison, compare_sessions(a, b, stored, missing));
-  comparison.name_a = words[0] + " (" + a.id + ")";
-  comparison.name_b = words[1] + " (" + b.id + ")";
+  comparison.name_a = words[0] + " (" + (words.size() == 2 ? a.id : a.runs[0].workload) + ")";
+  comparison.name_b = words.back() + " (" + (words.size() == 2 ? b.id : b.runs[0].workload) + ")";
+  WM_TRY(read_prices(options, comparison));
   if (a.machine.fingerprint == kUnknownMachine) {
     context.err << "The files do not say on which machine they were measured: the comparison takes it\n"
                    "for one and the same.\n";

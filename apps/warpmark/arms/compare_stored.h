@@ -15,7 +15,11 @@ namespace warpmark::apps {
 struct StoredOptions {
   double effect = 0.01;
   double alpha = 0.05;
+  bool across_machines = false;  ///< the machine is what differs, and is named
 };
+
+/// "NVIDIA H200 x8 (node7)", "Xeon 6430 (box)": what a machine is called where two are compared.
+[[nodiscard]] std::string machine_name(const Machine& machine);
 
 /// The primary metric of every case that both have, unpaired, by the medians of rounds. Environment error where they
 /// come from different machines; usage error where they have no case in common.

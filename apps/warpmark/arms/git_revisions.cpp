@@ -50,6 +50,32 @@ std::string where_to_look() {
   return "this clone has only the newest commits: git fetch --unshallow --tags, or fetch-depth: 0 in CI";
 }
 
+/// Submodules of the checkout, from those that the user has checked out: nothing is fetched. Usage error where one is
+/// not there.
+Status check_out_submodules(const std::filesystem::path& root, const std::filesystem::path& folder) {
+  std::error_code missing;
+  if (!std::filesystem::exists(folder / ".gitmodules", missing)) return {};
+  WM_ASSIGN(const auto entries, git({"-C", folder.string(), "ls-tree", "-r", "HEAD"}));
+  for (const auto& entry : split(entries, '\n')) {
+    const auto tab = entry.find('\t');
+    if (!entry.starts_with("160000 commit ") || tab == std::string::npos) continue;
+    const std::string sha = entry.substr(14, tab - 14), path = entry.substr(tab + 1);
+    const auto source = root / path, copy = folder / path;
+    const auto there = git({"-C", source.string(), "cat-file", "-e", sha + "^{commit}"});
+    if (!std::filesystem::exists(source / ".git", missing) || !there.ok()) {
+      return usage_error(
+          "the submodule " + path + " is not here at " + sha.substr(0, 12) + ", which this revision uses",
+          "git submodule update --init --recursive, or git -C " + path + " fetch");
+    }
+    std::filesystem::remove_all(copy, missing);
+    WM_TRY(git({"-c", "protocol.file.allow=always", "clone", "--quiet", "--shared", "--no-checkout", "--",
+                source.string(), copy.string()}));
+    WM_TRY(git({"-C", copy.string(), "checkout", "--quiet", "--detach", sha}));
+    WM_TRY(check_out_submodules(source, copy));
+  }
+  return {};
+}
+
 Result<bool> contains(const std::string& commit, const std::string& ancestor) {
   WM_ASSIGN(const auto output,
             run_process({"git", "merge-base", "--is-ancestor", ancestor, commit}, {.deadline_s = 60}));
@@ -72,6 +98,25 @@ Result<std::set<std::string>> ancestors_of(const std::string& revision) {
   WM_ASSIGN(const auto text, git({"rev-list", "--end-of-options", revision}));
   const auto lines = split(text, '\n');
   return std::set<std::string>(lines.begin(), lines.end());
+}
+
+validate::CommitOrder order_of_commits(const std::string& revision) {
+  validate::CommitOrder order;
+  for (const auto& name : {revision, "origin/" + revision, std::string("HEAD")}) {
+    if (name.empty() || name == "origin/") continue;
+    const auto text = git({"rev-list", "--topo-order", "--end-of-options", name});
+    if (!text.ok()) continue;
+    std::int64_t age = 0;
+    for (const auto& sha : split(*text, '\n')) order.age.emplace(sha, age++);
+    const auto shallow = git({"rev-parse", "--is-shallow-repository"});
+    order.complete = shallow.ok() && *shallow == "false";
+    return order;
+  }
+  return order;
+}
+
+validate::CommitOrder ancestry_of(const std::string& commit) {
+  return !commit.empty() && find_commit(commit).ok() ? order_of_commits(commit) : validate::CommitOrder{};
 }
 
 Result<std::vector<Commit>> first_parent_range(const std::string& good, const std::string& bad) {
@@ -113,7 +158,7 @@ Status check_out_apart(const std::string& sha, const std::filesystem::path& fold
   std::filesystem::create_directories(folder.parent_path(), ignored);
   WM_TRY(git({"clone", "--quiet", "--shared", "--no-checkout", "--", root, folder.string()}));
   WM_TRY(git({"-C", folder.string(), "checkout", "--quiet", "--detach", sha}));
-  return {};
+  return check_out_submodules(root, folder);
 }
 
 Result<std::string> project_place(const std::filesystem::path& folder) {
@@ -138,6 +183,8 @@ Result<std::unique_ptr<Worktree>> Worktree::create(const std::string& revision, 
   tree->lock_ = lock_folder(folder);
   if (tree->built()) return tree;
   WM_TRY(git({"worktree", "add", "--detach", "--force", folder.string(), commit.sha}));
+  WM_ASSIGN(const auto root, repository_folder());
+  WM_TRY(check_out_submodules(root, folder));
   return tree;
 }
 

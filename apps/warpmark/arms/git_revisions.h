@@ -10,6 +10,7 @@
 
 #include "base/result.h"
 #include "model/bisection.h"
+#include "validate/guard/commit_order.h"
 
 namespace warpmark::apps {
 
@@ -18,6 +19,12 @@ namespace warpmark::apps {
 
 /// A commit and all that it descends from, by their hashes. Usage error as for find_commit.
 [[nodiscard]] Result<std::set<std::string>> ancestors_of(const std::string& revision);
+
+/// The commits of `revision`, or of HEAD where there is no such revision; empty outside of a repository.
+[[nodiscard]] validate::CommitOrder order_of_commits(const std::string& revision);
+
+/// A commit and all that it descends from; empty where it is no commit of this repository.
+[[nodiscard]] validate::CommitOrder ancestry_of(const std::string& commit);
 
 /// The good commit, then those after it on the first-parent line of the bad one that contain it, oldest first; the bad
 /// one is the last. A merged branch is one step. Usage error unless the bad commit descends from the good one.

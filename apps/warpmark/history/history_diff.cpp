@@ -12,6 +12,7 @@
 #include "report/draw/table.h"
 #include "report/results/labels.h"
 #include "stats/tests/compare.h"
+#include "warpmark/arms/compare_stored.h"
 #include "warpmark/sessions/store_access.h"
 #include "warpmark/terminal/option_values.h"
 #include "warpmark/terminal/report_output.h"
@@ -40,10 +41,8 @@ std::string distrust_of_pair(const Run& baseline, const Run& candidate) {
 std::vector<Pair> pairs_of(const Session& baseline, const Session& candidate) {
   std::vector<Pair> pairs;
   for (const Run& before : baseline.runs) {
-    const auto after = std::find_if(candidate.runs.begin(), candidate.runs.end(), [&](const Run& run) {
-      return run.workload == before.workload && run.device == before.device && run.mode == before.mode &&
-             run.params == before.params;
-    });
+    const auto after = std::find_if(candidate.runs.begin(), candidate.runs.end(),
+                                    [&](const Run& run) { return same_case(run, before); });
     if (after == candidate.runs.end()) continue;
     for (const Metric& metric : before.metrics) {
       const Metric* other = metric_of(*after, metric.id);
@@ -137,15 +136,22 @@ Result<int> diff_sessions(Context& context, const ParsedOptions& options, store:
   if (words.size() != 3) return usage_error("diff takes two sessions", "warpmark history diff BASELINE CANDIDATE");
   WM_ASSIGN(const auto baseline, load_session(store, words[1]));
   WM_ASSIGN(const auto candidate, load_session(store, words[2]));
-  if (baseline.machine.fingerprint != candidate.machine.fingerprint) {
-    return environment_error("the sessions come from different machines or drivers", "compare sessions of one machine");
+  const bool across = options.has("--across-machines");
+  if (baseline.machine.fingerprint != candidate.machine.fingerprint && !across) {
+    return environment_error("the sessions come from different machines or drivers",
+                             "compare sessions of one machine, or the machines: --across-machines");
   }
   WM_ASSIGN(const double alpha, ratio_of(options, "--alpha", 0.05));
   const auto pairs = pairs_of(baseline, candidate);
   if (pairs.empty()) return usage_error("the sessions have no case in common");
   const auto comparisons = compare_all(pairs, alpha);
   const auto rendering = render_options(context);
-  context.out << report::render_table(difference_table(pairs, comparisons, report::RunLabels(baseline)), rendering);
+  auto table = difference_table(pairs, comparisons, report::RunLabels(baseline));
+  if (across) {
+    table.columns[1].name = machine_name(baseline.machine);
+    table.columns[2].name = machine_name(candidate.machine);
+  }
+  context.out << report::render_table(table, rendering);
   context.out << undecided_text(comparisons);
   const auto changed = std::count_if(comparisons.begin(), comparisons.end(), [](const auto& comparison) {
     return comparison.difference != stats::Difference::indistinguishable &&

@@ -43,6 +43,7 @@ Result<exchange::ImportOptions> import_options(const ParsedOptions& options) {
                                  .branch = options.get("--branch"),
                                  .started = options.get("--started"),
                                  .machine = options.get("--machine"),
+                                 .collective = options.get("--collective"),
                                  .measured_on = {},
                                  .better = {},
                                  .fallback_started = {}};
@@ -87,6 +88,7 @@ Result<int> import_files(Context& context, const ParsedOptions& options, store::
       if (context.interrupted.load()) return kInterrupted;
       WM_ASSIGN(const auto kept, store::keep_session(store, session));
       context.out << "  " << kept_text(session, kept) << std::endl;
+      for (const auto& remark : session.remarks) context.err << "  " << remark << '\n';
       unknown_machine = unknown_machine || session.machine.fingerprint == kUnknownMachine;
     }
   }

@@ -12,6 +12,7 @@ namespace warpmark::apps {
 Result<std::vector<Session>> read_result_file(const std::string& path, const exchange::ImportOptions& options) {
   WM_ASSIGN(const auto text, read_file(path));
   WM_ASSIGN(auto document, exchange::open_document(path, text));
+  document.collective = options.collective;
   document.folder = std::filesystem::absolute(path).parent_path();
   exchange::ImportOptions with_date = options;
   struct stat facts {};

@@ -80,7 +80,11 @@ Result<Session> load_session(store::Store& store, const std::string& id) {
 }
 
 Result<Session> load_results(const Context& context, const ParsedOptions& options, const std::string& what) {
-  if (is_result_file(what)) return read_one_session(what);
+  if (is_result_file(what)) {
+    WM_ASSIGN(auto session, read_one_session(what));
+    for (const auto& remark : session.remarks) context.err << what << ": " << remark << '\n';
+    return session;
+  }
   WM_ASSIGN(const auto store, open_to_read(context, options));
   auto session = load_session(*store, what);
   if (session.ok() || what.find_first_of("./") == std::string::npos) return session;

@@ -92,6 +92,7 @@ Json to_json(const Check& check) {
   json["metrics"] = Json::array();
   for (const auto& metric : check.metrics) json["metrics"].push_back(metric_json(metric));
   json["missing"] = check.missing;
+  put_text(json, "moved", check.moved);
   if (!check.advice.empty()) json["advice"] = check.advice;
   if (check.suspects) json["suspects"] = suspects_json(*check.suspects);
   json["disturbances"] = disturbances_json(check.disturbances);

@@ -124,6 +124,12 @@ Verdict overall(const Comparison& comparison) {
   return Verdict::inconclusive;
 }
 
+std::optional<double> performance_per_price(const Comparison& comparison, const MetricVerdict& metric) {
+  if (!comparison.price_a || !comparison.price_b || !metric.ratio || metric.better == Better::neither) return {};
+  const double faster = metric.better == Better::higher ? *metric.ratio : 1 / *metric.ratio;
+  return faster * *comparison.price_a / *comparison.price_b;
+}
+
 Json to_json(const Comparison& comparison) {
   Json json{{"schema", kCompareSchema}, {"id", comparison.id}, {"started", comparison.started}};
   json["command"] = comparison.command;
@@ -140,7 +146,14 @@ Json to_json(const Comparison& comparison) {
   json["rounds"] = comparison.rounds;
   put_text(json, "stopped_because", comparison.stopped_because);
   json["metrics"] = Json::array();
-  for (const auto& metric : comparison.metrics) json["metrics"].push_back(metric_json(metric));
+  for (const auto& metric : comparison.metrics) {
+    json["metrics"].push_back(metric_json(metric));
+    put_optional(json["metrics"].back(), "per_price", performance_per_price(comparison, metric));
+  }
+  put_text(json, "machine_a", comparison.machine_a);
+  put_text(json, "machine_b", comparison.machine_b);
+  put_optional(json, "price_a", comparison.price_a);
+  put_optional(json, "price_b", comparison.price_b);
   if (!comparison.accuracy.empty()) {
     json["accuracy"] = Json::array();
     for (const auto& gate : comparison.accuracy) json["accuracy"].push_back(accuracy_json(gate));

@@ -74,6 +74,7 @@ Json series_json(const TrendSeries& series) {
 Json to_json(const Trend& trend) {
   Json json{{"schema", kTrendSchema}, {"command", trend.command}, {"threshold", finite_number(trend.threshold)}};
   put_text(json, "branch", trend.branch);
+  if (!trend.left_out.empty()) json["left_out"] = trend.left_out;
   put_text(json, "since", trend.since);
   put_text(json, "until", trend.until);
   json["series"] = Json::array();

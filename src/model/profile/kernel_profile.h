@@ -102,6 +102,10 @@ struct CollectiveResult {
   double algorithm_bandwidth = 0;     ///< B/s
   double bus_bandwidth = 0;           ///< B/s
   std::optional<std::int64_t> wrong;  ///< elements; absent if unchecked
+  int root = -1;                      ///< -1 where there is none
+  /// What a benchmark prints besides, by its own names: "i_min", "i_max", "i_p99" in microseconds, "i_cv%" in percent.
+  std::vector<std::pair<std::string, double>> others;
+  std::vector<double> iteration_seconds;  ///< of single iterations, where they were timed
 };
 
 }  // namespace warpmark

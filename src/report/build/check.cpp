@@ -129,6 +129,7 @@ Section summary(const Check& check) {
     section.blocks.push_back(Paragraph{"not measured, though the baseline has it: " + name, Tone::warning});
   }
   if (check.suspects) add_suspects(*check.suspects, section);
+  if (!check.moved.empty()) section.blocks.push_back(Paragraph{check.moved, Tone::warning});
   if (!check.advice.empty()) section.blocks.push_back(Paragraph{check.advice, Tone::warning});
   section.blocks.push_back(Paragraph{method_text(check), Tone::quiet});
   return section;

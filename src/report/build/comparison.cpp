@@ -17,15 +17,20 @@ std::string confidence_text(const std::optional<Interval>& interval) {
 }
 
 Table metrics_table(const Comparison& comparison) {
+  const auto arm = [](const char* name, const std::string& machine) {
+    return machine.empty() ? std::string(name) : std::string(name) + ": " + machine;
+  };
+  const bool priced = comparison.price_a.has_value();
   Table table{{{"metric"},
-               {"A", Align::right},
-               {"B", Align::right},
+               {arm("A", comparison.machine_a), Align::right},
+               {arm("B", comparison.machine_b), Align::right},
                {"B / A", Align::right},
                {"interval", Align::right},
                {"p", Align::right, 1},
                {"n", Align::right, 2},
                {"verdict"}},
               {}};
+  if (priced) table.columns.push_back({"per price, B / A", Align::right});
   for (const auto& metric : comparison.metrics) {
     const auto n = metric.a.size() == metric.b.size() ? std::to_string(metric.a.size())
                                                       : fmt::format("{} + {}", metric.a.size(), metric.b.size());
@@ -40,6 +45,8 @@ Table metrics_table(const Comparison& comparison) {
                           {format_p(metric.adjusted_p)},
                           {n},
                           {name_of(metric.verdict), tone_of(metric.verdict)}});
+    const auto per_price = performance_per_price(comparison, metric);
+    if (priced) table.rows.back().push_back({per_price ? fmt::format("{:.3f}", *per_price) : ""});
   }
   return table;
 }

@@ -124,7 +124,10 @@ std::string suspects_list(const Suspects& suspects) {
 }
 
 std::string reasons_of(const Check& check) {
-  const std::string advice = check.advice.empty() ? "" : "\n" + comment_text(check.advice) + "\n";
+  std::string advice;
+  for (const auto* text : {&check.moved, &check.advice}) {
+    if (!text->empty()) advice += "\n" + comment_text(*text) + "\n";
+  }
   std::string text;
   for (const auto* metric : of_verdicts(check, {Verdict::unreliable, Verdict::worse, Verdict::inconclusive})) {
     text += "- " + comment_text(cut_short(metric->label + " " + metric->metric)) + ": " +

@@ -1,6 +1,7 @@
 #include "report/formats/google_benchmark.h"
 #include "report/formats/reporter.h"
 
+#include <algorithm>
 #include <array>
 #include <map>
 
@@ -39,7 +40,9 @@ Json context_json(const Session& session) {
   context["library_build_type"] = session.build.type == "Debug" ? "debug" : "release";
   context["json_schema_version"] = 1;
   context["warpmark_session"] = session.id;
-  context["warpmark_cpu_time"] = "repeats real_time: the CPU time is not measured";
+  const bool measured = std::any_of(session.runs.begin(), session.runs.end(),
+                                    [](const Run& run) { return metric_of(run, "cpu_time") != nullptr; });
+  if (!measured) context["warpmark_cpu_time"] = "repeats real_time: the CPU time is not measured";
   context["warpmark_failed"] = Json::array();
   return context;
 }
@@ -54,25 +57,40 @@ Json entry(const std::string& name, const Family& family, const char* run_type, 
           {"run_name", name}, {"run_type", run_type},         {"repetitions", repetitions}};
 }
 
-void put_times(Json& json, double seconds) {
-  json["real_time"] = seconds * kNanosecondsPerSecond;
-  json["cpu_time"] = seconds * kNanosecondsPerSecond;
+void put_times(Json& json, double real_s, double cpu_s) {
+  json["real_time"] = real_s * kNanosecondsPerSecond;
+  json["cpu_time"] = cpu_s * kNanosecondsPerSecond;
   json["time_unit"] = "ns";
 }
 
+/// What the format calls a metric; a user's counter keeps its name.
+std::string key_of(const Metric& metric) {
+  if (metric.id == "bandwidth") return "bytes_per_second";
+  if (metric.id == "flop_rate") return "flops_per_second";
+  if (metric.id == "item_rate") return "items_per_second";
+  return metric.id;
+}
+
+bool is_time(const Metric& metric) { return metric.id == "time" || metric.id == "cpu_time"; }
+
 void add_samples(Json& benchmarks, const Run& run, const Metric& time, const Family& family) {
   const auto name = case_name(run);
-  const auto* bandwidth = metric_of(run, "bandwidth");
-  const auto* flops = metric_of(run, "flop_rate");
+  const auto* cpu = metric_of(run, "cpu_time");
   for (std::size_t i = 0; i < time.samples.size(); ++i) {
     Json json = entry(name, family, "iteration", time.samples.size());
     json["repetition_index"] = i;
     json["threads"] = 1;
     json["iterations"] = run.timing.launches_per_sample;
-    put_times(json, time.samples[i]);
-    if (bandwidth != nullptr && i < bandwidth->samples.size()) json["bytes_per_second"] = bandwidth->samples[i];
-    if (flops != nullptr && i < flops->samples.size()) json["flops_per_second"] = flops->samples[i];
-    if (!run.reason.empty()) json["label"] = std::string(name_of(run.outcome)) + ": " + run.reason;
+    put_times(json, time.samples[i], cpu != nullptr && i < cpu->samples.size() ? cpu->samples[i] : time.samples[i]);
+    for (const Metric& metric : run.metrics) {
+      if (!is_time(metric) && i < metric.samples.size()) json[key_of(metric)] = metric.samples[i];
+    }
+    const std::string label(note_text(run, "label"));
+    if (!run.reason.empty()) {
+      json["label"] = std::string(name_of(run.outcome)) + ": " + run.reason;
+    } else if (!label.empty()) {
+      json["label"] = label;
+    }
     benchmarks.push_back(std::move(json));
   }
 }
@@ -88,6 +106,7 @@ void add_aggregates(Json& benchmarks, const Run& run, const Metric& time, const 
                                                   {"stddev", "time", &Summary::stdev},
                                                   {"cv", "percentage", &Summary::cv}}};
   const auto name = case_name(run);
+  const auto* cpu = metric_of(run, "cpu_time");
   for (const auto& aggregate : kAggregates) {
     Json json = entry(name, family, "aggregate", time.samples.size());
     json["name"] = name + "_" + aggregate.name;
@@ -96,11 +115,12 @@ void add_aggregates(Json& benchmarks, const Run& run, const Metric& time, const 
     json["aggregate_unit"] = aggregate.unit;
     json["iterations"] = time.samples.size();
     const double value = time.summary.*aggregate.value;
+    const double cpu_value = cpu != nullptr ? cpu->summary.*aggregate.value : value;
     // A coefficient of variation is a ratio and has no nanoseconds; the format names a time unit all the same.
-    put_times(json, std::string_view(aggregate.unit) == "time" ? value : value / kNanosecondsPerSecond);
-    for (const auto& [id, key] :
-         {std::pair{"bandwidth", "bytes_per_second"}, std::pair{"flop_rate", "flops_per_second"}}) {
-      if (const auto* rate = metric_of(run, id)) json[key] = rate->summary.*aggregate.value;
+    const double scale = std::string_view(aggregate.unit) == "time" ? 1 : kNanosecondsPerSecond;
+    put_times(json, value / scale, cpu_value / scale);
+    for (const Metric& metric : run.metrics) {
+      if (!is_time(metric) && metric.summary.n > 0) json[key_of(metric)] = metric.summary.*aggregate.value;
     }
     benchmarks.push_back(std::move(json));
   }
@@ -120,7 +140,7 @@ Json google_benchmark_json(const Session& session) {
     Family& family = found->second;
     if (is_new) family.index = families.size() - 1;
     const auto* time = metric_of(run, "time");
-    if (run.outcome == Outcome::failed || run.outcome == Outcome::error) {
+    if (!is_measured(run.outcome)) {
       json["context"]["warpmark_failed"].push_back(failure_json(run));
     }
     if (!shows_speed(run) || time == nullptr) continue;

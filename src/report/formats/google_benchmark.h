@@ -2,7 +2,7 @@
 // tools/compare.py: one "iteration" entry a sample with the run's name, then the aggregates. See the format's own
 // documentation, "User Guide", and src/json_reporter.cc of github.com/google/benchmark.
 //
-// cpu_time repeats real_time, which the format demands to be there: CPU time is not measured, and the context says so.
+// Where no CPU time is measured cpu_time, which the format demands, repeats real_time, and the context says so.
 // Runs without a time (wrong result, error) are named in the context as "warpmark_failed": compare.py's geometric mean
 // takes a time from every entry, so that one without any stops it and the format's own 0 would count as infinitely
 // fast.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
 
 #include "base/files.h"
 #include "base/text.h"
@@ -17,17 +18,51 @@ struct KnownMetric {
   const char* id;
   const char* unit;
 };
-/// Of workloads; a user's command (workload "command") may have any.
-constexpr std::array<KnownMetric, 7> kMetrics{{{"time", "s"},
-                                               {"flop_rate", "FLOP/s"},
-                                               {"bandwidth", "B/s"},
-                                               {"bus_bandwidth", "B/s"},
-                                               {"energy", "J"},
-                                               {"loss", "ratio"},
-                                               {"jitter", "s"}}};
+/// Of our own workloads (docs/metrics/run.md). Others, of commands and of imported results, are judged in their own
+/// unit.
+constexpr std::array kMetrics{KnownMetric{"time", "s"},
+                              KnownMetric{"flop_rate", "FLOP/s"},
+                              KnownMetric{"bandwidth", "B/s"},
+                              KnownMetric{"algorithm_bandwidth", "B/s"},
+                              KnownMetric{"bus_bandwidth", "B/s"},
+                              KnownMetric{"energy", "J"},
+                              KnownMetric{"loss", "ratio"},
+                              KnownMetric{"jitter", "s"},
+                              KnownMetric{"samples_rate", "1/s"},
+                              KnownMetric{"tokens_rate", "1/s"},
+                              KnownMetric{"reads_rate", "1/s"},
+                              KnownMetric{"lookups_rate", "1/s"},
+                              KnownMetric{"item_rate", "1/s"},
+                              KnownMetric{"mfu", "ratio"},
+                              KnownMetric{"roof_share", "ratio"},
+                              KnownMetric{"roof_time", "s"},
+                              KnownMetric{"first_step", "s"},
+                              KnownMetric{"batch_time", "s"},
+                              KnownMetric{"copy_time", "s"},
+                              KnownMetric{"samples_energy", "J"},
+                              KnownMetric{"need_ratio", "ratio"},
+                              KnownMetric{"hit_rate", "ratio"},
+                              KnownMetric{"gpu_utilization", "ratio"}};
+
+/// The number of "400 samples/s" or "400 1/s" for a rate of things that are counted, whatever either calls them.
+std::optional<double> counted_rate(std::string_view text, std::string_view unit) {
+  const auto is_counted = [](std::string_view rate) {
+    if (!rate.ends_with("/s")) return false;
+    const auto what = rate.substr(0, rate.size() - 2);
+    return what == "1" || (what.size() > 1 && what != "FLOP" &&
+                           std::all_of(what.begin(), what.end(), [](char c) { return c >= 'a' && c <= 'z'; }));
+  };
+  const auto blank = text.find(' ');
+  if (blank == std::string_view::npos || !is_counted(unit) || !is_counted(trim(text.substr(blank))))
+    return std::nullopt;
+  const auto number = parse_number(text.substr(0, blank));
+  return number.ok() ? std::optional(*number) : std::nullopt;
+}
 
 Result<double> limit_in(const std::string& text, std::string_view unit) {
-  return unit == "ratio" ? parse_ratio(text) : parse_quantity(text, unit);
+  if (unit == "ratio") return parse_ratio(text);
+  if (const auto rate = counted_rate(text, unit)) return *rate;
+  return parse_quantity(text, unit);
 }
 
 struct CriteriaReader : YamlReader {
@@ -66,8 +101,9 @@ struct CriteriaReader : YamlReader {
       if (row.metric != metric.id) continue;
       return row.of == LimitOf::nothing ? limits_fit(node, row, metric.unit) : Status();
     }
-    WM_TRY(one_of(node, "metric", ids));
-    return {};
+    const auto meant = nearest(row.metric, ids);
+    if (meant.empty()) return {};
+    return error(node, "there is no metric '" + row.metric + "'", "did you mean '" + meant + "'?");
   }
 
   Status machine_fact(const YAML::Node& node, Criterion& row) const {

@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "model/beside.h"
 #include "model/names.h"
+#include "model/run_query.h"
 #include "validate/commands/reference_experiment.h"
 #include "validate/compare/environment_history.h"
 #include "validate/guard/regression.h"
@@ -19,10 +20,6 @@ namespace {
 
 constexpr std::size_t kEnvironments = 20;  // newest sessions whose environment is looked at
 constexpr std::int64_t kMetricsOfRun = 50;
-
-bool same_case(const Run& a, const Run& b) {
-  return a.workload == b.workload && a.device == b.device && a.mode == b.mode && a.params == b.params;
-}
 
 class HistoryCheck {
  public:
@@ -49,6 +46,7 @@ class HistoryCheck {
     WM_TRY(compare_environments());
     judge_check(check_.metrics,
                 {.threshold = options_.threshold, .alpha = options_.alpha, .most_history = options_.history});
+    tell_moved();
     WM_TRY(name_branches());
     advise();
     return std::move(check_);
@@ -70,9 +68,48 @@ class HistoryCheck {
     check_.build = newest().build;
   }
 
+  /// Known ancestors count whenever they were measured; what nobody can place counts if it is older.
   [[nodiscard]] bool is_checked(const store::RunPoint& point) const {
-    return point.session_started > sessions_.front().started ||
+    const bool later = point.session_started > sessions_.front().started;
+    return (later && !options_.ancestors.contains(point.commit)) ||
            std::any_of(sessions_.begin(), sessions_.end(), [&](const auto& item) { return item.id == point.session; });
+  }
+
+  /// Of a branch that has moved on since the checked commit left it, only what both have in common is a baseline.
+  void leave_foreign(std::vector<store::RunPoint>& points) {
+    if (options_.ancestors.age.empty() || !options_.ancestors.complete) return;
+    const auto foreign = [&](const auto& point) {
+      return !point.commit.empty() && !options_.ancestors.contains(point.commit);
+    };
+    std::set<std::string> apart, common;
+    for (const auto& point : points) (foreign(point) ? apart : common).insert(point.session);
+    if (apart.empty()) return;
+    newer_ = std::max(newer_, apart.size());
+    const auto needed = history_needed(static_cast<std::int64_t>(sessions_.size()));
+    if (static_cast<std::int64_t>(common.size()) < needed) {
+      common_ = std::min(common_.value_or(common.size()), common.size());
+      return;
+    }
+    std::erase_if(points, foreign);
+  }
+
+  /// Verdicts against sessions that the checked commit does not descend from are none.
+  void tell_moved() {
+    if (newer_ == 0) return;
+    check_.moved = fmt::format("{} has moved: {} {} newer than the merge base", options_.branch, newer_,
+                               newer_ == 1 ? "session is" : "sessions are");
+    if (!common_) {
+      check_.moved += "; the baseline is what it has in common with the checked commit.";
+      return;
+    }
+    check_.moved += fmt::format(", and {} before it {}: too few to judge by. Rebase, or measure the merge base.",
+                                *common_, *common_ == 1 ? "is stored" : "are stored");
+    for (auto& metric : check_.metrics) {
+      if (metric.verdict != Verdict::worse && metric.verdict != Verdict::better && metric.verdict != Verdict::same)
+        continue;
+      metric.verdict = Verdict::inconclusive;
+      metric.reason = fmt::format("{} has moved since this commit left it", options_.branch);
+    }
   }
 
   /// Points of the case on the branch, newest first; of any machine if `fingerprint` is empty.
@@ -91,7 +128,9 @@ class HistoryCheck {
     WM_ASSIGN(auto points, store_.find(query));
     const std::string params = to_text(run.params);
     std::erase_if(points, [&](const auto& point) { return point.params != params || is_checked(point); });
+    sort_by_commits(points, options_.ancestors);
     leave_own(points);
+    leave_foreign(points);
     return points;
   }
 
@@ -327,7 +366,9 @@ class HistoryCheck {
   const std::vector<Session>& sessions_;
   const CheckOptions& options_;
   std::vector<const Run*> cases_;
-  std::vector<const Run*> runs_;  ///< of each metric, its case
+  std::vector<const Run*> runs_;       ///< of each metric, its case
+  std::size_t newer_ = 0;              ///< sessions of commits that the checked one does not descend from
+  std::optional<std::size_t> common_;  ///< sessions that it does, where they are too few
   Check check_;
 };
 

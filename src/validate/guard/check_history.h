@@ -8,6 +8,7 @@
 #include "base/result.h"
 #include "model/check.h"
 #include "store/store.h"
+#include "validate/guard/commit_order.h"
 
 namespace warpmark::validate {
 
@@ -17,11 +18,13 @@ struct CheckOptions {
   double threshold = 0.05;
   double alpha = 0.05;
   std::int64_t history = 100;  ///< sessions of the baseline at most
+  CommitOrder ancestors;       ///< the checked commit and all that it descends from; empty: nothing is known
 };
 
 /// `sessions` are the results to check, of one machine and commit. Baselines are results of the branch that passed,
-/// without uncommitted changes, older than the sessions. Environment error that says what differs if the branch has a
-/// history on other machines only; usage error if nothing is there to check.
+/// without uncommitted changes, of commits that the checked one descends from; where that is not known, older than the
+/// sessions. Where too few of those are stored, the newer ones are shown and decide nothing. Environment error that
+/// says what differs if the branch has a history on other machines only; usage error if nothing is there to check.
 [[nodiscard]] Result<Check> check_against_history(store::Store& store, const std::vector<Session>& sessions,
                                                   const CheckOptions& options);
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include "base/text.h"
 #include "validate/guard/series.h"
@@ -25,6 +26,8 @@ class TrendMaker {
     trend_.until = options_.until.text;
     WM_ASSIGN(auto points, points_of_branch());
     const std::size_t stored = points.size();
+    sort_by_commits(points, options_.order);
+    WM_TRY(tell_left_out(points));
     std::erase_if(points, [&](const auto& point) { return is_before(point) || is_after(point); });
     if (points.empty() && stored > 0) {
       return usage_error(fmt::format("none of {} results lies between {} and {}", stored,
@@ -68,6 +71,43 @@ class TrendMaker {
     if (!points.empty() || options_.branch) return points;
     trend_.branch.clear();
     return store_.find(query(""));
+  }
+
+  /// What a person would look for and not find.
+  Status tell_left_out(const std::vector<store::RunPoint>& points) {
+    if (!options_.dirty) {
+      auto changed = query(trend_.branch);
+      changed.dirty = true;
+      changed.metric.clear();  // a point for each run is enough to count sessions
+      WM_ASSIGN(const auto dirty, store_.find(changed));
+      const auto count = sessions_in(dirty, [](const auto&) { return true; });
+      if (count > 0) {
+        trend_.left_out.push_back(
+            fmt::format("{} with uncommitted changes (--dirty shows them)", counted(count, "session")));
+      }
+    }
+    if (options_.order.complete || options_.order.age.empty()) return {};
+    const auto unknown = sessions_in(
+        points, [&](const auto& point) { return !point.commit.empty() && !options_.order.contains(point.commit); });
+    if (unknown > 0) {
+      trend_.left_out.push_back(fmt::format(
+          "the place of {}, whose commits this shallow clone does not have: ordered by time (git fetch --unshallow)",
+          counted(unknown, "session")));
+    }
+    return {};
+  }
+
+  static std::string counted(std::size_t count, const char* what) {
+    return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
+  }
+
+  template <typename Which>
+  static std::size_t sessions_in(const std::vector<store::RunPoint>& points, Which which) {
+    std::set<std::string> sessions;
+    for (const auto& point : points) {
+      if (which(point)) sessions.insert(point.session);
+    }
+    return sessions.size();
   }
 
   Status add_all(const std::vector<store::RunPoint>& points) {

@@ -9,6 +9,7 @@
 #include "base/result.h"
 #include "model/trend.h"
 #include "store/store.h"
+#include "validate/guard/commit_order.h"
 
 namespace warpmark::validate {
 
@@ -30,6 +31,7 @@ struct TrendOptions {
   double threshold = 0.05;
   TrendBound since;
   TrendBound until;
+  CommitOrder order;  ///< of the branch's commits; empty: sessions are ordered by when they were measured
 };
 
 /// Series of points as Store::find gives them (newest first): those that match `options.metrics`, the newest

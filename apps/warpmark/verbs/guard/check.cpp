@@ -180,7 +180,7 @@ Status name_suspects(Context& context, const ParsedOptions& options, Check& chec
 }
 
 Result<int> run_check(Context& context, const ParsedOptions& options) {
-  WM_ASSIGN(const auto request, check_request_of(options));
+  WM_ASSIGN(auto request, check_request_of(options));
   const bool measures = asks_for_command(context, options);
   if (!measures && !options.positionals().empty()) {
     return usage_error("unexpected: " + options.positionals().front(), "a command stands after --");
@@ -196,6 +196,7 @@ Result<int> run_check(Context& context, const ParsedOptions& options) {
     if (context.interrupted) return kInterrupted;
     return sessions.error();
   }
+  request.check.ancestors = ancestry_of(sessions->front().commit);
   WM_ASSIGN(auto check, validate::check_against_history(*store, *sessions, request.check));
   check.command = command_line_of(context);
   // The verdict stands whatever becomes of the search.

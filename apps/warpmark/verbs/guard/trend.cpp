@@ -83,6 +83,7 @@ Result<validate::TrendOptions> trend_options_of(const ParsedOptions& options) {
   WM_ASSIGN(wanted.last, count_of(options, "--last", wanted.last, 1, 100'000));
   if (options.has("--this-machine")) wanted.fingerprint = device::machine_facts().fingerprint;
   wanted.dirty = options.has("--dirty");
+  wanted.order = order_of_commits(wanted.branch.value_or("main"));
   return wanted;
 }
 

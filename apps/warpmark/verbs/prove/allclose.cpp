@@ -24,6 +24,7 @@ constexpr OptionSpec kAllcloseOptions[] = {
     {"--rtol", "R", "allowed share of the reference (default 1e-3); COLUMN=R for the columns a glob names", true},
     {"--atol", "A", "allowed difference beside it (default 1e-3); COLUMN=A for the columns a glob names", true},
     {"--exact", "COLUMN", "columns (globs) that must be equal: keys, predictions", true},
+    {"--key", "COLUMN", "match rows by this column instead of by their order"},
     {"--equal-nan", "", "NaN equals NaN; else it equals nothing"},
     {"--worst", "N", "how many of the worst offenders to list a column (default 5)"},
     {"--json", "FILE", "write the result as JSON (warpmark.allclose/1)", false, "<files>"},
@@ -150,7 +151,8 @@ Result<int> run_allclose(Context& context, const ParsedOptions& options) {
   WM_ASSIGN(const auto settings, allclose_options(options));
   if (options.has("--json")) WM_TRY(check_writable(options.get("--json")));
   WM_ASSIGN(const auto reference, accuracy::read_columns(files[0]));
-  WM_ASSIGN(const auto out, accuracy::read_columns(files[1]));
+  WM_ASSIGN(auto out, accuracy::read_columns(files[1]));
+  if (options.has("--key")) WM_TRY(accuracy::align_by_key(reference, out, options.get("--key")));
   WM_TRY(check_globs(settings, reference));
   if (std::all_of(reference.begin(), reference.end(), [](const auto& column) { return column.size() == 0; })) {
     return data_error("there is nothing to compare: " + files[0] + " has no values");
@@ -175,16 +177,18 @@ extern const Command allclose_command{
     .id = "allclose",
     .summary = "check whether two outputs are equal within a tolerance",
     .details =
-        "Compares the columns of tables (.csv, .tsv, with a header line), the values of .json by path, and the arrays "
+        "Compares the columns of tables (.csv, .tsv, .txt, with a header line), the values of .json by path, and the "
+        "arrays "
         "of .npy, .npz and .safetensors. A number passes if |out - ref| <= atol + rtol |ref|; NaN never passes. Text, "
         "integer columns (keys, labels) without a tolerance of their own, and the columns of --exact must be equal. "
-        "Both sides must have the same columns. Rows are matched by order.\n"
+        "Both sides must have the same columns. Rows are matched by order, or by --key.\n"
         "\n"
         "Exit code 0: equal; 4: different.",
     .options = kAllcloseOptions,
     .positional = {"FILE", "the reference, then the output", true, "<files>"},
     .examples =
         "warpmark allclose ref.tsv out.tsv --exact id --rtol 'score*=1e-2'\n"
+        "warpmark allclose ref.txt out.txt --key id\n"
         "warpmark allclose f32.safetensors bf16.safetensors --rtol 1e-2",
     .run = run_allclose,
 };

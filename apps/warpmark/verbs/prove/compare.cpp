@@ -16,6 +16,7 @@
 #include "warpmark/arms/project_command.h"
 #include "warpmark/command.h"
 #include "warpmark/eval/eval_gate.h"
+#include "warpmark/sessions/result_files.h"
 #include "warpmark/sessions/session_output.h"
 #include "warpmark/sessions/store_access.h"
 #include "warpmark/terminal/report_output.h"
@@ -50,6 +51,9 @@ constexpr OptionSpec kCompareOptions[] = {
     {"--seed", "N", "seed of the order (default 1)"},
     {"--calibrate", "", "run A as both A and B: false positives and smallest detectable difference on this machine"},
     {"--fresh", "", "start again even if an interrupted comparison could continue"},
+    {"--across-machines", "", "stored results: compare two machines, and name them"},
+    {"--price-a", "PRICE", "stored results: price per hour of the machine of A; with --price-b: performance per price"},
+    {"--price-b", "PRICE", "stored results: price per hour of the machine of B"},
     {"--json", "FILE", "write the comparison as JSON (warpmark.compare/1)", false, "<files>"},
     {"--out", "DIR", "write compare.json, report.md, report.html and a plot of each metric", false, "<files>"},
     {"--format", "FORMAT", "format of what is printed: text (default), md, html, json", false, "text md html json"},
@@ -73,9 +77,13 @@ Status write_compare_files(const ParsedOptions& options, const Comparison& compa
   return {};
 }
 
-/// Two positionals without commands are stored results.
+/// Two positionals without commands are stored results; so is one file that has results.
 bool stored(const Context& context, const ParsedOptions& options) {
-  return commands_after_dashes(context.words).empty() && options.positionals().size() == 2;
+  if (!commands_after_dashes(context.words).empty()) return false;
+  const auto& words = options.positionals();
+  std::error_code unknown;
+  return words.size() == 2 || (words.size() == 1 && std::filesystem::is_regular_file(words[0], unknown) &&
+                               (words[0].ends_with(".json") || read_one_session(words[0]).ok()));
 }
 
 /// Whether a word can only be meant as a command: several words, or a program's file.
@@ -106,9 +114,11 @@ Result<int> run_compare(Context& context, const ParsedOptions& options) {
   take_as_commands(context, options);
   WM_TRY(check_eval_gate(context, options));
   const std::string started = format_utc(wall_clock_s());
-  auto compared = stored(context, options)
-                      ? compare_stored(context, options, {.effect = request.test.effect, .alpha = request.test.alpha})
-                      : measure_arms(context, options, request);
+  auto compared = stored(context, options) ? compare_stored(context, options,
+                                                            {.effect = request.test.effect,
+                                                             .alpha = request.test.alpha,
+                                                             .across_machines = options.has("--across-machines")})
+                                           : measure_arms(context, options, request);
   if (!compared.ok()) {
     if (context.interrupted) return kInterrupted;
     return compared.error();
@@ -138,7 +148,8 @@ extern const Command compare_command{
     .details =
         "Runs two commands, two settings of a workload (NAME --a K=V --b K=V) or of the project's command (--a K=V "
         "--b K=V), or two git revisions (--rev-a, --rev-b) as A and B. Every sample is a fresh process, in random "
-        "order. Or compares two stored sessions or result files (RUN RUN).\n"
+        "order. Or compares two stored sessions or result files (RUN RUN), or the two results of one file. "
+        "--across-machines compares machines: GPUs, drivers, prices.\n"
         "\n"
         "--effect is the smallest difference that matters. same: such a difference is ruled out. better, worse: "
         "significant and at least half of --effect. Otherwise inconclusive, with the number of further rounds, or the "
@@ -159,6 +170,7 @@ extern const Command compare_command{
     .examples =
         "warpmark compare -- './bench --old' -- './bench --new'\n"
         "warpmark compare gemm --a dtype=f32 --b dtype=bf16 --device cuda --effect 2%\n"
+        "warpmark compare h100.json h200.json --across-machines --price-a 2.5 --price-b 3.4\n"
         "warpmark compare --rev-a main --rev-b HEAD --budget 10m\n"
         "warpmark compare --calibrate -- ./bench",
     .run = run_compare,

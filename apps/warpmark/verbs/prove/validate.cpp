@@ -102,6 +102,7 @@ Status check_history(Context& context, const ParsedOptions& options, const std::
   WM_ASSIGN(const auto store, open_to_read(context, options));
   const std::string session_id = stored[1].substr(0, stored[1].rfind('.'));
   WM_ASSIGN(auto session, load_session(*store, session_id));
+  check.ancestors = ancestry_of(session.commit);
   auto checked = validate::check_against_history(*store, {std::move(session)}, check);
   if (!checked.ok()) {
     validation.no_check = checked.error().what;

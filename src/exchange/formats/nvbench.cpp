@@ -4,6 +4,7 @@
 // there.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstring>
 #include <string>
 #include <unordered_map>
@@ -13,7 +14,7 @@
 #include "base/units.h"
 #include "exchange/exported.h"
 #include "exchange/format.h"
-#include "exchange/imported.h"
+#include "exchange/quantities.h"
 #include "model/run_query.h"
 #include "report/results/build_parts.h"
 
@@ -94,6 +95,8 @@ class State {
     return value.ok() ? std::optional<double>(*value) : std::nullopt;
   }
 
+  [[nodiscard]] const auto& summaries() const { return summaries_; }
+
   /// The file of the single times.
   [[nodiscard]] std::optional<std::string> samples_file() const {
     for (const auto& [tag, values] : summaries_) {
@@ -128,29 +131,47 @@ std::vector<double> read_samples(const Document& document, const State& state) {
   return samples;
 }
 
+/// Summaries that NVBench makes itself, beside those of the time.
+struct KnownSummary {
+  const char* tag;
+  Quantity quantity;
+  const char* name;
+  const char* hint;
+};
+constexpr KnownSummary kSummaries[] = {
+    {"nv/cold/time/cpu/mean", {"cpu_time", "s", Better::lower}, "CPU Time", "duration"},
+    {"nv/batch/time/gpu/mean", {"batch_time", "s", Better::lower}, "Batch GPU", "duration"},
+    {"nv/cold/bw/global/bytes_per_second", {"bandwidth", "B/s", Better::higher}, "GlobalMem BW", "byte_rate"},
+    {"nv/cold/bw/item_rate", {"item_rate", "1/s", Better::higher}, "Elem/s", "item_rate"},
+    {"nv/cold/bw/global/utilization", {"bandwidth_share", "", Better::higher}, "BWUtil", "percentage"},
+    {"nv/cold/sm_clock_rate/mean", {"sm_clock", "Hz", Better::neither}, "Clock Rate", "frequency"}};
+
+/// Those of the program, whatever their tags: `state.add_summary("tag")`. They keep their tags as names.
+Status add_own_summaries(Run& run, const State& state) {
+  for (const auto& [tag, values] : state.summaries()) {
+    if (tag.starts_with("nv/")) continue;
+    if (const auto value = state.number(tag)) {
+      const std::string id = clean_text(tag);
+      WM_TRY(add_metric(run, {id.c_str(), "", described(id).better}, {*value}));
+    }
+  }
+  return {};
+}
+
 Status add_times(Run& run, const Document& document, const State& state) {
   auto samples = read_samples(document, state);
   const auto size = state.text("nv/cold/sample_size").value_or("several");
   if (!samples.empty()) WM_TRY(add_metric(run, kTime, std::move(samples)));
-  struct Source {
-    const char* tag;
-    Quantity quantity;
-  };
   // Without single samples the median of the GPU's time stands for them, or what an older version has.
   for (const char* tag : {"nv/cold/time/gpu/median", "nv/cold/time/gpu/mean", "nv/cpu_only/time/cpu/median",
                           "nv/cpu_only/time/cpu/mean"}) {
     const auto value = run.metrics.empty() ? state.number(tag) : std::nullopt;
     if (value) WM_TRY(add_summary_metric(run, kTime, *value, fmt::format("{} of {} samples", tag, clean_text(size))));
   }
-  constexpr Source kOthers[] = {{"nv/cold/time/cpu/mean", {"cpu_time", "s", Better::lower}},
-                                {"nv/batch/time/gpu/mean", {"batch_time", "s", Better::lower}},
-                                {"nv/cold/bw/global/bytes_per_second", {"bandwidth", "B/s", Better::higher}},
-                                {"nv/cold/bw/item_rate", {"item_rate", "1/s", Better::higher}},
-                                {"nv/cold/sm_clock_rate/mean", {"sm_clock", "Hz", Better::neither}}};
-  for (const auto& [tag, quantity] : kOthers) {
+  for (const auto& [tag, quantity, name, hint] : kSummaries) {
     if (const auto value = state.number(tag)) WM_TRY(add_summary_metric(run, quantity, *value, ""));
   }
-  return {};
+  return add_own_summaries(run, state);
 }
 
 Status read_state(const Document& document, JsonFields& fields, const std::string& benchmark, Session& session) {
@@ -248,8 +269,13 @@ Json state_json(const Run& run, const Metric& time, std::int64_t device) {
     add("nv/cold/time/gpu/stdev/absolute", "Noise", "duration", summary.stdev);
     add("nv/cold/time/gpu/stdev/relative", "Noise", "percentage", summary.cv);
   }
-  if (const Metric* bandwidth = metric_of(run, "bandwidth")) {
-    add("nv/cold/bw/global/bytes_per_second", "GlobalMem BW", "byte_rate", bandwidth->summary.median);
+  for (const Metric& metric : run.metrics) {
+    if (metric.id == "time" || metric.summary.n == 0) continue;
+    const auto known = std::find_if(std::begin(kSummaries), std::end(kSummaries),
+                                    [&](const KnownSummary& one) { return metric.id == one.quantity.id; });
+    const bool ours = known != std::end(kSummaries);
+    const char* id = metric.id.c_str();
+    add(ours ? known->tag : id, ours ? known->name : id, ours ? known->hint : "", metric.summary.median);
   }
   json["is_skipped"] = false;
   return json;
@@ -257,10 +283,12 @@ Json state_json(const Run& run, const Metric& time, std::int64_t device) {
 
 /// "cuda:1" is 1; what is no GPU of a number comes after them all.
 std::int64_t number_of(const Session& session, const std::string& device) {
+  const auto number = device.starts_with("cuda:") ? parse_integer(device.substr(5)) : parse_integer("");
+  if (number.ok()) return *number;
   for (std::size_t i = 0; i < session.machine.devices.size(); ++i) {
-    if (session.machine.devices[i].id == device) return static_cast<std::int64_t>(i);
+    if (session.machine.devices[i].id == device) return static_cast<std::int64_t>(session.machine.devices.size() + i);
   }
-  return static_cast<std::int64_t>(session.machine.devices.size());
+  return static_cast<std::int64_t>(2 * session.machine.devices.size());
 }
 
 Result<Exported> write_nvbench(const Session& session) {
@@ -269,7 +297,7 @@ Result<Exported> write_nvbench(const Session& session) {
   json["meta"]["warpmark_session"] = session.id;
   json["devices"] = Json::array();
   for (const auto& device : session.machine.devices) {
-    json["devices"].push_back({{"id", json["devices"].size()},
+    json["devices"].push_back({{"id", number_of(session, device.id)},
                                {"name", device.name},
                                {"number_of_sms", device.compute_units},
                                {"global_memory_size", device.memory_bytes},

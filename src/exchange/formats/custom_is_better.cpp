@@ -5,7 +5,7 @@
 
 #include "base/json.h"
 #include "exchange/exported.h"
-#include "exchange/named_value.h"
+#include "exchange/quantities.h"
 #include "report/results/build_parts.h"
 #include "report/results/labels.h"
 

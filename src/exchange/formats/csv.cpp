@@ -13,7 +13,7 @@
 #include "base/text.h"
 #include "base/units.h"
 #include "exchange/exported.h"
-#include "exchange/named_value.h"
+#include "exchange/quantities.h"
 #include "model/names.h"
 #include "report/results/build_parts.h"
 
@@ -91,12 +91,15 @@ class CsvReader {
   CsvReader(Header header, std::string_view text) : header_(std::move(header)), limit_(text) {}
 
   Status add(const Fields& row) {
-    const std::string unit_text = text(row, "unit", "");
     WM_ASSIGN(const double value, number(row));
     WM_ASSIGN(Collected* const run, run_of(row));
-    const Unit unit = unit_of(unit_text);
-    WM_ASSIGN(const Better better, direction(row, unit.si));
-    const std::string id = text(row, "metric", metric_for(unit.si));
+    // Without a column of units the names are all that has them.
+    const std::string metric_text = text(row, "metric", "");
+    const Described by_name = described(metric_text.empty() ? run->run.workload : metric_text);
+    const bool named = !header_.known.contains("unit");
+    const Unit unit = named ? by_name.unit : unit_of(text(row, "unit", ""));
+    WM_ASSIGN(const Better better, direction(row, named ? by_name.better : direction_of_unit(unit.si)));
+    const std::string id = metric_text.empty() ? metric_for(unit.si) : named ? by_name.id : metric_text;
     WM_ASSIGN(CollectedMetric* const found, metric_of(*run, id, unit.si, better));
     CollectedMetric& metric = *found;
     if (metric.unit != unit.si) return data_error("the unit of '" + id + "' changes from '" + metric.unit + "'");
@@ -150,14 +153,9 @@ class CsvReader {
     return *value;
   }
 
-  /// Times are better low and rates high, if the table does not say.
-  [[nodiscard]] Result<Better> direction(const Fields& row, const std::string& unit) const {
+  [[nodiscard]] Result<Better> direction(const Fields& row, Better otherwise) const {
     const std::string written = text(row, "better", "");
-    if (written.empty()) {
-      return unit == "s" || unit == "B" || unit == "J" ? Better::lower
-             : unit.ends_with("/s")                    ? Better::higher
-                                                       : Better::neither;
-    }
+    if (written.empty()) return otherwise;
     const auto better = better_from(written);
     if (!better) return data_error("'better' cannot be '" + written + "'", "it can: lower, higher, neither");
     return *better;

@@ -187,7 +187,7 @@ Result<Exported> write_pytest_benchmark(const Session& session) {
   if (date.ends_with('Z')) date.pop_back();  // the format's dates are UTC without saying so
   json["datetime"] = date;
   json["version"] = "warpmark " + session.build.version;
-  return exported_json(json, json["benchmarks"].size(), left_out, "a time");
+  return without_other_metrics(exported_json(json, json["benchmarks"].size(), left_out, "a time"), session, {"time"});
 }
 
 }  // namespace

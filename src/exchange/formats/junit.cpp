@@ -20,17 +20,30 @@ std::string attribute(const char* name, std::string_view value) {
   return fmt::format(" {}=\"{}\"", name, report::escape_markup(clean_text(value)));
 }
 
+std::string clean_lines(std::string_view text) {
+  const auto line = text.find('\n');
+  if (line == std::string_view::npos) return clean_text(text);
+  return clean_text(text.substr(0, line)) + '\n' + clean_text(text.substr(line + 1));
+}
+
 std::string property(std::string_view name, std::string_view value) {
   return "      <property" + attribute("name", name) + attribute("value", value) + "/>\n";
 }
 
+/// CI systems show the message in lists, and the text where one looks closer.
+std::string element(const char* name, const Run& run) {
+  std::string text = run.hint;
+  if (!run.repro.empty()) text += (text.empty() ? "" : "\n") + run.repro;
+  const std::string start = std::string("    <") + name + attribute("message", run.reason);
+  return text.empty() ? start + "/>\n" : start + ">" + report::escape_markup(clean_lines(text)) + "</" + name + ">\n";
+}
+
 std::string outcome_element(const Run& run) {
-  const std::string message = attribute("message", run.reason);
   switch (run.outcome) {
-    case Outcome::failed: return "    <failure" + message + "/>\n";
-    case Outcome::error: return "    <error" + message + "/>\n";
+    case Outcome::failed: return element("failure", run);
+    case Outcome::error: return element("error", run);
     case Outcome::unsupported:
-    case Outcome::skipped: return "    <skipped" + message + "/>\n";
+    case Outcome::skipped: return element("skipped", run);
     case Outcome::passed:
     case Outcome::unreliable: return {};
   }

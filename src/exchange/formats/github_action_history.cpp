@@ -7,7 +7,7 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "exchange/format.h"
-#include "exchange/named_value.h"
+#include "exchange/quantities.h"
 
 namespace warpmark::exchange {
 namespace {
@@ -46,6 +46,7 @@ Result<Session> read_entry(JsonFields& entry, const std::string& suite, ResultLi
     if (added.ok()) added = limit.add(session.runs.back());
   });
   if (!added.ok()) return added.error();
+  if (tool == "go") merge_repeats(session);  // -count=10 prints a benchmark ten times
   return session;
 }
 

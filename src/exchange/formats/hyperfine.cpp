@@ -15,6 +15,8 @@
 namespace warpmark::exchange {
 namespace {
 
+constexpr const char* kExitCodes = "exit codes";
+
 bool detect_hyperfine(const Document& document) {
   if (!document.json || !document.json->is_object() || !document.json->contains("results")) return false;
   const Json& results = (*document.json)["results"];
@@ -27,6 +29,7 @@ void judge(JsonFields& fields, Run& run) {
   if (!fields.has("exit_codes") || !fields.json()["exit_codes"].is_array()) return;
   const Json& codes = fields.json()["exit_codes"];
   const auto failed = std::count_if(codes.begin(), codes.end(), [](const Json& code) { return code != 0; });
+  run.notes.emplace_back(kExitCodes, codes.dump());
   if (failed == 0) return;
   run.outcome = Outcome::unreliable;
   run.reason = fmt::format("{} of {} executions ended with a failure", failed, codes.size());
@@ -96,6 +99,9 @@ Json result_json(const Run& run, const Metric& time) {
   json["times"] = time.samples;
   if (const Metric* memory = metric_of(run, "memory")) json["memory_usage_byte"] = memory->samples;
   for (const auto& [name, value] : run.params.items()) json["parameters"][name] = to_text(value);
+  if (const auto codes = note_text(run, kExitCodes); !codes.empty()) {
+    if (auto list = parse_json(codes, kExitCodes); list.ok()) json["exit_codes"] = std::move(*list);
+  }
   return json;
 }
 
@@ -110,7 +116,8 @@ Result<Exported> write_hyperfine(const Session& session) {
     }
     json["results"].push_back(result_json(run, *time));
   }
-  return exported_json(json, json["results"].size(), left_out, "a time");
+  return without_other_metrics(exported_json(json, json["results"].size(), left_out, "a time"), session,
+                               {"time", "user_time", "system_time", "memory"});
 }
 
 }  // namespace

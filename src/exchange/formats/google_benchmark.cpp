@@ -6,14 +6,16 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <map>
+#include <optional>
 #include <set>
-#include <tuple>
 
 #include "base/json.h"
 #include "exchange/exported.h"
 #include "exchange/format.h"
-#include "exchange/imported.h"
+#include "exchange/quantities.h"
+#include "model/names.h"
 #include "model/run_query.h"
 #include "report/results/build_parts.h"
 
@@ -57,38 +59,93 @@ const std::set<std::string, std::less<>>& known_keys() {
 
 /// One benchmark of the file, its repetitions together.
 struct Benchmark {
-  std::string name, label, error;
+  std::string name, label, error, skipped;
+  std::int64_t repetitions = 0, errors = 0;
+  std::set<std::int64_t> indexes;                     ///< of the repetitions, where the file has them
   std::map<std::string, std::vector<double>> values;  ///< by key of the entry; times in seconds
   std::vector<std::string> order;                     ///< of the keys
+  std::set<std::string> not_numbers;                  ///< counters that are NaN somewhere
   std::string aggregate;                              ///< name of the aggregate they are, if they are one
 };
 
-using Key = std::tuple<std::int64_t, std::int64_t, std::string>;
+/// Family, instance, name, and the how-many-th of benchmarks that share all these.
+struct Key {
+  std::int64_t family = 0, instance = 0;
+  std::string name;
+  std::int64_t twin = 0;
+  auto operator<=>(const Key&) const = default;
+};
+
+constexpr std::array<std::string_view, 6> kAggregates{"_mean", "_median", "_stddev", "_cv", "_BigO", "_RMS"};
+
+/// What an entry is called without the ending of an aggregate; the whole name where it has none.
+std::string_view base_name(std::string_view name) {
+  for (const auto ending : kAggregates) {
+    if (name.ends_with(ending)) return name.substr(0, name.size() - ending.size());
+  }
+  return name;
+}
+
+/// Names of the benchmarks with aggregates, whose entries of one name are repetitions; others of one name are different
+/// benchmarks.
+std::set<std::string, std::less<>> aggregated(const Json& benchmarks) {
+  std::set<std::string, std::less<>> names, found;
+  const auto name_of = [](const Json& entry) {
+    return entry.is_object() && entry.contains("name") && entry["name"].is_string() ? entry["name"].get<std::string>()
+                                                                                    : std::string();
+  };
+  for (const Json& entry : benchmarks) names.insert(name_of(entry));
+  for (const auto& name : names) {
+    const auto base = base_name(name);
+    if (base.size() < name.size() && names.contains(base)) found.insert(std::string(base));
+  }
+  return found;
+}
 
 class GoogleBenchmarkReader {
  public:
   GoogleBenchmarkReader(const Document& document, Session& session, bool has_cpu_time)
-      : session_(session), has_cpu_time_(has_cpu_time), cases_(document.text), results_(document.text) {}
+      : session_(session),
+        has_cpu_time_(has_cpu_time),
+        cases_(document.text),
+        results_(document.text),
+        aggregated_(aggregated((*document.json)["benchmarks"])) {}
 
   Status entry(JsonFields& fields) {
-    std::string name, type = "iteration", aggregate;
-    std::int64_t family = 0, instance = 0;
+    Key key;
+    std::string name, type, aggregate;
     fields.required("name", name);
     fields.maybe("run_type", type);
     fields.maybe("aggregate_name", aggregate);
-    fields.maybe("family_index", family);
-    fields.maybe("per_family_instance_index", instance);
-    std::string run_name = name;
-    fields.maybe("run_name", run_name);
+    fields.maybe("family_index", key.family);
+    fields.maybe("per_family_instance_index", key.instance);
+    key.name = name;
+    fields.maybe("run_name", key.name);
+    if (type.empty()) {  // before 1.5 the name alone tells an aggregate
+      const auto base = base_name(name);
+      const bool fit = fields.has("cpu_coefficient") || fields.has("rms");
+      if (fit || (base.size() < name.size() && aggregated_.contains(base))) {
+        type = "aggregate";
+        aggregate = name.substr(base.size() + 1);
+        key.name = std::string(base);
+      }
+    }
     const bool is_aggregate = type == "aggregate";
-    if (is_aggregate && aggregate != "median" && aggregate != "mean") return {};
+    if (is_aggregate && aggregate != "median" && aggregate != "mean") {
+      if (aggregate == "BigO" || aggregate == "RMS") ++fits_;
+      return {};
+    }
     auto& place = is_aggregate ? (aggregate == "median" ? medians_ : means_) : repetitions_;
-    const Key key{family, instance, run_name};
+    std::optional<std::int64_t> index;
+    if (fields.has("repetition_index") && !is_aggregate) fields.required("repetition_index", index.emplace());
+    while (!is_aggregate && place.contains(key) && !is_repetition(place.at(key), index)) ++key.twin;
     const auto [found, is_new] = place.try_emplace(key);
     if (is_new && seen_.insert(key).second) order_.push_back(key);
     if (is_new) WM_TRY(cases_.add(1));
     Benchmark& benchmark = found->second;
-    benchmark.name = run_name;
+    if (index) benchmark.indexes.insert(*index);
+    ++benchmark.repetitions;
+    benchmark.name = key.name;
     benchmark.aggregate = aggregate;
     read_entry(fields, benchmark);
     return {};
@@ -103,6 +160,10 @@ class GoogleBenchmarkReader {
       WM_TRY(add(*benchmark));
       WM_TRY(results_.add(session_.runs.back()));
     }
+    if (fits_ > 0) {
+      session_.remarks.push_back(
+          fmt::format("{} fits of complexity (BigO, RMS) are not read: they are no times", fits_));
+    }
     return {};
   }
 
@@ -114,11 +175,23 @@ class GoogleBenchmarkReader {
     return found == in.end() ? nullptr : &found->second;
   }
 
+  /// Whether one more entry repeats the benchmark, or is another of its name.
+  [[nodiscard]] bool is_repetition(const Benchmark& benchmark, const std::optional<std::int64_t>& index) const {
+    return index ? !benchmark.indexes.contains(*index) : aggregated_.contains(benchmark.name);
+  }
+
   void read_entry(JsonFields& fields, Benchmark& benchmark) {
-    bool failed = false;
+    bool failed = false, skipped = false;
     fields.maybe("label", benchmark.label);
     fields.maybe("error_occurred", failed);
+    if (fields.has("skipped") && fields.json()["skipped"].is_boolean()) fields.maybe("skipped", skipped);
+    if (fields.has("skip_message") || skipped) {
+      benchmark.skipped = "the benchmark skipped it";
+      fields.maybe("skip_message", benchmark.skipped);
+      return;
+    }
     if (failed) {
+      ++benchmark.errors;
       benchmark.error = "it reported an error";
       fields.maybe("error_message", benchmark.error);
       return;
@@ -135,7 +208,9 @@ class GoogleBenchmarkReader {
     }
     if (!fields.json().is_object()) return;
     for (const auto& [key, value] : fields.json().items()) {
-      if (value.is_number() && !known_keys().contains(key)) keep(benchmark, key, value.get<double>());
+      if (known_keys().contains(key)) continue;
+      if (value.is_number()) keep(benchmark, key, value.get<double>());
+      if (value.is_null()) benchmark.not_numbers.insert(key);
     }
   }
 
@@ -150,11 +225,20 @@ class GoogleBenchmarkReader {
     keep_name(run);
     run.timing.method = "Google Benchmark";
     if (!benchmark.label.empty()) run.notes.emplace_back("label", clean_text(benchmark.label));
+    for (const auto& key : benchmark.not_numbers) run.notes.emplace_back(clean_text(key), "is not a number");
     if (benchmark.values.empty()) {
-      run.outcome = Outcome::error;
-      run.fault = ErrorKind::usage;
-      run.reason = benchmark.error.empty() ? "it has no time" : clean_text(benchmark.error);
+      const bool skipped = !benchmark.skipped.empty() && benchmark.error.empty();
+      run.outcome = skipped ? Outcome::skipped : Outcome::error;
+      if (!skipped) run.fault = ErrorKind::usage;
+      run.reason = skipped                   ? clean_text(benchmark.skipped)
+                   : benchmark.error.empty() ? "it has no time"
+                                             : clean_text(benchmark.error);
       return {};
+    }
+    if (benchmark.errors > 0) {
+      run.outcome = Outcome::mistrusted;
+      run.reason = fmt::format("{} of {} repetitions reported an error: {}", benchmark.errors, benchmark.repetitions,
+                               clean_text(benchmark.error));
     }
     if (!benchmark.aggregate.empty()) {
       run.notes.emplace_back("samples", "the file has the " + benchmark.aggregate + " of the repetitions alone");
@@ -173,16 +257,18 @@ class GoogleBenchmarkReader {
     if (key == "bytes_per_second") return {"bandwidth", "B/s", Better::higher};
     if (key == "flops_per_second") return {"flop_rate", "FLOP/s", Better::higher};
     if (key == "items_per_second") return {"item_rate", "1/s", Better::higher};
-    return {key.c_str(), "", Better::neither};  // a user's counter: the format has neither unit nor direction
+    return {key.c_str(), "", described(key).better};  // a user's counter: the format has no unit for it
   }
 
   Session& session_;
   bool has_cpu_time_;
   ResultLimit cases_;  ///< before they are results: with those of failed and of repeated ones
   ResultLimit results_;
+  std::set<std::string, std::less<>> aggregated_;
   Benchmarks repetitions_, medians_, means_;
   std::vector<Key> order_;
   std::set<Key> seen_;
+  std::int64_t fits_ = 0;
 };
 
 void read_caches(JsonFields& context, DeviceInfo& cpu) {
@@ -194,6 +280,21 @@ void read_caches(JsonFields& context, DeviceInfo& cpu) {
     fields.maybe("num_sharing", cache.shared_by);
     cpu.caches.push_back(std::move(cache));
   });
+}
+
+/// Runs without a time, which our own export keeps beside the benchmarks.
+void read_failed(JsonFields& failed, Session& session) {
+  std::string name;
+  Outcome outcome = Outcome::error;
+  failed.required("name", name);
+  failed.required_name("outcome", outcome_from, outcome);
+  Run& run = add_run(session, name, "cpu");
+  keep_name(run);
+  run.timing.method = "Google Benchmark";
+  run.outcome = outcome;
+  if (outcome == Outcome::error) run.fault = ErrorKind::usage;
+  failed.maybe("reason", run.reason);
+  run.reason = clean_text(run.reason);
 }
 
 void read_context(JsonFields& context, Session& session) {
@@ -234,6 +335,9 @@ Result<std::vector<Session>> read_google_benchmark(const Document& document) {
                                   if (added.ok()) added = reader.entry(entry);
                                 });
                                 if (added.ok()) added = reader.finish();
+                                fields.object("context", true, [&](JsonFields& c) {
+                                  c.each("warpmark_failed", [&](JsonFields& one) { read_failed(one, session); });
+                                });
                               });
   if (!added.ok()) return added.error();
   return sessions;
@@ -243,7 +347,10 @@ Result<Exported> write_google_benchmark(const Session& session) {
   const Json json = report::google_benchmark_json(session);
   const auto is_written = [](const Run& run) { return report::shows_speed(run) && metric_of(run, "time") != nullptr; };
   const auto written = static_cast<std::size_t>(std::count_if(session.runs.begin(), session.runs.end(), is_written));
-  return exported_json(json, written, session.runs.size() - written, "a time");
+  // Those that failed are kept in the context.
+  const auto kept = static_cast<std::size_t>(std::count_if(session.runs.begin(), session.runs.end(),
+                                                           [](const Run& run) { return !is_measured(run.outcome); }));
+  return exported_json(json, written, session.runs.size() - written - kept, "a time");
 }
 
 }  // namespace

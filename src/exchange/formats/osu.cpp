@@ -1,0 +1,104 @@
+// Output of the OSU micro-benchmarks (mvapich.cse.ohio-state.edu/benchmarks): a title "# OSU MPI Latency Test v7.0", a
+// header of columns with their units in brackets, and rows by message size. A table that comes again is a further
+// round.
+#include "base/text.h"
+#include "base/units.h"
+#include "exchange/format.h"
+#include "exchange/quantities.h"
+#include "profile/readers/text/line_reader.h"
+
+namespace warpmark::exchange {
+namespace {
+
+bool detect_osu(const Document& document) {
+  return !document.json && document.text.substr(0, 1 << 16).find("# OSU ") != std::string_view::npos;
+}
+
+/// Names between two or more blanks, or behind a closing bracket: "Avg Latency(us)", "Bandwidth (MB/s)".
+std::vector<std::string> columns_of(std::string_view header) {
+  std::vector<std::string> columns;
+  std::size_t begin = 0;
+  while (begin < header.size()) {
+    const auto gap = header.find("  ", begin);
+    const auto end = std::min(gap, header.size());
+    if (const auto name = trim(header.substr(begin, end - begin)); !name.empty()) columns.push_back(clean_text(name));
+    begin = end == header.size() ? end : end + 2;
+  }
+  return columns;
+}
+
+class OsuReader {
+ public:
+  OsuReader(Session& session, ResultLimit& limit) : session_(session), limit_(limit) {}
+
+  Status line(std::string_view text) {
+    constexpr std::string_view kTitle = "# OSU ";
+    if (const auto at = text.find(kTitle); at != std::string_view::npos) {
+      title(text.substr(at + kTitle.size()));
+      return {};
+    }
+    if (text.starts_with('#')) {
+      constexpr std::string_view kType = "# Datatype: ";
+      if (text.starts_with(kType)) type_ = clean_text(trim(text.substr(kType.size())));
+      while (type_.ends_with('.')) type_.pop_back();
+      const bool header = text.find('(') != std::string_view::npos || text.find("/s") != std::string_view::npos;
+      if (header && !workload_.empty()) columns_ = columns_of(text.substr(1));
+      return {};
+    }
+    return workload_.empty() || columns_.empty() ? Status{} : row(profile::words_of(text));
+  }
+
+ private:
+  void title(std::string_view text) {
+    const auto version = text.rfind(" v");
+    if (version != std::string_view::npos) {
+      session_.build.version = "OSU micro-benchmarks " + clean_text(trim(text.substr(version + 2)));
+    }
+    workload_ = clean_text(trim(text.substr(0, version)));
+    columns_.clear();
+    type_.clear();
+  }
+
+  Status row(const std::vector<std::string_view>& words) {
+    if (words.size() < columns_.size() || words.empty() || !parse_number(words[0]).ok()) return {};
+    Run& run = add_run(session_, workload_, "cpu");
+    run.timing.method = "OSU micro-benchmarks";
+    if (!type_.empty()) WM_TRY(set_param(run, "type", type_));
+    for (std::size_t i = 0; i < columns_.size(); ++i) {
+      const auto value = parse_number(words[i]);
+      if (columns_[i] == "Size" || columns_[i] == "Size (B)") {
+        WM_TRY(set_param(run, "bytes", param_value(words[i])));
+      } else if (words[i] == "Fail") {
+        run.outcome = Outcome::failed;
+        run.reason = "the validation failed";
+      } else if (value.ok() && columns_[i] != "Iterations") {
+        Described what = described(columns_[i]);
+        if (what.unit.si.empty()) what.unit = unit_of(columns_[i]);  // "MB/s" is a whole name
+        if (what.better == Better::neither) what.better = direction_of_unit(what.unit.si);
+        if (what.id == columns_[i] && columns_[i].find('/') != std::string::npos) what.id = metric_for(what.unit.si);
+        WM_TRY(add_described(run, what, {*value}));
+      }
+    }
+    return limit_.add(run);
+  }
+
+  Session& session_;
+  ResultLimit& limit_;
+  std::string workload_, type_;
+  std::vector<std::string> columns_;
+};
+
+Result<std::vector<Session>> read_osu(const Document& document) {
+  Session session = foreign_session("OSU micro-benchmarks");
+  ResultLimit limit(document.text);
+  OsuReader reader(session, limit);
+  for (const auto& line : split(document.text, '\n')) WM_TRY(reader.line(trim(line)));
+  merge_repeats(session);
+  return std::vector<Session>{std::move(session)};
+}
+
+}  // namespace
+
+extern const Format kOsu{"osu", "output of the OSU micro-benchmarks", detect_osu, read_osu};
+
+}  // namespace warpmark::exchange

@@ -1,0 +1,132 @@
+// Results of load on inference servers: vLLM's and SGLang's `bench serve` (flat keys such as "mean_ttft_ms"), and the
+// summaries of AIPerf and GenAI-Perf (an object with a unit for each metric). One run with all metrics.
+#include <array>
+
+#include "exchange/format.h"
+#include "exchange/quantities.h"
+
+namespace warpmark::exchange {
+namespace {
+
+bool is_statistics(const Json& value) {
+  return value.is_object() && value.contains("unit") && value["unit"].is_string() && value.contains("avg");
+}
+
+bool is_flat_result(const Json& json) {
+  return json.is_object() && json.contains("request_throughput") && json["request_throughput"].is_number();
+}
+
+bool is_perf_result(const Json& json) {
+  if (!json.is_object()) return false;
+  constexpr std::array<const char*, 4> kMetrics{"request_latency", "request_throughput", "time_to_first_token",
+                                                "output_token_throughput"};
+  return std::any_of(kMetrics.begin(), kMetrics.end(),
+                     [&](const char* key) { return json.contains(key) && is_statistics(json[key]); });
+}
+
+bool detect_serving(const Document& document) {
+  if (!document.json) return false;
+  const Json& json = *document.json;
+  if (json.is_array()) return !json.empty() && is_flat_result(json[0]);  // SGLang writes a line a run
+  return is_flat_result(json) || is_perf_result(json);
+}
+
+/// What was asked for, and no measurement.
+bool is_setting(std::string_view key) {
+  constexpr std::array<std::string_view, 15> kSettings{"num_prompts",
+                                                       "request_rate",
+                                                       "max_concurrency",
+                                                       "burstiness",
+                                                       "backend",
+                                                       "model_id",
+                                                       "model",
+                                                       "tokenizer_id",
+                                                       "endpoint_type",
+                                                       "label",
+                                                       "best_of",
+                                                       "random_input_len",
+                                                       "random_output_len",
+                                                       "dataset_name",
+                                                       "sharegpt_output_len"};
+  return std::find(kSettings.begin(), kSettings.end(), key) != kSettings.end();
+}
+
+Status read_flat_key(const std::string& key, const Json& value, Run& run) {
+  if (is_setting(key) && (value.is_number() || value.is_string())) {
+    return set_param(run, clean_text(key), param_value(value.is_string() ? value.get<std::string>() : value.dump()));
+  }
+  Described what = described(key);
+  if (value.is_number()) return add_described(run, what, {value.get<double>()});
+  const bool times = key == "ttfts" || key == "tpots" || key == "e2els" || key == "latencies";
+  if (!value.is_array() || !times) return {};
+  std::vector<double> samples;
+  for (const Json& one : value) {
+    if (one.is_number()) samples.push_back(one.get<double>());
+  }
+  what = {.id = key.substr(0, key.size() - 1), .unit = {"s"}, .better = Better::lower};
+  return add_described(run, what, std::move(samples));
+}
+
+Status read_statistics(const std::string& key, const Json& value, Run& run) {
+  const std::string unit = value["unit"].get<std::string>();
+  for (const auto& [statistic, number] : value.items()) {
+    if (!number.is_number() || statistic == "count" || statistic == "sum") continue;
+    Described what = described(key, unit);
+    if (what.unit.si == unit) what.unit = {};  // "tokens", "requests": counts
+    what.id = statistic == "avg" ? clean_text(key) : clean_text(key + "_" + statistic);
+    if (statistic == "std") what.better = Better::lower;
+    WM_TRY(add_described(run, what, {number.get<double>()}));
+  }
+  return {};
+}
+
+/// "20260301-120000" of vLLM, else ISO 8601.
+std::string date_of(const Json& json) {
+  for (const char* key : {"date", "start_time"}) {
+    if (!json.contains(key) || !json[key].is_string()) continue;
+    std::string text = json[key].get<std::string>();
+    if (text.size() == 15 && text[8] == '-') {
+      text = text.substr(0, 4) + "-" + text.substr(4, 2) + "-" + text.substr(6, 2) + "T" + text.substr(9, 2) + ":" +
+             text.substr(11, 2) + ":" + text.substr(13, 2);
+    }
+    if (const auto utc = to_utc(text)) return *utc;
+  }
+  return {};
+}
+
+Status read_result(const Json& json, Session& session) {
+  Run& run = add_run(session, "serving", kUnknownDevice);
+  run.timing.method = "load client";
+  session.started = date_of(json);
+  for (const auto& [key, value] : json.items()) {
+    if (is_statistics(value)) {
+      WM_TRY(read_statistics(key, value, run));
+    } else if (is_flat_result(json)) {
+      WM_TRY(read_flat_key(key, value, run));
+    }
+  }
+  return {};
+}
+
+Result<std::vector<Session>> read_serving(const Document& document) {
+  if (!detect_serving(document)) return data_error("it has neither a 'request_throughput' nor metrics with units");
+  const Json& json = *document.json;
+  std::vector<Session> sessions;
+  ResultLimit limit(document.text);
+  for (std::size_t i = 0; i < (json.is_array() ? json.size() : 1); ++i) {
+    const Json& one = json.is_array() ? json[i] : json;
+    if (!one.is_object()) continue;
+    Session session = foreign_session(is_perf_result(one) ? "AIPerf" : "vLLM bench serve");
+    WM_TRY(read_result(one, session));
+    WM_TRY(limit.add(session.runs.back()));
+    sessions.push_back(std::move(session));
+  }
+  return sessions;
+}
+
+}  // namespace
+
+extern const Format kServingResults{"serving-results", "results of vLLM or SGLang bench serve, AIPerf, GenAI-Perf",
+                                    detect_serving, read_serving};
+
+}  // namespace warpmark::exchange
