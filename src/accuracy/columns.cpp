@@ -140,7 +140,8 @@ Result<Columns> read_columns(const std::string& path) {
     WM_ASSIGN(const auto bytes, read_file(path, kCapBytes));
     return parse(bytes, path);
   }
-  return usage_error("the format of " + path + " is not known by its name", "csv, tsv, txt (tabs or commas), json, npy, npz or safetensors");
+  return usage_error("the format of " + path + " is not known by its name",
+                     "csv, tsv, txt (tabs or commas), json, npy, npz or safetensors");
 }
 
 namespace {

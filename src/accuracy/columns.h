@@ -1,5 +1,5 @@
-// Outputs to compare, as named columns of numbers or texts, from files: .csv, .tsv and .txt tables with a header line, .json
-// (each path to a value is a column; values of a list share one), .npy arrays and .npz archives of them,
+// Outputs to compare, as named columns of numbers or texts, from files: .csv, .tsv and .txt tables with a header line,
+// .json (each path to a value is a column; values of a list share one), .npy arrays and .npz archives of them,
 // .safetensors. Values are read as double; integers above 2^53 are kept as texts, so that they are compared exactly.
 #pragma once
 
@@ -29,8 +29,8 @@ using Columns = std::vector<Column>;
 /// By the file's extension. Usage error for an unknown one; data error with the place for what cannot be read.
 [[nodiscard]] Result<Columns> read_columns(const std::string& path);
 
-/// Puts the rows of `out` into the order of the reference by a column of keys. Data error for keys that only one has, or
-/// one has twice; usage error where there is no such column.
+/// Puts the rows of `out` into the order of the reference by a column of keys. Data error for keys that only one has,
+/// or one has twice; usage error where there is no such column.
 [[nodiscard]] Status align_by_key(const Columns& reference, Columns& out, const std::string& key);
 
 /// RFC 4180, any separator. A column is numeric if all its fields are numbers (also nan, inf), and it has any.

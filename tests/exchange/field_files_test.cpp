@@ -72,6 +72,19 @@ TEST(NcclLog, knows_lines_behind_the_prefixes_of_launchers) {
   }
 }
 
+TEST(NcclLog, learns_any_prefix_from_the_lines_of_comments) {
+  const std::string log = bytes_of("field/nccl_N5_cycles.txt");
+  for (const std::string prefix : {"[0] ", "0: ", "node-a: ", "worker-0  | ",
+                                   "[prterun-node-a-12345@1,0]<stdout>: ", "Fri Nov 27 12:00:00 2026<stdout>:"}) {
+    std::string prefixed = prefix;
+    for (const char c : log) prefixed += c == '\n' ? "\n" + prefix : std::string(1, c);
+    const Session session = read_one(prefixed);
+    ASSERT_THAT(session.runs, SizeIs(2)) << prefix;
+    EXPECT_EQ(metric_of(session.runs[0], "time").samples.size(), 5U) << prefix;
+    EXPECT_EQ(session.runs[0].params.integer("ranks"), 2) << prefix;
+  }
+}
+
 TEST(NcclLog, reads_its_own_json) {
   const Session session = field("nccl_J.json");
   ASSERT_THAT(session.runs, SizeIs(4));

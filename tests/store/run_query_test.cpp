@@ -48,6 +48,9 @@ TEST(FindPoints, are_the_same_whether_cases_are_few_or_many) {
                               {.metric = "energy"},
                               {.device = "cpu", .limit = 25},
                               {.metric = "*", .limit = 33},
+                              {.metric = "*", .limit = 100'000},  // nearly all: by a scan
+                              {.limit = 100'000},
+                              {.metric = "e*", .branch = "main", .limit = 100'000},
                               {.branch = "main", .dirty = true, .limit = 9},
                               {.workload = "g*", .commit = "0123", .limit = 28}};
   for (const auto& query : queries) {

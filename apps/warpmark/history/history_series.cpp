@@ -67,8 +67,8 @@ Result<int> show_series(Context& context, const ParsedOptions& options, store::S
   store::RunQuery query;
   query.metric = "*";
   query.limit = kMostPoints;
-  WM_ASSIGN(const auto points, store.find(query));
-  const auto all = validate::series_of(points);
+  WM_ASSIGN(auto points, store.find(query));
+  const auto all = validate::series_of(std::move(points));
   if (all.empty()) {
     context.out << "nothing is stored yet; measure with: warpmark run\n";
     return kSuccess;

@@ -3,11 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <map>
 #include <numeric>
 
-#include "model/beside.h"
 #include "report/build/verdict_tone.h"
 #include "report/draw/format.h"
 
@@ -26,14 +24,7 @@ std::string column_name(const Matrix& matrix, std::size_t metric) {
   return item.unit == "J per 1000" ? item.id + "/1000" : item.id;
 }
 
-/// What the command measures itself: no wall time, and nothing that is measured beside.
-bool is_own(const MatrixMetric& metric) {
-  constexpr std::array<std::string_view, 7> kUsual{"time", "throughput", "p50", "p99", "peak_memory", "energy", "cost"};
-  return !is_beside(metric.id) && std::find(kUsual.begin(), kUsual.end(), metric.id) == kUsual.end();
-}
-
-/// The metrics of the main table: objectives first, then the usual ones that exist; where none of these is a speed, the
-/// command's own.
+/// The metrics of the main table: objectives first, then the usual ones that exist.
 std::vector<std::size_t> main_metrics(const Matrix& matrix) {
   std::vector<std::size_t> chosen;
   const auto add = [&](const std::string& id) {
@@ -43,14 +34,6 @@ std::vector<std::size_t> main_metrics(const Matrix& matrix) {
     }
   };
   for (const auto& id : matrix.objectives) add(id);
-  const bool has_speed = std::any_of(matrix.metrics.begin(), matrix.metrics.end(), [](const auto& metric) {
-    return metric.id == "throughput" || metric.id == "p50" || metric.id == "p99";
-  });
-  if (chosen.empty() && !has_speed) {
-    for (const auto& metric : matrix.metrics) {
-      if (is_own(metric)) add(metric.id);
-    }
-  }
   for (const char* id : {"throughput", "p50", "p99", "peak_memory", "energy", "cost"}) add(id);
   if (chosen.empty()) add("time");
   return chosen;

@@ -193,7 +193,8 @@ Report build_report(const Trend& trend, bool unicode) {
   } else {
     changes.blocks.emplace_back(Paragraph{"none", Tone::quiet});
   }
-  for (const auto& left : trend.left_out) changes.blocks.emplace_back(Paragraph{"Left out: " + left + ".", Tone::warning});
+  for (const auto& left : trend.left_out)
+    changes.blocks.emplace_back(Paragraph{"Left out: " + left + ".", Tone::warning});
   for (const auto& sentence : machine_sentences(trend)) changes.blocks.emplace_back(Paragraph{sentence, Tone::warning});
   changes.blocks.emplace_back(Paragraph{method_text(trend), Tone::quiet});
   report.sections.push_back(std::move(changes));

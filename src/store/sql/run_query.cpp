@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <span>
 #include <string_view>
+#include <unordered_map>
 #include <utility>
 
 #include "base/text.h"
@@ -176,12 +177,99 @@ Result<std::vector<Found>> find_by_time(SqlDatabase& database, const RunQuery& q
   return found;
 }
 
-}  // namespace
+/// What points share with others of their session or case, read once.
+struct Shared {
+  std::unordered_map<std::int64_t, RunPoint> sessions;
+  std::unordered_map<std::int64_t, RunPoint> cases;  ///< `metric` is the primary one
+};
 
-Result<std::vector<RunPoint>> find_points(SqlDatabase& database, const RunQuery& query, std::int64_t many_cases) {
-  if (query.limit <= 0) return std::vector<RunPoint>();
+Result<Shared> read_shared(SqlDatabase& database, const RunQuery& query, const Condition& on_cases) {
+  Shared shared;
+  const Condition on_sessions = session_condition(query);
+  WM_TRY(database.each(
+      "SELECT s.key, s.id, s.commit_id, s.fingerprint, s.started, s.branch, s.dirty, s.hostname FROM sessions s WHERE "
+      "TRUE" +
+          on_sessions.sql,
+      on_sessions.values, [&](const Row& row) {
+        RunPoint& point = shared.sessions[row.integer(0)];
+        point.session = row.text(1);
+        point.commit = row.text(2);
+        point.fingerprint = row.text(3);
+        point.session_started = row.text(4);
+        point.branch = row.text(5);
+        point.dirty = row.integer(6) != 0;
+        point.hostname = row.text(7);
+        return Status();
+      }));
+  WM_TRY(database.each(
+      "SELECT c.key, c.workload, c.params, c.device, c.mode, c.metric FROM cases c WHERE TRUE" + on_cases.sql,
+      on_cases.values, [&](const Row& row) {
+        RunPoint& point = shared.cases[row.integer(0)];
+        point.workload = row.text(1);
+        point.params = row.text(2);
+        point.device = row.text(3);
+        const auto mode = mode_from(row.text(4));
+        if (!mode) return Status(data_error("a case has an unknown mode: " + row.text(4)));
+        point.mode = *mode;
+        point.metric = row.text(5);
+        return Status();
+      }));
+  return shared;
+}
+
+/// One point of a scan: what only it has, over what its session and its case have.
+Status read_scanned(const Row& row, const RunPoint& of_case, const RunPoint& of_session, Found& next) {
+  const auto outcome = outcome_from(row.text(4));
+  const auto better = better_from(row.text(7));
+  if (!outcome || !better) {
+    return data_error("a point of " + of_session.session + " has an unknown outcome or direction: " + row.text(4) +
+                      ", " + row.text(7));
+  }
+  next.point = of_session;
+  next.point.workload = of_case.workload;
+  next.point.params = of_case.params;
+  next.point.device = of_case.device;
+  next.point.mode = of_case.mode;
+  next.point.index = row.integer(2);
+  next.point.started = row.text(3);
+  next.point.outcome = *outcome;
+  next.point.metric = row.text(5);
+  next.point.unit = row.text(6);
+  next.point.better = *better;
+  next.point.n = row.integer(8);
+  next.point.median = row.number(9);
+  if (!row.null(10)) next.point.interval = Interval{row.number(10), row.number(11), row.number(12)};
+  next.run = row.integer(13);
+  return {};
+}
+
+/// All points in the order of their table, where nearly all are wanted: joins would look up each of them.
+Result<std::vector<Found>> find_by_scan(SqlDatabase& database, const RunQuery& query, const Condition& on_cases) {
+  WM_ASSIGN(const Shared shared, read_shared(database, query, on_cases));
+  Condition on_metric = query.metric == "*" ? Condition{} : metric_condition(query, database.dialect());
+  if (query.metric.empty()) on_metric = {};
+  std::vector<Found> found;
+  WM_TRY(database.each(
+      "SELECT p.case_key, p.session, p.position, p.started, p.outcome, p.metric, p.unit, p.better, p.n, p.median, "
+      "p.ci_low, p.ci_high, p.ci_confidence, p.run FROM points p WHERE TRUE" +
+          on_metric.sql,
+      on_metric.values, [&](const Row& row) {
+        const auto of_case = shared.cases.find(row.integer(0));
+        const auto of_session = shared.sessions.find(row.integer(1));
+        if (of_case == shared.cases.end() || of_session == shared.sessions.end()) return Status();
+        if (query.metric.empty() && row.text(5) != of_case->second.metric) return Status();
+        return read_scanned(row, of_case->second, of_session->second, found.emplace_back());
+      }));
+  std::sort(found.begin(), found.end(), newer);
+  if (found.size() > static_cast<std::size_t>(query.limit)) found.resize(static_cast<std::size_t>(query.limit));
+  return found;
+}
+
+constexpr std::int64_t kNearlyAll = 50'000;  // a limit from which on a scan is cheaper than looking points up
+
+Result<std::vector<Found>> find_any(SqlDatabase& database, const RunQuery& query, std::int64_t many_cases) {
   const Condition on_cases = case_condition(query, database.dialect());
-  WM_ASSIGN(auto transaction, Transaction::begin(database, Transaction::Kind::read));
+  if (query.limit >= kNearlyAll && on_cases.sql.empty()) return find_by_scan(database, query, on_cases);
   std::vector<Case> cases;
   WM_TRY(database.each(
       "SELECT c.key, c.metric FROM cases c WHERE TRUE" + on_cases.sql + " LIMIT " + std::to_string(many_cases),
@@ -189,8 +277,16 @@ Result<std::vector<RunPoint>> find_points(SqlDatabase& database, const RunQuery&
         cases.push_back({row.integer(0), row.text(1)});
         return Status();
       }));
-  WM_ASSIGN(auto found, static_cast<std::int64_t>(cases.size()) < many_cases ? find_by_case(database, query, cases)
-                                                                             : find_by_time(database, query, on_cases));
+  return static_cast<std::int64_t>(cases.size()) < many_cases ? find_by_case(database, query, cases)
+                                                              : find_by_time(database, query, on_cases);
+}
+
+}  // namespace
+
+Result<std::vector<RunPoint>> find_points(SqlDatabase& database, const RunQuery& query, std::int64_t many_cases) {
+  if (query.limit <= 0) return std::vector<RunPoint>();
+  WM_ASSIGN(auto transaction, Transaction::begin(database, Transaction::Kind::read));
+  WM_ASSIGN(auto found, find_any(database, query, many_cases));
   WM_TRY(transaction.commit());
   std::vector<RunPoint> points;
   points.reserve(found.size());

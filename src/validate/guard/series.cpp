@@ -5,7 +5,8 @@
 #include <algorithm>
 #include <map>
 #include <set>
-#include <tuple>
+#include <unordered_map>
+#include <utility>
 
 #include "base/text.h"
 #include "device/machine.h"
@@ -107,19 +108,26 @@ std::vector<Series> by_machines_in_turns(const Series& series) {
   return all;
 }
 
-std::vector<Series> series_of(const std::vector<store::RunPoint>& points) {
-  std::map<std::tuple<std::string, std::string>, Series> found;
+std::vector<Series> series_of(std::vector<store::RunPoint> points) {
+  std::map<std::pair<std::string, std::string>, Series> found;
+  std::unordered_map<std::string, Series*> by_case;  // a label takes longer to make than to look up
   for (auto point = points.rbegin(); point != points.rend(); ++point) {
     if (point->outcome != Outcome::passed) continue;
-    const std::string label = case_label(point->workload, point->params, point->device, point->mode);
-    auto& series = found[{label, point->metric}];
-    series.label = label;
-    series.metric = point->metric;
-    series.unit = point->unit;
-    series.better = point->better;
-    series.points.push_back(*point);
+    const std::string key = point->workload + '\n' + point->params + '\n' + point->device + '\n' +
+                            name_of(point->mode) + '\n' + point->metric;
+    Series*& series = by_case[key];
+    if (series == nullptr) {
+      const std::string label = case_label(point->workload, point->params, point->device, point->mode);
+      series = &found[{label, point->metric}];
+      series->label = label;
+      series->metric = point->metric;
+    }
+    series->unit = point->unit;
+    series->better = point->better;
+    series->points.push_back(std::move(*point));
   }
   std::vector<Series> all;
+  all.reserve(found.size());
   for (auto& [key, series] : found) all.push_back(std::move(series));
   return all;
 }

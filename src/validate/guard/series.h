@@ -18,7 +18,7 @@ struct Series {
 };
 
 /// By label and metric; `points` newest first, as Store::find gives them.
-[[nodiscard]] std::vector<Series> series_of(const std::vector<store::RunPoint>& points);
+[[nodiscard]] std::vector<Series> series_of(std::vector<store::RunPoint> points);
 
 /// Machines that take turns (several runners) are series of their own, named after them, and so are nodes of one make,
 /// which have one fingerprint, if each of their names comes back; where one machine follows another it stays one

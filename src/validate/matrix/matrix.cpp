@@ -232,15 +232,27 @@ class MatrixJudge {
     return std::nullopt;
   }
 
+  /// Those of throughput and p50 that exist, else what the command declares, else its time; and the cost.
+  [[nodiscard]] std::vector<std::string> usual_objectives() const {
+    std::vector<std::string> objectives;
+    for (const char* id : {"throughput", "p50"}) {
+      if (index_of(id)) objectives.emplace_back(id);
+    }
+    if (objectives.empty() && !spec_.variants.empty()) {
+      for (const auto& metric : spec_.variants.front().command.metrics) {
+        const auto index = index_of(metric.name);
+        if (index && matrix_.metrics[*index].better != Better::neither) objectives.push_back(metric.name);
+      }
+    }
+    if (objectives.empty() && index_of("time")) objectives.emplace_back("time");
+    if (index_of("cost")) objectives.emplace_back("cost");
+    return objectives;
+  }
+
   Status find_front() {
     matrix_.objectives = spec_.objectives;
     if (matrix_.objectives.empty()) {
-      const char* latency = index_of("p50") ? "p50" : "time";
-      for (const char* id : {"throughput", latency, "cost"}) {
-        if (index_of(id)) matrix_.objectives.emplace_back(id);
-      }
-      // With a fixed amount of work a run, throughput and time say the same.
-      if (!index_of("p50") && index_of("throughput")) std::erase(matrix_.objectives, "time");
+      matrix_.objectives = usual_objectives();
     }
     std::vector<std::size_t> metrics;
     for (const auto& id : matrix_.objectives) {

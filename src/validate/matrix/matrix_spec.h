@@ -47,7 +47,7 @@ struct MatrixSpec {
   std::int64_t warmup_runs = 1;
   double effect = 0.01;
   std::string currency;
-  std::vector<std::string> objectives;  ///< ids of metrics; empty: those of throughput, latency and cost that exist
+  std::vector<std::string> objectives;  ///< ids of metrics; empty: the usual ones (docs/matrix.md)
 };
 
 /// At most 20 axes, 100 000 combinations of their values and 1000 variants.

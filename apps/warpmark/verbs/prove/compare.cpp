@@ -170,7 +170,7 @@ extern const Command compare_command{
     .examples =
         "warpmark compare -- './bench --old' -- './bench --new'\n"
         "warpmark compare gemm --a dtype=f32 --b dtype=bf16 --device cuda --effect 2%\n"
-        "warpmark compare h100.json h200.json --across-machines --price-a 2.5 --price-b 3.4\n"
+        "warpmark compare a.json b.json --across-machines --price-a 2.5 --price-b 3.4\n"
         "warpmark compare --rev-a main --rev-b HEAD --budget 10m\n"
         "warpmark compare --calibrate -- ./bench",
     .run = run_compare,

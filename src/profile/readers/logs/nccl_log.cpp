@@ -49,10 +49,7 @@ std::optional<std::size_t> length_of_shape(std::string_view line, std::string_vi
   for (const char kind : shape) {
     if (kind == '9' || kind == ' ') {
       const std::size_t begin = at;
-      while (at < line.size() && (kind == '9' ? is_digit(line[at]) : is_blank(line[at]))) {
-        ++at;
-        if (kind == ' ') break;  // further blanks are the row's own
-      }
+      while (at < line.size() && (kind == '9' ? is_digit(line[at]) : is_blank(line[at]))) ++at;
       if (at == begin && !(kind == ' ' && at == line.size())) return std::nullopt;
     } else if (at < line.size() && line[at] == kind) {
       ++at;
