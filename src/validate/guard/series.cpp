@@ -81,19 +81,21 @@ const std::string& host_of(const store::RunPoint& point) { return point.hostname
 
 /// Nodes that are built alike have one fingerprint. They are told apart by their names where each comes back:
 /// containers have a new name for every session.
-std::vector<Series> by_nodes_in_turns(const Series& series) {
+std::vector<Series> by_nodes_in_turns(Series series) {
   constexpr std::int64_t kComesBack = 3;
   std::map<std::string, std::int64_t> sessions;
   for (const auto& point : series.points) ++sessions[point.hostname];
   const bool all_come_back = std::ranges::all_of(sessions, [](const auto& node) { return node.second >= kComesBack; });
-  if (sessions.size() < 2 || !all_come_back || !take_turns(series, host_of)) return {series};
-  return split_by(series, host_of);
+  if (sessions.size() >= 2 && all_come_back && take_turns(series, host_of)) return split_by(series, host_of);
+  std::vector<Series> one;
+  one.push_back(std::move(series));
+  return one;
 }
 
 }  // namespace
 
-std::vector<Series> by_machines_in_turns(const Series& series) {
-  if (!take_turns(series, machine_of)) return by_nodes_in_turns(series);
+std::vector<Series> by_machines_in_turns(Series series) {
+  if (!take_turns(series, machine_of)) return by_nodes_in_turns(std::move(series));
   std::vector<Series> all;
   for (const auto& one : split_by(series, machine_of)) {
     Series unnamed = one;

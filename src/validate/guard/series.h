@@ -23,7 +23,7 @@ struct Series {
 /// Machines that take turns (several runners) are series of their own, named after them, and so are nodes of one make,
 /// which have one fingerprint, if each of their names comes back; where one machine follows another it stays one
 /// series, in which the machine changes.
-[[nodiscard]] std::vector<Series> by_machines_in_turns(const Series& series);
+[[nodiscard]] std::vector<Series> by_machines_in_turns(Series series);
 
 /// `params` as to_text(Params) writes them.
 [[nodiscard]] std::string case_label(const std::string& workload, const std::string& params, const std::string& device,

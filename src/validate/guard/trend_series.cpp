@@ -111,9 +111,9 @@ class TrendMaker {
   }
 
   Status add_all(const std::vector<store::RunPoint>& points) {
-    for (const auto& series : series_of(points)) {
+    for (auto& series : series_of(points)) {
       if (!matches_series(options_.metrics, series.label, series.metric)) continue;
-      for (const auto& part : by_machines_in_turns(series)) {
+      for (const auto& part : by_machines_in_turns(std::move(series))) {
         WM_TRY(add(part));
       }
     }

@@ -64,11 +64,11 @@ std::vector<WatchedSeries> watched(const AlertRule& rule, const std::vector<stor
     if (fits(point, branch)) points.push_back(point);
   }
   std::vector<WatchedSeries> found;
-  for (const auto& whole : validate::series_of(points)) {
+  for (auto& whole : validate::series_of(std::move(points))) {
     if (!validate::matches_series(rule.select, whole.label, whole.metric)) continue;
-    for (const auto& part : validate::by_machines_in_turns(whole)) {
+    for (auto& part : validate::by_machines_in_turns(std::move(whole))) {
       WatchedSeries one{.labels = series_labels(part.label, part.metric), .unit = part.unit, .better = part.better};
-      one.points = part.points;
+      one.points = std::move(part.points);
       std::stable_sort(one.points.begin(), one.points.end(),
                        [](const auto& a, const auto& b) { return a.session_started < b.session_started; });
       for (const auto& point : one.points) one.times.push_back(time_of(point.session_started));
