@@ -137,7 +137,7 @@ struct Comparison {
 /// Performance per price of an hour, B / A; nothing where there are no prices, or no direction.
 [[nodiscard]] std::optional<double> performance_per_price(const Comparison& comparison, const MetricVerdict& metric);
 
-/// Whether a gate says that B is less right than A. It counts above all but mistrust: a wrong result has no speed.
+/// Whether a gate says that B is less right than A. It counts above all but distrust: a wrong result has no speed.
 [[nodiscard]] bool accuracy_rejected(const Comparison& comparison);
 
 /// The gravest verdict of all metrics that decide: unreliable, worse, inconclusive, different, better, same.

@@ -197,7 +197,7 @@ TEST(GoogleBenchmark, tells_skipped_benchmarks_and_failed_repetitions) {
   ASSERT_THAT(session.runs, SizeIs(2));
   EXPECT_EQ(session.runs[0].outcome, Outcome::skipped);
   EXPECT_EQ(session.runs[0].reason, "no GPU");
-  EXPECT_EQ(session.runs[1].outcome, Outcome::mistrusted);
+  EXPECT_EQ(session.runs[1].outcome, Outcome::unreliable);
   EXPECT_EQ(session.runs[1].reason, "1 of 2 repetitions reported an error: bad");
 }
 

@@ -236,7 +236,7 @@ class GoogleBenchmarkReader {
       return {};
     }
     if (benchmark.errors > 0) {
-      run.outcome = Outcome::mistrusted;
+      run.outcome = Outcome::unreliable;
       run.reason = fmt::format("{} of {} repetitions reported an error: {}", benchmark.errors, benchmark.repetitions,
                                clean_text(benchmark.error));
     }

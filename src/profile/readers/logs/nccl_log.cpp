@@ -63,7 +63,7 @@ std::optional<std::size_t> length_of_shape(std::string_view line, std::string_vi
 std::optional<std::string> word_after(const std::vector<std::string_view>& words, std::string_view name) {
   const auto found = std::find(words.begin(), words.end(), name);
   if (found == words.end() || found + 1 == words.end()) return std::nullopt;
-  return mend_utf8(*(found + 1));
+  return fix_utf8(*(found + 1));
 }
 
 /// A row begins with size and count, whole numbers, and the name of a type.
@@ -126,7 +126,7 @@ void NcclLogParser::add(std::string_view line) {
   constexpr std::string_view kVersion = "NCCL version ";
   if (const auto at = line.find(kVersion); at != std::string_view::npos && log_.library_version.empty()) {
     const auto text = line.substr(at + kVersion.size());
-    log_.library_version = mend_utf8(text.substr(0, text.find_first_of("+ ")));
+    log_.library_version = fix_utf8(text.substr(0, text.find_first_of("+ ")));
   }
   body(line);
 }
@@ -138,7 +138,7 @@ NcclLog NcclLogParser::finish() {
     for (auto& result : sweep.results) result.ranks = sweep.ranks();
     infer_collective(sweep);
     for (auto& result : sweep.results) {
-      result.collective = sweep.collective.empty() ? "unknown" : mend_utf8(sweep.collective);
+      result.collective = sweep.collective.empty() ? "unknown" : fix_utf8(sweep.collective);
     }
   }
   return std::move(log_);
@@ -235,7 +235,7 @@ void NcclLogParser::device(const std::vector<std::string_view>& words) {
   if (!rank || *rank < 0 || *rank > 1'000'000 || now.devices.size() >= kMostDevices) return;
   NcclDevice found{.rank = static_cast<int>(*rank), .host = word_after(words, "on").value_or(""), .name = {}};
   auto word = std::find_if(words.begin() + 2, words.end(), [](auto text) { return text.ends_with(']'); });
-  while (word != words.end() && ++word != words.end()) found.name += (found.name.empty() ? "" : " ") + mend_utf8(*word);
+  while (word != words.end() && ++word != words.end()) found.name += (found.name.empty() ? "" : " ") + fix_utf8(*word);
   now.several_rank_zeros = now.several_rank_zeros || (found.rank == 0 && !now.devices.empty());
   if (!found.host.empty() && hosts_.size() < kMostDevices) hosts_.insert(found.host);
   now.devices.push_back(std::move(found));
@@ -244,7 +244,7 @@ void NcclLogParser::device(const std::vector<std::string_view>& words) {
 void NcclLogParser::header(const std::vector<std::string_view>& words) {
   layout_ = {};
   for (std::size_t i = 1; i < words.size(); ++i) {  // after the '#'
-    const std::string name = mend_utf8(words[i]);
+    const std::string name = fix_utf8(words[i]);
     if (name == "timestamp") break;
     const bool is_time = name == "time" || name == "cputime";
     if (is_time) layout_.halves.push_back({.first = i - 1, .columns = {}});
@@ -338,8 +338,8 @@ bool NcclLogParser::add_half(const std::vector<std::string_view>& words, const H
   }
   const auto bytes = parse_integer(key("size"));
   if (!time || !algorithm || !bus || !bytes || *bytes < 0) return false;
-  result.data_type = mend_utf8(key("type"));
-  if (key("redop") != "none") result.operation = mend_utf8(key("redop"));
+  result.data_type = fix_utf8(key("type"));
+  if (key("redop") != "none") result.operation = fix_utf8(key("redop"));
   result.root = static_cast<int>(std::clamp<std::int64_t>(parse_integer(key("root")).value_or(-1), -1, 1'000'000));
   result.bytes = *bytes;
   result.in_place = in_place;
