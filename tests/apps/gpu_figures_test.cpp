@@ -105,7 +105,7 @@ TEST_F(GpuFigures, stand_beside_a_comparison_and_decide_it_once_they_are_named) 
   ASSERT_FALSE(told.is_null()) << beside.out << beside.err;
   EXPECT_EQ(told["beside"], true);
   EXPECT_NEAR(told["ratio"].get<double>(), 0.5, 1e-9);
-  EXPECT_THAT(beside.out, HasSubstr("gpu_peak_memory (beside)"));
+  EXPECT_THAT(beside.out, HasSubstr("gpu_peak_memory (info)"));
 
   write("p.yaml",
         "run: 'echo {bytes} > \"$WARPMARK_TEST_GPU_WORK\"; sleep 0.6; rm \"$WARPMARK_TEST_GPU_WORK\"'\nshell: true\n"

@@ -46,7 +46,7 @@ TEST(RenderTable, names_what_it_gives_up_where_it_is_asked_to) {
   Table table = results();
   EXPECT_EQ(render_table(table, {.width = 48}).find("No room"), std::string::npos);
   table.tells_left_out = true;
-  EXPECT_TRUE(render_table(table, {.width = 48}).ends_with("\nNo room in this width for: bound.\n"));
+  EXPECT_TRUE(render_table(table, {.width = 48}).ends_with("\nNot shown at this width: bound.\n"));
   EXPECT_EQ(render_table(table, {.width = 80}).find("No room"), std::string::npos);
 }
 

@@ -63,7 +63,7 @@ TEST(Verdict, advises_only_effects_that_somebody_may_want_to_know) {
   EXPECT_EQ(wild.reason.find("e+"), std::string::npos) << wild.reason;
   EXPECT_NE(wild.reason.find("quieter machine"), std::string::npos) << wild.reason;
   const auto noisy = judged(metric_with(1.0, 0.15, 12), {.affordable_rounds = 12});
-  EXPECT_NE(noisy.reason.find("ask for less (--effect"), std::string::npos) << noisy.reason;
+  EXPECT_NE(noisy.reason.find("use --effect"), std::string::npos) << noisy.reason;
 }
 
 TEST(Verdict, of_equal_ratios_needs_as_many_rounds_as_signs_need) {

@@ -37,7 +37,7 @@ Table metrics_table(const Comparison& comparison) {
     const auto median = [&](const std::vector<double>& values, double value) {
       return values.empty() ? "" : format_quantity(value, metric.unit);
     };
-    table.rows.push_back({{metric.id + (metric.beside ? " (beside)" : "")},
+    table.rows.push_back({{metric.id + (metric.beside ? " (info)" : "")},
                           {median(metric.a, metric.median_a)},
                           {median(metric.b, metric.median_b)},
                           {metric.ratio ? fmt::format("{:.4f}", *metric.ratio) : ""},
@@ -131,26 +131,27 @@ std::string method_text(const Comparison& comparison) {
   std::string text;
   if (!comparison.paired) {
     text = fmt::format(
-        "Welch's t test on logarithms, {} intervals; the arms were not interleaved, so a drift of the "
-        "machine between them counts as a difference.",
+        "Welch's t test on logarithms, {} intervals. A and B were not interleaved, so a drift of the machine counts as "
+        "a "
+        "difference.",
         confidence);
   } else if (comparison.sequential) {
     text = fmt::format(
-        "Paired log ratios of the rounds, order random ({}, seed {}), by a t test and by signed ranks together; {} "
-        "intervals and p hold at every look, so stopping early is fine.",
+        "Sequential test on the paired log ratios of the rounds (t test and signed ranks), random order ({}, seed {}). "
+        "{} "
+        "intervals and p are valid at any stopping time.",
         name_of(comparison.interleave), comparison.seed, confidence);
   } else {
     text = fmt::format(
-        "Paired t test on the rounds' log ratios, order random ({}, seed {}), number of rounds fixed "
-        "before; {} intervals.",
+        "Paired t test on the log ratios of a fixed number of rounds, random order ({}, seed {}), {} intervals.",
         name_of(comparison.interleave), comparison.seed, confidence);
   }
   if (deciding_metrics(comparison) > 1) text += " p adjusted over all metrics (Holm).";
   text += comparison.paired && comparison.sequential
-              ? " B / A is the pseudo-median of the ratios within the rounds: the ratio of the medians may differ."
+              ? " B / A is the pseudo-median of the ratios per round and can differ from the ratio of the medians."
           : comparison.paired
-              ? " B / A is the geometric mean of the ratios within the rounds: the ratio of the medians may differ."
-              : " B / A is the ratio of the geometric means: that of the medians may differ.";
+              ? " B / A is the geometric mean of the ratios per round and can differ from the ratio of the medians."
+              : " B / A is the ratio of the geometric means and can differ from the ratio of the medians.";
   return text + fmt::format(" Differences below {} do not matter.", format_percent(comparison.effect));
 }
 
@@ -168,9 +169,9 @@ Section summary(const Comparison& comparison) {
   }
   for (const auto& metric : comparison.metrics) {
     if (!metric.beside || metric.verdict == Verdict::inconclusive) continue;
-    section.blocks.push_back(
-        Paragraph{"Beside, not decided by: " + metric.id + ": " + verdict_sentence(metric, comparison.effect) + ".",
-                  Tone::quiet});
+    section.blocks.push_back(Paragraph{
+        "Also measured (does not decide): " + metric.id + ": " + verdict_sentence(metric, comparison.effect) + ".",
+        Tone::quiet});
   }
   if (!comparison.accuracy.empty()) section.blocks.push_back(accuracy_table(comparison));
   for (const auto& gate : comparison.accuracy) {
@@ -233,7 +234,7 @@ Report build_report(const Comparison& comparison) {
   Report report{.title = "A/B comparison", .subtitle = comparison.started, .sections = {}};
   report.sections.push_back(summary(comparison));
   if (!comparison.calibration.empty()) {
-    report.sections.push_back({"What this machine can tell", {calibration_table(comparison)}, false});
+    report.sections.push_back({"Calibration of this machine", {calibration_table(comparison)}, false});
   }
   for (std::size_t i = 0; i < comparison.metrics.size(); ++i) {
     const auto& metric = comparison.metrics[i];

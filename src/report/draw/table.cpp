@@ -180,15 +180,23 @@ std::vector<std::string> words_of(std::string_view text, std::size_t width) {
   return words;
 }
 
-/// Which columns had no room, as what stands around the table may speak of them.
+/// Columns that a verdict rests on.
+bool decides(std::string_view column) {
+  constexpr std::array<std::string_view, 7> kNames{"p", "n", "verdict", "interval", "limit", "allowed", "share"};
+  return std::ranges::find(kNames, column) != kNames.end();
+}
+
+/// Which columns had no room: all where the text next to the table mentions them, else those that a verdict rests on.
 void append_left_out(std::string& out, const Table& table, const Layout& layout, const RenderOptions& options) {
   std::string names;
   for (std::size_t i = 0; i < table.columns.size(); ++i) {
-    if (table.columns[i].name.empty() || std::ranges::find(layout.shown, i) != layout.shown.end()) continue;
+    const auto& name = table.columns[i].name;
+    if (name.empty() || std::ranges::find(layout.shown, i) != layout.shown.end()) continue;
+    if (!table.tells_left_out && !decides(name)) continue;
     names += (names.empty() ? "" : ", ") + shown_text(table.columns[i].name, options);
   }
   if (names.empty()) return;
-  for (const auto& line : wrap("No room in this width for: " + names + ".", width_of(options))) {
+  for (const auto& line : wrap("Not shown at this width: " + names + ".", width_of(options))) {
     out += paint(line, Tone::quiet, options) + "\n";
   }
 }
@@ -201,7 +209,7 @@ std::string render_table(const Table& table, const RenderOptions& options) {
   const Layout layout = lay_out(table, options);
   if (has_header(table)) append_header(out, table, layout, options);
   for (const auto& row : table.rows) append_row(out, table, row, layout, options);
-  if (table.tells_left_out) append_left_out(out, table, layout, options);
+  append_left_out(out, table, layout, options);
   return out;
 }
 

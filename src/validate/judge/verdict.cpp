@@ -117,20 +117,20 @@ std::string what_would_decide(const Effect& effect, const RoundsToDecide& rounds
   if (rounds.either_way <= near) {
     const std::int64_t more = rounds.either_way - effect.n;
     std::string text = fmt::format("about {} more round{} would decide", more, more == 1 ? "" : "s");
-    if (soon_as_it_looks) text += fmt::format(", about {} if the difference is as it looks", as_it_looks);
+    if (soon_as_it_looks) text += fmt::format(", about {} if the difference is as large as it seems", as_it_looks);
     return text;
   }
   decidable = detectable_effect(effect.worth_stdev, std::max(reach, fewest_rounds(options)), options);
   const double later = detectable_effect(effect.worth_stdev, 4 * reach, options);
-  std::string text =
-      fmt::format("with this noise {} can decide differences of {} or more, {} of {}: ", count_of_rounds(reach),
-                  percent_text(*decidable), 4 * reach, percent_text(later));
+  std::string text = fmt::format("{} can detect {} or more, {} rounds {}: ", count_of_rounds(reach),
+                                 percent_text(*decidable), 4 * reach, percent_text(later));
   // Nobody wants to know only of differences as large as that.
   constexpr double kLargestToAskFor = 0.5;
   const bool sensible = *decidable <= kLargestToAskFor;
-  text += sensible ? fmt::format("ask for less (--effect {:.2g}%), or measure more work a run", *decidable * 100)
-                   : "measure more work a run, or on a quieter machine";
-  if (soon_as_it_looks) text += fmt::format("; if the difference is as it looks, about {} more decide", as_it_looks);
+  text += sensible ? fmt::format("use --effect {:.2g}%, more rounds, or longer runs", *decidable * 100)
+                   : "use longer runs or a quieter machine";
+  if (soon_as_it_looks)
+    text += fmt::format("; about {} more rounds if the difference is as large as it seems", as_it_looks);
   return text;
 }
 
@@ -147,17 +147,18 @@ void explain(MetricVerdict& metric, const Effect& effect, double p, std::int64_t
   if (effect.stdev > 0) rounds = rounds_to_decide(effect, metrics, options);
   metric.more_rounds = rounds.either_way - effect.n;
   if (!effect.interval) {
-    metric.reason = fmt::format("{} round{} cannot tell, at least {} can", effect.n, effect.n == 1 ? "" : "s", fewest);
+    metric.reason =
+        fmt::format("{} round{} are too few, at least {} are needed", effect.n, effect.n == 1 ? "" : "s", fewest);
   } else if (most_rounds_are_same(effect, std::log1p(options.effect))) {
-    metric.reason = fmt::format("most rounds are the same ({} to {}), but the mean differs by {}: a few are far off",
+    metric.reason = fmt::format("most rounds are the same ({} to {}), but a few outliers move the mean by {}",
                                 change_percent(effect.interval->low), change_percent(effect.interval->high),
                                 change_percent(effect.mean));
   } else if (p <= options.alpha) {
     metric.reason =
-        fmt::format("a difference is certain ({} to {}), but not whether it reaches {:.3g} %",
-                    change_percent(effect.interval->low), change_percent(effect.interval->high), options.effect * 100);
+        fmt::format("significant ({} to {}), but it may be below {:.3g} %", change_percent(effect.interval->low),
+                    change_percent(effect.interval->high), options.effect * 100);
   } else {
-    metric.reason = fmt::format("anything from {} to {} is possible", change_percent(effect.interval->low),
+    metric.reason = fmt::format("the difference is between {} and {}", change_percent(effect.interval->low),
                                 change_percent(effect.interval->high));
   }
   metric.reason += "; " + what_would_decide(effect, rounds, options, metric.decidable_effect);

@@ -15,6 +15,7 @@
 #include "report/build/check_junit.h"
 #include "report/build/github.h"
 #include "validate/guard/check_history.h"
+#include "warpmark/arms/git_revisions.h"
 #include "warpmark/arms/project_command.h"
 #include "warpmark/arms/suspects.h"
 #include "warpmark/command.h"
