@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Records programs of the corpus on a machine with GPUs: times each before and after its fix without a profiler, then
+"""Records programs of the corpus on a machine with GPUs: times each before and after its cure without a profiler, then
 records the flawed one, and writes labels.json beside the profiles, as bench/score_analysis.py reads them.
 
     record.py --list                                     what there is
@@ -89,11 +89,11 @@ def check():
 
 
 def show(programs):
-    print(f"{'program':48} {'framework':9} GPUs {'cause':17} {'gain':>6}  {'set':13} fix")
+    print(f"{'program':48} {'framework':9} GPUs {'cause':17} {'gain':>6}  {'set':13} cure")
     for p in programs:
         gain = "-" if p["measured_gain"] is None else f"{p['measured_gain']:.2f}"
         print(f"{p['name']:48} {p['framework']:9} {p['gpus']:4} {p['cause']:17} {gain:>6}  {p['set']:13} "
-              f"{p['fix'] or ''}")
+              f"{p['cure'] or ''}")
     print(f"{len(programs)} programs")
     return 0
 
@@ -207,7 +207,7 @@ class Recording:
 
     def table(self, programs):
         """What was measured here beside what the manifest has."""
-        print(f"{'program':40} {'framework':9} {'flawed ms':>10} {'fixed ms':>10} {'gain':>7} {'recorded':>8}  files")
+        print(f"{'program':40} {'framework':9} {'flawed ms':>10} {'cured ms':>10} {'gain':>7} {'recorded':>8}  files")
         for p in programs:
             label, details = self.labels.get(p["name"]), self.details.get(p["name"], {})
             if "error" in details:

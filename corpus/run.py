@@ -1,9 +1,9 @@
 """Runs one program of the corpus, and prints as its last line what its steps took:
 {"blocks_ms": [...], "steps": N}: the time of a step in each of some blocks of steps, in ms.
 
-Usage: python3 corpus/run.py NAME flawed|fixed SECONDS
+Usage: python3 corpus/run.py NAME flawed|cured SECONDS
 
-Where the fixed program does more work a step (a larger batch), its times are those of the flawed one's work. A program
+Where the cured program does more work a step (a larger batch), its times are those of the flawed one's work. A program
 for two GPUs starts one process for each. CUDA programs are compiled first (nvcc, into $WARPMARK_CORPUS_BUILD)."""
 import importlib.util
 import json
@@ -28,14 +28,14 @@ def fail(message, code=2):
 
 
 def main(arguments):
-    if len(arguments) != 3 or arguments[1] not in ("flawed", "fixed"):
-        fail("usage: run.py NAME flawed|fixed SECONDS")
+    if len(arguments) != 3 or arguments[1] not in ("flawed", "cured"):
+        fail("usage: run.py NAME flawed|cured SECONDS")
     name, variant = arguments[:2]
     program = catalog.named(name)
     if program is None:
         fail(f"no program {name}; see record.py --list")
-    if variant == "fixed" and program["cause"] == catalog.HEALTHY:
-        fail(f"{name} is healthy: there is nothing to fix")
+    if variant == "cured" and program["cause"] == catalog.HEALTHY:
+        fail(f"{name} is healthy: there is nothing to cure")
     try:
         seconds = float(arguments[2])
     except ValueError:
@@ -174,7 +174,7 @@ def time_jax(program, variant, seconds):
     import jax.numpy as jnp
     if jax.default_backend() != "gpu":
         fail(f"needs a GPU, JAX found {jax.default_backend()}", 5)
-    made = module.program(variant == "fixed")
+    made = module.program(variant == "cured")
     step, work = made if isinstance(made, tuple) else (made, 1)
     warm_until_steady(lambda: jax.block_until_ready(step()))
 
@@ -200,7 +200,7 @@ def time_array(program, variant, seconds):
             return bool(torch.isfinite(result).all())
     if not has_gpu:
         fail(f"needs a GPU, {program['framework']} found none", 5)
-    step, work = load(program).program(variant == "fixed")
+    step, work = load(program).program(variant == "cured")
     warm_until_steady(lambda: wait(step()))
     time_blocks(step, wait, is_finite, seconds, work)
 

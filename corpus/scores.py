@@ -6,7 +6,7 @@ each with the 95 % interval of such a share by Wilson.
 Usage: python3 corpus/scores.py TABLE.csv [--look first|last] [--set SET]... [--since SET] [--misses]
                                           [--by set|cause|framework|gpus]
 
-look: "first" is before anything was fixed because of a program, "last" the last run that was kept of it."""
+look: "first" is before anything was mended because of a program, "last" the last run that was kept of it."""
 import argparse
 import csv
 import math

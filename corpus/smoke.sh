@@ -1,6 +1,6 @@
 #!/bin/sh
 # Does the corpus work here? Compiles all CUDA programs and runs one program of each framework, before and after its
-# fix, on this machine's first GPU. Takes under 5 minutes; a framework that is missing fails alone. A table comes last.
+# cure, on this machine's first GPU. Takes under 5 minutes; a framework that is missing fails alone. A table comes last.
 #
 #   corpus/smoke.sh [OUT] [WARPMARK]     with WARPMARK (the program) it also records them, else it only times them
 #   GPUS=2 corpus/smoke.sh ...           also one program on two GPUs

@@ -12,8 +12,8 @@ MOST_LINES = 12_000
 HEALTHY = "none"
 ENDINGS = {"pytorch": ".py", "jax": ".py", "cupy": ".py", "triton": ".py", "cuda": ".cu"}
 FIELDS = {"name": str, "file": str, "framework": str, "gpus": int, "cause": str, "accept": list, "model": str,
-          "flaw": (str, type(None)), "fix": (str, type(None)), "measured_gain": (float, type(None)), "set": str}
-OPTIONAL = {"batch": int, "fixed_batch": int, "loader": bool, "environment": dict, "profiler": dict, "needs": list}
+          "flaw": (str, type(None)), "cure": (str, type(None)), "measured_gain": (float, type(None)), "set": str}
+OPTIONAL = {"batch": int, "cured_batch": int, "loader": bool, "environment": dict, "profiler": dict, "needs": list}
 
 
 def read(corpus=CORPUS):
@@ -95,23 +95,23 @@ def faults_of_entry(program, manifest):
         found.append(f"{name}: unknown set {program['set']}")
     if program["gpus"] not in (1, 2):
         found.append(f"{name}: {program['gpus']} GPUs")
-    return found + faults_of_fix(program)
+    return found + faults_of_cure(program)
 
 
-def faults_of_fix(program):
+def faults_of_cure(program):
     name, gain = program["name"], program["measured_gain"]
     if program["cause"] == HEALTHY:
-        extra = [field for field in ("fix", "flaw", "measured_gain") if program[field] is not None]
+        extra = [field for field in ("cure", "flaw", "measured_gain") if program[field] is not None]
         return [f"{name}: healthy, and yet has a {field}" for field in extra]
     found = []
-    if not program["fix"]:
-        found.append(f"{name}: no fix")
+    if not program["cure"]:
+        found.append(f"{name}: no cure")
     if program["cause"] not in program["accept"]:
         found.append(f"{name}: its cause {program['cause']} is not among what is accepted")
     if gain is not None and gain <= 0:
         found.append(f"{name}: a gain of {gain}")
-    if "fixed_batch" in program and "batch" not in program:
-        found.append(f"{name}: a batch when fixed, but none when flawed")
+    if "cured_batch" in program and "batch" not in program:
+        found.append(f"{name}: a batch when cured, but none when flawed")
     return found
 
 

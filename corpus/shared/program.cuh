@@ -1,4 +1,4 @@
-// A CUDA program of the corpus: run as PROGRAM flawed|fixed SECONDS, its last line says what a step took.
+// A CUDA program of the corpus: run as PROGRAM flawed|cured SECONDS, its last line says what a step took.
 #pragma once
 
 #include <algorithm>
@@ -8,7 +8,7 @@
 
 #include "device.cuh"
 
-// Its constructor, which takes whether the program is the fixed one, sets up; step() is its loop's body, and result()
+// Its constructor, which takes whether the program is the cured one, sets up; step() is its loop's body, and result()
 // is a value that must be finite at the end.
 class Program {
  public:
@@ -33,9 +33,9 @@ template <typename P>
 int run(int count, char** words) {
   const std::string_view variant = count == 3 ? words[1] : "";
   const double seconds = count == 3 ? std::atof(words[2]) : 0.0;
-  if ((variant != "flawed" && variant != "fixed") || !(seconds > 0.0))
-    fail("usage: " + std::string(words[0]) + " flawed|fixed SECONDS");
-  const std::unique_ptr<Program> program = std::make_unique<P>(variant == "fixed");
+  if ((variant != "flawed" && variant != "cured") || !(seconds > 0.0))
+    fail("usage: " + std::string(words[0]) + " flawed|cured SECONDS");
+  const std::unique_ptr<Program> program = std::make_unique<P>(variant == "cured");
   check(cudaDeviceSynchronize());
   timed(*program, 10);
   const double each = timed(*program, 10) / 10;

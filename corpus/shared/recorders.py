@@ -1,4 +1,4 @@
-"""How a program is timed before and after its fix and how the flawed one is recorded, by framework: torch.profiler,
+"""How a program is timed before and after its cure and how the flawed one is recorded, by framework: torch.profiler,
 jax.profiler, or `warpmark profile` (any program). Each step of this is a process of its own with a time limit."""
 import glob
 import json
@@ -92,7 +92,7 @@ def shown(command):
 def torch_measured(program, settings, lane):
     """Both variants in one process, in turns; apart where the flawed one has an environment of its own."""
     result = {}
-    for part in ("fixed", "flawed") if program.get("environment") else ("both",):
+    for part in ("cured", "flawed") if program.get("environment") else ("both",):
         file = os.path.join(settings.scratch, f"{program['name']}.{part}.json")
         if os.path.exists(file):
             os.remove(file)
@@ -100,7 +100,7 @@ def torch_measured(program, settings, lane):
         lane.run(command + ([] if settings.time_only else [settings.out]))
         with open(file, encoding="utf-8") as stream:
             result |= {key: value for key, value in json.load(stream).items() if value is not None}
-    for variant in ("flawed", "fixed"):
+    for variant in ("flawed", "cured"):
         blocks = result.pop(f"{variant}_blocks", None)
         result[f"{variant}_ms"] = [round(1e3 * block, 5) for block in blocks] if blocks else None
     result["per_work"] = False
@@ -115,7 +115,7 @@ def worker(name, part, file, blocks, out=None):
     if program["gpus"] > 1 and "RANK" not in os.environ:
         words = [name, part, file, blocks, *([out] if out else [])]
         sys.exit(run.run_ranks(program["gpus"], [sys.executable, RECORD, "--worker", *words]))
-    os.environ.update(run.environment_of(program, "fixed" if part == "fixed" else "flawed"))
+    os.environ.update(run.environment_of(program, "cured" if part == "cured" else "flawed"))
     if program["framework"] == "jax":
         result = jax_profiled(program, out)
     else:
@@ -130,12 +130,12 @@ def worker(name, part, file, blocks, out=None):
 
 def timed_apart(program, settings, lane):
     """The variants in turns, each in a process of its own."""
-    times = {"flawed": [], "fixed": []}
+    times = {"flawed": [], "cured": []}
     for _ in range(settings.rounds):
-        for variant in ("flawed",) if program["cause"] == catalog.HEALTHY else ("flawed", "fixed"):
+        for variant in ("flawed",) if program["cause"] == catalog.HEALTHY else ("flawed", "cured"):
             said, _ = lane.run([sys.executable, RUN, program["name"], variant, str(settings.seconds)])
             times[variant] += json.loads(said.strip().splitlines()[-1])["blocks_ms"]
-    return {"flawed_ms": times["flawed"], "fixed_ms": times["fixed"] or None, "gpu": gpu_name(lane), "per_work": True}
+    return {"flawed_ms": times["flawed"], "cured_ms": times["cured"] or None, "gpu": gpu_name(lane), "per_work": True}
 
 
 def gpu_name(lane):
@@ -189,12 +189,12 @@ def jax_profiled(program, out):
 def label_of(program, result):
     """As bench/score_analysis.py reads it: "injected" is the cause, "accept" what may be found first."""
     flawed = statistics.median(result["flawed_ms"])
-    fixed = statistics.median(result["fixed_ms"]) if result["fixed_ms"] else None
+    cured = statistics.median(result["cured_ms"]) if result["cured_ms"] else None
     batch = program.get("batch")
-    work = program.get("fixed_batch", batch) / batch if batch and not result["per_work"] else 1
+    work = program.get("cured_batch", batch) / batch if batch and not result["per_work"] else 1
     return {"name": program["name"], "files": result.get("files", []), "injected": program["cause"],
-            "accept": program["accept"], "fix": program["fix"] or "", "framework": program["framework"],
+            "accept": program["accept"], "fix": program["cure"] or "", "framework": program["framework"],
             "gpus": program["gpus"], "set": program["set"], "gpu": result.get("gpu"), "batch": batch,
-            "step_ms": round(flawed, 4), "fixed_step_ms": fixed and round(fixed, 4),
-            "measured_speedup": fixed and round(flawed / fixed * work, 3),
-            "speedup_per": "sample" if "fixed_batch" in program else "step"}
+            "step_ms": round(flawed, 4), "fixed_step_ms": cured and round(cured, 4),
+            "measured_speedup": cured and round(flawed / cured * work, 3),
+            "speedup_per": "sample" if "cured_batch" in program else "step"}

@@ -156,11 +156,11 @@ def captured(step):
     return replay
 
 
-def graph_if(fixed, model, loss_of, batches, optimizer=None):
+def graph_if(cured, model, loss_of, batches, optimizer=None):
     """Training, as a CUDA graph if `fixed`."""
     optimizer = optimizer or torch.optim.AdamW(model.parameters(), lr=1e-4, fused=True, capturable=True)
-    step = training(model, loss_of, batches, optimizer, cache=not fixed)
-    return captured(step) if fixed else step
+    step = training(model, loss_of, batches, optimizer, cache=not cured)
+    return captured(step) if cured else step
 
 
 def tf32(on):

@@ -1,4 +1,4 @@
-"""Times a PyTorch program before and after its fix and records the flawed one with torch.profiler: in a process of its
+"""Times a PyTorch program before and after its cure and records the flawed one with torch.profiler: in a process of its
 own, on several GPUs one process each (RANK, WORLD_SIZE and MASTER_* as torchrun sets them).
 
 The variants are timed in turns without a profiler (blocks of steps, one synchronization a block), so that clocks and
@@ -120,8 +120,8 @@ def timed_alone(program, module, kind, seconds):
         variant.block(count)
     variant.close()
     leave()
-    more = kind == "fixed" and "fixed_batch" in program
-    work = program["fixed_batch"] / program["batch"] if more else 1
+    more = kind == "cured" and "cured_batch" in program
+    work = program["cured_batch"] / program["batch"] if more else 1
     return [1e3 * block / work for block in variant.blocks], count * blocks
 
 
@@ -183,31 +183,31 @@ def compress(path):
 
 
 def measure(program, module, part, blocks):
-    """Times what `part` says ("both", "flawed", "fixed"): (the flawed variant, still open, or None; the fixed one's
+    """Times what `part` says ("both", "flawed", "cured"): (the flawed variant, still open, or None; the cured one's
     blocks or None)."""
-    flawed, fixed = None, None
-    wants_fixed = part != "flawed" and program["cause"] != "none"
+    flawed, cured = None, None
+    wants_cured = part != "flawed" and program["cause"] != "none"
     if program.get("loader"):
-        if wants_fixed:
-            fixed = Variant(program, module, "fixed")
-            time_loader(fixed, min(blocks, 4))
-            fixed.close()
-        if part != "fixed":
+        if wants_cured:
+            cured = Variant(program, module, "cured")
+            time_loader(cured, min(blocks, 4))
+            cured.close()
+        if part != "cured":
             flawed = Variant(program, module, "flawed")
             time_loader(flawed, min(blocks, 4))
     else:
-        fixed = Variant(program, module, "fixed") if wants_fixed else None
-        flawed = Variant(program, module, "flawed") if part != "fixed" else None
-        time_in_turns([v for v in (flawed, fixed) if v], blocks)
-    return flawed, fixed.blocks if fixed else None
+        cured = Variant(program, module, "cured") if wants_cured else None
+        flawed = Variant(program, module, "flawed") if part != "cured" else None
+        time_in_turns([v for v in (flawed, cured) if v], blocks)
+    return flawed, cured.blocks if cured else None
 
 
 def run(program, module, part, out, blocks):
     """What was measured of this part; `out`: the folder of the trace, or None if nothing is to be recorded."""
     prepare_process()
     rank = int(os.environ.get("RANK", 0))
-    flawed, fixed_blocks = measure(program, module, part, blocks)
-    result = {"fixed_blocks": fixed_blocks, "gpu": torch.cuda.get_device_name(), "torch": torch.__version__}
+    flawed, cured_blocks = measure(program, module, part, blocks)
+    result = {"cured_blocks": cured_blocks, "gpu": torch.cuda.get_device_name(), "torch": torch.__version__}
     if flawed:
         result["flawed_blocks"] = list(flawed.blocks)
         if out:

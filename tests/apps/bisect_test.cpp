@@ -192,7 +192,7 @@ TEST_F(BisectVerb, looks_first_where_stored_results_point) {
   EXPECT_EQ(result["history_points"], 6);
   EXPECT_EQ(result["candidates"][0]["subject"], "change 17");
   EXPECT_EQ(result["builds"], 4);  // both ends, and the two commits that the history points at
-  EXPECT_NE(output.out.find("told where to look first"), std::string::npos) << output.out;
+  EXPECT_NE(output.out.find("selected where to start"), std::string::npos) << output.out;
   // It is kept with the first session of the bad revision.
   const auto store = store::open_sqlite(path("test.db"));
   ASSERT_TRUE(store.ok());

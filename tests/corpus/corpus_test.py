@@ -126,7 +126,7 @@ class Recording(unittest.TestCase):
         self.settings = types.SimpleNamespace(out=self.folder.name, deadline=1e9, again=False, time_only=False, limit=60)
 
     def result(self, **more):
-        return {"flawed_ms": [4.0, 6.0, 5.0], "fixed_ms": [2.0, 2.5, 3.0], "gpu": "a GPU", "per_work": False,
+        return {"flawed_ms": [4.0, 6.0, 5.0], "cured_ms": [2.0, 2.5, 3.0], "gpu": "a GPU", "per_work": False,
                 "files": ["x.pt.trace.json.gz"]} | more
 
     def test_a_label_is_what_score_analysis_reads(self):
@@ -148,7 +148,7 @@ class Recording(unittest.TestCase):
         self.assertEqual((timed_apart["measured_speedup"], timed_apart["speedup_per"]), (2.0, "sample"))
 
     def test_a_healthy_program_has_no_gain(self):
-        label = recorders.label_of(catalog.named("wide_mlp_healthy"), self.result(fixed_ms=None))
+        label = recorders.label_of(catalog.named("wide_mlp_healthy"), self.result(cured_ms=None))
         self.assertEqual((label["injected"], label["measured_speedup"]), ("none", None))
 
     def test_what_is_recorded_is_not_recorded_again(self):

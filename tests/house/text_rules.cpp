@@ -56,7 +56,8 @@ constexpr std::array kCodeBans{
 
 // Searched in the whole text. Each pattern is spelled so that it does not find itself.
 constexpr std::array kTextBans{
-    Ban{R"((^|[^a-zA-Z])(cures?|cured|curing|mend(ed|ing|s)?|foretells?|foretold|needless|blamed?|journeys?|hopeless|witness)($|[^a-zA-Z]))",
+    Ban{R"((^|[^a-zA-Z])(cures?|cured|curing|mend(ed|ing|s)?|foretells?|foretold|)"
+        R"(needless|blamed?|journeys?|hopeless|witness)($|[^a-zA-Z]))",
         "write the field's word: fix, predicted, redundant, attributed, report, stopped early, cross-check", in_words},
     Ban{R"(\b(as fast|beside|tells|told|roofs?)\b)", "write the field's word: Nx speedup, next to, shows, peak", plain},
     Ban{R"(\b(TODO|FIXME)\b[:( ])", "do it now or leave it out", everywhere},

@@ -256,7 +256,8 @@ class ClientHub {
         WM_TRY(tell_all("stop\n"));
       }
       if (launcher_ended_.load() && ended_ns == 0) ended_ns = monotonic_ns();
-      if (ended_ns != 0 && since(ended_ns) > 2) return environment_error("a client ended before it reported its results");
+      if (ended_ns != 0 && since(ended_ns) > 2)
+        return environment_error("a client ended before it reported its results");
       if (stopped && since(began_ns) > kEndWithin_s + 3600) return environment_error("the clients do not end");
       std::this_thread::sleep_for(std::chrono::milliseconds(20));
       hear();

@@ -81,7 +81,8 @@ std::string man_page() {
   }
   text += exit_codes();
   text += ".SH ENVIRONMENT\n" + tagged("\\fBWARPMARK_DB\\fR", "database of results: a file or a postgresql:// URL");
-  text += ".SH FILES\n" + tagged("\\fI~/.local/share/warpmark/warpmark.db\\fR", "results, unless --db names another file");
+  text +=
+      ".SH FILES\n" + tagged("\\fI~/.local/share/warpmark/warpmark.db\\fR", "results, unless --db names another file");
   return text + examples_of("warpmark run\nwarpmark doctor");
 }
 

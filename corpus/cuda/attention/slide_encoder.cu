@@ -188,8 +188,8 @@ __global__ void gelu_pairs(bf16* values) {
 
 class SlideEncoder : public Program {
  public:
-  explicit SlideEncoder(bool fixed) : fixed_(fixed) {
-    if (!fixed) scores_ = Buffer<bf16>(size_t{kHeads} * kTiles * kTiles);
+  explicit SlideEncoder(bool cured) : cured_(cured) {
+    if (!cured) scores_ = Buffer<bf16>(size_t{kHeads} * kTiles * kTiles);
     for (uint32_t i = 0; i < kLayers; ++i)
       layers_.push_back({Buffer<bf16>(3 * kSquare, 71 + i, -0.06f, 0.06f), Buffer<bf16>(kSquare, 81 + i, -0.06f, 0.06f),
                          Buffer<bf16>(4 * kSquare, 91 + i, -0.06f, 0.06f),
@@ -202,7 +202,7 @@ class SlideEncoder : public Program {
     for (const Layer& layer : layers_) {
       launch(add_and_normalize, kTiles, 256, state_, branch_, normalized_);
       product(3 * kModel, kModel, normalized_, layer.qkv, qkv_);
-      if (fixed_)
+      if (cured_)
         launch(tile_attention, dim3(kTiles / 128, kHeads), 256, qkv_, attended_, kScale * 1.44269504f);
       else
         attend();
@@ -246,7 +246,7 @@ class SlideEncoder : public Program {
                                      CUBLAS_GEMM_DEFAULT));
   }
 
-  bool fixed_;
+  bool cured_;
   std::vector<Layer> layers_;
   Buffer<bf16> scores_, slide_{kState, 111, -1.0f, 1.0f}, state_{kState}, branch_{kState}, normalized_{kState};
   Buffer<bf16> attended_{kState}, qkv_{3 * kState}, hidden_{4 * kState};

@@ -180,11 +180,11 @@ __global__ void add_to(half* values, const half* more, size_t count) {
 
 class Prefill : public Program {
  public:
-  explicit Prefill(bool fixed) : fixed_(fixed) {
+  explicit Prefill(bool cured) : cured_(cured) {
     for (unsigned i = 0; i < kLayers; ++i)
       layers_.push_back({matrix(3 * kModel, 81 + i), matrix(kModel, 91 + i), matrix(4 * kModel, 101 + i),
                          Buffer<half>(size_t{4} * kModel * kModel, 111 + i, -0.02f, 0.02f)});
-    if (!fixed) scores_ = Buffer<half>(size_t{kHeads} * kLength * kLength);
+    if (!cured) scores_ = Buffer<half>(size_t{kHeads} * kLength * kLength);
   }
 
   void step() override {
@@ -192,7 +192,7 @@ class Prefill : public Program {
     for (const Layer& layer : layers_) {
       launch(rms_norm, kLength, 256, state_, normed_, kModel);
       product<half>(false, false, kLength, 3 * kModel, kModel, normed_, layer.qkv, qkv_, CUBLAS_COMPUTE_32F);
-      if (fixed_)
+      if (cured_)
         launch(causal_attention, dim3(kLength / 128, kHeads), 256, qkv_, mixed_, kModel);
       else
         attend();
@@ -233,7 +233,7 @@ class Prefill : public Program {
                                      CUDA_R_16F, kModel, kHead, kHeads, CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT));
   }
 
-  bool fixed_;
+  bool cured_;
   std::vector<Layer> layers_;
   Buffer<half> scores_, tokens_{size_t{kLength} * kModel, 79u, -1.0f, 1.0f}, state_{size_t{kLength} * kModel};
   Buffer<half> normed_{size_t{kLength} * kModel}, mixed_{size_t{kLength} * kModel};

@@ -35,15 +35,15 @@ __global__ void direction_weight(float* scalars) { scalars[5] = scalars[0] / sca
 
 class ConjugateGradients : public Program {
  public:
-  explicit ConjugateGradients(bool fixed) : fixed_(fixed) {
-    check(cublasSetPointerMode(blas(), fixed ? CUBLAS_POINTER_MODE_DEVICE : CUBLAS_POINTER_MODE_HOST));
+  explicit ConjugateGradients(bool cured) : cured_(cured) {
+    check(cublasSetPointerMode(blas(), cured ? CUBLAS_POINTER_MODE_DEVICE : CUBLAS_POINTER_MODE_HOST));
   }
 
   void step() override {
     check(cudaMemsetAsync(solution_, 0, solution_.bytes(), stream));
     check(cudaMemcpyAsync(residual_, right_, right_.bytes(), cudaMemcpyDeviceToDevice, stream));
     check(cudaMemcpyAsync(direction_, right_, right_.bytes(), cudaMemcpyDeviceToDevice, stream));
-    if (fixed_)
+    if (cured_)
       solve_on_device();
     else
       solve();
@@ -91,7 +91,7 @@ class ConjugateGradients : public Program {
     norm_ = std::sqrt(first_value(scalars_.data()));
   }
 
-  bool fixed_;
+  bool cured_;
   float norm_ = 0.0f;
   Buffer<float> right_{kCount, 1u, -1.0f, 1.0f}, solution_{kCount}, residual_{kCount}, direction_{kCount};
   Buffer<float> image_{kCount}, scalars_{8};

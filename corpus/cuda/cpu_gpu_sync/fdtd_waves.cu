@@ -23,7 +23,7 @@ __global__ void antenna(float* ez, int side, float time) {
 
 class Waves : public Program {
  public:
-  explicit Waves(bool fixed) : fixed_(fixed) {}
+  explicit Waves(bool cured) : cured_(cured) {}
 
   void step() override {
     const dim3 grid(blocks_of(kSide, 32), blocks_of(kSide, 8)), block(32, 8);
@@ -44,10 +44,10 @@ class Waves : public Program {
   static constexpr int kSide = 1024;
 
   void finish() {
-    if (!fixed_) check(cudaDeviceSynchronize());
+    if (!cured_) check(cudaDeviceSynchronize());
   }
 
-  bool fixed_;
+  bool cured_;
   float time_ = 0.0f;
   Buffer<float> ez_{kSide * kSide}, hx_{kSide * kSide}, hy_{kSide * kSide};
   Buffer<float> loss_{kSide * kSide, 3u, 0.995f, 0.999f};

@@ -10,17 +10,17 @@
 
 class SensorAutoencoder : public Program {
  public:
-  explicit SensorAutoencoder(bool fixed)
+  explicit SensorAutoencoder(bool cured)
       : mlp_({kWindow, 4096, 4096, 4096, kWindow}, kBatch, CUBLAS_COMPUTE_32F_FAST_TF32), recording_(kSamples) {
     const Buffer<float> drawn(kSamples, 31u, -1.0f, 1.0f);
     check(cudaMemcpy(recording_.data(), drawn, drawn.bytes(), cudaMemcpyDeviceToHost));
-    slots_.resize(fixed ? 2 * kWorkers : 2);
+    slots_.resize(cured ? 2 * kWorkers : 2);
     for (Slot& slot : slots_) {
       check(cudaMallocHost(reinterpret_cast<void**>(&slot.windows), input_.bytes()));
       check(cudaEventCreateWithFlags(&slot.copied, cudaEventDisableTiming | cudaEventBlockingSync));
       free_.push_back(&slot);
     }
-    for (unsigned i = 0; fixed && i < kWorkers; ++i) workers_.emplace_back([this, i] { prepare(1000 + i); });
+    for (unsigned i = 0; cured && i < kWorkers; ++i) workers_.emplace_back([this, i] { prepare(1000 + i); });
   }
 
   ~SensorAutoencoder() override {

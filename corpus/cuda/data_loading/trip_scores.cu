@@ -43,16 +43,16 @@ __global__ void draw_references(Trip* trips) {
 
 class TripScores : public Program {
  public:
-  explicit TripScores(bool fixed) {
+  explicit TripScores(bool cured) {
     for (int file = 0; file < kFiles; ++file) files_.push_back(written(file));
     over(kReferences, draw_references, references_);
-    slots_.resize(fixed ? 2 * kWorkers : 2);
+    slots_.resize(cured ? 2 * kWorkers : 2);
     for (Slot& slot : slots_) {
       check(cudaMallocHost(reinterpret_cast<void**>(&slot.trips), trips_.bytes()));
       check(cudaEventCreateWithFlags(&slot.copied, cudaEventDisableTiming | cudaEventBlockingSync));
       empty_.push_back(&slot);
     }
-    for (int i = 0; fixed && i < kWorkers; ++i)
+    for (int i = 0; cured && i < kWorkers; ++i)
       workers_.emplace_back([this, i] {
         int file = i;
         for (Slot* slot = take(empty_); slot != nullptr; slot = take(empty_)) {

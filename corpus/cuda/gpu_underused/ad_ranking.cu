@@ -9,7 +9,7 @@ __global__ void half_bias_relu(half* values, const half* bias, int width, size_t
 
 class Ranking : public Program {
  public:
-  explicit Ranking(bool fixed) : at_once_(fixed ? kCandidates : 64) {
+  explicit Ranking(bool cured) : at_once_(cured ? kCandidates : 64) {
     for (unsigned i = 0; i < kLayers; ++i) {
       const float bound = std::sqrt(6.0f / kWidth);
       weights_.emplace_back(size_t(kWidth) * kWidth, 51u + i, -bound, bound);

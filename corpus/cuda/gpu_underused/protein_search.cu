@@ -51,7 +51,7 @@ __global__ void __launch_bounds__(kQueryLength)
 
 class ProteinSearch : public Program {
  public:
-  explicit ProteinSearch(bool fixed) : at_once_(fixed ? kProteins : 64) {
+  explicit ProteinSearch(bool cured) : at_once_(cured ? kProteins : 64) {
     std::vector<int8_t> query(kQueryLength), database(size_t{kProteins} * kLongest), likeness(kAcids * kAcids);
     std::vector<int> lengths(kProteins);
     for (size_t i = 0; i < query.size(); ++i) query[i] = static_cast<int8_t>(mixed(i) % 20);

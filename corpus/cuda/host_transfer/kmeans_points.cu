@@ -52,15 +52,15 @@ __global__ void move_centers(const float* sums, const int* members, float* cente
 
 class KMeans : public Program {
  public:
-  explicit KMeans(bool fixed) : fixed_(fixed), host_points_(points_.size()), host_labels_(kCount) {
+  explicit KMeans(bool cured) : cured_(cured), host_points_(points_.size()), host_labels_(kCount) {
     check(cudaMemcpy(host_points_.data(), points_, points_.bytes(), cudaMemcpyDeviceToHost));
     check(cudaMemcpy(centers_, points_, centers_.bytes(), cudaMemcpyDeviceToDevice));
   }
 
   void step() override {
-    if (!fixed_) check(cudaMemcpy(points_, host_points_.data(), points_.bytes(), cudaMemcpyHostToDevice));
+    if (!cured_) check(cudaMemcpy(points_, host_points_.data(), points_.bytes(), cudaMemcpyHostToDevice));
     launch(nearest_center, kCount / 256, 256, points_, centers_, labels_, kCount);
-    if (!fixed_) check(cudaMemcpy(host_labels_.data(), labels_, labels_.bytes(), cudaMemcpyDeviceToHost));
+    if (!cured_) check(cudaMemcpy(host_labels_.data(), labels_, labels_.bytes(), cudaMemcpyDeviceToHost));
     check(cudaMemsetAsync(sums_, 0, sums_.bytes(), stream));
     check(cudaMemsetAsync(members_, 0, members_.bytes(), stream));
     over(points_.size(), add_to_clusters, points_, labels_, sums_, members_, kCount);
@@ -71,7 +71,7 @@ class KMeans : public Program {
 
  private:
   static constexpr int kCount = 1 << 20;
-  bool fixed_;
+  bool cured_;
   Buffer<float> points_{size_t{kCount} * kFeatures, 13u, -1.0f, 1.0f};
   Buffer<float> centers_{kClusters * kFeatures}, sums_{kClusters * kFeatures};
   Buffer<int> labels_{kCount}, members_{kClusters};

@@ -45,8 +45,8 @@ __global__ void __launch_bounds__(256)
 
 class SalesJoin : public Program {
  public:
-  explicit SalesJoin(bool fixed)
-      : fixed_(fixed), host_keys_(kProducts), host_groups_(kProducts), host_rates_(kProducts) {
+  explicit SalesJoin(bool cured)
+      : cured_(cured), host_keys_(kProducts), host_groups_(kProducts), host_rates_(kProducts) {
     for (uint32_t i = 0; i < kProducts; ++i) {
       host_keys_[i] = product_key(i);
       host_groups_[i] = mixed(i) % kGroups;
@@ -57,7 +57,7 @@ class SalesJoin : public Program {
   }
 
   void step() override {
-    if (!fixed_) load_products();
+    if (!cured_) load_products();
     check(cudaMemsetAsync(slots_, 0xff, slots_.bytes(), stream));
     check(cudaMemsetAsync(revenue_, 0, revenue_.bytes(), stream));
     over(kProducts, build_table, keys_, slots_);
@@ -73,7 +73,7 @@ class SalesJoin : public Program {
     check(cudaMemcpy(rates_, host_rates_.data(), rates_.bytes(), cudaMemcpyHostToDevice));
   }
 
-  bool fixed_;
+  bool cured_;
   std::vector<uint32_t> host_keys_, host_groups_;
   std::vector<float> host_rates_;
   Buffer<uint32_t> keys_{kProducts}, groups_{kProducts}, sale_keys_{kSales};

@@ -42,14 +42,14 @@ __global__ void add_correction(const float* coarse, float* pressure, int side) {
 
 class Multigrid : public Program {
  public:
-  explicit Multigrid(bool fixed) : fixed_(fixed) {
+  explicit Multigrid(bool cured) : cured_(cured) {
     for (int side = kSide; side >= 4; side /= 2) {
       const size_t cells = static_cast<size_t>(side) * side;
       levels_.push_back({side, Buffer<float>(cells), Buffer<float>(cells, 7u, -1.0f, 1.0f), Buffer<float>(cells)});
     }
     check(cudaDeviceSynchronize());
     check(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
-    if (!fixed) return;
+    if (!cured) return;
     // Once without capture, so that all kernels are loaded when it begins.
     cycles();
     check(cudaStreamSynchronize(stream));
@@ -68,7 +68,7 @@ class Multigrid : public Program {
   }
 
   void step() override {
-    if (fixed_)
+    if (cured_)
       check(cudaGraphLaunch(cycles_, stream));
     else
       cycles();
@@ -107,7 +107,7 @@ class Multigrid : public Program {
     smooth(fine, 2);
   }
 
-  bool fixed_;
+  bool cured_;
   std::vector<Level> levels_;
   cudaGraphExec_t cycles_ = nullptr;
 };

@@ -46,12 +46,12 @@ __global__ void lstm_cell(const float* recurrent, const half* from_input, float*
 
 class Speech : public Program {
  public:
-  explicit Speech(bool fixed) : fixed_(fixed) {
+  explicit Speech(bool cured) : cured_(cured) {
     check(cudaDeviceSynchronize());
     check(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
     check(cublasSetStream(blas(), stream));
     check(cublasSetWorkspace(blas(), workspace_, workspace_.bytes()));
-    if (!fixed) return;
+    if (!cured) return;
     // Once by hand, so that every kernel is loaded before the capture.
     transcribe();
     check(cudaStreamSynchronize(stream));
@@ -72,7 +72,7 @@ class Speech : public Program {
   }
 
   void step() override {
-    if (fixed_)
+    if (cured_)
       check(cudaGraphLaunch(graph_, stream));
     else
       transcribe();
@@ -110,7 +110,7 @@ class Speech : public Program {
       check(cudaMemsetAsync(memory_, 0, memory_.bytes(), stream));
       for (size_t frame = 0; frame < kFrames; ++frame) {
         const half *before = layer.out + frame * kState, *input = layer.from_input + 4 * frame * kState;
-        if (fixed_)
+        if (cured_)
           fused_frame(layer, before, input, layer.out + (frame + 1) * kState);
         else
           next_frame(layer, before, input, layer.out + (frame + 1) * kState);
@@ -134,7 +134,7 @@ class Speech : public Program {
     over(kState, lstm_cell, gates_, input, memory_, out);
   }
 
-  bool fixed_;
+  bool cured_;
   cudaGraphExec_t graph_ = nullptr;
   Buffer<char> workspace_{size_t{32} << 20};
   Layer layers_[kLayers] = {Layer(51), Layer(53)};

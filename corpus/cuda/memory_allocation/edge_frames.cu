@@ -70,7 +70,7 @@ struct Workspace {
 
 class Edges : public Program {
  public:
-  explicit Edges(bool fixed) : kept_(fixed ? std::make_unique<Workspace>(made_workspace()) : nullptr) {}
+  explicit Edges(bool cured) : kept_(cured ? std::make_unique<Workspace>(made_workspace()) : nullptr) {}
 
   void step() override {
     for (int batch = 0; batch < 2; ++batch)

@@ -160,7 +160,7 @@ __global__ void move_water(const float4* sorted_positions, const float4* sorted_
 
 class WaterTank : public Program {
  public:
-  explicit WaterTank(bool fixed) : kept_(fixed ? std::make_unique<Work>() : nullptr) {
+  explicit WaterTank(bool cured) : kept_(cured ? std::make_unique<Work>() : nullptr) {
     over(kCount, cubic_lattice, positions_, velocities_, kTankSide, 1.0f / kTankSide, 0.1f);
   }
 

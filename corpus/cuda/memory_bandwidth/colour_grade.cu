@@ -66,13 +66,13 @@ __global__ void sharpen(const float4* in, float4* out, size_t pixels) {
 
 class ColourGrade : public Program {
  public:
-  explicit ColourGrade(bool fixed) : fixed_(fixed) {
+  explicit ColourGrade(bool cured) : cured_(cured) {
     over(4 * kCount, draw<float>, reinterpret_cast<float*>(film_.data()), 4 * kCount, 17u, 0.0f, 0.8f);
   }
 
   void step() override {
     over(kCount, sharpen, film_, graded_, kCount);
-    if (fixed_) {
+    if (cured_) {
       over(kCount, grade, graded_);
     } else {
       for (auto* adjustment : {exposure, white_balance, contrast, saturation, tone_curve, gamma_curve, vignette})
@@ -85,7 +85,7 @@ class ColourGrade : public Program {
  private:
   static constexpr size_t kCount = 8 * kPixels;
   static_assert(kCount % 256 == 0);
-  bool fixed_;
+  bool cured_;
   Buffer<float4> film_{kCount}, graded_{kCount};
 };
 

@@ -51,14 +51,14 @@ __global__ void __launch_bounds__(256) sgd_rows(const int* users, const int* mov
 
 class MovieFactors : public Program {
  public:
-  explicit MovieFactors(bool fixed) : fixed_(fixed) {
+  explicit MovieFactors(bool cured) : cured_(cured) {
     over(stars_.size(), draw_ratings, users_, movies_, stars_, stars_.size());
   }
 
   void step() override {
     const size_t first = step_++ % kBatches * kRatings;
-    const size_t threads = fixed_ ? size_t{8} * kRatings : kRatings;
-    over(threads, fixed_ ? sgd_rows : sgd_columns, users_ + first, movies_ + first, stars_ + first, user_factors_,
+    const size_t threads = cured_ ? size_t{8} * kRatings : kRatings;
+    over(threads, cured_ ? sgd_rows : sgd_columns, users_ + first, movies_ + first, stars_ + first, user_factors_,
          movie_factors_, 0.002f);
   }
 
@@ -66,7 +66,7 @@ class MovieFactors : public Program {
 
  private:
   static constexpr size_t kBatches = 4;
-  bool fixed_;
+  bool cured_;
   size_t step_ = 0;
   Buffer<int> users_{kBatches * kRatings}, movies_{kBatches * kRatings};
   Buffer<float> stars_{kBatches * kRatings};

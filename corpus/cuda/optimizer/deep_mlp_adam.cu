@@ -30,8 +30,8 @@ __global__ void adam(float* weights, const float* gradient, float* mean, float* 
 
 class DeepMlp : public Program {
  public:
-  explicit DeepMlp(bool fixed)
-      : fixed_(fixed),
+  explicit DeepMlp(bool cured)
+      : cured_(cured),
         mlp_(std::vector<int>(97, kWidth), kBatch, CUBLAS_COMPUTE_32F_FAST_TF32),
         mean_(mlp_.parameter_count()),
         square_(mlp_.parameter_count()),
@@ -40,7 +40,7 @@ class DeepMlp : public Program {
   void step() override {
     mlp_.forward(rows_);
     mlp_.backward(rows_, targets_);
-    if (fixed_)
+    if (cured_)
       over(mean_.size(), adam, mlp_.weights(0), mlp_.gradients(0), mean_, square_, kRate, mean_.size());
     else
       update_each();
@@ -62,7 +62,7 @@ class DeepMlp : public Program {
     }
   }
 
-  bool fixed_;
+  bool cured_;
   Mlp mlp_;
   Buffer<float> mean_, square_, change_;
   Buffer<float> rows_{kBatch * kWidth, 37u, -1.0f, 1.0f}, targets_{kBatch * kWidth, 41u, -1.0f, 1.0f};

@@ -34,7 +34,7 @@ __global__ void momentum_and_mean(float* weights, const float* gradient, float* 
 
 class ResidualTraining : public Program {
  public:
-  explicit ResidualTraining(bool fixed) : fixed_(fixed) {
+  explicit ResidualTraining(bool cured) : cured_(cured) {
     for (Buffer<float>& state : states_) state = Buffer<float>(kState);
     for (Buffer<float>& tangent : tangents_) tangent = Buffer<float>(kState);
   }
@@ -54,7 +54,7 @@ class ResidualTraining : public Program {
                         1));
       product(CUBLAS_OP_T, CUBLAS_OP_N, kWidth, kBatch, kWidth, matrix(weights_, i), inner_, 1.0f, gradient_);
     }
-    if (fixed_)
+    if (cured_)
       over(kParameters, momentum_and_mean, weights_, gradients_, momentum_, mean_, kParameters);
     else
       update_each();
@@ -95,7 +95,7 @@ class ResidualTraining : public Program {
     check(cublasSaxpy(blas(), count, &fresh, weights, 1, mean, 1));
   }
 
-  bool fixed_;
+  bool cured_;
   Buffer<float> weights_{kParameters, 61, -0.03f, 0.03f}, gradients_{kParameters}, momentum_{kParameters};
   Buffer<float> mean_{kParameters}, molecules_{kState, 63, -1.0f, 1.0f}, targets_{kState, 65, -1.0f, 1.0f};
   Buffer<float> ones_{kBatch, 0, 1.0f, 1.0f}, gradient_{kState}, inner_{kState};

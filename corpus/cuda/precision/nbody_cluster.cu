@@ -75,13 +75,13 @@ __global__ void move_bodies(float4* bodies, float3* velocities, const float3* pu
 
 class Bodies : public Program {
  public:
-  explicit Bodies(bool fixed) : fixed_(fixed) {
+  explicit Bodies(bool cured) : cured_(cured) {
     const Buffer<float> drawn(size_t{3} * kCount, 11u, -1.0f, 1.0f);
     over(kCount, place_bodies, drawn, bodies_, kCount);
   }
 
   void step() override {
-    launch(fixed_ ? current::gravity : ported::gravity, kCount / kTile, kTile, bodies_, pull_, kCount);
+    launch(cured_ ? current::gravity : ported::gravity, kCount / kTile, kTile, bodies_, pull_, kCount);
     over(kCount, move_bodies, bodies_, velocities_, pull_, 1e-4f, kCount);
   }
 
@@ -89,7 +89,7 @@ class Bodies : public Program {
 
  private:
   static constexpr int kCount = 65536;
-  bool fixed_;
+  bool cured_;
   Buffer<float4> bodies_{kCount};
   Buffer<float3> velocities_{kCount}, pull_{kCount};
 };

@@ -53,8 +53,8 @@ class Book {
 
 class OptionBook : public Program {
  public:
-  explicit OptionBook(bool fixed) {
-    if (fixed)
+  explicit OptionBook(bool cured) {
+    if (cured)
       single_ = std::make_unique<Book<float>>(kOptions);
     else
       wide_ = std::make_unique<Book<double>>(kOptions);

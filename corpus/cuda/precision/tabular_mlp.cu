@@ -5,8 +5,8 @@
 
 class TabularMlp : public Program {
  public:
-  explicit TabularMlp(bool fixed)
-      : mlp_({512, 2048, 2048, 2048, 64}, kBatch, fixed ? CUBLAS_COMPUTE_32F_FAST_TF32 : CUBLAS_COMPUTE_32F) {}
+  explicit TabularMlp(bool cured)
+      : mlp_({512, 2048, 2048, 2048, 64}, kBatch, cured ? CUBLAS_COMPUTE_32F_FAST_TF32 : CUBLAS_COMPUTE_32F) {}
 
   void step() override {
     const size_t first = step_++ % kBatches;

@@ -31,7 +31,7 @@ extern "C" __global__ void spread_rank(const int* sources, const float* share, c
 """
 
 
-def program(fixed):
+def program(cured):
     pages, links, iterations, tolerance = 1 << 20, 16, 80, 1e-7
     # Pages link to pages near them, as in a crawl sorted by address; it converges slowly.
     near = (cp.random.random((links, pages), dtype=cp.float32) * 2000).astype(cp.int32) - 1000
@@ -48,7 +48,7 @@ def program(fixed):
     shares = [cp.empty(pages, cp.float32) for _ in range(2)]
     uniform = cp.full(pages, 1 / pages, cp.float32)
     threads = 256
-    check_every = 20 if fixed else 1
+    check_every = 20 if cured else 1
 
     def rank_topic(topic):
         ranks[0][:] = uniform

@@ -29,7 +29,7 @@ extern "C" __global__ void find_motifs(const unsigned char* bases, const float* 
 """
 
 
-def program(fixed):
+def program(cured):
     sequences, length, motifs, width = 4096, 1024, 384, 12
     borders = (0.3, 0.5, 0.7)  # A 30%, C 20%, G 20%, T 30%
     random = np.random.default_rng(2)
@@ -52,7 +52,7 @@ def program(fixed):
         return base_of(cp.random.random((sequences, length), dtype=cp.float32), *borders)
 
     def step():
-        bases = draw_on_gpu() if fixed else draw_on_host()
+        bases = draw_on_gpu() if cured else draw_on_host()
         find_motifs((sequences * length // 256, motifs // 64), (256,),
                     (bases, odds, cutoffs, found, np.int32(length), np.int32(sequences * length)))
         return found

@@ -3,7 +3,7 @@ import cupy as cp
 import numpy as np
 
 
-def program(fixed):
+def program(cured):
     planes, size, wavelength, pixel = 48, 2048, 0.5, 2.0  # micrometres
     hologram = cp.random.random((size, size), dtype=cp.float32)
     distances = cp.asarray(np.linspace(500, 2000, planes).astype(np.float32))

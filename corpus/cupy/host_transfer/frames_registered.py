@@ -6,13 +6,13 @@ import cupyx
 import numpy as np
 
 
-def program(fixed):
+def program(cured):
     count, size, stacks = 16, 2048, 3
     shape = (count, size, size)
     random = np.random.default_rng(1)
     camera = []
     for _ in range(stacks):
-        stack = cupyx.empty_pinned(shape, np.uint16) if fixed else np.empty(shape, np.uint16)
+        stack = cupyx.empty_pinned(shape, np.uint16) if cured else np.empty(shape, np.uint16)
         stack[:] = random.integers(0, 4096, (1, size, size), dtype=np.uint16)
         for frame in range(count):
             stack[frame] = np.roll(stack[frame], (frame, 2 * frame), (0, 1))

@@ -17,7 +17,7 @@ def mel_filters(bands, bins, rate):
     return np.maximum(0, np.minimum(rising, falling)).astype(np.float32)
 
 
-def program(fixed):
+def program(cured):
     clips, rate, length, window_size, hop, bands = 160, 22050, 661500, 2048, 512, 64
     count, bins = 1 + (length - window_size) // hop, window_size // 2 + 1
     recordings = cp.random.random((clips, length), dtype=cp.float32) - cp.float32(0.5)
@@ -40,7 +40,7 @@ def program(fixed):
         return limited(decibel, peak).mean(axis=-2).reshape(*lead, bands)
 
     def step():
-        if fixed:
+        if cured:
             return features(recordings)
         summary = cp.empty((clips, bands), cp.float32)
         for clip in range(clips):

@@ -28,7 +28,7 @@ extern "C" __global__ void backproject(const float* lines, const float* cosines,
 """
 
 
-def program(fixed):
+def program(cured):
     slabs, depth, views, detectors, size = 6, 8, 360, 1024, 512
     padded_size = 2 * detectors
     counts = 1000 + 9000 * cp.random.random((slabs, depth, views, detectors), dtype=cp.float32)
@@ -56,7 +56,7 @@ def program(fixed):
     def step():
         for slab in range(slabs):
             volume[slab * depth:(slab + 1) * depth] = reconstruct(counts[slab])
-            if not fixed:
+            if not cured:
                 pool.free_all_blocks()
         return volume
     return step, 1

@@ -5,7 +5,7 @@ import cupy as cp
 import numpy as np
 
 
-def program(fixed):
+def program(cured):
     size, seconds, gain, readout = 5120, 30.0, 1.6, 4.5
     shape = (size, size)
     bias = 300 + 4 * cp.random.random(shape, dtype=cp.float32)
@@ -43,7 +43,7 @@ def program(fixed):
         signal_sum.fill(0)
         weight_sum.fill(0)
         for frame, sky in zip(frames, skies):
-            if fixed:
+            if cured:
                 add_calibrated(frame, bias, dark, flat, reference, sky, seconds, gain, readout, signal_sum, weight_sum)
             else:
                 add_exposure(frame, sky)

@@ -14,9 +14,9 @@ def attend_cudnn(q, k, v, causal):
     return jax.nn.dot_product_attention(q, k, v, is_causal=causal, implementation="cudnn")
 
 
-def program(fixed):
+def program(cured):
     rng = np.random.default_rng(9)
     texts = [jnp.asarray(rng.integers(0, 8192, (2, 4097), dtype=np.int32)) for _ in range(4)]
-    loss_of = functools.partial(next_token_loss, heads=12, attention=attend_cudnn if fixed else attend)
+    loss_of = functools.partial(next_token_loss, heads=12, attention=attend_cudnn if cured else attend)
     learn, order = trainer(loss_of, transformer_weights(rng, 768, 4, 8192)), itertools.cycle(texts)
     return lambda: learn(next(order))

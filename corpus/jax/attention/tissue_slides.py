@@ -33,8 +33,8 @@ class SlideNetwork(nn.Module):
         return nn.Dense(5)((jax.nn.softmax(gate, axis=1) * x.astype(F32)).sum(1))
 
 
-def program(fixed):
-    network, patches = SlideNetwork("cudnn" if fixed else None), 6144
+def program(cured):
+    network, patches = SlideNetwork("cudnn" if cured else None), 6144
     keys = jax.random.split(jax.random.key(65), 5)
     slides = [(jax.random.normal(key, (1, patches, 1024), BF16), jnp.full(1, at, jnp.int32))
               for at, key in enumerate(keys[:4])]

@@ -9,7 +9,7 @@ import numpy as np
 from jax import lax
 
 
-def program(fixed):
+def program(cured):
     side, leaps, trajectories, stride, hop, coupling = 96, 10, 64, 0.02, 0.18, 1.0
 
     def cost(field):
@@ -50,7 +50,7 @@ def program(fixed):
         nonlocal field, key
         history = []
         for _ in range(trajectories):
-            if fixed:
+            if cured:
                 key, field, mean = advance(field, key)
                 history.append(mean)
             else:
@@ -58,7 +58,7 @@ def program(fixed):
                 if float(toss) < -float(change):
                     field = place
                 history.append(float(magnetization(field)))
-        if fixed:
+        if cured:
             history = jax.device_get(history)
         means.append(np.mean(history))
         return field

@@ -7,8 +7,8 @@ import numpy as np
 from shared.jax_layers import padded_sum
 
 
-def program(fixed):
-    side, iterations, every = 2048, 60, 20 if fixed else 1
+def program(cured):
+    side, iterations, every = 2048, 60, 20 if cured else 1
     source = jnp.asarray(np.random.default_rng(4).standard_normal((side, side), dtype=np.float32))
 
     @jax.jit

@@ -10,7 +10,7 @@ import numpy as np
 from shared.jax_layers import resnet_loss, resnet_weights, trainer
 
 
-def program(fixed):
+def program(cured):
     rng = np.random.default_rng(1)
     batch, side, crop = 128, 160, 128
     pictures = rng.integers(0, 256, (1024, side, side, 3), dtype=np.uint8)
@@ -33,7 +33,7 @@ def program(fixed):
         return made, kinds[chosen]
 
     learn = trainer(resnet_loss, resnet_weights(rng, (32, 64, 128, 256), 2))
-    if not fixed:
+    if not cured:
         return lambda: learn(*make(next(seeds)))
 
     pool = concurrent.futures.ThreadPoolExecutor(12)

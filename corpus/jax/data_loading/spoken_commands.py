@@ -32,7 +32,7 @@ class CommandNetwork(nn.Module):
         return nn.Dense(35)(x.astype(F32).mean((1, 2)))
 
 
-def program(fixed):
+def program(cured):
     rng = np.random.default_rng(21)
     batch, samples, frame, hop, bands = 64, 16000, 512, 160, 64
     clips = rng.integers(-8000, 8000, (2048, samples), dtype=np.int16)
@@ -49,7 +49,7 @@ def program(fixed):
     params = jax.jit(network.init)(jax.random.key(22), jnp.zeros((1, len(places), bands)))
 
     def loss_of(params, features, words):
-        if fixed:
+        if cured:
             features = spectrograms(features, jnp)
         return cross_entropy(network.apply(params, features), words)
 
@@ -57,7 +57,7 @@ def program(fixed):
 
     def step():
         chosen = rng.integers(0, len(clips), batch)
-        features = clips[chosen] if fixed else spectrograms(clips[chosen], np)
+        features = clips[chosen] if cured else spectrograms(clips[chosen], np)
         return learn(features, words[chosen])
 
     return step

@@ -27,9 +27,9 @@ class SignNetwork(nn.Module):
         return nn.Dense(250, dtype=BF16)(nn.LayerNorm(dtype=BF16)(x).mean(1))
 
 
-def program(fixed):
+def program(cured):
     network, small = SignNetwork(), 16
-    batch = 8 * small if fixed else small
+    batch = 8 * small if cured else small
     rng, keys = np.random.default_rng(67), jax.random.split(jax.random.key(67), 5)
     batches = [(jax.random.normal(key, (batch, 64, 224)), jnp.asarray(rng.integers(0, 250, batch, dtype=np.int32)))
                for key in keys[:4]]

@@ -10,9 +10,9 @@ from jax import lax
 from shared.jax_layers import resnet_loss, resnet_weights, trainer
 
 
-def program(fixed):
+def program(cured):
     rng = np.random.default_rng(14)
-    parts = 1 if fixed else 8
+    parts = 1 if cured else 8
     batches = [(jnp.asarray(rng.random((parts, 64 // parts, 64, 64, 3), dtype=np.float32)),
                 jnp.asarray(rng.integers(0, 100, (parts, 64 // parts), dtype=np.int32))) for _ in range(4)]
     gradients_of = jax.value_and_grad(resnet_loss)

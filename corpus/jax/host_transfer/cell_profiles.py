@@ -30,7 +30,7 @@ class CellAutoencoder(nn.Module):
         return rate, 0.5 * (mean ** 2 + jnp.exp(2 * spread) - 1 - 2 * spread).sum(-1)
 
 
-def program(fixed):
+def program(cured):
     network, batch = CellAutoencoder(), 8192
     counts = 8 * np.random.default_rng(23).random((8 * batch, network.genes), dtype=np.float32)
     params = jax.jit(network.init)(jax.random.key(24), jnp.zeros((1, network.genes)), jax.random.key(0))
@@ -41,7 +41,7 @@ def program(fixed):
 
     learn, seeds = trainer(loss_of, params), itertools.count()
     batches = np.split(counts, 8)
-    if fixed:
+    if cured:
         batches = jax.device_put(batches)
     order = itertools.cycle(batches)
     return lambda: learn(next(order), next(seeds))

@@ -23,7 +23,7 @@ def cloud_cell(w, state, x):
     return kept, jax.nn.sigmoid(out) * jnp.tanh(kept)
 
 
-def program(fixed):
+def program(cured):
     regions, side, frames, products, width = 8, 128, 24, 8, 64
     keys = jax.random.split(jax.random.key(71), 6)
     weights = {"low": drawn(keys[0], 3, 3, products + width, 4 * width),
@@ -46,7 +46,7 @@ def program(fixed):
     def step():
         nonlocal state
         state, expected = nowcast(weights, state, next(hours))
-        if not fixed:
+        if not cured:
             state = jax.device_get(state)
         return expected
 

@@ -10,7 +10,7 @@ from jax import lax
 from shared.jax_layers import padded_sum
 
 
-def program(fixed):
+def program(cured):
     side, receivers = 4096, 256
     rng = np.random.default_rng(2)
     rows, columns = rng.integers(0, side, (2, receivers))
@@ -36,7 +36,7 @@ def program(fixed):
     def step():
         nonlocal fields
         fields = propagate(*fields, depth)
-        heard = np.asarray(listen(fields[0], *where)) if fixed else np.asarray(fields[0])[rows, columns]
+        heard = np.asarray(listen(fields[0], *where)) if cured else np.asarray(fields[0])[rows, columns]
         traces.append(heard)
         return fields[0]
 

@@ -20,7 +20,7 @@ class Dynamics(nn.Module):
         return mean, jnp.clip(spread, -5, 2)
 
 
-def program(fixed):
+def program(cured):
     network, members, parts, batch, inputs = Dynamics(), 7, 16, 512, 32
     optimizer = optax.adam(1e-4)
     keys = jax.random.split(jax.random.key(31), members + 2)
@@ -36,7 +36,7 @@ def program(fixed):
         return params, optimizer.init(params)
 
     update, begin = learning(loss_of, optimizer), jax.jit(start)
-    if fixed:
+    if cured:
         train = jax.jit(jax.vmap(update), donate_argnums=0)
         state, batches = jax.jit(jax.vmap(start))(keys[:members]), list(zip(seen, change))
 

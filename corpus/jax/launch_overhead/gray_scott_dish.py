@@ -8,7 +8,7 @@ from jax import lax
 from shared.jax_layers import padded_sum
 
 
-def program(fixed):
+def program(cured):
     side, ticks = 512, 256
     rng = np.random.default_rng(5)
     dish = (jnp.ones((side, side)), jnp.asarray((rng.random((side, side)) < 0.05).astype(np.float32)))
@@ -25,7 +25,7 @@ def program(fixed):
 
     def step():
         nonlocal dish
-        if fixed:
+        if cured:
             dish = develop(*dish)
         else:
             for _ in range(ticks):

@@ -27,7 +27,7 @@ def over_spans(forget, new):
     return lax.associative_scan(join, (forget, new), axis=1)[1]
 
 
-def program(fixed):
+def program(cured):
     patients, samples, leads, dim, depth = 32, 1024, 12, 512, 4
     keys = iter(jax.random.split(jax.random.key(76), 2 + 4 * depth + 3))
     params = {"enter": drawn(next(keys), leads, dim), "head": drawn(next(keys), dim, 27), "layers": [
@@ -35,7 +35,7 @@ def program(fixed):
          "scale_2": jnp.ones(dim, BF16), "up": drawn(next(keys), dim, 4 * dim),
          "down": drawn(next(keys), 4 * dim, dim)} for _ in range(depth)]}
     recordings = itertools.cycle([jax.random.normal(key, (patients, samples, leads), BF16) for key in keys])
-    recur = over_spans if fixed else along_samples
+    recur = over_spans if cured else along_samples
 
     @jax.jit
     def classify(params, recording):

@@ -9,9 +9,9 @@ import jax.numpy as jnp
 import numpy as np
 
 
-def program(fixed):
+def program(cured):
     """Both variants are the same here: they differ in the environment that the manifest has."""
-    del fixed
+    del cured
     shape, spread, iterations = (64, 512, 512), (3.0, 1.5, 1.5), 6
     waves = np.meshgrid(np.fft.fftfreq(shape[0]), np.fft.fftfreq(shape[1]), np.fft.rfftfreq(shape[2]), indexing="ij")
     passed = np.exp(-2 * sum((math.pi * width * wave) ** 2 for width, wave in zip(spread, waves)))

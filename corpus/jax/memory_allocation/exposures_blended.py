@@ -5,9 +5,9 @@ import jax
 import jax.numpy as jnp
 
 
-def program(fixed):
+def program(cured):
     """Both variants are the same here: they differ in the environment that the manifest has."""
-    del fixed
+    del cured
     shape = (16, 1024, 1024, 3)
     dark, bright = (jax.random.uniform(jax.random.key(seed), shape) for seed in (12, 13))
 

@@ -15,10 +15,10 @@ def drawn(key, *shape):
     return (jax.random.normal(key, shape, F32) / math.sqrt(shape[-2])).astype(BF16)
 
 
-def program(fixed):
+def program(cured):
     features, dim, width, candidates = 1 << 21, 64, 1024, 1 << 17
     keys = jax.random.split(jax.random.key(47), 4)
-    table = jax.random.normal(keys[0], (features, dim) if fixed else (dim, features), F32)
+    table = jax.random.normal(keys[0], (features, dim) if cured else (dim, features), F32)
     layers = [drawn(keys[1], dim, width), drawn(keys[2], width, width), drawn(keys[3], width, 1)]
     rng = np.random.default_rng(48)
     requests = itertools.cycle([jnp.asarray(rng.integers(0, features, (candidates, 26), dtype=np.int32))
@@ -26,7 +26,7 @@ def program(fixed):
 
     @jax.jit
     def score(table, layers, ids):
-        if fixed:
+        if cured:
             x = jnp.take(table, ids, axis=0).sum(1)
         else:
             x = jnp.take(table, ids, axis=1).sum(2).T

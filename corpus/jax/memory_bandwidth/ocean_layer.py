@@ -12,7 +12,7 @@ def smoothing(field):
     return sum(jnp.roll(field, by, axis) for axis in (0, 1) for by in (1, -1)) - 4 * field
 
 
-def program(fixed):
+def program(cured):
     side, ticks, tick, gravity, turning, friction = 4096, 10, 0.05, 1.0, 0.001, 0.05
     place = jnp.arange(side) - side // 2
     bump = jnp.exp(-(place[:, None] ** 2 + place ** 2) / 20000.0)
@@ -23,7 +23,7 @@ def program(fixed):
         "flux": lambda h, u: h * u, "sum": lambda f, g: f + g, "level": lambda h, away: h - tick * away,
         "push": lambda rise, across, away: turning * across - gravity * rise - away,
         "current": lambda u, push, smooth: u + tick * (push + friction * smooth)}
-    if not fixed:
+    if not cured:
         operators = {name: jax.jit(operator) for name, operator in operators.items()}
 
     def advance(h, u, v):
@@ -35,7 +35,7 @@ def program(fixed):
         push_u, push_v = op["push"](op["slope_x"](h), v, away_u), op["push"](op["slope_y"](h), -u, away_v)
         return h, op["current"](u, push_u, op["smoothing"](u)), op["current"](v, push_v, op["smoothing"](v))
 
-    if fixed:
+    if cured:
         advance = jax.jit(advance)
 
     def step():

@@ -5,7 +5,7 @@ import jax.numpy as jnp
 from jax import lax
 
 
-def program(fixed):
+def program(cured):
     pictures = jax.random.uniform(jax.random.key(10), (8, 2000, 3000, 3))
     balance = jnp.asarray([1.9, 1.0, 1.5])
 
@@ -22,6 +22,6 @@ def program(fixed):
         x = jnp.minimum(x, 1.0)
         return (255 * jnp.sqrt(x) + 0.5).astype(jnp.uint8)
 
-    if fixed:
+    if cured:
         develop = jax.jit(develop)
     return lambda: develop(pictures, balance)

@@ -42,7 +42,7 @@ def moved(param, change):
     return param - 1e-4 * trust * change
 
 
-def program(fixed):
+def program(cured):
     network, batch = TransactionNetwork(), 256
     keys = jax.random.split(jax.random.key(66), 5)
     batches = [(jax.random.normal(key, (batch, 32)), (jax.random.uniform(key, (batch,)) < 0.1).astype(jnp.int32))
@@ -62,7 +62,7 @@ def program(fixed):
         changes = map(direction, leaves, first, second)
         return loss, list(map(moved, leaves, changes)), first, second
 
-    if fixed:
+    if cured:
         train = jax.jit(train, donate_argnums=(0, 1, 2))
 
         def step():

@@ -10,13 +10,13 @@ import numpy as np
 from shared.jax_layers import adam, adam_rate, next_token_loss, trainer, transformer_weights
 
 
-def program(fixed):
+def program(cured):
     rng = np.random.default_rng(11)
     texts = [jnp.asarray(rng.integers(0, 8192, (16, 257), dtype=np.int32)) for _ in range(4)]
     order = itertools.cycle(texts)
     params = transformer_weights(rng, 512, 12, 8192)
     loss_of = functools.partial(next_token_loss, heads=8)
-    if fixed:
+    if cured:
         learn = trainer(loss_of, params)
         return lambda: learn(next(order))
 

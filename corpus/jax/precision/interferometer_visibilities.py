@@ -9,7 +9,7 @@ import numpy as np
 from shared.jax_layers import F32
 
 
-def program(fixed):
+def program(cured):
     # In both variants: microseconds since 1970 do not fit in 32 bits.
     jax.config.update("jax_enable_x64", True)
     baselines, sources, channels = 32768, 2048, 16
@@ -19,7 +19,7 @@ def program(fixed):
     fluxes = jnp.asarray(rng.random(sources, dtype=np.float32))
     stamps = jnp.asarray(1_790_000_000_000_000 + np.sort(rng.integers(0, 600_000_000, baselines)))
     frequencies = np.linspace(1.0e9, 1.4e9, channels)
-    if fixed:
+    if cured:
         frequencies = frequencies.astype(np.float32)
     frequencies = jnp.asarray(frequencies)
 

@@ -9,8 +9,8 @@ import numpy as np
 from shared.jax_layers import trainer, weight
 
 
-def program(fixed):
-    jax.config.update("jax_default_matmul_precision", "tensorfloat32" if fixed else "highest")
+def program(cured):
+    jax.config.update("jax_default_matmul_precision", "tensorfloat32" if cured else "highest")
     rng = np.random.default_rng(7)
     sizes = (256, 2048, 2048, 64, 2048, 2048, 256)
     params = [weight(rng, a, b) for a, b in zip(sizes, sizes[1:])]

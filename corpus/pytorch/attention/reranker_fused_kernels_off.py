@@ -67,4 +67,4 @@ def program(kind):
     ids, lengths = torch.randint(0, 16000, (48, 512), device=GPU), torch.randint(256, 513, (48, 1), device=GPU)
     seen = (torch.arange(512, device=GPU) < lengths)[:, None, None]
     score = nn.Linear(768, 1).to(GPU).bfloat16()
-    return inference(lambda: score(model(ids, seen)[:, 0]), fused_attention(kind == "fixed"))
+    return inference(lambda: score(model(ids, seen)[:, 0]), fused_attention(kind == "cured"))

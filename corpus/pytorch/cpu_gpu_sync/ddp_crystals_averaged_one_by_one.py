@@ -45,7 +45,7 @@ def crystals(count, atoms, neighbours=12, numbers=64):
 def program(kind):
     """The atoms of a batch stand in one long list, beside the number of the crystal that each is in."""
     with torch.device(GPU):
-        network = Crystals(at_once=kind == "fixed")
+        network = Crystals(at_once=kind == "cured")
 
     def loss_of(m, elements, near, bonds, crystal, wanted):
         return F.mse_loss(m(elements, near, bonds, crystal, 64).float(), wanted)

@@ -14,7 +14,7 @@ def program(kind):
     (x, y), (weak, _), (strong, _) = images(32, classes=10), images(128), images(128)
 
     def unlabelled(scores, guesses):
-        if kind == "fixed":
+        if kind == "cured":
             sure, kinds = guesses.max(1)
             return (F.cross_entropy(scores, kinds, reduction="none") * (sure > 0.3)).mean()
         chosen = []

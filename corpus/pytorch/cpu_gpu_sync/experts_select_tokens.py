@@ -43,5 +43,5 @@ def mean_square(model, *inputs):
 
 
 def program(kind):
-    model = Experts(512, 2048, 16, 4, equal=kind == "fixed").to(GPU)
+    model = Experts(512, 2048, 16, 4, equal=kind == "cured").to(GPU)
     return training(model, mean_square, resident(torch.randn(8192, 512)))

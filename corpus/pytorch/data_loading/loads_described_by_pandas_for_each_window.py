@@ -62,7 +62,7 @@ class LoadLstm(nn.Module):
 def program(kind):
     data = Loads()
     batches, close = loaded(data, 48, 8) if kind == "flawed" else (None, lambda: None)
-    if kind == "fixed":
+    if kind == "cured":
         described, load = (table.to(GPU) for table in data.tables())
         week, day = torch.arange(168, device=GPU), torch.arange(168, 192, device=GPU)
 

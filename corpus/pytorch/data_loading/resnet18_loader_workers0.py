@@ -2,10 +2,10 @@
 from shared.steps import classify, Images, loaded, nhwc, training, vision
 
 
-def image_loader(network, batch, flawed, fixed):
+def image_loader(network, batch, flawed, cured):
     """`broken` and `fixed`: (augmentation, workers)."""
     def build(kind):
-        augmentation, workers = flawed if kind == "flawed" else fixed
+        augmentation, workers = flawed if kind == "flawed" else cured
         batches, close = loaded(Images(augmentation), batch, workers)
         model = vision(network)
         return training(model, classify, nhwc(batches)), close

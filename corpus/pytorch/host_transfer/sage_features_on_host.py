@@ -24,7 +24,7 @@ class Sage(nn.Module):
 def program(kind):
     nodes, seeds, reach = 400000, 16384, 8
     features = torch.rand(nodes, 128)
-    table = features.to(GPU) if kind == "fixed" else None
+    table = features.to(GPU) if kind == "cured" else None
     needed = [torch.randint(0, nodes, (seeds * reach,)) for _ in range(4)]
     neighbours, y = torch.randint(0, 1 << 30, (seeds, 10), device=GPU), torch.randint(0, 64, (seeds,), device=GPU)
     model, turn = Sage().to(GPU), [0]
@@ -32,6 +32,6 @@ def program(kind):
     def batches():
         turn[0] += 1
         index = needed[turn[0] % 4]
-        x = table[index.to(GPU)] if kind == "fixed" else features[index].to(GPU)
+        x = table[index.to(GPU)] if kind == "cured" else features[index].to(GPU)
         return x, neighbours, y
     return training(model, lambda m, x, near, y: F.cross_entropy(m(x, near).float(), y), batches)

@@ -28,7 +28,7 @@ class CrossNetwork(nn.Module):
 
 def program(kind):
     model = CrossNetwork().to(GPU)
-    if kind == "fixed":
+    if kind == "cured":
         model = torch.compile(model)
     data = torch.rand(256, 13), torch.randint(0, 1000, (256, 26)), torch.randint(0, 2, (256,))
     return training(model, click_loss, resident(*data))

@@ -51,7 +51,7 @@ def program(kind):
 
     def loss_of(m, felt, taken, rewards, going):
         forces, values = m(felt)
-        better = advantages(rewards, values.detach(), going, at_once=kind == "fixed")
+        better = advantages(rewards, values.detach(), going, at_once=kind == "cured")
         goal = better + values[:-1].detach()
         miss = (forces[:-1] - taken).square().mean(2)
         return (values[:-1] - goal).square().mean() + (miss * better).mean()

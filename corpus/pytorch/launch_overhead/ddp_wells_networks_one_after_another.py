@@ -34,6 +34,6 @@ class Wells(nn.Module):
 def program(kind):
     """64 oil wells, each with a small network of its own, 8192 days a rank."""
     with torch.device(GPU):
-        network = Wells(at_once=kind == "fixed")
+        network = Wells(at_once=kind == "cured")
     return training(parallel(network, gradient_as_bucket_view=True), lambda m, x, y: F.mse_loss(m(x).float(), y),
                     resident(torch.randn(64, 8192, 64), torch.randn(64, 8192)))

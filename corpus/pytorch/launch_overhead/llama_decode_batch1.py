@@ -9,4 +9,4 @@ def program(kind):
     model = CachedDecoder(1, layers=12).bfloat16().to(GPU).eval()
     token = torch.zeros(1, 1, dtype=torch.long, device=GPU)
     step = inference(lambda: token.copy_(model(token)))
-    return captured(step) if kind == "fixed" else step
+    return captured(step) if kind == "cured" else step

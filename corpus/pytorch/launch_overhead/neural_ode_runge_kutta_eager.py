@@ -18,4 +18,4 @@ def program(kind):
             k4 = field(x + h * k3)
             x = x + h / 6 * (k1 + 2 * k2 + 2 * k3 + k4)
         return x
-    return captured(inference(run)) if kind == "fixed" else inference(run)
+    return captured(inference(run)) if kind == "cured" else inference(run)

@@ -16,7 +16,7 @@ def program(kind):
 
     @torch.no_grad()
     def write(*_):
-        if kind == "fixed" or dist.get_rank() != 0:
+        if kind == "cured" or dist.get_rank() != 0:
             return
         ids = prompts
         with amp():

@@ -11,19 +11,19 @@ from shared.steps import channels_last, GPU, inference
 def program(kind):
     """Embeds clips: pictures on rank 0, spectrograms on rank 1, then both ranks compare the two."""
     from torchvision.models.video import mvit_v1_b
-    rank, ranks, fixed = dist.get_rank(), dist.get_world_size(), kind == "fixed"
-    count = 12 // ranks if fixed else 12
+    rank, ranks, cured = dist.get_rank(), dist.get_world_size(), kind == "cured"
+    count = 12 // ranks if cured else 12
     watch = hear = None
-    if fixed or rank == 0:
+    if cured or rank == 0:
         with torch.device(GPU):
             watch = mvit_v1_b(weights=None, num_classes=128).bfloat16().eval()
             clips = torch.randn(count, 3, 16, 224, 224, dtype=torch.bfloat16)
-    if fixed or rank == 1:
+    if cured or rank == 1:
         hear = picture_network("resnet26t", in_chans=1, num_classes=128).bfloat16().eval()
         sounds = channels_last(torch.randn(count, 1, 128, 512, device=GPU, dtype=torch.bfloat16))
 
     def shared(found, source):
-        if not fixed:
+        if not cured:
             found = torch.empty(12, 128, device=GPU, dtype=torch.bfloat16) if found is None else found
             dist.broadcast(found, source)
             return found

@@ -46,7 +46,7 @@ def program(kind):
     """A backbone fine-tuned for finding things, its norms frozen as usual; these make fp32 out of bf16."""
     import torchvision
     network = on_gpu(torchvision.models.resnet50, weights=None, norm_layer=torchvision.ops.FrozenBatchNorm2d)
-    if kind == "fixed":
+    if kind == "cured":
         network = folded(network)
     network = nn.Sequential(*list(network.children())[:-2], on_gpu(nn.Conv2d, 2048, 80, 1))
     x, y = torch.randn(48, 3, 320, 320), torch.randint(0, 80, (48, 10, 10))

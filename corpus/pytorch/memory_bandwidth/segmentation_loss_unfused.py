@@ -13,7 +13,7 @@ def focal_loss(logits, target):
 
 
 def program(kind):
-    function = torch.compile(focal_loss) if kind == "fixed" else focal_loss
+    function = torch.compile(focal_loss) if kind == "cured" else focal_loss
     head = nn.Conv2d(16, 32, 1).to(GPU)
     x = torch.randn(16, 16, 384, 384, device=GPU)
     target = (torch.rand(16, 32, 384, 384, device=GPU) > 0.5).float()

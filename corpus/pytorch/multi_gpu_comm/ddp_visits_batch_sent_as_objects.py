@@ -28,11 +28,11 @@ def program(kind):
         model = Visits()
     rank, both = dist.get_rank(), (768, 200)
     read = (torch.randint(0, 20000, both), torch.randn(*both, 8), torch.randint(0, 20000, both[:1]))
-    if kind == "fixed":
+    if kind == "cured":
         read = tuple(part.pin_memory() for part in read)
 
     def batches():
-        if kind == "fixed":
+        if kind == "cured":
             parts = [part.to(GPU, non_blocking=True) if rank == 0 else torch.empty_like(part, device=GPU)
                      for part in read]
             for part in parts:

@@ -44,4 +44,4 @@ def program(kind):
     with torch.device(GPU):
         network = Decoder(dim=1024, layers=20, heads=16, length=1024)
     model = parallel(network, gradient_as_bucket_view=True)
-    return training(model, next_token, resident(*tokens(4, 1024)), Yogi(model, kind == "fixed"))
+    return training(model, next_token, resident(*tokens(4, 1024)), Yogi(model, kind == "cured"))

@@ -10,5 +10,5 @@ def program(kind):
     with torch.device(GPU):
         network = Decoder(dim=768, layers=16, heads=12, length=512)
     model = parallel(network, gradient_as_bucket_view=True)
-    optimizer = torch.optim.RAdam(model.parameters(), lr=1e-4, foreach=kind == "fixed")
+    optimizer = torch.optim.RAdam(model.parameters(), lr=1e-4, foreach=kind == "cured")
     return training(model, next_token, resident(*tokens(16, 512)), optimizer)

@@ -23,12 +23,12 @@ class DeepFm(nn.Module):
 
 def program(kind):
     rows = 20_000_000
-    model = DeepFm(rows, 32, sparse=kind == "fixed")
+    model = DeepFm(rows, 32, sparse=kind == "cured")
     ids = torch.randint(0, rows, (4096, 26), device=GPU)
     clicks = torch.rand(4096, device=GPU).round()
     table, rest = list(model.table.parameters()), list(model.deep.parameters())
     optimizers = [torch.optim.Adam(table + rest, 1e-3, fused=True)]
-    if kind == "fixed":
+    if kind == "cured":
         optimizers = [torch.optim.SparseAdam(table, 1e-3), torch.optim.Adam(rest, 1e-3, fused=True)]
 
     def step():

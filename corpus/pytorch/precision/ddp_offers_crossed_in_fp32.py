@@ -33,4 +33,4 @@ def program(kind):
     return training(parallel(network, gradient_as_bucket_view=True),
                     lambda m, known, taken: F.binary_cross_entropy_with_logits(m(known).float(), taken),
                     resident(torch.randint(0, 800_000, (4096, 40)), torch.randint(0, 2, (4096,)).float()),
-                    mixed=kind == "fixed")
+                    mixed=kind == "cured")

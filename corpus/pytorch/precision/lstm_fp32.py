@@ -18,7 +18,7 @@ class LanguageLstm(nn.Module):
 
 def in_fp32(model, loss_of, data):
     def build(kind):
-        return training(model(), loss_of, resident(*data()), mixed=kind == "fixed", before=tf32(kind == "fixed"))
+        return training(model(), loss_of, resident(*data()), mixed=kind == "cured", before=tf32(kind == "cured"))
     return build
 
 

@@ -11,6 +11,6 @@ def program(kind):
                            attention_probs_dropout_prob=0.0, attn_implementation="sdpa")
     with torch.device(GPU):
         model = hf.BertModel(config, add_pooling_layer=False).eval()
-    model = model.bfloat16() if kind == "fixed" else model
+    model = model.bfloat16() if kind == "cured" else model
     (residues,) = resident(*tokens(16, 512, 30))()
     return inference(lambda: model(input_ids=residues).last_hidden_state.mean(1), tf32(False))

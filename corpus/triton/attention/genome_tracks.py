@@ -68,7 +68,7 @@ def attend_bins(q_ptr, k_ptr, v_ptr, slope_ptr, out_ptr, length, scale, WIDTH: t
     tl.store(out_ptr + first + rows[:, None] * WIDTH + inner[None, :], out.to(out_ptr.dtype.element_ty))
 
 
-def program(fixed):
+def program(cured):
     sequences, length, features, heads, layers, tracks = 4, 4096, 512, 8, 6, 128
     width, bins = features // heads, sequences * length
 
@@ -88,7 +88,7 @@ def program(fixed):
         return out
 
     def attended(q, k, v):
-        if not fixed:
+        if not cured:
             scores = torch.matmul(q, k.transpose(1, 2))
             weigh_bins[(length, sequences * heads)](scores, slopes, length, scale, LENGTH=length, num_warps=8)
             return torch.matmul(scores, v)

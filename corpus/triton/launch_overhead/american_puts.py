@@ -26,7 +26,7 @@ def back_in_time(value_ptr, next_ptr, payoff_ptr, volatility_ptr, points, rate, 
     tl.store(next_ptr + place, value, mask=point < points)
 
 
-def program(fixed):
+def program(cured):
     options, points, times, years, rate, span = 384, 1024, 600, 0.25, 0.03, 5.0
     price_step = span / (points - 1)
     strikes = torch.linspace(80, 120, options, device="cuda")
@@ -41,7 +41,7 @@ def program(fixed):
         for time in range(times):
             back_in_time[(options,)](values[time % 2], values[1 - time % 2], payoff, volatilities, points, rate,
                                      years / times, price_step, BLOCK=points, num_warps=4)
-    if not fixed:
+    if not cured:
         def step():
             value_options()
             return values[times % 2]
