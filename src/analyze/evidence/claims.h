@@ -9,7 +9,7 @@
 
 namespace warpmark::analyze {
 
-/// Who may claim lost time: rules, and what no rule of this rank is to attribution for.
+/// What lost time is attributed to: rules, and causes that no rule of this rank covers.
 enum class Claimant : std::uint8_t {
   data_loading,
   host_transfer,

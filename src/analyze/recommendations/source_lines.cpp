@@ -108,7 +108,7 @@ class Placing {
         add(events.track[launch], piece.start, piece.end, weight);
       }
     } else if (is_api_call(events.kind[piece.host_event])) {
-      attribution(piece.host_event, weight);
+      attribute(piece.host_event, weight);
     } else if (events.kind[piece.host_event] == EventKind::op) {
       add(events.track[piece.host_event], events.start[piece.host_event], events.end(piece.host_event), weight);
     } else {
@@ -120,7 +120,7 @@ class Placing {
     for (const BlockingCall& call : rank_.host->blocking_calls()) {
       if (call.cause != cause || call.end < rank_.steps.start() || call.start >= rank_.steps.end()) continue;
       const std::int64_t ns = cause == HostCause::sync ? call.waited_ns : call.end - call.start;
-      if (ns > 0) attribution(call.event, static_cast<double>(ns));
+      if (ns > 0) attribute(call.event, static_cast<double>(ns));
     }
   }
 
@@ -137,7 +137,7 @@ class Placing {
   }
 
   /// A call that waited, or allocated: calls of one name behind the same kernel are the same place of a step.
-  void attribution(EventIndex call, double weight) {
+  void attribute(EventIndex call, double weight) {
     const EventColumns& events = timeline_.events;
     if (events.end(call) - events.start[call] >= kSeenByItself) return launch(call, weight);
     NameId behind = 0;

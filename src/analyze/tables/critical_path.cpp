@@ -1,7 +1,7 @@
 // The chain of events that sets the length of a step, walked back from the work that ends last: from a work to the one
 // it waited for on the GPU, else to its launch, along the host to the wait that held it up, and from there to the GPU
 // again. Refused where the data cannot tell: without launch calls, or with several streams that compute but no records
-// of their waits for one another (such a path would attribution the host for everything, as HTA's does without
+// of their waits for one another (such a path would attribute everything to the host, as HTA's does without
 // synchronization records).
 #include <algorithm>
 #include <map>

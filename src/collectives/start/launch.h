@@ -54,7 +54,7 @@ struct Outcome {
 [[nodiscard]] Outcome launch_sweep(const Plan& plan, const LaunchOptions& options, const LaunchPlace& place,
                                    const std::string& program);
 
-/// Which ranks are to attribution when some wait and others say nothing; pure. `processes` of them in all.
+/// Which ranks are at fault when some wait and others report nothing. No I/O. `processes` of them in all.
 [[nodiscard]] Error stuck_error(const std::vector<Stuck>& stuck, int processes, double timeout_s);
 
 /// The sentence of what mpirun or srun says of a rank that died; empty if it says no such thing.
