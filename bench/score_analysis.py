@@ -6,7 +6,7 @@ LABELS: labels.json files, or folders that hold one (trace files beside it, or i
 
 A label: {name, files, injected, accept, measured_speedup, ...}; `injected` "none" means healthy. The gain compared is
 that of the finding for the injected rule, else of the first accepted one (--gain-of first: always the first finding).
-A finding's gain is that of its first recommendation. Where another one was applied (CURES) and has a gain of its own,
+A finding's gain is that of its first recommendation. Where another one was applied (FIXES) and has a gain of its own,
 "fix" columns compare that.
 
 Exits 1 if warpmark failed on a trace or a --require-* bound is missed."""
@@ -22,7 +22,7 @@ import tempfile
 
 HEALTHY_SEVERITY = 0.4  # above it a finding is a warning
 WIDEST = 2.0            # high / low of a useful gain interval
-CURES = {"cuda graph": "cuda_graph", "torch.compile": "compile", "set_float32_matmul_precision": "tf32",
+FIXES = {"cuda graph": "cuda_graph", "torch.compile": "compile", "set_float32_matmul_precision": "tf32",
          "on the gpu": "gpu_preprocessing", "decoded tensors": "gpu_preprocessing", "for each all-reduce": "larger_batch"}
 
 
@@ -68,7 +68,7 @@ def gain_finding(findings, label, gain_of):
 
 def gain_of_fix(finding, label):
     """The gain of the recommendation that the label's fix followed; the finding's own if that is the first one."""
-    fix = next((fix for words, fix in CURES.items() if words in label["fix"].lower()), None)
+    fix = next((fix for words, fix in FIXES.items() if words in label["fix"].lower()), None)
     advice = next((a for a in finding["recommendations"] if fix and a.get("id") == fix), finding)
     return advice["gain"]
 

@@ -23,7 +23,7 @@ class Interval:
 
 @dataclass(frozen=True)
 class Gain:
-    """So many times as fast, at least and at most."""
+    """Lower and upper end of a speedup."""
 
     low: float
     high: float

@@ -17,7 +17,7 @@ _FEWEST = 5
 
 @dataclass(frozen=True)
 class Speedup:
-    """How many times as fast as the baseline, with its 95 % confidence interval."""
+    """Speedup over the baseline, with its 95 % confidence interval."""
 
     value: float
     low: float
