@@ -27,6 +27,10 @@ class ResultLimit {
   /// A run that is complete. Data error for one too many.
   [[nodiscard]] Status add(const Run& run) { return add(std::max<std::size_t>(1, run.metrics.size()), run.params); }
   [[nodiscard]] Status add(std::size_t results, const Params& params = {});
+  /// The session's last run, where reading it went well.
+  [[nodiscard]] Status add_after(const Status& read, const Session& session) {
+    return read.ok() ? add(session.runs.back()) : read;
+  }
 
  private:
   std::size_t most_results_, most_params_;

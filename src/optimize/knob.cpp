@@ -59,6 +59,12 @@ Settings with(Settings settings, const Setting& setting) {
   return settings;
 }
 
+std::int64_t loader_workers(const ProgramFacts& facts, const Settings& settings) {
+  const auto given = value_of(settings, "loader.workers");
+  if (!given.empty()) return std::strtoll(given.c_str(), nullptr, 10);
+  return facts.report.loaders.empty() ? 0 : facts.report.loaders.front().workers;
+}
+
 Settings without(Settings settings, std::string_view knob) {
   std::erase_if(settings, [&](const Setting& setting) { return setting.knob == knob; });
   return settings;

@@ -109,6 +109,8 @@ struct Knob {
 
 /// The value that the settings give a knob, or empty.
 [[nodiscard]] std::string value_of(const Settings& settings, std::string_view knob);
+/// Worker processes of the program's first loader under the settings; 0 where it has none, or the program no loader.
+[[nodiscard]] std::int64_t loader_workers(const ProgramFacts& facts, const Settings& settings);
 /// The settings with this one added or replaced; and without it.
 [[nodiscard]] Settings with(Settings settings, const Setting& setting);
 [[nodiscard]] Settings without(Settings settings, std::string_view knob);

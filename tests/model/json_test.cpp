@@ -164,6 +164,22 @@ TEST(RunJson, leaves_out_what_is_absent) {
   EXPECT_FALSE(to_json(run)["peak"].contains("intensity"));
 }
 
+TEST(RunJson, reads_files_with_the_names_of_before) {
+  warpmark::Run run = full_run();
+  run.peak = Peak{Bound::memory, 0.5, 0, 1e9, 0, "L1 of 2 B/s", ""};
+  Json json = to_json(run);
+  json["outcome"] = "mistrusted";
+  json["roof"] = json["peak"];
+  json["roof"]["mistrusted"] = true;
+  json.erase("peak");
+  const auto read = run_from_json(json);
+  ASSERT_TRUE(read.ok()) << read.error().what;
+  EXPECT_EQ(read->outcome, Outcome::unreliable);
+  ASSERT_TRUE(read->peak.has_value());
+  EXPECT_EQ(read->peak->share, 0.5);
+  EXPECT_TRUE(read->peak->unreliable);
+}
+
 TEST(RunJson, writes_an_error_that_is_not_a_number_as_a_huge_one) {
   warpmark::Run run = full_run();
   run.error->value = std::nan("");

@@ -95,9 +95,8 @@ Status read_entry(const std::string& name, const Entry& entry, Session& session,
 
 Result<std::vector<Session>> read_asv(const Document& document) {
   if (!detect_asv(document)) return data_error("it has no 'commit_hash' and 'results'");
-  Status added;
   ResultLimit limit(document.text);
-  auto sessions = read_object(*document.json, foreign_session("asv"), [&](JsonFields& fields, Session& session) {
+  return read_object(*document.json, foreign_session("asv"), [&](JsonFields& fields, Session& session) {
     double date_ms = 0;
     std::string cpu;
     std::vector<std::string> columns;
@@ -115,11 +114,9 @@ Result<std::vector<Session>> read_asv(const Document& document) {
     if (!cpu.empty()) set_processor(session, cpu, 0, 0);
     if (date_ms > 0 && date_ms < 1e14) session.started = format_utc(date_ms / 1000);
     for (const auto& [name, entry] : fields.json()["results"].items()) {
-      if (added.ok()) added = read_entry(name, Entry(entry, columns), session, limit);
+      fields.keep(read_entry(name, Entry(entry, columns), session, limit));
     }
   });
-  if (sessions.ok() && !added.ok()) return added.error();
-  return sessions;
 }
 
 }  // namespace

@@ -72,16 +72,11 @@ Status read_result(JsonFields& fields, Session& session) {
 
 Result<std::vector<Session>> read_hyperfine(const Document& document) {
   if (!detect_hyperfine(document)) return data_error("it has no 'results' with a command and its times");
-  Status added;
   ResultLimit limit(document.text);
-  auto sessions = read_object(*document.json, foreign_session("hyperfine"), [&](JsonFields& fields, Session& session) {
-    fields.each("results", [&](JsonFields& result) {
-      if (added.ok()) added = read_result(result, session);
-      if (added.ok()) added = limit.add(session.runs.back());
-    });
+  return read_object(*document.json, foreign_session("hyperfine"), [&](JsonFields& fields, Session& session) {
+    fields.each("results",
+                [&](JsonFields& result) { result.keep(limit.add_after(read_result(result, session), session)); });
   });
-  if (sessions.ok() && !added.ok()) return added.error();
-  return sessions;
 }
 
 /// The file's own statistics; null for what was not measured.

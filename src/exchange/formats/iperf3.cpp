@@ -83,11 +83,10 @@ Status read_end(JsonFields& end, Run& run) {
 
 Result<std::vector<Session>> read_iperf3(const Document& document) {
   if (!detect_iperf3(document)) return data_error("it has no 'start' with a version, and no 'intervals'");
-  Status added;
-  auto sessions = read_object(*document.json, foreign_session("iperf3"), [&](JsonFields& fields, Session& session) {
+  return read_object(*document.json, foreign_session("iperf3"), [&](JsonFields& fields, Session& session) {
     Run& run = add_run(session, "network", "cpu");
     run.timing.method = "iperf3";
-    fields.object("start", true, [&](JsonFields& start) { added = read_start(start, run, session); });
+    fields.object("start", true, [&](JsonFields& start) { start.keep(read_start(start, run, session)); });
     std::string failure;
     fields.maybe("error", failure);
     if (!failure.empty()) {
@@ -97,16 +96,12 @@ Result<std::vector<Session>> read_iperf3(const Document& document) {
       return;
     }
     const auto add = [&](const Quantity& quantity, std::vector<double> values) {
-      if (added.ok()) added = add_metric(run, quantity, std::move(values));
+      fields.keep(add_metric(run, quantity, std::move(values)));
     };
     add({"bandwidth", "B/s", Better::higher}, bandwidths(fields, "sum"));
     add({"reverse_bandwidth", "B/s", Better::higher}, bandwidths(fields, "sum_bidir_reverse"));
-    fields.object("end", false, [&](JsonFields& end) {
-      if (added.ok()) added = read_end(end, run);
-    });
+    fields.object("end", false, [&](JsonFields& end) { end.keep(read_end(end, run)); });
   });
-  if (sessions.ok() && !added.ok()) return added.error();
-  return sessions;
 }
 
 }  // namespace

@@ -220,21 +220,17 @@ void read_device(JsonFields& fields, Session& session) {
 
 Result<std::vector<Session>> read_nvbench(const Document& document) {
   if (!detect_nvbench(document)) return data_error("it has no 'devices' and 'benchmarks' with states");
-  Status added;
   ResultLimit limit(document.text);
-  auto sessions = read_object(*document.json, foreign_session("NVBench"), [&](JsonFields& fields, Session& session) {
+  return read_object(*document.json, foreign_session("NVBench"), [&](JsonFields& fields, Session& session) {
     fields.each("devices", [&](JsonFields& device) { read_device(device, session); });
     fields.each("benchmarks", [&](JsonFields& benchmark) {
       std::string name;
       benchmark.required("name", name);
       benchmark.each("states", [&](JsonFields& state) {
-        if (added.ok()) added = read_state(document, state, name, session);
-        if (added.ok()) added = limit.add(session.runs.back());
+        state.keep(limit.add_after(read_state(document, state, name, session), session));
       });
     });
   });
-  if (sessions.ok() && !added.ok()) return added.error();
-  return sessions;
 }
 
 Json named(const char* name, const char* type, const std::string& value) {

@@ -48,9 +48,8 @@ Status read_pyperf_benchmark(JsonFields& fields, const Metadata& common, Session
 
 Result<std::vector<Session>> read_pyperf(const Document& document) {
   if (!detect_pyperf(document)) return data_error("it has no 'benchmarks' with 'runs'");
-  Status added;
   ResultLimit limit(document.text);
-  auto sessions = read_object(*document.json, foreign_session("pyperf"), [&](JsonFields& fields, Session& session) {
+  return read_object(*document.json, foreign_session("pyperf"), [&](JsonFields& fields, Session& session) {
     Metadata common;
     fields.object("metadata", false, [&](JsonFields& metadata) { common.read(metadata); });
     session.machine.hostname = clean_text(common.host);
@@ -58,12 +57,9 @@ Result<std::vector<Session>> read_pyperf(const Document& document) {
     if (!common.cpu.empty()) set_processor(session, common.cpu, 0, 0);
     if (!common.python.empty()) session.machine.software.emplace_back("python", clean_text(common.python));
     fields.each("benchmarks", [&](JsonFields& benchmark) {
-      if (added.ok()) added = read_pyperf_benchmark(benchmark, common, session);
-      if (added.ok()) added = limit.add(session.runs.back());
+      benchmark.keep(limit.add_after(read_pyperf_benchmark(benchmark, common, session), session));
     });
   });
-  if (sessions.ok() && !added.ok()) return added.error();
-  return sessions;
 }
 
 }  // namespace

@@ -85,22 +85,17 @@ Result<std::vector<Session>> read_pytest_benchmark(const Document& document) {
   const Json& json = *document.json;
   const std::string version =
       json.contains("version") && json["version"].is_string() ? json["version"].get<std::string>() : "";
-  Status added;
   ResultLimit limit(document.text);
-  auto sessions =
-      read_object(json, foreign_session("pytest-benchmark", version), [&](JsonFields& fields, Session& session) {
-        std::string date;
-        fields.maybe("datetime", date);
-        session.started = to_utc(date).value_or("");
-        fields.object("machine_info", true, [&](JsonFields& machine) { read_machine(machine, session); });
-        fields.object("commit_info", false, [&](JsonFields& commit) { read_commit(commit, session); });
-        fields.each("benchmarks", [&](JsonFields& benchmark) {
-          if (added.ok()) added = read_benchmark(benchmark, session);
-          if (added.ok()) added = limit.add(session.runs.back());
-        });
-      });
-  if (sessions.ok() && !added.ok()) return added.error();
-  return sessions;
+  return read_object(json, foreign_session("pytest-benchmark", version), [&](JsonFields& fields, Session& session) {
+    std::string date;
+    fields.maybe("datetime", date);
+    session.started = to_utc(date).value_or("");
+    fields.object("machine_info", true, [&](JsonFields& machine) { read_machine(machine, session); });
+    fields.object("commit_info", false, [&](JsonFields& commit) { read_commit(commit, session); });
+    fields.each("benchmarks", [&](JsonFields& benchmark) {
+      benchmark.keep(limit.add_after(read_benchmark(benchmark, session), session));
+    });
+  });
 }
 
 /// All that `pytest-benchmark compare` prints. Its own quartiles lie between other neighbours where rounds are few.

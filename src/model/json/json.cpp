@@ -15,6 +15,7 @@ void read_ceiling(JsonFields& fields, Ceiling& ceiling) {
   fields.required("value", ceiling.value);
   fields.required("unit", ceiling.unit);
   fields.maybe("source", ceiling.source);
+  fields.maybe("mistrusted", ceiling.unreliable);  // its name in files of before
   fields.maybe("unreliable", ceiling.unreliable);
 }
 

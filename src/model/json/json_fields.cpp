@@ -79,6 +79,10 @@ void JsonFields::fail(std::string_view key, const std::string& what) {
   if (!error_) error_ = data_error(path_of(key) + " " + what);
 }
 
+void JsonFields::keep(const Status& status) {
+  if (!error_ && !status.ok()) error_ = status.error();
+}
+
 const Json* JsonFields::find(const char* key) const {
   if (!json_->is_object()) return nullptr;
   const auto found = json_->find(key);

@@ -90,6 +90,8 @@ class JsonFields {
   [[nodiscard]] const Json& json() const { return *json_; }
   [[nodiscard]] std::string path_of(std::string_view key) const;
   void fail(std::string_view key, const std::string& what);
+  /// What went wrong with a value that was read; reading ends there.
+  void keep(const Status& status);
 
  private:
   [[nodiscard]] const Json* find(const char* key) const;

@@ -185,6 +185,7 @@ Peak read_peak(JsonFields& fields) {
   fields.maybe("flops_per_second", peak.flops_per_second);
   fields.maybe("bytes_per_second", peak.bytes_per_second);
   fields.maybe("intensity", peak.intensity);
+  fields.maybe("mistrusted", peak.unreliable);
   fields.maybe("unreliable", peak.unreliable);
   fields.maybe("ceiling", peak.ceiling);
   fields.maybe("reason", peak.reason);
@@ -217,7 +218,9 @@ void read_measurement(JsonFields& fields, Run& run) {
     cost.maybe("rate", run.cost.rate);
     cost.maybe("link", run.cost.link);
   });
-  fields.object("peak", false, [&](JsonFields& peak) { run.peak = read_peak(peak); });
+  for (const char* key : {"roof", "peak"}) {  // its name in files of before, with "mistrusted" for "unreliable"
+    fields.object(key, false, [&](JsonFields& peak) { run.peak = read_peak(peak); });
+  }
   fields.object("error", false, [&](JsonFields& item) {
     auto& error = run.error.emplace();
     item.required("value", error.value);

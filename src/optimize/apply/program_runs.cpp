@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <limits>
 #include <ranges>
-#include <regex>
 
 #include "base/clock.h"
 #include "base/files.h"
@@ -21,6 +20,7 @@
 #include "optimize/apply/recorded_run.h"
 #include "stats/sampled_metric.h"
 #include "validate/commands/command_experiment.h"
+#include "validate/commands/line_pattern.h"
 
 namespace warpmark::optimize {
 namespace {
@@ -38,10 +38,11 @@ double seconds_now() { return static_cast<double>(monotonic_ns()) * 1e-9; }
 /// The first line of Python's last exception, whose message may have many; else the last line.
 std::string said_at_end(const std::string& text) {
   constexpr std::size_t kMost = 200;
-  static const std::regex kException(R"([A-Za-z_][\w.]*(Error|Exception|Interrupt|Exit|Warning)(: .*)?)");
+  static const auto kException =
+      validate::LinePattern::compile(R"(^[A-Za-z_][\w.]*(?:Error|Exception|Interrupt|Exit|Warning)(?:: .*)?$)");
   const auto lines = split(std::string(trim(text)), '\n');
   const auto said = std::find_if(lines.rbegin(), lines.rend(),
-                                 [](const std::string& line) { return std::regex_match(line, kException); });
+                                 [](const std::string& line) { return kException->find(line).has_value(); });
   return (said != lines.rend() ? *said : lines.back()).substr(0, kMost);
 }
 

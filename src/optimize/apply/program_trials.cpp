@@ -27,12 +27,6 @@ constexpr double kShareOfDeciding = 0.15;  // of the budget left, for further ro
 
 bool compiles(const Settings& settings) { return !value_of(settings, "compile").empty(); }
 
-std::int64_t workers_of(const ProgramFacts& facts, const Settings& settings) {
-  const auto given = value_of(settings, "loader.workers");
-  if (!given.empty()) return std::strtoll(given.c_str(), nullptr, 10);
-  return facts.report.loaders.empty() ? 0 : facts.report.loaders.front().workers;
-}
-
 }  // namespace
 
 int most_together(const ProgramRun& baseline, int wanted, double available_bytes, int cpus) {
@@ -78,7 +72,7 @@ RunOptions ProgramTrials::run_of(const Settings& settings) const {
   RunOptions how = options_.run;
   if (how.time_of == TimeOf::run) return how;
   auto& plan = how.plan;
-  const auto workers = workers_of(facts_, settings);
+  const auto workers = loader_workers(facts_, settings);
   const double step = std::max(step_s(settings), 1e-5);
   const double window_s = options_.window_s > 0 ? options_.window_s : kWindow_s;
   plan.warmup_steps = 3 + std::min<std::int64_t>(workers, 16);

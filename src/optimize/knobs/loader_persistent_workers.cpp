@@ -10,8 +10,7 @@ Offer offer_loader_persistent_workers(const ProgramFacts& facts, const Settings&
   if (facts.report.loaders.empty()) return no_offer("the program makes no DataLoader");
   const auto& loader = facts.report.loaders.front();
   if (loader.persistent) return no_offer("the program does so");
-  const auto given = value_of(settings, "loader.workers");
-  const auto workers = given.empty() ? static_cast<double>(loader.workers) : std::strtod(given.c_str(), nullptr);
+  const auto workers = static_cast<double>(loader_workers(facts, settings));
   if (workers < 1) return no_offer("the loader has no workers");
   Prediction predicted{.low = 1.0, .high = 1.1, .method = "workers start once and not each epoch"};
   const double epoch_s = static_cast<double>(loader.batches) * facts.seconds_per_step;

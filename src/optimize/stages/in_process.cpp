@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 
 #include "base/json.h"
@@ -15,12 +14,6 @@ namespace {
 
 constexpr double kBlock_s = 1;
 constexpr std::int64_t kMostSteps = 100'000;
-
-std::int64_t whole_number(const std::string& text) {
-  std::int64_t number = 0;
-  std::from_chars(text.data(), text.data() + text.size(), number);
-  return number;
-}
 
 bool names_loader(const Settings& settings) {
   return std::ranges::any_of(settings, [](const Setting& one) { return one.knob.starts_with("loader."); });
@@ -101,13 +94,10 @@ double step_time(const Json& answers, std::size_t i) {
 }  // namespace
 
 BlockLength block_length(const ProgramFacts& facts, const Settings& settings, double step_s, bool switches_loader) {
-  const auto& report = facts.report;
-  const auto given = value_of(settings, "loader.workers");
-  const auto own = report.loaders.empty() ? 0 : report.loaders.front().workers;
-  const auto workers = switches_loader ? (given.empty() ? own : whole_number(given)) : 0;
+  const auto workers = switches_loader ? loader_workers(facts, settings) : 0;
   BlockLength length{.wash = std::max<std::int64_t>(2, workers), .whole = facts.short_epoch()};
   length.least = whole_multiple(std::max<std::int64_t>(3, 2 * workers), length.whole);
-  if (report.world > 1) {
+  if (facts.report.world > 1) {
     const auto wanted = static_cast<std::int64_t>(std::ceil(kBlock_s / std::max(step_s, 1e-4)));
     length.steps = length.least = whole_multiple(std::clamp<std::int64_t>(wanted, length.least, 1000), length.whole);
     return length;

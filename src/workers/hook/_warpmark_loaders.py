@@ -38,7 +38,7 @@ class Indices:
 class First:
     """What is known of an iterator of the program: the arguments of its loader, and who serves its batches."""
 
-    def __init__(self, iterator, loader, workers):
+    def __init__(self, iterator, loader, workers, timeout):
         self.indices = iterator._sampler_iter = Indices(iterator._sampler_iter)
         self.batches = bool(iterator._auto_collation)
         self.workers = workers
@@ -52,7 +52,7 @@ class First:
             dataset=loader.dataset,
             collate_fn=loader.collate_fn,
             worker_init_fn=loader.worker_init_fn,
-            timeout=loader.timeout,  # 0 where there are no workers
+            timeout=timeout,
         )
         self.context = loader.multiprocessing_context
         self.second = None
@@ -90,7 +90,7 @@ class Loaders:
         self.refused = {}  # setting -> why it did not
         self.seconds = []
         self.making = False  # a loader of ours
-        self.spared = None  # workers that the loader of an iterator, which is being made, has by itself
+        self.spared = None  # workers and timeout of a loader whose iterator is made without workers
 
     # Called by the iterators of the program
 
@@ -104,8 +104,7 @@ class Loaders:
             before.second.user = None
         iterator._warpmark = None
         if not isinstance(loader.dataset, IterableDataset):
-            workers = loader.num_workers if self.spared is None else self.spared
-            iterator._warpmark = First(iterator, loader, workers)
+            iterator._warpmark = First(iterator, loader, *(self.spared or (loader.num_workers, loader.timeout)))
 
     def iterator_of(self, loader, own):
         """At the begin of an epoch. A loader of ours serves: the program's own need not start workers."""
@@ -114,12 +113,12 @@ class Loaders:
         spares = self.wanted and loader.num_workers > 0 and not getattr(loader, "persistent_workers", False)
         if self.making or not spares or isinstance(loader.dataset, IterableDataset):
             return own(loader)
-        self.spared, timeout = loader.num_workers, loader.timeout
+        self.spared = loader.num_workers, loader.timeout
         loader.num_workers = loader.timeout = 0
         try:
             return own(loader)
         finally:
-            loader.num_workers, loader.timeout = self.spared, timeout
+            loader.num_workers, loader.timeout = self.spared
             self.spared = None
 
     def next(self, iterator, own_next):
