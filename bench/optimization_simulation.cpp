@@ -24,7 +24,7 @@ struct Noise {
   const char* name;
   double cv;
   double burst_chance;  ///< of a run that other load makes a half slower
-  double drift;         ///< a run, of a random walk of the logarithm that both arms share
+  double drift;         ///< a run, of a random walk of the logarithm that both variants share
 };
 
 class RandomProgram {
@@ -43,9 +43,9 @@ class RandomProgram {
   double level_ = 0;
 };
 
-class Arm final : public measure::Experiment {
+class Variant final : public measure::Experiment {
  public:
-  Arm(RandomProgram& program, double factor) : program_(program), factor_(factor) {}
+  Variant(RandomProgram& program, double factor) : program_(program), factor_(factor) {}
   Result<Run> run(const measure::Config& /*config*/) override {
     const double time = program_.time_s() * factor_;
     times.push_back(time);
@@ -71,7 +71,7 @@ class RandomTrials final : public Trials {
   }
   Result<TrialResult> compare(const Settings& from, const Settings& to, Numerics /*numerics*/,
                               bool /*decide*/) override {
-    Arm a(program_, factor_of(from)), b(program_, factor_of(to));
+    Variant a(program_, factor_of(from)), b(program_, factor_of(to));
     validate::AbOptions test{.effect = 0.01, .alpha = 0.05, .warmup_runs = 0};
     test.schedule.rounds = 12;
     test.schedule.seed = seed_ + 7919 * ++tests_;

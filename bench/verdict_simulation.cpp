@@ -18,7 +18,7 @@ constexpr int kMoreTrials = 10;  // of comparisons that are judged once, at the 
 
 void print_false_positives(int trials) {
   fmt::print(
-      "Equal arms called better or worse (effect 1 %, spread of a run 3 %, {} trials, {} of a fixed number):\n\n",
+      "Equal variants called better or worse (effect 1 %, spread of a run 3 %, {} trials, {} of a fixed number):\n\n",
       trials, kMoreTrials * trials);
   fmt::print("| noise | pair, stopped when decided (40) | pair, fixed (20) | block (20) | not interleaved (20) |\n");
   fmt::print("| --- | --- | --- | --- | --- |\n");
@@ -41,7 +41,7 @@ void print_false_positives(int trials) {
 
 constexpr double kEffect = 0.02;
 
-/// What both arms being equal, and B being worse by what matters, end in.
+/// What both variants being equal, and B being worse by what matters, end in.
 template <typename Simulate>
 void print_both(SimulationOptions options, const Simulate& simulate_one) {
   options.true_ratio = 1 + kEffect;

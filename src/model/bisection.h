@@ -65,7 +65,7 @@ struct Bisection {
   std::string change_a;  ///< sha of A
   std::string change_b;
   std::vector<BisectProbe> probes;        ///< in the order taken
-  std::vector<Disturbance> disturbances;  ///< differences in how the machine treated the arms of `change`
+  std::vector<Disturbance> disturbances;  ///< differences in how the machine treated the variants of `change`
   std::int64_t builds = 0;                ///< attempts, the good and the bad revision included
   std::int64_t runs = 0;                  ///< of the command, in all, earlier invocations included, without warm-ups
   std::int64_t history_points = 0;        ///< stored results that narrowed the range

@@ -1,5 +1,5 @@
-// Comparison: what changed between two arms, A (the baseline) and B (the candidate), metric by metric, with everything
-// needed to trust and repeat it. JSON: "warpmark.compare/1" (docs/schema/compare.schema.json).
+// Comparison: what changed between two variants, A (the baseline) and B (the candidate), metric by metric, with
+// everything needed to trust and repeat it. JSON: "warpmark.compare/1" (docs/schema/compare.schema.json).
 #pragma once
 
 #include <cstdint>
@@ -24,14 +24,14 @@ enum class Verdict {
   worse,
   different,     ///< a metric without direction changed
   inconclusive,  ///< the data cannot tell; `more_rounds` says what would
-  unreliable,    ///< the machine treated the arms differently
+  unreliable,    ///< the machine treated the variants differently
 };
 [[nodiscard]] const char* name_of(Verdict verdict);
 
-/// How the runs of the arms were ordered.
+/// How the runs of the variants were ordered.
 enum class Interleave {
-  pair,   ///< each round runs each arm once, in random order
-  block,  ///< each round runs each arm twice, in random order
+  pair,   ///< each round runs each variant once, in random order
+  block,  ///< each round runs each variant twice, in random order
   none,   ///< all of A, then all of B: cannot tell a drift of the machine from a difference
 };
 [[nodiscard]] const char* name_of(Interleave interleave);
@@ -101,9 +101,9 @@ struct MetricCalibration {
   std::optional<double> autocorrelation;  ///< lag 1, of the runs in the order taken
 };
 
-/// One run of one arm, in the order taken.
-struct ArmSample {
-  int arm = 0;  ///< 0 is A, 1 is B
+/// One run of one variant, in the order taken.
+struct VariantSample {
+  int variant = 0;  ///< 0 is A, 1 is B
   std::int64_t round = 0;
   std::string started;         ///< UTC
   std::vector<double> values;  ///< of the metrics, in their order
@@ -125,8 +125,8 @@ struct Comparison {
   std::string stopped_because;
   std::vector<MetricVerdict> metrics;
   std::vector<AccuracyVerdict> accuracy;  ///< gates; their metrics are not among `metrics`
-  std::vector<Disturbance> disturbances;  ///< differences in how the machine treated the arms
-  std::vector<ArmSample> samples;
+  std::vector<Disturbance> disturbances;  ///< differences in how the machine treated the variants
+  std::vector<VariantSample> samples;
   std::vector<MetricCalibration> calibration;  ///< of an A/A comparison; else empty
   Machine machine;
   Build build;

@@ -27,12 +27,12 @@ std::int64_t after_ns(double seconds) {
 
 bool is_set(const std::atomic<bool>* flag) { return flag != nullptr && flag->load(); }
 
-/// The arm whose settings were on when the process ended.
-std::int64_t arm_in_progress(const fs::path& file) {
+/// The variant whose settings were on when the process ended.
+std::int64_t variant_in_progress(const fs::path& file) {
   const auto text = read_file(file, kLargestAnswer);
   if (!text.ok()) return -1;
   const auto json = parse_json(*text, file.string());
-  return json.ok() && json->is_object() && json->contains("arm") ? json->value("arm", std::int64_t{-1}) : -1;
+  return json.ok() && json->is_object() && json->contains("variant") ? json->value("variant", std::int64_t{-1}) : -1;
 }
 
 }  // namespace
@@ -122,9 +122,9 @@ Result<Json> LabProcess::ask(const Json& command, double deadline_s) {
     if (is_set(interrupted_)) return environment_error("interrupted");
     const bool late = monotonic_ns() > late_ns;
     if (late || ended()) {
-      const auto arm = arm_in_progress(lab() / "working-0.json");
+      const auto variant = variant_in_progress(lab() / "working-0.json");
       process_->stop.store(true);
-      return Json{{"crashed", late ? "late" : "ended"}, {"arm", arm}};
+      return Json{{"crashed", late ? "late" : "ended"}, {"variant", variant}};
     }
     std::this_thread::sleep_for(kPoll);
   }

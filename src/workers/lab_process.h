@@ -33,8 +33,8 @@ class LabProcess {
   /// What the processes have reported so far, in the form of HookedRun::raw.
   [[nodiscard]] Result<std::string> reports() const;
 
-  /// The ranks' answers as an array; where the process ends or is late instead, an object {"crashed": how, "arm": the
-  /// one that was on, or -1}, and it takes no more commands. Environment error when interrupted.
+  /// The ranks' answers as an array; where the process ends or is late instead, an object {"crashed": how, "variant":
+  /// the one that was on, or -1}, and it takes no more commands. Environment error when interrupted.
   [[nodiscard]] Result<Json> ask(const Json& command, double deadline_s);
 
   /// How the process ended: ends it if it has not. Once.

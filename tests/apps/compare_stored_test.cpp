@@ -24,7 +24,7 @@ std::vector<std::string> ids_in(const std::string& said) {
   return {words.at(2), words.at(3)};
 }
 
-TEST_F(Compare, stores_the_arms_and_compares_them_again_by_id) {
+TEST_F(Compare, stores_the_variants_and_compares_them_again_by_id) {
   write_project("echo cost {n}");
   const auto output = compare({"--project", path("warpmark.yaml"), "--a", "n=5", "--b", "n=6"});
   EXPECT_EQ(output.exit_code, 1) << output.err;

@@ -200,7 +200,7 @@ TEST_F(OddServer, is_compared_with_itself_by_all_parameters) {
   const Json comparison = json("c.json");
   for (const auto& row : comparison["rows"]) {
     loads.insert(row["load"].get<std::string>());
-    EXPECT_EQ(row["arms"][1].value("ratio", 1.0), 1) << row;
+    EXPECT_EQ(row["variants"][1].value("ratio", 1.0), 1) << row;
   }
   EXPECT_EQ(loads, (std::set<std::string>{"1 user", "2 users", "1 user, turns 2", "2 users, turns 2"}));
 }

@@ -7,7 +7,7 @@
 #include "base/json.h"
 #include "store/sqlite/sqlite_store.h"
 #include "support/schema_check.h"
-#include "warpmark/arms/project_command.h"
+#include "warpmark/ab/project_command.h"
 
 namespace warpmark::apps {
 namespace {

@@ -11,7 +11,8 @@ namespace warpmark::serving {
 namespace {
 
 /// Times around a mean, of 400 requests.
-LoadArm arm_around(const std::string& name, double ttft_s, std::uint64_t seed, const std::string& level = "8 users") {
+LoadVariant variant_around(const std::string& name, double ttft_s, std::uint64_t seed,
+                           const std::string& level = "8 users") {
   stats::Random random(seed);
   LoadCell cell{.scenario = "D(100,100)", .level = level};
   for (int i = 0; i < 400; ++i) cell.samples["ttft"].push_back(ttft_s * (1 + 0.05 * draw_normal(random)));
@@ -27,22 +28,22 @@ const LoadComparisonRow* row_of(const LoadComparison& comparison, const std::str
 }
 
 TEST(LoadComparison, decides_what_differs_and_what_does_not) {
-  const auto comparison = compare_loads(
-      {arm_around("a", 0.1, 1), arm_around("b", 0.1, 2), arm_around("c", 0.13, 3), arm_around("d", 0.08, 4)});
+  const auto comparison = compare_loads({variant_around("a", 0.1, 1), variant_around("b", 0.1, 2),
+                                         variant_around("c", 0.13, 3), variant_around("d", 0.08, 4)});
   ASSERT_TRUE(comparison.ok()) << comparison.error().what;
   const auto* median = row_of(*comparison, "p50");
   ASSERT_NE(median, nullptr);
-  EXPECT_NEAR(*median->arms[0].value, 0.1, 0.002);
-  EXPECT_EQ(median->arms[0].verdict, "");
-  EXPECT_EQ(median->arms[1].verdict, "same");
-  EXPECT_EQ(median->arms[2].verdict, "worse");
-  EXPECT_NEAR(*median->arms[2].ratio, 1.3, 0.03);
-  EXPECT_LE(median->arms[2].interval->low, 1.3);
-  EXPECT_GE(median->arms[2].interval->high, 1.28);
-  EXPECT_EQ(median->arms[3].verdict, "better");
+  EXPECT_NEAR(*median->variants[0].value, 0.1, 0.002);
+  EXPECT_EQ(median->variants[0].verdict, "");
+  EXPECT_EQ(median->variants[1].verdict, "same");
+  EXPECT_EQ(median->variants[2].verdict, "worse");
+  EXPECT_NEAR(*median->variants[2].ratio, 1.3, 0.03);
+  EXPECT_LE(median->variants[2].interval->low, 1.3);
+  EXPECT_GE(median->variants[2].interval->high, 1.28);
+  EXPECT_EQ(median->variants[3].verdict, "better");
   for (const auto& row : comparison->rows) {
     if (row.number.metric != "cost_per_request") continue;
-    EXPECT_EQ(row.arms[1].reason, "its spread is not known");
+    EXPECT_EQ(row.variants[1].reason, "its spread is not known");
   }
   EXPECT_EQ(to_json(*comparison)["rows"].size(), comparison->rows.size());
 }
@@ -50,43 +51,43 @@ TEST(LoadComparison, decides_what_differs_and_what_does_not) {
 TEST(LoadComparison, of_equal_servers_is_seldom_a_difference) {
   int different = 0;
   for (std::uint64_t seed = 0; seed < 100; ++seed) {
-    const auto comparison = compare_loads({arm_around("a", 0.1, 2 * seed), arm_around("b", 0.1, 2 * seed + 1)});
+    const auto comparison = compare_loads({variant_around("a", 0.1, 2 * seed), variant_around("b", 0.1, 2 * seed + 1)});
     ASSERT_TRUE(comparison.ok());
     for (const auto& row : comparison->rows) {
-      different += row.arms[1].verdict == "better" || row.arms[1].verdict == "worse" ? 1 : 0;
+      different += row.variants[1].verdict == "better" || row.variants[1].verdict == "worse" ? 1 : 0;
     }
   }
   EXPECT_LE(different, 12) << "of 100 tables at 5 % each";
 }
 
 TEST(LoadComparison, leaves_out_what_few_requests_cannot_support) {
-  LoadArm few = arm_around("few", 0.1, 1);
+  LoadVariant few = variant_around("few", 0.1, 1);
   few.cells[0].samples["ttft"].resize(40);
-  const auto comparison = compare_loads({arm_around("a", 0.1, 2), few});
+  const auto comparison = compare_loads({variant_around("a", 0.1, 2), few});
   ASSERT_TRUE(comparison.ok());
-  EXPECT_TRUE(row_of(*comparison, "p99")->arms[1].value) << "what was measured is shown";
-  EXPECT_FALSE(row_of(*comparison, "p99")->arms[1].ratio) << "and not compared";
-  EXPECT_EQ(row_of(*comparison, "p99")->arms[1].reason, "needs 299 requests");
-  EXPECT_TRUE(row_of(*comparison, "p50")->arms[1].value);
+  EXPECT_TRUE(row_of(*comparison, "p99")->variants[1].value) << "what was measured is shown";
+  EXPECT_FALSE(row_of(*comparison, "p99")->variants[1].ratio) << "and not compared";
+  EXPECT_EQ(row_of(*comparison, "p99")->variants[1].reason, "needs 299 requests");
+  EXPECT_TRUE(row_of(*comparison, "p50")->variants[1].value);
 }
 
 TEST(LoadComparison, compares_a_load_with_the_same_one_of_several) {
   // A load that was measured twice, as a search does, and steps of sessions.
-  LoadArm arm = arm_around("a", 0.1, 1);
-  arm.cells.push_back(arm_around("a", 0.2, 2).cells.front());
-  for (auto& cell : arm.cells) cell.samples["ttft_turn_2"] = cell.samples["ttft"];
-  const auto comparison = compare_loads({arm, arm});
+  LoadVariant variant = variant_around("a", 0.1, 1);
+  variant.cells.push_back(variant_around("a", 0.2, 2).cells.front());
+  for (auto& cell : variant.cells) cell.samples["ttft_turn_2"] = cell.samples["ttft"];
+  const auto comparison = compare_loads({variant, variant});
   ASSERT_TRUE(comparison.ok());
   int steps = 0;
   for (const auto& row : comparison->rows) {
-    EXPECT_EQ(row.arms[1].ratio.value_or(1), 1) << row.number.metric << " of a file against itself";
+    EXPECT_EQ(row.variants[1].ratio.value_or(1), 1) << row.number.metric << " of a file against itself";
     steps += row.number.metric == "ttft_turn_2" ? 1 : 0;
   }
   EXPECT_EQ(steps, 4) << "p50 and p95 of two loads";
 }
 
 TEST(LoadComparison, needs_a_load_that_all_have) {
-  const auto none = compare_loads({arm_around("a", 0.1, 1, "1 user"), arm_around("b", 0.1, 2, "8 users")});
+  const auto none = compare_loads({variant_around("a", 0.1, 1, "1 user"), variant_around("b", 0.1, 2, "8 users")});
   EXPECT_FALSE(none.ok());
   EXPECT_NE(none.error().hint.find("b has no load"), std::string::npos);
 }

@@ -27,15 +27,15 @@ AbEvents at_rest() {
 
 double wobble(std::int64_t run) { return 1 + 0.002 * stats::random_unit(5, static_cast<std::uint64_t>(run)); }
 
-TEST(Schedule, runs_both_arms_equally_often_in_each_round) {
+TEST(Schedule, runs_both_variants_equally_often_in_each_round) {
   for (const auto interleave : {Interleave::pair, Interleave::block, Interleave::none}) {
     const Schedule schedule{.interleave = interleave, .rounds = 50, .seed = 3};
     std::map<std::int64_t, int> balance;
     int a_first = 0;
     for (std::int64_t i = 0; i < schedule.slots(); ++i) {
       const Slot slot = schedule.slot(i);
-      balance[slot.round] += slot.arm == 0 ? 1 : -1;
-      if (interleave == Interleave::pair && i % 2 == 0) a_first += slot.arm == 0;
+      balance[slot.round] += slot.variant == 0 ? 1 : -1;
+      if (interleave == Interleave::pair && i % 2 == 0) a_first += slot.variant == 0;
     }
     EXPECT_EQ(balance.size(), 50U);
     for (const auto& [round, difference] : balance) EXPECT_EQ(difference, 0) << round;
@@ -139,14 +139,14 @@ TEST(AbTest, judges_gpu_figures_only_where_they_are_declared) {
     std::vector<AbSample> samples;
     for (std::int64_t i = 0; i < options.schedule.slots(); ++i) {
       const Slot slot = options.schedule.slot(i);
-      samples.push_back({slot, with_memory(slot.arm == 0 ? 1e9 : 2e9)});
+      samples.push_back({slot, with_memory(slot.variant == 0 ? 1e9 : 2e9)});
     }
     const auto comparison = judge_samples(samples, options, true);
     EXPECT_EQ(overall(comparison), declared ? Verdict::worse : Verdict::same);
   }
 }
 
-TEST(AbTest, ends_with_the_error_of_an_experiment_and_names_its_arm) {
+TEST(AbTest, ends_with_the_error_of_an_experiment_and_names_its_variant) {
   FakeExperiment a(wobble), b(wobble);
   b.error = data_error("ended with exit code 3", "it said: no");
   const auto outcome = run_ab({&a, {}, "old"}, {&b, {}, "new"}, {}, {}, at_rest());
@@ -154,13 +154,13 @@ TEST(AbTest, ends_with_the_error_of_an_experiment_and_names_its_arm) {
   EXPECT_EQ(outcome.error().what, "new: ended with exit code 3");
 }
 
-TEST(AbTest, refuses_arms_without_a_common_metric) {
+TEST(AbTest, refuses_variants_without_a_common_metric) {
   FakeExperiment a(wobble), b(wobble);
   b.metric = "loss";
   EXPECT_FALSE(run_ab({&a, {}, "A"}, {&b, {}, "B"}, {}, {}, at_rest()).ok());
 }
 
-TEST(AbTest, distrusts_arms_that_the_machine_treated_differently) {
+TEST(AbTest, distrusts_variants_that_the_machine_treated_differently) {
   FakeExperiment a(wobble), b([](std::int64_t run) { return 1.2 * wobble(run); });
   const auto load = [](double share) {
     return [share](std::int64_t run) {
@@ -273,15 +273,15 @@ TEST_F(JournalTest, lets_an_interrupted_comparison_go_on_as_if_it_had_not_been) 
   }
   {  // the crash came in the middle of a line
     std::ofstream file(path(), std::ios::app);
-    file << R"({"arm":0,"round":4,"ends)";
+    file << R"({"variant":0,"round":4,"ends)";
   }
   auto journal = Journal::open(path(), "request", "second", false);
   ASSERT_TRUE(journal.ok()) << journal.error().what;
   EXPECT_EQ(journal->id(), "first");
   auto known = journal->take_samples();
   ASSERT_EQ(known.size(), 9U);
-  // The lost run is measured again: its arm's counter goes one back.
-  (options.schedule.slot(9).arm == 0 ? a : b).runs -= 1;
+  // The lost run is measured again: its variant's counter goes one back.
+  (options.schedule.slot(9).variant == 0 ? a : b).runs -= 1;
   AbEvents events = at_rest();
   events.sample_done = [&](const AbSample& sample) { return journal->append(sample); };
   const auto resumed = run_ab({&a, {}, "A"}, {&b, {}, "B"}, options, std::move(known), events);
@@ -292,7 +292,7 @@ TEST_F(JournalTest, lets_an_interrupted_comparison_go_on_as_if_it_had_not_been) 
 
 TEST_F(JournalTest, starts_anew_when_complete_or_of_another_request) {
   FakeExperiment experiment(wobble);
-  const AbSample sample{{.arm = 0, .round = 0}, *experiment.run({})};
+  const AbSample sample{{.variant = 0, .round = 0}, *experiment.run({})};
   {
     auto journal = Journal::open(path(), "one", "1", false);
     ASSERT_TRUE(journal->append(sample).ok());
@@ -310,7 +310,7 @@ TEST_F(JournalTest, starts_anew_when_complete_or_of_another_request) {
 
 TEST_F(JournalTest, keeps_which_samples_belong_together_in_the_history) {
   FakeExperiment experiment(wobble);
-  const AbSample sample{{.arm = 0, .round = 0}, *experiment.run({})};
+  const AbSample sample{{.variant = 0, .round = 0}, *experiment.run({})};
   {
     auto journal = Journal::open(path(), "one", "1", false);
     ASSERT_TRUE(journal->end_piece().ok());
@@ -342,7 +342,7 @@ TEST_F(JournalTest, is_held_by_one_process_at_a_time) {
 
 TEST(AbTest, refuses_samples_of_another_schedule) {
   FakeExperiment a(wobble), b(wobble);
-  std::vector<AbSample> known{{{.arm = 1, .round = 7}, *a.run({})}};
+  std::vector<AbSample> known{{{.variant = 1, .round = 7}, *a.run({})}};
   EXPECT_FALSE(run_ab({&a, {}, "A"}, {&b, {}, "B"}, {}, known, at_rest()).ok());
 }
 

@@ -331,16 +331,16 @@ TEST(JudgeProbe, refuses_values_without_a_ratio) {
 
 TEST(ProbeSlot, has_each_reference_once_and_the_candidate_twice_a_round) {
   for (std::int64_t round = 0; round < 50; ++round) {
-    std::map<int, int> arms;
+    std::map<int, int> variants;
     for (std::int64_t i = 0; i < 4; ++i) {
       const Slot slot = probe_slot(7, round * 4 + i);
       EXPECT_EQ(slot.round, round);
       EXPECT_EQ(slot.ends_round, i == 3);
-      ++arms[slot.arm];
+      ++variants[slot.variant];
     }
-    EXPECT_EQ(arms[kGoodArm], 1);
-    EXPECT_EQ(arms[kBadArm], 1);
-    EXPECT_EQ(arms[kCandidateArm], 2);
+    EXPECT_EQ(variants[kGoodArm], 1);
+    EXPECT_EQ(variants[kBadArm], 1);
+    EXPECT_EQ(variants[kCandidateArm], 2);
   }
 }
 

@@ -234,7 +234,7 @@ TEST(RunMatrix, goes_on_after_any_number_of_known_runs_as_if_it_had_not_stopped)
     ASSERT_EQ(resumed.samples.size(), all.samples.size()) << cut;
     EXPECT_EQ(rest.order, std::vector<int>(whole.order.begin() + static_cast<std::ptrdiff_t>(cut), whole.order.end()));
     for (std::size_t i = 0; i < all.samples.size(); ++i) {
-      EXPECT_EQ(resumed.samples[i].slot.arm, all.samples[i].slot.arm);
+      EXPECT_EQ(resumed.samples[i].slot.variant, all.samples[i].slot.variant);
       EXPECT_EQ(resumed.samples[i].slot.round, all.samples[i].slot.round);
     }
   }
@@ -243,7 +243,7 @@ TEST(RunMatrix, goes_on_after_any_number_of_known_runs_as_if_it_had_not_stopped)
 TEST(RunMatrix, refuses_runs_of_another_plan) {
   World world;
   auto all = ran(world, 3, {.rounds = 2, .warmup_runs = 0}).samples;
-  all[0].slot.arm = (all[0].slot.arm + 1) % 3;
+  all[0].slot.variant = (all[0].slot.variant + 1) % 3;
   EXPECT_FALSE(run_matrix(3, world.run, {.rounds = 2, .warmup_runs = 0}, all, {}).ok());
 }
 

@@ -1,4 +1,4 @@
-// The noise that comparisons are simulated with, as multipliers of a time; one sequence over both arms, as on one
+// The noise that comparisons are simulated with, as multipliers of a time; one sequence over both variants, as on one
 // machine. Used by the tests and by bench/verdict_simulation.
 #pragma once
 

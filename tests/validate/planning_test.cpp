@@ -64,7 +64,7 @@ TEST(RoundsToDecide, are_never_more_than_decide_anything) {
 }
 
 // Few rounds of great noise: what looks like 10 % may be nothing, and to rule out 1 % takes far more.
-TEST(RoundsToDecide, are_enough_for_equal_arms_while_these_are_possible) {
+TEST(RoundsToDecide, are_enough_for_equal_variants_while_these_are_possible) {
   Effect effect = standing(12, 0.1, 0.27);
   effect.p = 0.2;
   const auto open = rounds_to_decide(effect, 1, {});

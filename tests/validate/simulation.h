@@ -52,7 +52,7 @@ inline std::optional<Comparison> simulated_comparison(const SimulationOptions& o
                              metric == 0 ? seed : stats::derive_seed(seed, 1000 + static_cast<std::uint64_t>(metric)),
                              static_cast<std::size_t>(schedule.slots()), options.cv));
   }
-  std::size_t time = 0;  // of the machine, which both arms share
+  std::size_t time = 0;  // of the machine, which both variants share
   FakeExperiment a([&](std::int64_t) { return noise[0][time++]; });
   FakeExperiment b([&](std::int64_t) { return options.true_ratio * noise[0][time++]; });
   a.further = b.further = [&](std::int64_t) {

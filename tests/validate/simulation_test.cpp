@@ -13,7 +13,7 @@ namespace {
 const int kComparisons = testing_support::trials(400);
 double margin(double share) { return 3 * std::sqrt(share * (1 - share) / kComparisons); }
 
-TEST(VerdictSimulation, equal_arms_are_seldom_called_different) {
+TEST(VerdictSimulation, equal_variants_are_seldom_called_different) {
   for (const Noise noise : kNoises) {
     const auto found = simulate({.noise = noise, .cv = 0.03, .effect = 0.01, .rounds = 40, .trials = kComparisons});
     EXPECT_LE(found.better + found.worse, 0.05 + margin(0.05)) << name_of(noise);

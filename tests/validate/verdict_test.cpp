@@ -128,7 +128,7 @@ TEST(Verdict, comes_with_the_tests_that_others_would_use) {
                                              "wilcoxon_signed_rank", "equivalence_tost"}));
 }
 
-TEST(Calibrate, tells_the_noise_of_equal_arms) {
+TEST(Calibrate, tells_the_noise_of_equal_variants) {
   Comparison comparison;
   comparison.metrics.push_back(judged(metric_with(1.0, 0.02, 30)));
   const auto calibrations = calibrate(comparison, {});

@@ -72,9 +72,9 @@ TEST_F(HookLabData, another_loader_continues_the_order_of_the_samples) {
     const int first = std::stoi(own);
     EXPECT_EQ(served_by(played.run.output.out), (std::vector<int>{first, 2, 3, 2, first, 3, first}));
     ASSERT_EQ(played.answers.size(), 2U);
-    for (const auto& arm : played.answers[0]["arms"]) {
-      EXPECT_EQ(arm["failed"], "");
-      EXPECT_EQ(arm["nothing"].size(), 0U) << arm["nothing"];
+    for (const auto& variant : played.answers[0]["variants"]) {
+      EXPECT_EQ(variant["failed"], "");
+      EXPECT_EQ(variant["nothing"].size(), 0U) << variant["nothing"];
     }
   }
 }
@@ -96,10 +96,11 @@ for epoch in range(1000):
         loss_of(torch.zeros(4, 3, 8, 8)).backward()
 )",
                             {{"FAILS", "False"}});
-  const auto played = play(program, {blocks({Json::object(),
-                                             {{"loader.workers", "2"}},
-                                             {{"loader.workers", "3"}, {"loader.persistent_workers", "on"}}},
-                                            {0, 1, 2}, 18, 18)});
+  const auto played = play(
+      program,
+      {blocks(
+          {Json::object(), {{"loader.workers", "2"}}, {{"loader.workers", "3"}, {"loader.persistent_workers", "on"}}},
+          {0, 1, 2}, 18, 18)});
   ASSERT_EQ(played.answers.size(), 2U) << played.run.output.err;
   std::map<std::string, std::set<std::string>> started;
   for (const auto& line : split(played.run.output.out, '\n')) {
@@ -111,14 +112,14 @@ for epoch in range(1000):
   EXPECT_EQ(started["3"].size(), 3U);
 }
 
-TEST_F(HookLabData, a_dataset_that_fails_in_workers_fails_the_arm_and_loses_no_batch) {
+TEST_F(HookLabData, a_dataset_that_fails_in_workers_fails_the_variant_and_loses_no_batch) {
   WM_NEEDS_TORCH();
   const auto played =
       play(loading("0", "worker is not None"), {blocks({Json::object(), {{"loader.workers", "2"}}}, {0, 1, 0, 1, 0})});
   EXPECT_EQ(played.run.output.exit_code, 0) << played.run.output.err;
   EXPECT_EQ(served_by(played.run.output.out), (std::vector<int>{0}));
   ASSERT_EQ(played.answers.size(), 2U);
-  EXPECT_THAT(played.answers[0]["arms"][1]["failed"].get<std::string>(), HasSubstr("RuntimeError"));
+  EXPECT_THAT(played.answers[0]["variants"][1]["failed"].get<std::string>(), HasSubstr("RuntimeError"));
   EXPECT_EQ(order(played.answers[0]), (std::vector<int>{0, 0, 0}));
 }
 
@@ -133,9 +134,9 @@ for x in DataLoader(Data(), batch_size=4):
                             {{"FAILS", "False"}});
   const auto played = play(program, {blocks({{{"loader.workers", "2"}}}, {0})});
   ASSERT_EQ(played.answers.size(), 2U) << played.run.output.err;
-  const auto& arm = played.answers[0]["arms"][0];
-  EXPECT_EQ(arm["failed"], "");
-  EXPECT_THAT(arm["nothing"]["loader.workers"].get<std::string>(), HasSubstr("IterableDataset"));
+  const auto& variant = played.answers[0]["variants"][0];
+  EXPECT_EQ(variant["failed"], "");
+  EXPECT_THAT(variant["nothing"]["loader.workers"].get<std::string>(), HasSubstr("IterableDataset"));
 }
 
 TEST_F(HookLabData, compares_settings_at_the_same_state_and_changes_nothing) {
@@ -150,9 +151,9 @@ for step in range(1000000):
     print("%.9f %.9f" % (loss.item(), random.random()), [b.tolist() for b in model.buffers()], flush=True)
 )",
                                    {{"FAILS", "self.narrow and random.random() < 0"}});
-  const std::vector<Json> arms{Json::object(), {{"precision.autocast", "bf16"}}, {{"process.threads", "1"}}};
+  const std::vector<Json> variants{Json::object(), {{"precision.autocast", "bf16"}}, {{"process.threads", "1"}}};
   const auto wait = blocks({Json::object()}, {0}, 0, 2);
-  const auto played = play(program, {wait, check(arms), wait});
+  const auto played = play(program, {wait, check(variants), wait});
   ASSERT_EQ(played.answers.size(), 4U) << played.run.output.err;
   const auto& answer = played.answers[1];
   EXPECT_EQ(answer["why_not"], "");
@@ -177,7 +178,7 @@ for step in range(1000000):
   for (std::size_t i = 0; i + 1 < std::min(ours.size(), theirs.size()); ++i) EXPECT_EQ(ours[i], theirs[i]);
 }
 
-TEST_F(HookLabData, a_check_names_the_arm_that_fails) {
+TEST_F(HookLabData, a_check_names_the_variant_that_fails) {
   WM_NEEDS_TORCH();
   const auto program = text(std::string(kLabModel) + R"(
 optimizer = torch.optim.SGD(model.parameters(), lr=1e-2)

@@ -92,21 +92,22 @@ class HookLab : public Hooked {
     return played;
   }
 
-  static Json blocks(const std::vector<Json>& arms, const std::vector<int>& order, int wash = 2, int steps = 4) {
-    Json command{{"do", "blocks"}, {"arms", Json::array()}, {"blocks", Json::array()}};
-    for (const auto& knobs : arms) command["arms"].push_back({{"knobs", knobs}});
-    for (const int arm : order) command["blocks"].push_back({{"arm", arm}, {"wash", wash}, {"steps", steps}});
+  static Json blocks(const std::vector<Json>& variants, const std::vector<int>& order, int wash = 2, int steps = 4) {
+    Json command{{"do", "blocks"}, {"variants", Json::array()}, {"blocks", Json::array()}};
+    for (const auto& knobs : variants) command["variants"].push_back({{"knobs", knobs}});
+    for (const int variant : order)
+      command["blocks"].push_back({{"variant", variant}, {"wash", wash}, {"steps", steps}});
     return command;
   }
-  static Json check(const std::vector<Json>& arms) {
-    Json command{{"do", "check"}, {"arms", Json::array()}};
-    for (const auto& knobs : arms) command["arms"].push_back({{"knobs", knobs}});
+  static Json check(const std::vector<Json>& variants) {
+    Json command{{"do", "check"}, {"variants", Json::array()}};
+    for (const auto& knobs : variants) command["variants"].push_back({{"knobs", knobs}});
     return command;
   }
   static std::vector<int> order(const Json& answer) {
-    std::vector<int> arms;
-    for (const auto& block : answer["blocks"]) arms.push_back(block["arm"]);
-    return arms;
+    std::vector<int> variants;
+    for (const auto& block : answer["blocks"]) variants.push_back(block["variant"]);
+    return variants;
   }
 
   std::filesystem::path lab_;

@@ -41,22 +41,22 @@ class HookLabSettings : public HookLab {
   }
 };
 
-TEST_F(HookLabSettings, each_arms_settings_are_in_force_in_its_blocks_and_in_no_others) {
+TEST_F(HookLabSettings, each_variants_settings_are_in_force_in_its_blocks_and_in_no_others) {
   WM_NEEDS_TORCH();
   const std::vector<std::pair<std::string, Json>> shown{
       {"threads=2", {{"process.threads", "2"}}},        {"last=1", {{"channels_last", "on"}}},
       {"narrow=1", {{"precision.autocast", "bf16"}}},   {"foreach=1", {{"optimizer.implementation", "foreach"}}},
       {"dropped=1", {{"optimizer.set_to_none", "on"}}}, {"anomaly=0", {{"debug.anomaly_detection", "off"}}},
       {"benchmark=1", {{"cudnn.benchmark", "on"}}}};
-  std::vector<Json> arms{Json::object()};
+  std::vector<Json> variants{Json::object()};
   Json all = Json::object();
   for (const auto& [word, knobs] : shown) {
-    arms.push_back(knobs);
+    variants.push_back(knobs);
     all.update(knobs);
   }
-  arms.push_back(all);
+  variants.push_back(all);
   const std::vector<int> wanted{0, 1, 2, 3, 4, 5, 6, 7, 8, 0};
-  const auto played = play(showing(), {blocks(arms, wanted)});
+  const auto played = play(showing(), {blocks(variants, wanted)});
   ASSERT_EQ(played.run.output.exit_code, 0) << played.run.output.err;
   ASSERT_EQ(played.answers.size(), 2U);
   const auto& answer = played.answers[0];
@@ -67,9 +67,9 @@ TEST_F(HookLabSettings, each_arms_settings_are_in_force_in_its_blocks_and_in_no_
     EXPECT_GT(block["seconds"].get<double>(), 0);
     EXPECT_GT(block["forward"].get<double>(), 0);
   }
-  for (const auto& arm : answer["arms"]) {
-    EXPECT_EQ(arm["failed"], "");
-    EXPECT_EQ(arm["nothing"].size(), 0U) << arm["nothing"];
+  for (const auto& variant : answer["variants"]) {
+    EXPECT_EQ(variant["failed"], "");
+    EXPECT_EQ(variant["nothing"].size(), 0U) << variant["nothing"];
   }
   const auto& report = main_of(played.run);
   EXPECT_TRUE(report.faults.empty()) << report.faults.front();
@@ -102,12 +102,12 @@ TEST_F(HookLabSettings, a_setting_that_changes_nothing_is_named_with_its_reason)
                                                 {"process.threads", "2"}}},
                                               {0, 0})});
   ASSERT_EQ(played.answers.size(), 2U);
-  const auto& arm = played.answers[0]["arms"][0];
-  EXPECT_EQ(arm["failed"], "");
-  EXPECT_EQ(arm["nothing"].size(), 4U) << arm["nothing"];
-  EXPECT_THAT(arm["nothing"]["memory.no_empty_cache"].get<std::string>(), HasSubstr("nothing in these steps"));
-  EXPECT_THAT(arm["nothing"]["optimizer.implementation"].get<std::string>(), HasSubstr("not for"));
-  EXPECT_EQ(arm["elsewhere"], Json::array({"process.affinity"})) << "it needs a process of its own";
+  const auto& variant = played.answers[0]["variants"][0];
+  EXPECT_EQ(variant["failed"], "");
+  EXPECT_EQ(variant["nothing"].size(), 4U) << variant["nothing"];
+  EXPECT_THAT(variant["nothing"]["memory.no_empty_cache"].get<std::string>(), HasSubstr("nothing in these steps"));
+  EXPECT_THAT(variant["nothing"]["optimizer.implementation"].get<std::string>(), HasSubstr("not for"));
+  EXPECT_EQ(variant["elsewhere"], Json::array({"process.affinity"})) << "it needs a process of its own";
   EXPECT_EQ(played.answers[0]["blocks"].size(), 2U);
 }
 
@@ -119,7 +119,7 @@ TEST_F(HookLabSettings, settings_of_the_plan_stay_the_base) {
   EXPECT_THAT(played.run.output.out, ::testing::Not(HasSubstr("narrow=0")));
 }
 
-TEST_F(HookLabSettings, an_arm_that_breaks_the_forward_fails_alone) {
+TEST_F(HookLabSettings, an_variant_that_breaks_the_forward_fails_alone) {
   WM_NEEDS_TORCH();
   const auto played = play(
       showing("self.narrow"),
@@ -127,19 +127,19 @@ TEST_F(HookLabSettings, an_arm_that_breaks_the_forward_fails_alone) {
   EXPECT_EQ(played.run.output.exit_code, 0) << played.run.output.err;
   ASSERT_EQ(played.answers.size(), 2U);
   EXPECT_EQ(order(played.answers[0]), (std::vector<int>{0, 2, 2, 0}));
-  EXPECT_EQ(played.answers[0]["arms"][1]["failed"], "ValueError: not in this type");
-  EXPECT_EQ(played.answers[0]["arms"][2]["failed"], "");
+  EXPECT_EQ(played.answers[0]["variants"][1]["failed"], "ValueError: not in this type");
+  EXPECT_EQ(played.answers[0]["variants"][2]["failed"], "");
   EXPECT_FALSE(std::filesystem::exists(lab_ / "working-0.json"));
 }
 
-TEST_F(HookLabSettings, a_crash_leaves_the_arm_that_was_on) {
+TEST_F(HookLabSettings, a_crash_leaves_the_variant_that_was_on) {
   WM_NEEDS_TORCH();
   const auto played = play(showing("self.narrow and not __import__('os')._exit(9)"),
                            {blocks({Json::object(), {{"precision.autocast", "bf16"}}}, {0, 1})});
   EXPECT_EQ(played.run.output.exit_code, 9);
   const auto working = read_file(lab_ / "working-0.json", 1000);
   ASSERT_TRUE(working.ok());
-  EXPECT_EQ(parse_json(*working, "working").value(), (Json{{"command", 0}, {"arm", 1}}));
+  EXPECT_EQ(parse_json(*working, "working").value(), (Json{{"command", 0}, {"variant", 1}}));
 }
 
 TEST_F(HookLabSettings, a_program_that_ends_within_a_command_answers_what_is_known) {
@@ -191,16 +191,16 @@ for step in range(1000000):
     optimizer.step()
 )",
                                    {{"FAILS", "self.narrow and dist.get_rank() == 1"}});
-  const std::vector<Json> arms{Json::object(),
-                               {{"precision.autocast", "bf16"}},
-                               {{"channels_last", "on"}, {"optimizer.implementation", "foreach"}}};
-  const auto played = play(program, {blocks(arms, {0, 1, 2, 1, 2, 0}), check(arms)}, 2);
+  const std::vector<Json> variants{Json::object(),
+                                   {{"precision.autocast", "bf16"}},
+                                   {{"channels_last", "on"}, {"optimizer.implementation", "foreach"}}};
+  const auto played = play(program, {blocks(variants, {0, 1, 2, 1, 2, 0}), check(variants)}, 2);
   EXPECT_EQ(played.run.output.exit_code, 0) << played.run.output.err;
   ASSERT_EQ(played.answers.size(), 6U) << "of two ranks to three commands";
   EXPECT_EQ(order(played.answers[0]), (std::vector<int>{0, 1, 2, 1, 2, 0}));
   EXPECT_EQ(order(played.answers[1]), (std::vector<int>{0, 2, 2, 0}));
-  EXPECT_EQ(played.answers[1]["arms"][1]["failed"], "ValueError: not in this type");
-  EXPECT_EQ(played.answers[0]["arms"][2]["elsewhere"], Json::array({"channels_last"})) << "buckets keep the layout";
+  EXPECT_EQ(played.answers[1]["variants"][1]["failed"], "ValueError: not in this type");
+  EXPECT_EQ(played.answers[0]["variants"][2]["elsewhere"], Json::array({"channels_last"})) << "buckets keep the layout";
   EXPECT_EQ(played.answers[2]["why_not"], "");
   EXPECT_EQ(played.answers[3]["checks"][0]["failed"], "ValueError: not in this type");
   for (const auto* report : main_processes(played.run.reports)) {

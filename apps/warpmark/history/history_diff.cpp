@@ -12,7 +12,7 @@
 #include "report/draw/table.h"
 #include "report/results/labels.h"
 #include "stats/tests/compare.h"
-#include "warpmark/arms/compare_stored.h"
+#include "warpmark/ab/compare_stored.h"
 #include "warpmark/sessions/store_access.h"
 #include "warpmark/terminal/option_values.h"
 #include "warpmark/terminal/report_output.h"

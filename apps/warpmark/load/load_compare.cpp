@@ -19,8 +19,8 @@
 namespace warpmark::apps {
 namespace {
 
-using serving::LoadArm;
 using serving::LoadCell;
+using serving::LoadVariant;
 
 std::string users_text(std::int64_t users) { return fmt::format("{} {}", users, users == 1 ? "user" : "users"); }
 
@@ -36,8 +36,8 @@ std::string with_parameters(std::string level, const Json& scenario) {
 }
 
 /// Of `load run --json`.
-Result<LoadArm> arm_of_json(const Json& json, const std::string& name) {
-  LoadArm arm{.name = name};
+Result<LoadVariant> variant_of_json(const Json& json, const std::string& name) {
+  LoadVariant variant{.name = name};
   const Json scenarios = json.value("scenarios", Json::array());
   for (const auto& scenario : scenarios) {
     LoadCell cell{.scenario = scenario.value("scenario", "")};
@@ -55,19 +55,19 @@ Result<LoadArm> arm_of_json(const Json& json, const std::string& name) {
         cell.values[id] = metric["mean"].get<double>();
       }
     }
-    arm.cells.push_back(std::move(cell));
+    variant.cells.push_back(std::move(cell));
   }
-  if (arm.cells.empty()) return data_error(name + " holds no load");
-  return arm;
+  if (variant.cells.empty()) return data_error(name + " holds no load");
+  return variant;
 }
 
 /// Of an experiment folder, also one that genai-bench wrote.
-LoadArm arm_of_experiment(const exchange::Experiment& experiment, const std::string& name) {
+LoadVariant variant_of_experiment(const exchange::Experiment& experiment, const std::string& name) {
   constexpr std::pair<const char*, const char*> kFields[] = {
       {"ttft", "ttft"}, {"tpot", "tpot"}, {"e2e", "e2e_latency"}, {"output_tokens", "num_output_tokens"}};
   constexpr std::pair<const char*, const char*> kRates[] = {
       {"request_throughput", "requests_per_second"}, {"output_throughput", "mean_output_throughput_tokens_per_s"}};
-  LoadArm arm{.name = name};
+  LoadVariant variant{.name = name};
   for (const auto& run : experiment.runs) {
     const bool by_batch = run.iteration_type == "batch_size";
     LoadCell cell{.scenario = run.scenario,
@@ -83,9 +83,9 @@ LoadArm arm_of_experiment(const exchange::Experiment& experiment, const std::str
     for (const auto& [id, field] : kRates) {
       if (const auto value = exchange::field_of(run, field)) cell.values[id] = *value;
     }
-    arm.cells.push_back(std::move(cell));
+    variant.cells.push_back(std::move(cell));
   }
-  return arm;
+  return variant;
 }
 
 /// Says which server was loaded, and not how.
@@ -97,8 +97,8 @@ bool names_target(std::string_view parameter) {
 }
 
 /// Of a stored session.
-Result<LoadArm> arm_of_session(const Session& session, const std::string& session_name) {
-  LoadArm arm{.name = session_name};
+Result<LoadVariant> variant_of_session(const Session& session, const std::string& session_name) {
+  LoadVariant variant{.name = session_name};
   for (const auto& run : session.runs) {
     if (run.workload != "serving") continue;
     LoadCell cell{.level = "as recorded"};
@@ -117,13 +117,13 @@ Result<LoadArm> arm_of_session(const Session& session, const std::string& sessio
     cell.level += rest;
     cell.trusted = run.outcome == Outcome::passed;
     for (const auto& metric : run.metrics) cell.samples[metric.id] = metric.samples;
-    arm.cells.push_back(std::move(cell));
+    variant.cells.push_back(std::move(cell));
   }
-  if (arm.cells.empty()) return data_error("session " + session_name + " holds no load of a server");
-  return arm;
+  if (variant.cells.empty()) return data_error("session " + session_name + " holds no load of a server");
+  return variant;
 }
 
-Result<LoadArm> arm_of(const Context& context, const ParsedOptions& options, const std::string& word) {
+Result<LoadVariant> variant_of(const Context& context, const ParsedOptions& options, const std::string& word) {
   std::error_code error;
   if (std::filesystem::is_directory(word, error)) {
     // Ours has the samples of rates beside what genai-bench keeps.
@@ -131,20 +131,20 @@ Result<LoadArm> arm_of(const Context& context, const ParsedOptions& options, con
     if (std::filesystem::exists(own, error)) {
       WM_ASSIGN(const std::string text, read_file(own));
       WM_ASSIGN(const Json json, parse_json(text, own.string()));
-      return read_fields(own.string(), [&] { return arm_of_json(json, word); });
+      return read_fields(own.string(), [&] { return variant_of_json(json, word); });
     }
     WM_ASSIGN(const auto experiment, exchange::read_experiment(word));
-    return arm_of_experiment(experiment, word);
+    return variant_of_experiment(experiment, word);
   }
   if (word.ends_with(".json")) {
     WM_ASSIGN(const std::string text, read_file(word));
     WM_ASSIGN(const Json json, parse_json(text, word));
     if (json.is_object() && json.value("schema", Json()) == "warpmark.load/1") {
-      return read_fields(word, [&] { return arm_of_json(json, word); });
+      return read_fields(word, [&] { return variant_of_json(json, word); });
     }
   }
   WM_ASSIGN(const Session session, load_results(context, options, word));
-  return arm_of_session(session, word);
+  return variant_of_session(session, word);
 }
 
 std::string number_text(double value, const std::string& unit) {
@@ -153,14 +153,14 @@ std::string number_text(double value, const std::string& unit) {
   return format_significant(value, 4);
 }
 
-Cell difference_cell(const serving::LoadDifference& arm, const std::string& unit) {
-  if (!arm.value) return {"-"};
-  std::string text = number_text(*arm.value, unit);
-  if (arm.ratio) text += " (" + report::format_change(*arm.ratio) + ")";
-  if (arm.reason.starts_with("needs ")) text += " *";
-  if (arm.verdict == "inconclusive") text += " ?";
-  if (arm.verdict == "same") text += " =";
-  const Tone tone = arm.verdict == "better" ? Tone::good : arm.verdict == "worse" ? Tone::bad : Tone::plain;
+Cell difference_cell(const serving::LoadDifference& variant, const std::string& unit) {
+  if (!variant.value) return {"-"};
+  std::string text = number_text(*variant.value, unit);
+  if (variant.ratio) text += " (" + report::format_change(*variant.ratio) + ")";
+  if (variant.reason.starts_with("needs ")) text += " *";
+  if (variant.verdict == "inconclusive") text += " ?";
+  if (variant.verdict == "same") text += " =";
+  const Tone tone = variant.verdict == "better" ? Tone::good : variant.verdict == "worse" ? Tone::bad : Tone::plain;
   return {text, tone};
 }
 
@@ -190,7 +190,7 @@ Report report_of(const serving::LoadComparison& comparison) {
     }
     Table& table = std::get<Table>(page.sections.back().blocks.front());
     std::vector<Cell> cells{{row.number.metric + (row.number.statistic == "mean" ? "" : " " + row.number.statistic)}};
-    for (const auto& arm : row.arms) cells.push_back(difference_cell(arm, row.number.unit));
+    for (const auto& variant : row.variants) cells.push_back(difference_cell(variant, row.number.unit));
     table.rows.push_back(std::move(cells));
   }
   Section last{"", {}};
@@ -212,21 +212,21 @@ Result<int> load_compare(Context& context, const ParsedOptions& options) {
     return usage_error("load compare needs two results or more",
                        "load compare A B [C...]: experiment folders, files of --json, stored ids");
   }
-  std::vector<LoadArm> arms;
+  std::vector<LoadVariant> variants;
   for (std::size_t i = 1; i < words.size(); ++i) {
-    WM_ASSIGN(auto arm, arm_of(context, options, words[i]));
-    arms.push_back(std::move(arm));
+    WM_ASSIGN(auto variant, variant_of(context, options, words[i]));
+    variants.push_back(std::move(variant));
   }
-  WM_ASSIGN(const auto comparison, serving::compare_loads(arms));
+  WM_ASSIGN(const auto comparison, serving::compare_loads(variants));
   WM_ASSIGN(const std::string format, format_of(options));
   const auto shown = shown_as([&] { return to_json(comparison); }, report_of(comparison));
   WM_TRY(show(context, shown, format));
   if (options.has("--json")) WM_TRY(write_as(options.get("--json"), shown, "json"));
   bool worse = false, open = false;
   for (const auto& row : comparison.rows) {
-    for (const auto& arm : row.arms) {
-      worse = worse || arm.verdict == "worse";
-      open = open || arm.verdict == "inconclusive";
+    for (const auto& variant : row.variants) {
+      worse = worse || variant.verdict == "worse";
+      open = open || variant.verdict == "inconclusive";
     }
   }
   if (!options.has("--fail-if-worse")) return kSuccess;

@@ -54,7 +54,7 @@ bool all_of_list(const Json& value, Check check) {
          std::all_of(value.begin(), value.end(), check);
 }
 
-bool is_arm(const Json& value) {
+bool is_variant(const Json& value) {
   if (!value.is_object() || !value.contains("command") || !value["command"].is_string()) return false;
   for (const auto& [key, each] : value.items()) {
     if (key != "command" && key != "settings") return false;
@@ -83,7 +83,7 @@ const char* misfit(McpKind kind, const Json& value) {
       return unless(are_settings(value), "an object of names (letters, digits, _ and -) and values");
     case McpKind::command:
     case McpKind::project: return unless(value.is_string(), "a name of the configuration");
-    case McpKind::arm: return unless(is_arm(value), "an object {\"command\": NAME, \"settings\": {...}}");
+    case McpKind::variant: return unless(is_variant(value), "an object {\"command\": NAME, \"settings\": {...}}");
   }
   return "something else";
 }
@@ -106,7 +106,7 @@ Json schema_of(const McpProperty& property, const McpConfig& config) {
     case McpKind::settings: return settings;
     case McpKind::command: return enumeration(config.command_names());
     case McpKind::project: return enumeration(config.project_names());
-    case McpKind::arm:
+    case McpKind::variant:
       return {{"type", "object"},
               {"properties", {{"command", enumeration(config.command_names())}, {"settings", settings}}},
               {"required", {"command"}},
@@ -117,7 +117,7 @@ Json schema_of(const McpProperty& property, const McpConfig& config) {
 
 /// JSON Schema forbids an empty "enum": what has nothing to choose from is not offered.
 bool is_offered(const McpProperty& property, const McpConfig& config) {
-  if (property.kind == McpKind::command || property.kind == McpKind::arm) return !config.commands.empty();
+  if (property.kind == McpKind::command || property.kind == McpKind::variant) return !config.commands.empty();
   return property.kind != McpKind::project || !config.projects.empty();
 }
 
@@ -193,7 +193,7 @@ Result<std::vector<std::string>> McpArguments::command(const char* name, const c
   return words_of_command(config_, text(name), settings(settings_name));
 }
 
-Result<std::vector<std::string>> McpArguments::arm(const char* name) const {
+Result<std::vector<std::string>> McpArguments::variant(const char* name) const {
   const McpArguments inner(values_[name], config_);
   return inner.command();
 }
@@ -222,7 +222,7 @@ Json mcp_tool_json(const McpTool& tool, const McpConfig& config) {
     if (!is_offered(property, config)) continue;
     Json schema = schema_of(property, config);
     std::string help = property.help;
-    if (property.kind == McpKind::command || property.kind == McpKind::arm) help += ". " + commands_text(config);
+    if (property.kind == McpKind::command || property.kind == McpKind::variant) help += ". " + commands_text(config);
     schema["description"] = help;
     properties[property.name] = std::move(schema);
     if (property.required) required.push_back(property.name);

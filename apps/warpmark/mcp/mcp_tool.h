@@ -27,7 +27,7 @@ enum class McpKind {
   settings,  ///< an object of texts, numbers and truth values
   command,   ///< a command of the configuration
   project,   ///< a project of the configuration
-  arm,       ///< {"command": NAME, "settings": {...}}
+  variant,   ///< {"command": NAME, "settings": {...}}
 };
 
 struct McpProperty {
@@ -51,8 +51,8 @@ class McpArguments {
   /// The words of `command` with `settings` of the same call.
   [[nodiscard]] Result<std::vector<std::string>> command(const char* name = "command",
                                                          const char* settings = "settings") const;
-  /// The words of an arm.
-  [[nodiscard]] Result<std::vector<std::string>> arm(const char* name) const;
+  /// The words of a variant.
+  [[nodiscard]] Result<std::vector<std::string>> variant(const char* name) const;
   [[nodiscard]] const McpConfig& config() const { return config_; }
 
  private:

@@ -13,7 +13,7 @@
 #include "base/subprocess.h"
 #include "base/text.h"
 #include "optimize/plan.h"
-#include "warpmark/arms/project_command.h"
+#include "warpmark/ab/project_command.h"
 #include "warpmark/terminal/report_output.h"
 
 namespace warpmark::apps {

@@ -13,7 +13,7 @@
 #include "device/machine.h"
 #include "generated/python_hook.h"
 #include "validate/commands/command_experiment.h"
-#include "warpmark/arms/project_command.h"
+#include "warpmark/ab/project_command.h"
 #include "warpmark/eval/eval_gate.h"
 #include "warpmark/terminal/option_values.h"
 #include "warpmark/terminal/report_output.h"

@@ -165,7 +165,7 @@ Json to_json(const Comparison& comparison) {
   }
   json["samples"] = Json::array();
   for (const auto& sample : comparison.samples) {
-    Json item{{"arm", sample.arm == 0 ? "a" : "b"}, {"round", sample.round}};
+    Json item{{"variant", sample.variant == 0 ? "a" : "b"}, {"round", sample.round}};
     put_text(item, "started", sample.started);
     item["values"] = numbers(sample.values);
     json["samples"].push_back(std::move(item));

@@ -47,8 +47,9 @@ class ProgramRuns {
   [[nodiscard]] Result<ProgramRun> probe(const RunOptions& options);
   /// Whether the program of the probe stays at its steps.
   [[nodiscard]] bool has_lab() const { return has_lab_; }
-  /// The ranks' answers (workers::LabProcess::ask), and where the process ended instead {"crashed", "arm", "failure"};
-  /// the next command starts another process. Traces that a recording leaves are analyzed: {"analysis": ...}.
+  /// The ranks' answers (workers::LabProcess::ask), and where the process ended instead {"crashed", "variant",
+  /// "failure"}; the next command starts another process. Traces that a recording leaves are analyzed: {"analysis":
+  /// ...}.
   [[nodiscard]] Result<Json> ask(const Json& command, double deadline_s);
   /// Why no process of the program has loaded the hook; empty: not known.
   [[nodiscard]] const std::string& why_unheard() const { return why_unheard_; }

@@ -132,10 +132,10 @@ Status ProgramTrials::ask_blocks(const Settings& from, std::span<const Variant> 
       for (std::size_t i = 0; i < skip.size(); ++i) skip[i] = skip[i] || !result.variants[i].failure.empty();
       return {};
     }
-    const auto arm = answers->value("arm", std::int64_t{-1}) - 1;
+    const auto variant = answers->value("variant", std::int64_t{-1}) - 1;
     const auto failure = answers->value("failure", std::string("the program ended"));
     for (std::size_t i = 0; i < skip.size(); ++i) {
-      const bool culprit = arm < 0 || static_cast<std::size_t>(arm) == i;
+      const bool culprit = variant < 0 || static_cast<std::size_t>(variant) == i;
       if (!culprit || skip[i]) continue;
       skip[i] = true;
       result.variants[i].failure = failure;

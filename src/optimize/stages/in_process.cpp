@@ -19,7 +19,7 @@ bool names_loader(const Settings& settings) {
   return std::ranges::any_of(settings, [](const Setting& one) { return one.knob.starts_with("loader."); });
 }
 
-Json arm_json(const Settings& settings) {
+Json variant_json(const Settings& settings) {
   Json knobs = Json::object();
   for (const auto& setting : settings) {
     const Knob* knob = find_in(warpmark::optimize::knobs(), setting.knob);
@@ -28,13 +28,9 @@ Json arm_json(const Settings& settings) {
   return {{"knobs", std::move(knobs)}};
 }
 
-Json block_json(std::size_t arm, const BlockLength& length) {
-  return {{"arm", arm},
-          {"wash", length.wash},
-          {"steps", length.steps},
-          {"least", length.least},
-          {"whole", length.whole},
-          {"seconds", length.seconds}};
+Json block_json(std::size_t variant, const BlockLength& length) {
+  return {{"variant", variant},    {"wash", length.wash},   {"steps", length.steps},
+          {"least", length.least}, {"whole", length.whole}, {"seconds", length.seconds}};
 }
 
 double number_at(const Json& json, const char* name) {
@@ -59,23 +55,23 @@ void note_nothing(VariantResult& result, const std::string& knob, const std::str
   if (!known) result.nothing.emplace_back(knob, why);
 }
 
-void add_arm(const Json& arm, VariantResult& result) {
-  if (const auto failed = text_at(arm, "failed"); !failed.empty()) result.failure = failed;
-  if (const auto nothing = arm.find("nothing"); nothing != arm.end() && nothing->is_object()) {
+void add_variant(const Json& variant, VariantResult& result) {
+  if (const auto failed = text_at(variant, "failed"); !failed.empty()) result.failure = failed;
+  if (const auto nothing = variant.find("nothing"); nothing != variant.end() && nothing->is_object()) {
     for (const auto& [knob, why] : nothing->items()) {
       if (why.is_string()) note_nothing(result, knob, why.get<std::string>());
     }
   }
-  for (const auto& knob : list_at(arm, "elsewhere")) {
+  for (const auto& knob : list_at(variant, "elsewhere")) {
     if (knob.is_string()) result.elsewhere.push_back(knob.get<std::string>());
   }
-  if (const auto notes = arm.find("notes"); notes != arm.end() && notes->is_object()) {
+  if (const auto notes = variant.find("notes"); notes != variant.end() && notes->is_object()) {
     result.notes.clear();
     for (const auto& [knob, note] : notes->items()) {
       if (note.is_string()) result.notes += (result.notes.empty() ? "" : "; ") + note.get<std::string>();
     }
   }
-  result.warm_s = std::max(result.warm_s, number_at(arm, "warm_seconds"));
+  result.warm_s = std::max(result.warm_s, number_at(variant, "warm_seconds"));
 }
 
 /// Of block `i` in all ranks: seconds a step of the slowest; 0 where it was not timed.
@@ -111,10 +107,10 @@ Json blocks_command(const ProgramFacts& facts, const Settings& base, std::span<c
                     const std::vector<bool>& skip, double step_s, std::int64_t rounds, bool first_forward) {
   bool switches_loader = names_loader(base);
   for (const auto& variant : variants) switches_loader = switches_loader || names_loader(variant.settings);
-  Json arms = Json::array({arm_json(base)}), round = Json::array();
+  Json variants = Json::array({variant_json(base)}), round = Json::array();
   round.push_back(block_json(0, block_length(facts, base, step_s, switches_loader)));
   for (std::size_t i = 0; i < variants.size(); ++i) {
-    arms.push_back(arm_json(variants[i].settings));
+    variants.push_back(variant_json(variants[i].settings));
     if (i < skip.size() && skip[i]) continue;
     round.push_back(block_json(i + 1, block_length(facts, variants[i].settings, step_s, switches_loader)));
   }
@@ -123,7 +119,7 @@ Json blocks_command(const ProgramFacts& facts, const Settings& base, std::span<c
     const bool forward = (i % 2 == 0) == first_forward;
     for (std::size_t k = 0; k < round.size(); ++k) blocks.push_back(round[forward ? k : round.size() - 1 - k]);
   }
-  return {{"do", "blocks"}, {"arms", std::move(arms)}, {"blocks", std::move(blocks)}};
+  return {{"do", "blocks"}, {"variants", std::move(variants)}, {"blocks", std::move(blocks)}};
 }
 
 double expected_s(const Json& command, double step_s) {
@@ -136,16 +132,17 @@ double expected_s(const Json& command, double step_s) {
 }
 
 Json check_command(std::span<const Variant> variants) {
-  Json arms = Json::array({arm_json({})});
-  for (const auto& variant : variants) arms.push_back(arm_json(variant.settings));
-  return {{"do", "check"}, {"arms", std::move(arms)}};
+  Json variants = Json::array({variant_json({})});
+  for (const auto& variant : variants) variants.push_back(variant_json(variant.settings));
+  return {{"do", "check"}, {"variants", std::move(variants)}};
 }
 
 void add_blocks(const Json& answers, std::span<VariantResult> results) {
   if (!answers.is_array() || answers.empty()) return;
   for (const auto& answer : answers) {
-    const auto& arms = list_at(answer, "arms");
-    for (std::size_t i = 0; i < results.size() && i + 1 < arms.size(); ++i) add_arm(arms[i + 1], results[i]);
+    const auto& variants = list_at(answer, "variants");
+    for (std::size_t i = 0; i < results.size() && i + 1 < variants.size(); ++i)
+      add_variant(variants[i + 1], results[i]);
   }
   // A round has one block of the base; it belongs to those of the variants in the same round.
   const auto& blocks = list_at(answers.front(), "blocks");
@@ -153,14 +150,14 @@ void add_blocks(const Json& answers, std::span<VariantResult> results) {
   std::vector<std::vector<double>> times(results.size());
   for (std::size_t i = 0; i < blocks.size(); ++i) {
     const double time_s = step_time(answers, i);
-    const auto arm = static_cast<std::size_t>(std::max(0.0, number_at(blocks[i], "arm")));
-    if (arm == 0) {
+    const auto variant = static_cast<std::size_t>(std::max(0.0, number_at(blocks[i], "variant")));
+    if (variant == 0) {
       base.push_back(time_s);
       continue;
     }
-    if (arm > results.size() || !(time_s > 0)) continue;
-    times[arm - 1].push_back(time_s);
-    auto& result = results[arm - 1];
+    if (variant > results.size() || !(time_s > 0)) continue;
+    times[variant - 1].push_back(time_s);
+    auto& result = results[variant - 1];
     if (const double memory = number_at(blocks[i], "reserved"); memory > 0) result.memory_bytes = memory;
     result.data_share = number_at(blocks[i], "wait") / std::max(number_at(blocks[i], "seconds"), 1e-9);
   }
@@ -183,9 +180,9 @@ void add_checks(const Json& answers, std::span<const Variant> variants, std::spa
       *difference = {number_at(answer[name], "outputs"), number_at(answer[name], "gradients")};
     }
     for (const auto& one : list_at(answer, "checks")) {
-      const auto arm = static_cast<std::size_t>(std::max(0.0, number_at(one, "arm")));
-      if (arm < 1 || arm > results.size()) continue;
-      auto& result = results[arm - 1];
+      const auto variant = static_cast<std::size_t>(std::max(0.0, number_at(one, "variant")));
+      if (variant < 1 || variant > results.size()) continue;
+      auto& result = results[variant - 1];
       if (const auto failed = text_at(one, "failed"); !failed.empty()) {
         if (result.failure.empty()) result.failure = failed;
         continue;
@@ -193,7 +190,7 @@ void add_checks(const Json& answers, std::span<const Variant> variants, std::spa
       check.difference = {number_at(one, "outputs"), number_at(one, "gradients")};
       check.cosine = one.contains("cosine") ? number_at(one, "cosine") : 1;
       check.finite = one.value("finite", true);
-      const auto verdict = judge_state(check, variants[arm - 1].numerics);
+      const auto verdict = judge_state(check, variants[variant - 1].numerics);
       if (!result.answers.text.empty() && !result.answers_same) continue;  // another rank refused it
       result.answers = verdict.check;
       result.answers_same = verdict.same;

@@ -51,7 +51,7 @@ struct BlockLength {
                                        bool switches_loader);
 
 /// The command: `rounds` rounds, each with one block of the base and one of each variant, in an order that reverses
-/// from round to round (so that a drift cancels). Arm 0 is the base; `skip` are variants that are out.
+/// from round to round (so that a drift cancels). Variant 0 is the base; `skip` are variants that are out.
 [[nodiscard]] Json blocks_command(const ProgramFacts& facts, const Settings& base, std::span<const Variant> variants,
                                   const std::vector<bool>& skip, double step_s, std::int64_t rounds,
                                   bool first_forward);

@@ -17,13 +17,13 @@ std::string confidence_text(const std::optional<Interval>& interval) {
 }
 
 Table metrics_table(const Comparison& comparison) {
-  const auto arm = [](const char* name, const std::string& machine) {
+  const auto variant = [](const char* name, const std::string& machine) {
     return machine.empty() ? std::string(name) : std::string(name) + ": " + machine;
   };
   const bool priced = comparison.price_a.has_value();
   Table table{{{"metric"},
-               {arm("A", comparison.machine_a), Align::right},
-               {arm("B", comparison.machine_b), Align::right},
+               {variant("A", comparison.machine_a), Align::right},
+               {variant("B", comparison.machine_b), Align::right},
                {"B / A", Align::right},
                {"interval", Align::right},
                {"p", Align::right, 1},
@@ -224,8 +224,8 @@ Plot plot_over_time(const Comparison& comparison, std::size_t metric) {
             .series = {{.name = "A", .points = {}, .line = false}, {.name = "B", .points = {}, .line = false}}};
   for (std::size_t i = 0; i < comparison.samples.size(); ++i) {
     const auto& sample = comparison.samples[i];
-    plot.series[static_cast<std::size_t>(sample.arm)].points.emplace_back(static_cast<double>(i + 1),
-                                                                          sample.values[metric]);
+    plot.series[static_cast<std::size_t>(sample.variant)].points.emplace_back(static_cast<double>(i + 1),
+                                                                              sample.values[metric]);
   }
   return plot;
 }

@@ -1,5 +1,5 @@
-// What a person reads of a comparison: the verdict, a table, the distributions of both arms, the samples over time, and
-// the further tests.
+// What a person reads of a comparison: the verdict, a table, the distributions of both variants, the samples over time,
+// and the further tests.
 #pragma once
 
 #include <string>
@@ -14,7 +14,7 @@ namespace warpmark::report {
 /// "B is 2.1 % slower than A", or the like; one sentence without a full stop.
 [[nodiscard]] std::string verdict_sentence(const MetricVerdict& metric, double effect);
 
-/// Both arms' samples of one metric, and all samples in the order taken.
+/// Both variants' samples of one metric, and all samples in the order taken.
 [[nodiscard]] Distribution distribution_of(const MetricVerdict& metric);
 [[nodiscard]] Plot plot_over_time(const Comparison& comparison, std::size_t metric);
 

@@ -99,11 +99,11 @@ std::optional<double> log_variance(const std::vector<double>& samples, double p,
 
 bool same_load(const LoadCell& a, const LoadCell& b) { return a.scenario == b.scenario && a.level == b.level; }
 
-/// The same load; where an arm has measured one several times, the first is compared with the first, and so on.
-const LoadCell* cell_of(const LoadArm& arm, const LoadArm& first, const LoadCell& like) {
+/// The same load; where a variant has measured one several times, the first is compared with the first, and so on.
+const LoadCell* cell_of(const LoadVariant& variant, const LoadVariant& first, const LoadCell& like) {
   auto before =
       std::count_if(&*first.cells.begin(), &like, [&](const LoadCell& cell) { return same_load(cell, like); });
-  for (const auto& cell : arm.cells) {
+  for (const auto& cell : variant.cells) {
     if (same_load(cell, like) && before-- == 0) return &cell;
   }
   return nullptr;
@@ -180,24 +180,24 @@ void decide(LoadComparison& comparison, double confidence) {
   std::vector<LoadDifference*> tested;
   std::vector<double> p;
   for (auto& row : comparison.rows) {
-    for (auto& arm : row.arms) {
-      if (!arm.p || row.number.better == Better::neither) continue;
-      tested.push_back(&arm);
-      p.push_back(*arm.p);
+    for (auto& variant : row.variants) {
+      if (!variant.p || row.number.better == Better::neither) continue;
+      tested.push_back(&variant);
+      p.push_back(*variant.p);
     }
   }
   const auto holm = stats::holm(p, 1 - confidence);
   for (std::size_t i = 0; i < tested.size(); ++i) tested[i]->adjusted_p = holm.adjusted[i];
   for (auto& row : comparison.rows) {
-    for (auto& arm : row.arms) {
-      if (!arm.adjusted_p) continue;
-      const bool within = arm.interval->low > 1 - kSame && arm.interval->high < 1 + kSame;
+    for (auto& variant : row.variants) {
+      if (!variant.adjusted_p) continue;
+      const bool within = variant.interval->low > 1 - kSame && variant.interval->high < 1 + kSame;
       if (within) {
-        arm.verdict = "same";
-      } else if (*arm.adjusted_p > 1 - confidence) {
-        arm.verdict = "inconclusive";
+        variant.verdict = "same";
+      } else if (*variant.adjusted_p > 1 - confidence) {
+        variant.verdict = "inconclusive";
       } else {
-        arm.verdict = (*arm.ratio > 1) == (row.number.better == Better::higher) ? "better" : "worse";
+        variant.verdict = (*variant.ratio > 1) == (row.number.better == Better::higher) ? "better" : "worse";
       }
     }
   }
@@ -205,35 +205,35 @@ void decide(LoadComparison& comparison, double confidence) {
 
 }  // namespace
 
-Result<LoadComparison> compare_loads(const std::vector<LoadArm>& arms, double confidence) {
-  WM_CHECK(arms.size() >= 2);
+Result<LoadComparison> compare_loads(const std::vector<LoadVariant>& variants, double confidence) {
+  WM_CHECK(variants.size() >= 2);
   LoadComparison comparison;
-  for (const auto& arm : arms) comparison.names.push_back(arm.name);
-  for (const auto& base : arms.front().cells) {
+  for (const auto& variant : variants) comparison.names.push_back(variant.name);
+  for (const auto& base : variants.front().cells) {
     std::vector<const LoadCell*> cells;
-    for (const auto& arm : arms) {
-      const LoadCell* cell = &arm == &arms.front() ? &base : cell_of(arm, arms.front(), base);
+    for (const auto& variant : variants) {
+      const LoadCell* cell = &variant == &variants.front() ? &base : cell_of(variant, variants.front(), base);
       if (cell == nullptr) {
-        comparison.notes.push_back(fmt::format("{} has no load {}, {}", arm.name, base.scenario, base.level));
+        comparison.notes.push_back(fmt::format("{} has no load {}, {}", variant.name, base.scenario, base.level));
         break;
       }
       if (!cell->trusted) {
-        comparison.notes.push_back(
-            fmt::format("{} at {}, {} is unreliable: the client was its limit", arm.name, base.scenario, base.level));
+        comparison.notes.push_back(fmt::format("{} at {}, {} is unreliable: the client was its limit", variant.name,
+                                               base.scenario, base.level));
       }
       cells.push_back(cell);
     }
-    if (cells.size() < arms.size()) continue;
+    if (cells.size() < variants.size()) continue;
     for (const auto& statistic : statistics_of(base)) {
       LoadComparisonRow row{base.scenario, base.level, statistic.number, {}};
-      row.arms.push_back({.value = point_value(base, statistic)});
+      row.variants.push_back({.value = point_value(base, statistic)});
       if (const std::int64_t needed = requests_missing(base, statistic); needed > 0) {
-        row.arms.front().reason = fmt::format("needs {} requests", needed);
+        row.variants.front().reason = fmt::format("needs {} requests", needed);
       }
-      bool any = row.arms.front().value.has_value();
+      bool any = row.variants.front().value.has_value();
       for (std::size_t i = 1; i < cells.size(); ++i) {
-        row.arms.push_back(difference(base, *cells[i], statistic, confidence));
-        any = any || row.arms.back().value.has_value();
+        row.variants.push_back(difference(base, *cells[i], statistic, confidence));
+        any = any || row.variants.back().value.has_value();
       }
       if (any) comparison.rows.push_back(std::move(row));
     }
@@ -247,29 +247,30 @@ Result<LoadComparison> compare_loads(const std::vector<LoadArm>& arms, double co
 }
 
 Json to_json(const LoadComparison& comparison) {
-  Json json{{"schema", "warpmark.load_comparison/1"}, {"arms", comparison.names}, {"rows", Json::array()}};
+  Json json{{"schema", "warpmark.load_comparison/1"}, {"variants", comparison.names}, {"rows", Json::array()}};
   for (const auto& row : comparison.rows) {
-    Json arms = Json::array();
-    for (const auto& arm : row.arms) {
+    Json variants = Json::array();
+    for (const auto& variant : row.variants) {
       Json entry = Json::object();
-      if (arm.value) entry["value"] = *arm.value;
-      if (arm.ratio) entry["ratio"] = *arm.ratio;
-      if (arm.interval) {
-        entry["interval"] = {
-            {"low", arm.interval->low}, {"high", arm.interval->high}, {"confidence", arm.interval->confidence}};
+      if (variant.value) entry["value"] = *variant.value;
+      if (variant.ratio) entry["ratio"] = *variant.ratio;
+      if (variant.interval) {
+        entry["interval"] = {{"low", variant.interval->low},
+                             {"high", variant.interval->high},
+                             {"confidence", variant.interval->confidence}};
       }
-      if (arm.p) entry["p"] = *arm.p;
-      if (arm.adjusted_p) entry["adjusted_p"] = *arm.adjusted_p;
-      if (!arm.verdict.empty()) entry["verdict"] = arm.verdict;
-      if (!arm.reason.empty()) entry["reason"] = arm.reason;
-      arms.push_back(std::move(entry));
+      if (variant.p) entry["p"] = *variant.p;
+      if (variant.adjusted_p) entry["adjusted_p"] = *variant.adjusted_p;
+      if (!variant.verdict.empty()) entry["verdict"] = variant.verdict;
+      if (!variant.reason.empty()) entry["reason"] = variant.reason;
+      variants.push_back(std::move(entry));
     }
     json["rows"].push_back({{"scenario", row.scenario},
                             {"load", row.level},
                             {"metric", row.number.metric},
                             {"statistic", row.number.statistic},
                             {"unit", row.number.unit},
-                            {"arms", std::move(arms)}});
+                            {"variants", std::move(variants)}});
   }
   json["notes"] = comparison.notes;
   return json;

@@ -2,7 +2,7 @@
 // that all have, each number of the first one and the ratio of the others to it. Requests that follow one another are
 // alike, so blocks of consecutive ones are resampled (Kuensch, Annals of Statistics 17, 1989), and p values are
 // adjusted over the whole table (Holm). What it cannot see is what changed between the loads: two runs at two times
-// differ by more than their requests do. `warpmark compare` alternates arms for that. Pure.
+// differ by more than their requests do. `warpmark compare` alternates variants for that. Pure.
 #pragma once
 
 #include <map>
@@ -26,7 +26,7 @@ struct LoadCell {
   bool trusted = true;
 };
 
-struct LoadArm {
+struct LoadVariant {
   std::string name;
   std::vector<LoadCell> cells;
 };
@@ -40,11 +40,11 @@ struct ComparedNumber {
 };
 
 struct LoadDifference {
-  std::optional<double> value;       ///< of this arm
-  std::optional<double> ratio;       ///< to the first arm
+  std::optional<double> value;       ///< of this variant
+  std::optional<double> ratio;       ///< to the first variant
   std::optional<Interval> interval;  ///< of the ratio
   std::optional<double> p, adjusted_p;
-  std::string verdict;  ///< "better", "worse", "same" (within 2 %), "inconclusive"; empty for the first arm
+  std::string verdict;  ///< "better", "worse", "same" (within 2 %), "inconclusive"; empty for the first variant
   std::string reason;   ///< why there is no verdict
 };
 
@@ -52,17 +52,17 @@ struct LoadComparisonRow {
   std::string scenario;
   std::string level;
   ComparedNumber number;
-  std::vector<LoadDifference> arms;  ///< as the arms
+  std::vector<LoadDifference> variants;  ///< as the variants
 };
 
 struct LoadComparison {
   std::vector<std::string> names;
   std::vector<LoadComparisonRow> rows;
-  std::vector<std::string> notes;  ///< cells that only some have, arms that are not trusted
+  std::vector<std::string> notes;  ///< cells that only some have, variants that are not trusted
 };
 
-/// Usage error where no scenario and load is in all arms.
-[[nodiscard]] Result<LoadComparison> compare_loads(const std::vector<LoadArm>& arms, double confidence = 0.95);
+/// Usage error where no scenario and load is in all variants.
+[[nodiscard]] Result<LoadComparison> compare_loads(const std::vector<LoadVariant>& variants, double confidence = 0.95);
 
 /// "warpmark.load_comparison/1".
 [[nodiscard]] Json to_json(const LoadComparison& comparison);

@@ -8,7 +8,7 @@
 // with unknown variance", arXiv 2310.03722; Perez-Ortiz et al., "E-statistics, group invariance and anytime-valid
 // testing", Ann. Stat. 52, 2024. The closed form of the Bayes factor: Gönen et al., Am. Stat. 59, 2005.
 //
-// The martingale needs normal differences. Under "no difference" the differences of two arms are symmetric whatever
+// The martingale needs normal differences. Under "no difference" the differences of two variants are symmetric whatever
 // their distribution, and symmetric heavy tails only make t smaller; what remains are a few differences that happen to
 // agree closely (two modes). No p below 2^(2-n), twice the chance that n symmetric differences have one sign, is
 // believed; so alpha = 5 % needs at least 7 samples.

@@ -13,11 +13,11 @@
 //            Wilcoxon's; one, which is the sign test and so speaks of the median (Howard, Ramdas, "Sequential
 //            estimation of quantiles", Bernoulli 28, 2022); and one less the rank, which trusts small differences most
 //            and so looks past bursts. Each is a mixture over lambda.
-// Where the order of the arms within a round is random, fair coins are no assumption about the machine: under "no
+// Where the order of the variants within a round is random, fair coins are no assumption about the machine: under "no
 // difference" the signs are those of that order.
 //
 // What is known of the disturbance of a round (time stolen, waiting for a CPU) may set the stake too, as long as it
-// treats both arms alike: exchanging them must leave it as it is.
+// treats both variants alike: exchanging them must leave it as it is.
 #pragma once
 
 #include <cstdint>

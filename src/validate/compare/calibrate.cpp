@@ -14,7 +14,7 @@ namespace {
 constexpr int kRelabelings = 2000;
 constexpr std::int64_t kFewestRounds = 7;
 
-/// Whether equal arms would have been called different at any look.
+/// Whether equal variants would have been called different at any look.
 bool false_alarm(const std::vector<double>& a, const std::vector<double>& b, Better better,
                  const VerdictOptions& options) {
   const auto first = options.sequential ? static_cast<std::size_t>(kFewestRounds) : a.size();

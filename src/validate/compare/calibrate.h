@@ -1,4 +1,4 @@
-// What an A/A comparison tells about this machine: how often equal arms are called different, and how small a
+// What an A/A comparison tells about this machine: how often equal variants are called different, and how small a
 // difference can be found. Pure.
 #pragma once
 
@@ -9,9 +9,9 @@
 
 namespace warpmark::validate {
 
-/// Of each metric with a ratio and at least 7 rounds; `comparison` must be paired with equal arms. The false-positive
-/// rate is that of the whole procedure, looks after every round included, over 2000 random exchanges of A and B within
-/// rounds: under equality each is as likely as what was measured.
+/// Of each metric with a ratio and at least 7 rounds; `comparison` must be paired with equal variants. The
+/// false-positive rate is that of the whole procedure, looks after every round included, over 2000 random exchanges of
+/// A and B within rounds: under equality each is as likely as what was measured.
 [[nodiscard]] std::vector<MetricCalibration> calibrate(const Comparison& comparison, const VerdictOptions& options);
 
 }  // namespace warpmark::validate

@@ -30,7 +30,7 @@ bool contains(const std::vector<std::string>& names, const std::string& name) {
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
-/// Rounds in which both arms are complete. Of an unpaired schedule all samples count.
+/// Rounds in which both variants are complete. Of an unpaired schedule all samples count.
 std::int64_t complete_rounds(const std::vector<AbSample>& samples, const AbOptions& options) {
   if (!paired(options)) return options.schedule.rounds;
   std::int64_t rounds = 0;
@@ -38,12 +38,12 @@ std::int64_t complete_rounds(const std::vector<AbSample>& samples, const AbOptio
   return rounds;
 }
 
-/// One value a round and arm: the median of the arm's runs in it.
-std::vector<double> values_by_round(const std::vector<AbSample>& samples, int arm, std::int64_t rounds,
+/// One value a round and variant: the median of the variant's runs in it.
+std::vector<double> values_by_round(const std::vector<AbSample>& samples, int variant, std::int64_t rounds,
                                     const std::string& metric) {
   std::map<std::int64_t, std::vector<double>> by_round;
   for (const auto& sample : samples) {
-    if (sample.slot.arm == arm && sample.slot.round < rounds) {
+    if (sample.slot.variant == variant && sample.slot.round < rounds) {
       by_round[sample.slot.round].push_back(value_of(sample.run, metric));
     }
   }
@@ -99,7 +99,8 @@ std::optional<double> reading_of(const Run& run, std::string_view id) {
 }
 
 /// How much each round was disturbed, in shares of its time: taken by the hypervisor, spent waiting for a CPU
-/// (anybody), and spent by the program without one. The mean over the runs of both arms, so that it favours neither.
+/// (anybody), and spent by the program without one. The mean over the runs of both variants, so that it favours
+/// neither.
 std::vector<double> disturbances_by_round(const std::vector<AbSample>& samples, std::int64_t rounds) {
   std::vector<double> sums(static_cast<std::size_t>(rounds));
   bool any = false;
@@ -114,19 +115,19 @@ std::vector<double> disturbances_by_round(const std::vector<AbSample>& samples, 
   return any ? sums : std::vector<double>();
 }
 
-std::vector<Environment> environments(const std::vector<AbSample>& samples, int arm) {
+std::vector<Environment> environments(const std::vector<AbSample>& samples, int variant) {
   std::vector<Environment> result;
   for (const auto& sample : samples) {
-    if (sample.slot.arm == arm) result.push_back(sample.run.environment);
+    if (sample.slot.variant == variant) result.push_back(sample.run.environment);
   }
   return result;
 }
 
-/// Each run's value of one metric, of arm by arm.
-std::vector<double> values_by_run(const std::vector<AbSample>& samples, int arm, const std::string& metric) {
+/// Each run's value of one metric, of variant by variant.
+std::vector<double> values_by_run(const std::vector<AbSample>& samples, int variant, const std::string& metric) {
   std::vector<double> values;
   for (const auto& sample : samples) {
-    if (sample.slot.arm == arm && metric_of(sample.run, metric) != nullptr) {
+    if (sample.slot.variant == variant && metric_of(sample.run, metric) != nullptr) {
       values.push_back(value_of(sample.run, metric));
     }
   }
@@ -136,7 +137,7 @@ std::vector<double> values_by_run(const std::vector<AbSample>& samples, int arm,
 /// The check's own words about the first run of B that it found wrong.
 void add_what_was_said(const std::vector<AbSample>& samples, const std::string& id, AccuracyVerdict& verdict) {
   for (const auto& sample : samples) {
-    if (sample.slot.arm != 1) continue;
+    if (sample.slot.variant != 1) continue;
     for (const auto& [name, said] : sample.run.notes) {
       if (name != id || said.empty()) continue;
       verdict.reason += "; the check said: " + said;
@@ -183,8 +184,8 @@ bool decided(const Comparison& comparison) {
 
 class AbRunner {
  public:
-  AbRunner(const Arm& a, const Arm& b, const AbOptions& options, const AbEvents& events)
-      : arms_{&a, &b}, options_(options), events_(events) {}
+  AbRunner(const Variant& a, const Variant& b, const AbOptions& options, const AbEvents& events)
+      : variants_{&a, &b}, options_(options), events_(events) {}
 
   Result<AbOutcome> run(std::vector<AbSample> known) {
     outcome_.samples = std::move(known);
@@ -204,10 +205,10 @@ class AbRunner {
     final_look.affordable_rounds = affordable_rounds();
     outcome_.comparison = judge_samples(outcome_.samples, final_look, true);
     if (outcome_.comparison.metrics.empty() && !outcome_.samples.empty()) {
-      return data_error("the arms have no metric in common");
+      return data_error("the variants have no metric in common");
     }
-    outcome_.comparison.name_a = arms_[0]->name;
-    outcome_.comparison.name_b = arms_[1]->name;
+    outcome_.comparison.name_a = variants_[0]->name;
+    outcome_.comparison.name_b = variants_[1]->name;
     outcome_.comparison.stopped_because = reason;
     outcome_.complete = !interrupted();
     return std::move(outcome_);
@@ -233,7 +234,7 @@ class AbRunner {
     if (known > options_.schedule.slots()) return data_error("there are more samples than the comparison has runs");
     for (std::int64_t i = 0; i < known; ++i) {
       const Slot planned = options_.schedule.slot(i), found = outcome_.samples[static_cast<std::size_t>(i)].slot;
-      if (planned.arm != found.arm || planned.round != found.round) {
+      if (planned.variant != found.variant || planned.round != found.round) {
         return data_error(fmt::format("sample {} is of another schedule", i), "start the comparison anew");
       }
     }
@@ -259,25 +260,25 @@ class AbRunner {
 
   Status warm_up() {
     for (std::int64_t i = 0; i < options_.warmup_runs && !interrupted(); ++i) {
-      for (const Arm* arm : arms_) WM_TRY(run_arm(*arm));
+      for (const Variant* variant : variants_) WM_TRY(run_variant(*variant));
     }
     return {};
   }
 
-  [[nodiscard]] Result<Run> run_arm(const Arm& arm) const {
-    auto run = arm.experiment->run(arm.config);
+  [[nodiscard]] Result<Run> run_variant(const Variant& variant) const {
+    auto run = variant.experiment->run(variant.config);
     if (!run.ok()) {
-      return Error{run.error().kind, arm.name + ": " + run.error().what, run.error().hint};
+      return Error{run.error().kind, variant.name + ": " + run.error().what, run.error().hint};
     }
     if (!is_measured(run->outcome)) {
-      return data_error(arm.name + " could not be measured: " + run->reason, run->hint);
+      return data_error(variant.name + " could not be measured: " + run->reason, run->hint);
     }
     return run;
   }
 
   Status run_slot() {
     const Slot slot = options_.schedule.slot(next_slot());
-    auto run = run_arm(*arms_[slot.arm]);
+    auto run = run_variant(*variants_[slot.variant]);
     if (!run.ok()) {
       if (interrupted()) return {};  // the run was ended by Ctrl-C; what is complete counts
       return run.error();
@@ -289,7 +290,7 @@ class AbRunner {
     return {};
   }
 
-  const Arm* arms_[2];
+  const Variant* variants_[2];
   const AbOptions& options_;
   const AbEvents& events_;
   AbOutcome outcome_;
@@ -330,7 +331,8 @@ Comparison judge_samples(const std::vector<AbSample>& samples, const AbOptions& 
   comparison.accuracy = judge_gates(samples, options, comparison.rounds);
   if (!final) return comparison;
   for (const auto& sample : samples) {
-    ArmSample taken{.arm = sample.slot.arm, .round = sample.slot.round, .started = sample.run.started, .values = {}};
+    VariantSample taken{
+        .variant = sample.slot.variant, .round = sample.slot.round, .started = sample.run.started, .values = {}};
     for (const auto& metric : comparison.metrics) taken.values.push_back(value_of(sample.run, metric.id));
     comparison.samples.push_back(std::move(taken));
   }
@@ -343,7 +345,7 @@ Comparison judge_samples(const std::vector<AbSample>& samples, const AbOptions& 
   return comparison;
 }
 
-Result<AbOutcome> run_ab(const Arm& a, const Arm& b, const AbOptions& options, std::vector<AbSample> known,
+Result<AbOutcome> run_ab(const Variant& a, const Variant& b, const AbOptions& options, std::vector<AbSample> known,
                          const AbEvents& events) {
   WM_CHECK(a.experiment != nullptr && b.experiment != nullptr && options.schedule.rounds >= 1);
   return AbRunner(a, b, options, events).run(std::move(known));

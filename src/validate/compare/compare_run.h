@@ -1,5 +1,5 @@
-// An A/B test: runs of two arms in a random order until every metric is decided, the rounds are over or the budget is
-// used up; then the verdicts. The world comes in through the experiments, the clock and the events.
+// An A/B test: runs of two variants in a random order until every metric is decided, the rounds are over or the budget
+// is used up; then the verdicts. The world comes in through the experiments, the clock and the events.
 #pragma once
 
 #include <atomic>
@@ -16,7 +16,7 @@
 
 namespace warpmark::validate {
 
-struct Arm {
+struct Variant {
   measure::Experiment* experiment = nullptr;
   measure::Config config;
   std::string name;
@@ -27,7 +27,7 @@ struct AbOptions {
   double effect = 0.01;
   double alpha = 0.05;
   double budget_s = 0;           ///< of this invocation; 0 is without limit
-  std::int64_t warmup_runs = 1;  ///< of each arm, discarded
+  std::int64_t warmup_runs = 1;  ///< of each variant, discarded
   bool stop_early = true;        ///< paired schedules only; else all rounds are run and judged by a fixed-size test
   std::vector<AccuracyGate> accuracy;
   /// Quantities that are measured anyway (model/beside.h) and that shall decide, as somebody declared them.
@@ -37,7 +37,7 @@ struct AbOptions {
   const std::atomic<bool>* interrupted = nullptr;
 };
 
-/// One run of one arm. `run.metrics` hold one sample each.
+/// One run of one variant. `run.metrics` hold one sample each.
 struct AbSample {
   Slot slot;
   Run run;
@@ -57,11 +57,11 @@ struct AbOutcome {
 
 /// `known` are the samples of an interrupted test of the same schedule, in order; data error if they are not its
 /// beginning. The first error of an experiment ends the test. Runs without a common metric are a data error.
-[[nodiscard]] Result<AbOutcome> run_ab(const Arm& a, const Arm& b, const AbOptions& options,
+[[nodiscard]] Result<AbOutcome> run_ab(const Variant& a, const Variant& b, const AbOptions& options,
                                        std::vector<AbSample> known, const AbEvents& events);
 
 /// Verdicts of complete rounds; of a final look also the further tests, the samples and the differences between the
-/// arms' environments. Pure.
+/// variants' environments. Pure.
 [[nodiscard]] Comparison judge_samples(const std::vector<AbSample>& samples, const AbOptions& options, bool final);
 
 }  // namespace warpmark::validate

@@ -39,7 +39,7 @@ void compare_share(std::span<const Environment> a, std::span<const Environment> 
        true});
 }
 
-/// Whether an arm's own work keeps the GPU with this clock at its power cap: the cap then sets the clock, as it does
+/// Whether a variant's own work keeps the GPU with this clock at its power cap: the cap then sets the clock, as it does
 /// wherever that work is done.
 bool capped(std::span<const Environment> runs, const std::string& clock_id) {
   const auto gpu = clock_id.substr(0, clock_id.find('.')) + " ";

@@ -1,5 +1,5 @@
-// Did the machine treat both arms alike? What happens to both equally is noise; what happens to one more than to the
-// other may be the whole difference between them. Pure.
+// Did the machine treat both variants alike? What happens to both equally is noise; what happens to one more than to
+// the other may be the whole difference between them. Pure.
 #pragma once
 
 #include <span>

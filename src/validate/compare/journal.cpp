@@ -23,13 +23,13 @@ std::string text_of(const Json& line, const char* key) {
 }
 
 Result<AbSample> sample_of(const Json& line) {
-  if (!line.contains("arm") || !line["arm"].is_number_integer() || !line.contains("round") ||
+  if (!line.contains("variant") || !line["variant"].is_number_integer() || !line.contains("round") ||
       !line["round"].is_number_integer() || !line.contains("ends_round") || !line["ends_round"].is_boolean() ||
       !line.contains("run")) {
-    return data_error("arm, round, ends_round or run is missing");
+    return data_error("variant, round, ends_round or run is missing");
   }
   AbSample sample;
-  sample.slot = {line["arm"].get<int>(), line["round"].get<std::int64_t>(), line["ends_round"].get<bool>()};
+  sample.slot = {line["variant"].get<int>(), line["round"].get<std::int64_t>(), line["ends_round"].get<bool>()};
   WM_ASSIGN(sample.run, run_from_json(line["run"]));
   return sample;
 }
@@ -87,7 +87,7 @@ Status Journal::read(const std::string& request) {
 }
 
 Status Journal::append(const AbSample& sample) {
-  WM_TRY(file_.append(dump_json(Json{{"arm", sample.slot.arm},
+  WM_TRY(file_.append(dump_json(Json{{"variant", sample.slot.variant},
                                      {"round", sample.slot.round},
                                      {"ends_round", sample.slot.ends_round},
                                      {"run", to_json(sample.run)}},

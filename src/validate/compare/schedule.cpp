@@ -40,11 +40,11 @@ std::int64_t Schedule::slots() const { return rounds * runs_per_round(interleave
 Slot Schedule::slot(std::int64_t index) const {
   WM_CHECK(index >= 0 && index < slots());
   if (interleave == Interleave::none) {
-    return {.arm = index < rounds ? 0 : 1, .round = index % rounds, .ends_round = index >= rounds};
+    return {.variant = index < rounds ? 0 : 1, .round = index % rounds, .ends_round = index >= rounds};
   }
   const std::int64_t size = runs_per_round(interleave);
   const std::int64_t round = index / size, place = index % size;
-  return {.arm = round_order(interleave, seed, round)[static_cast<std::size_t>(place)],
+  return {.variant = round_order(interleave, seed, round)[static_cast<std::size_t>(place)],
           .round = round,
           .ends_round = place == size - 1};
 }

@@ -34,18 +34,19 @@ double chance_above_zero(const stats::SequentialTest& test) {
   return t > 0 ? 1 - tail : tail;
 }
 
-Result<double> log_of(const Run& run, const std::string& arm) {
+Result<double> log_of(const Run& run, const std::string& variant) {
   WM_CHECK(!run.metrics.empty());
   const double value = stats::median(run.metrics.front().samples);
   if (value > 0 && std::isfinite(value)) return std::log(value);
-  return data_error(fmt::format("{}: {} is {:g}; a ratio needs values above 0", arm, run.metrics.front().id, value));
+  return data_error(
+      fmt::format("{}: {} is {:g}; a ratio needs values above 0", variant, run.metrics.front().id, value));
 }
 
 class ProbeRunner {
  public:
-  ProbeRunner(const Arm& good, const Arm& bad, const Arm& candidate, const ProbeOptions& options,
+  ProbeRunner(const Variant& good, const Variant& bad, const Variant& candidate, const ProbeOptions& options,
               const std::function<Status(const AbSample&)>& sample_done)
-      : arms_{&good, &bad, &candidate}, options_(options), sample_done_(sample_done) {}
+      : variants_{&good, &bad, &candidate}, options_(options), sample_done_(sample_done) {}
 
   Result<ProbeOutcome> run(std::vector<AbSample> known) {
     samples_ = std::move(known);
@@ -68,7 +69,7 @@ class ProbeRunner {
   [[nodiscard]] Status check_known() const {
     for (std::int64_t i = 0; i < next_slot(); ++i) {
       const Slot planned = probe_slot(options_.seed, i), found = samples_[static_cast<std::size_t>(i)].slot;
-      if (planned.arm == found.arm && planned.round == found.round) continue;
+      if (planned.variant == found.variant && planned.round == found.round) continue;
       return data_error(fmt::format("sample {} is of another schedule", i), "start anew with --fresh");
     }
     return {};
@@ -83,30 +84,30 @@ class ProbeRunner {
 
   Status warm_up() {
     for (std::int64_t i = 0; i < options_.warmup_runs && !must_stop() && !outcome_.unmeasurable; ++i) {
-      WM_ASSIGN([[maybe_unused]] const auto discarded, run_arm(kCandidateArm));
+      WM_ASSIGN([[maybe_unused]] const auto discarded, run_variant(kCandidateVariant));
     }
     return {};
   }
 
   /// Nothing where it was stopped or the candidate failed.
-  Result<std::optional<Run>> run_arm(int number) {
-    const Arm& arm = *arms_[number];
-    auto run = arm.experiment->run(arm.config);
+  Result<std::optional<Run>> run_variant(int number) {
+    const Variant& variant = *variants_[number];
+    auto run = variant.experiment->run(variant.config);
     if (run.ok() && is_measured(run->outcome)) return std::optional(*run);
     if (must_stop()) return std::optional<Run>{};
     Error error = run.ok() ? data_error(run->reason, run->hint) : run.error();
     // A wrong setting or our own bug is not the commit's fault.
     const bool of_commit = error.kind == ErrorKind::data || error.kind == ErrorKind::environment;
-    if (number == kCandidateArm && of_commit) {
+    if (number == kCandidateVariant && of_commit) {
       outcome_.unmeasurable = std::move(error);
       return std::optional<Run>{};
     }
-    return Error{error.kind, arm.name + ": " + error.what, error.hint};
+    return Error{error.kind, variant.name + ": " + error.what, error.hint};
   }
 
   Status run_slot() {
     const Slot slot = probe_slot(options_.seed, next_slot());
-    WM_ASSIGN(auto run, run_arm(slot.arm));
+    WM_ASSIGN(auto run, run_variant(slot.variant));
     if (!run) return {};
     AbSample sample{slot, std::move(*run)};
     if (sample_done_) WM_TRY(sample_done_(sample));
@@ -114,7 +115,7 @@ class ProbeRunner {
     return {};
   }
 
-  const Arm* arms_[3];
+  const Variant* variants_[3];
   const ProbeOptions& options_;
   const std::function<Status(const AbSample&)>& sample_done_;
   std::vector<AbSample> samples_;
@@ -125,12 +126,12 @@ class ProbeRunner {
 
 Slot probe_slot(std::uint64_t seed, std::int64_t index) {
   const std::int64_t round = index / kRunsPerRound, place = index % kRunsPerRound;
-  int order[] = {kGoodArm, kBadArm, kCandidateArm, kCandidateArm};
+  int order[] = {kGoodVariant, kBadVariant, kCandidateVariant, kCandidateArm};
   const auto stream = stats::derive_seed(seed, static_cast<std::uint64_t>(round));
   for (std::size_t i = kRunsPerRound - 1; i > 0; --i) {
     std::swap(order[i], order[static_cast<std::size_t>(stats::random_unit(stream, i) * static_cast<double>(i + 1))]);
   }
-  return {.arm = order[place], .round = round, .ends_round = place == kRunsPerRound - 1};
+  return {.variant = order[place], .round = round, .ends_round = place == kRunsPerRound - 1};
 }
 
 Result<ProbeEvidence> judge_probe(std::span<const AbSample> samples, const ProbeOptions& options) {
@@ -139,10 +140,10 @@ Result<ProbeEvidence> judge_probe(std::span<const AbSample> samples, const Probe
   double contrast = 0;
   std::int64_t positive = 0;
   for (const auto& sample : samples.first(samples.size() - samples.size() % kRunsPerRound)) {
-    const bool is_candidate = sample.slot.arm == kCandidateArm;
+    const bool is_candidate = sample.slot.variant == kCandidateVariant;
     WM_ASSIGN(const double value, log_of(sample.run, is_candidate ? "the candidate" : "a reference"));
     if (is_candidate) candidate.push_back(value);
-    if (sample.slot.arm == kGoodArm) good.push_back(value);
+    if (sample.slot.variant == kGoodVariant) good.push_back(value);
     contrast += (is_candidate ? 0.5 : -0.5) * value;
     if (!sample.slot.ends_round) continue;
     contrasts.push_back(options.bad_is_higher ? contrast : -contrast);
@@ -165,8 +166,9 @@ Result<ProbeEvidence> judge_probe(std::span<const AbSample> samples, const Probe
   return evidence;
 }
 
-Result<ProbeOutcome> run_probe(const Arm& good, const Arm& bad, const Arm& candidate, const ProbeOptions& options,
-                               std::vector<AbSample> known, const std::function<Status(const AbSample&)>& sample_done) {
+Result<ProbeOutcome> run_probe(const Variant& good, const Variant& bad, const Variant& candidate,
+                               const ProbeOptions& options, std::vector<AbSample> known,
+                               const std::function<Status(const AbSample&)>& sample_done) {
   return ProbeRunner(good, bad, candidate, options, sample_done).run(std::move(known));
 }
 

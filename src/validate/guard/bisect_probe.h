@@ -23,8 +23,8 @@
 
 namespace warpmark::validate {
 
-/// Arms of a probe's samples, as Slot::arm.
-enum ProbeArm : int { kGoodArm = 0, kBadArm = 1, kCandidateArm = 2 };
+/// Variants of a probe's samples, as Slot::variant.
+enum ProbeVariant : int { kGoodVariant = 0, kBadVariant = 1, kCandidateVariant = 2 };
 
 struct ProbeOptions {
   double alpha = 0.02;
@@ -35,7 +35,7 @@ struct ProbeOptions {
   std::function<bool()> must_stop;  ///< asked between runs: Ctrl-C, a budget; empty: never
 };
 
-/// Four runs a round: arm and round of run `index`.
+/// Four runs a round: variant and round of run `index`.
 [[nodiscard]] Slot probe_slot(std::uint64_t seed, std::int64_t index);
 
 struct ProbeEvidence {
@@ -57,9 +57,9 @@ struct ProbeOutcome {
   std::optional<Error> unmeasurable;  ///< why the candidate cannot be measured
 };
 
-/// `known` are the samples of an interrupted probe. An error of the good or the bad arm is the result's error; one of
-/// the candidate makes it unmeasurable.
-[[nodiscard]] Result<ProbeOutcome> run_probe(const Arm& good, const Arm& bad, const Arm& candidate,
+/// `known` are the samples of an interrupted probe. An error of the good or the bad variant is the result's error; one
+/// of the candidate makes it unmeasurable.
+[[nodiscard]] Result<ProbeOutcome> run_probe(const Variant& good, const Variant& bad, const Variant& candidate,
                                              const ProbeOptions& options, std::vector<AbSample> known,
                                              const std::function<Status(const AbSample&)>& sample_done);
 

@@ -100,7 +100,8 @@ class Bisector {
   }
 
   /// B against A by pairs; the verdict is against `effect`. Empty if it had to stop.
-  Result<std::optional<MetricVerdict>> compare(const std::string& step, const Arm& a, const Arm& b, double effect) {
+  Result<std::optional<MetricVerdict>> compare(const std::string& step, const Variant& a, const Variant& b,
+                                               double effect) {
     WM_ASSIGN(auto known, log_.begin(step));
     AbOptions options{.schedule = {.rounds = request_.rounds, .seed = seed_of(step)},
                       .effect = effect,

@@ -12,7 +12,7 @@
 namespace warpmark::validate {
 namespace {
 
-// All differences of two arms of this size are 4 million: 32 MB and half a second.
+// All differences of two variants of this size are 4 million: 32 MB and half a second.
 constexpr std::size_t kMostForShift = 2000;
 constexpr std::int64_t kResamples = 9999;
 

@@ -10,7 +10,7 @@ namespace warpmark::validate {
 
 struct VerdictOptions;
 
-/// median_ratio (BCa bootstrap), mann_whitney, hodges_lehmann (of logs), welch_t (of logs), and of paired arms
+/// median_ratio (BCa bootstrap), mann_whitney, hodges_lehmann (of logs), welch_t (of logs), and of paired variants
 /// paired_t, wilcoxon_signed_rank, pseudo_median (of log ratios), equivalence (TOST). Empty below 3 values a side or
 /// where a value is not above 0.
 [[nodiscard]] std::vector<TestResult> further_tests(std::span<const double> a, std::span<const double> b,

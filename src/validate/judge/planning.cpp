@@ -16,7 +16,8 @@ namespace {
 constexpr std::int64_t kMostRounds = 1'000'000;
 constexpr std::int64_t kFewestByT = 3;
 constexpr double kPower = 0.9;
-// How far the estimate may wander in the 90 % of cases that shall be decided: equal arms have a border on both sides.
+// How far the estimate may wander in the 90 % of cases that shall be decided: equal variants have a border on both
+// sides.
 constexpr double kWandering = 1.6449;
 const double kInfinity = std::numeric_limits<double>::infinity();
 // Spreads that are alike probable, in place of their distribution.

@@ -24,11 +24,11 @@ constexpr double kErrorRounding = 1e-13;
 // So few rounds nobody minds, however few there were before.
 constexpr std::int64_t kRoundsWithinReach = 60;
 
-std::string why_no_ratio(std::span<const double> values, const char* arm) {
-  if (values.empty()) return fmt::format("{} has no values", arm);
+std::string why_no_ratio(std::span<const double> values, const char* variant) {
+  if (values.empty()) return fmt::format("{} has no values", variant);
   for (const double value : values) {
     if (!(value > 0) || !std::isfinite(value))
-      return fmt::format("{} has the value {:g}; a ratio needs values above 0", arm, value);
+      return fmt::format("{} has the value {:g}; a ratio needs values above 0", variant, value);
   }
   return {};
 }

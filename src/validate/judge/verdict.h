@@ -1,4 +1,4 @@
-// From the values of two arms to a verdict against the smallest effect that matters. Pure.
+// From the values of two variants to a verdict against the smallest effect that matters. Pure.
 //
 // Everything is judged on logarithms: what a machine does multiplies a time, so logs are where noise is comparable, and
 // the mean of log differences is a ratio. With L = log(1 + effect) and the interval of the log ratio:
@@ -27,18 +27,18 @@ struct VerdictOptions {
   bool sequential = true;  ///< paired only
   std::uint64_t seed = 1;  ///< of the bootstrap
   bool explain = true;     ///< why a metric is inconclusive, and what would decide
-  /// Paired and sequential: how much each round was disturbed, both arms alike (any scale); empty where unknown.
+  /// Paired and sequential: how much each round was disturbed, both variants alike (any scale); empty where unknown.
   std::span<const double> disturbances{};
   /// Rounds that the budget allows in all; 0 where it is unknown.
   std::int64_t affordable_rounds = 0;
 };
 
-/// The difference of two arms and how certain it is, before any verdict.
+/// The difference of two variants and how certain it is, before any verdict.
 struct Effect {
-  std::int64_t n = 0;      ///< rounds; of unpaired arms the smaller number
+  std::int64_t n = 0;      ///< rounds; of unpaired variants the smaller number
   double log_ratio = 0;    ///< mean; of a sequential test the pseudo-median
   double mean = 0;         ///< of the log ratios
-  double stdev = 0;        ///< of one round's log ratio (of unpaired arms: of one value of A and one of B together)
+  double stdev = 0;        ///< of one round's log ratio (of unpaired variants: of one value of A and one of B together)
   double worth_stdev = 0;  ///< with which normal noise would leave this interval: what rounds to come are planned by
   std::optional<Interval> interval;  ///< of the log ratio
   std::optional<double> p;

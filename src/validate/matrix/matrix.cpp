@@ -108,7 +108,7 @@ class MatrixJudge {
   }
 
   [[nodiscard]] const VariantSpec& variant_of(const AbSample& sample) const {
-    return spec_.variants[static_cast<std::size_t>(sample.slot.arm)];
+    return spec_.variants[static_cast<std::size_t>(sample.slot.variant)];
   }
 
   [[nodiscard]] std::optional<double> value(const AbSample& sample, const std::string& id) const {
@@ -126,7 +126,7 @@ class MatrixJudge {
       variant.command = name + "=" + text + " " + variant.command;
     std::vector<std::vector<double>> values(matrix_.metrics.size());
     for (const auto& sample : samples_) {
-      if (static_cast<std::size_t>(sample.slot.arm) != index) continue;
+      if (static_cast<std::size_t>(sample.slot.variant) != index) continue;
       if (!is_measured(sample.run.outcome)) {
         ++variant.failures;
         variant.reason = sample.run.reason;
@@ -153,10 +153,10 @@ class MatrixJudge {
                                                                           const std::string& metric) const {
     std::map<std::int64_t, std::pair<std::optional<double>, std::optional<double>>> rounds;
     for (const auto& sample : samples_) {
-      const auto arm = static_cast<std::size_t>(sample.slot.arm);
+      const auto variant = static_cast<std::size_t>(sample.slot.variant);
       if (!is_measured(sample.run.outcome)) continue;
-      if (arm == baseline) rounds[sample.slot.round].first = value(sample, metric);
-      if (arm == variant) rounds[sample.slot.round].second = value(sample, metric);
+      if (variant == baseline) rounds[sample.slot.round].first = value(sample, metric);
+      if (variant == variant) rounds[sample.slot.round].second = value(sample, metric);
     }
     std::pair<std::vector<double>, std::vector<double>> result;
     for (const auto& [round, values] : rounds) {
@@ -218,8 +218,8 @@ class MatrixJudge {
     std::vector<Environment> a, b;
     for (const auto& sample : samples_) {
       if (!is_measured(sample.run.outcome)) continue;
-      if (static_cast<std::size_t>(sample.slot.arm) == baseline) a.push_back(sample.run.environment);
-      if (static_cast<std::size_t>(sample.slot.arm) == variant) b.push_back(sample.run.environment);
+      if (static_cast<std::size_t>(sample.slot.variant) == baseline) a.push_back(sample.run.environment);
+      if (static_cast<std::size_t>(sample.slot.variant) == variant) b.push_back(sample.run.environment);
     }
     const auto differences = compare_environments(a, b);
     return differences.empty() ? "" : differences.front().cause;

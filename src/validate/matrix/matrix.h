@@ -29,7 +29,7 @@ struct MatrixOptions {
 };
 
 struct MatrixEvents {
-  /// Slot::arm is the variant. A failure ends the matrix.
+  /// Slot::variant is the variant. A failure ends the matrix.
   std::function<Status(const AbSample&)> sample_done;
   std::function<void(std::int64_t runs, std::int64_t most_runs)> progress;
   std::function<double()> clock_s;  ///< seconds from any origin; the monotonic clock if empty

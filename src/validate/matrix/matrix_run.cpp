@@ -64,7 +64,7 @@ class MatrixRunner {
       if (failures_[static_cast<std::size_t>(variant)] < kMostFailures) order.push_back(variant);
     }
     for (std::size_t i = 0; i < order.size() && !interrupted(); ++i) {
-      WM_TRY(run_slot({.arm = order[i], .round = round, .ends_round = i + 1 == order.size()}));
+      WM_TRY(run_slot({.variant = order[i], .round = round, .ends_round = i + 1 == order.size()}));
     }
     return {};
   }
@@ -72,14 +72,14 @@ class MatrixRunner {
   Status run_slot(const Slot& slot) {
     if (next_known_ < known_.size()) {
       auto& sample = known_[next_known_];
-      if (sample.slot.arm != slot.arm || sample.slot.round != slot.round) {
+      if (sample.slot.variant != slot.variant || sample.slot.round != slot.round) {
         return data_error(fmt::format("run {} is of another plan", next_known_), "start the matrix anew with --fresh");
       }
       ++next_known_;
       take(std::move(sample));
       return {};
     }
-    auto run = run_(static_cast<std::size_t>(slot.arm));
+    auto run = run_(static_cast<std::size_t>(slot.variant));
     if (interrupted()) return {};  // the run was ended by Ctrl-C; what is complete counts
     AbSample sample{slot, run.ok() ? std::move(*run) : failed(run.error())};
     if (events_.sample_done) WM_TRY(events_.sample_done(sample));
@@ -97,7 +97,7 @@ class MatrixRunner {
   }
 
   void take(AbSample sample) {
-    if (!is_measured(sample.run.outcome)) ++failures_[static_cast<std::size_t>(sample.slot.arm)];
+    if (!is_measured(sample.run.outcome)) ++failures_[static_cast<std::size_t>(sample.slot.variant)];
     result_.samples.push_back(std::move(sample));
     if (events_.progress) {
       events_.progress(static_cast<std::int64_t>(result_.samples.size()), options_.rounds * variants());

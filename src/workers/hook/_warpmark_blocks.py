@@ -1,4 +1,4 @@
-"""Blocks of steps that are timed with an arm's settings on: command "blocks" of the lab."""
+"""Blocks of steps that are timed with a variant's settings on: command "blocks" of the lab."""
 
 import _warpmark_commands as commands
 import _warpmark_steps as steps
@@ -9,7 +9,7 @@ MAX_COMPILING_STEPS = 30  # more than `wash` asks for, while a compiler works
 COMPILING_STEPS = 10  # with several ranks, which cannot know of each other's compilers
 
 
-class Arm:
+class Variant:
     """Settings that are on together. `failed` is empty until they break the program or the hook."""
 
     def __init__(self, lab, number, wanted):
@@ -31,7 +31,7 @@ class Arm:
                 self.settings.append(make(lab.knobs, name, wanted[name]))
 
     def on(self):
-        """The arm goes on without a setting that cannot be switched on."""
+        """The variant goes on without a setting that cannot be switched on."""
         for setting in list(self.settings):
             self.active.append(setting)
             try:
@@ -94,7 +94,7 @@ class Blocks(commands.Command):
     def __init__(self, lab, wanted):
         super().__init__(lab, wanted)
         self.recorder = lab.recorder
-        self.arms = [Arm(lab, number, arm.get("knobs", {})) for number, arm in enumerate(wanted["arms"])]
+        self.variants = [Variant(lab, number, one.get("knobs", {})) for number, one in enumerate(wanted["variants"])]
         self.left = list(wanted["blocks"])
         self.done = []
         self.block = None
@@ -103,16 +103,16 @@ class Blocks(commands.Command):
         return self.next_block()
 
     def next_block(self):
-        """To the next block's arm. True where no block is left."""
+        """To the next block's variant. True where no block is left."""
         while self.left:
             self.block = self.left.pop(0)
-            self.arm = self.arms[self.block["arm"]]
-            if self.arm.failed and self.lab.alone():
+            self.variant = self.variants[self.block["variant"]]
+            if self.variant.failed and self.lab.alone():
                 continue
             self.switched_s = steps.clock()
-            if self.lab.arm is not self.arm:
-                self.lab.switch_to(self.arm)
-                if self.arm.failed and self.lab.alone():
+            if self.lab.variant is not self.variant:
+                self.lab.switch_to(self.variant)
+                if self.variant.failed and self.lab.alone():
                     continue
             self.wash = int(self.block.get("wash", 0))
             self.restart()
@@ -129,7 +129,7 @@ class Blocks(commands.Command):
             self.begin_timing()
 
     def step(self, row):
-        if self.arm.failed and self.lab.alone():  # in this step
+        if self.variant.failed and self.lab.alone():  # in this step
             return self.next_block()
         evaluated_s = self.recorder.evaluated_s
         if self.timing and evaluated_s is not None:  # a step that holds an evaluation is no step of the training
@@ -150,11 +150,11 @@ class Blocks(commands.Command):
     def washed(self):
         if self.count < self.wash:
             return False
-        if not self.arm.compiles or self.arm.warm_s is not None:
+        if not self.variant.compiles or self.variant.warm_s is not None:
             return True
         if not self.lab.alone():
             return self.count >= self.wash + COMPILING_STEPS
-        compiler = self.arm.warming()
+        compiler = self.variant.warming()
         if compiler is None:
             return True
         graphs = compiler.graphs()
@@ -171,8 +171,8 @@ class Blocks(commands.Command):
         self.sums = [0.0] * len(PHASES)
         self.timing = True
         self.begin_s = steps.clock()
-        if self.arm.warm_s is None:
-            self.arm.warm_s = self.begin_s - self.switched_s
+        if self.variant.warm_s is None:
+            self.variant.warm_s = self.begin_s - self.switched_s
 
     def is_long_enough(self):
         if self.count >= int(self.block["steps"]):
@@ -184,10 +184,10 @@ class Blocks(commands.Command):
     def end_block(self):
         self.recorder.synchronize()
         seconds = steps.clock() - self.begin_s
-        self.arm.see_changes()
-        if self.arm.failed:
+        self.variant.see_changes()
+        if self.variant.failed:
             return
-        entry = {"arm": self.arm.number, "steps": self.count, "seconds": seconds, "samples": self.samples}
+        entry = {"variant": self.variant.number, "steps": self.count, "seconds": seconds, "samples": self.samples}
         entry.update(zip(PHASES, self.sums))
         cuda = self.lab.torch.cuda if self.recorder.on_cuda() else None
         entry["memory"] = cuda.max_memory_allocated() if cuda is not None else 0
@@ -195,8 +195,8 @@ class Blocks(commands.Command):
         self.done.append(entry)
 
     def broken(self, why):
-        self.arm.failed = self.arm.failed or why
+        self.variant.failed = self.variant.failed or why
         return self.next_block() if self.lab.alone() else False
 
     def answer(self):
-        return {"blocks": self.done, "arms": [arm.answer() for arm in self.arms]}
+        return {"blocks": self.done, "variants": [variant.answer() for variant in self.variants]}

@@ -1,7 +1,7 @@
 """Same-state comparison: command "check" of the lab.
 
-At a forward that the program makes, the module runs with each arm's settings: the same weights, buffers, arguments and
-random numbers. Outputs and gradients are compared with those of arm 0. No optimizer steps, no .grad is touched, and the
+At a forward that the program makes, the module runs with each variant's settings: the same weights, buffers, arguments and
+random numbers. Outputs and gradients are compared with those of variant 0. No optimizer steps, no .grad is touched, and the
 program's forward then runs as if nothing had happened.
 """
 
@@ -23,7 +23,7 @@ class Check(commands.Command):
     def __init__(self, lab, wanted):
         super().__init__(lab, wanted)
         self.torch = lab.torch
-        self.arms = [blocks.Arm(lab, number, arm.get("knobs", {})) for number, arm in enumerate(wanted["arms"])]
+        self.variants = [blocks.Variant(lab, number, one.get("knobs", {})) for number, one in enumerate(wanted["variants"])]
         self.trains = lab.recorder.backwards_seen > 0
         self.steps = 0
         self.done = False
@@ -31,7 +31,7 @@ class Check(commands.Command):
         self.why_not = "the program calls no module with parameters"
 
     def begin(self):
-        return not self.arms
+        return not self.variants
 
     def step(self, row):
         self.steps += 1
@@ -92,41 +92,41 @@ class Check(commands.Command):
         result["spread"] = state.differences(state.run(keep_random_numbers=True))
         calm = []
         if result["draws"]:  # a change of the module's numbers would have it compiled again
-            calm = [arm for arm in self.arms[1:] if not arm.compiles]
-        checks = [self.compare_arm(state, arm, False) for arm in self.arms[1:] if arm not in calm]
+            calm = [variant for variant in self.variants[1:] if not variant.compiles]
+        checks = [self.compare_variant(state, variant, False) for variant in self.variants[1:] if variant not in calm]
         if calm:
             state.keep((None, None))
             with Calm(state.module):
                 state.keep(state.run())
                 is_calm = not state.random_numbers.changed()
                 if is_calm:
-                    checks += [self.compare_arm(state, arm, True) for arm in calm]
+                    checks += [self.compare_variant(state, variant, True) for variant in calm]
             if not is_calm:
                 state.keep(state.run())
-                checks += [self.compare_arm(state, arm, False) for arm in calm]
-        result["checks"] = sorted(checks, key=lambda entry: entry["arm"])
+                checks += [self.compare_variant(state, variant, False) for variant in calm]
+        result["checks"] = sorted(checks, key=lambda entry: entry["variant"])
 
-    def compare_arm(self, state, arm, calm):
+    def compare_variant(self, state, variant, calm):
         """`calm`: without dropout, so that a difference is the setting's."""
-        entry = {"arm": arm.number, "outputs": NOT_FINITE, "gradients": NOT_FINITE, "cosine": 0.0, "finite": False}
+        entry = {"variant": variant.number, "outputs": NOT_FINITE, "gradients": NOT_FINITE, "cosine": 0.0, "finite": False}
         entry["calm"] = calm
         try:
-            self.lab.switch_to(arm)
+            self.lab.switch_to(variant)
             mark_step = self.lab.knobs.model.compiler.mark_step  # its graphs may use the memory of the run before
-            if arm.compiles and not arm.failed:
+            if variant.compiles and not variant.failed:
                 mark_step()
                 state.run()
-            if not arm.failed:
+            if not variant.failed:
                 mark_step()
                 run = state.run()
                 entry.update(state.differences(run), finite=state.is_finite(run))
         except Exception as problem:
-            arm.failed = commands.text_of(problem)
+            variant.failed = commands.text_of(problem)
         finally:
             self.lab.switch_to(None)
-        if "out of memory" in arm.failed:
+        if "out of memory" in variant.failed:
             self.lab.hook.free_memory()
-        return dict(entry, failed=arm.failed)
+        return dict(entry, failed=variant.failed)
 
     def answer(self):
         return dict(self.result, trains=self.trains, why_not=self.why_not)

@@ -2,7 +2,7 @@
 
 
 class Cannot(Exception):
-    """Why a setting changes nothing in this process. The arm goes on without it."""
+    """Why a setting changes nothing in this process. The variant goes on without it."""
 
 
 class Elsewhere(Cannot):

@@ -1,5 +1,5 @@
 """Knobs that are put on from within: what each changes, how often it found something to change, and whether it still
-held when the measured window ended. A knob that finds nothing, or that the program took back, says so: its arm does not
+held when the measured window ended. A knob that finds nothing, or that the program took back, says so: its variant does not
 count.
 """
 

@@ -34,7 +34,7 @@ class Lab:
         self.process = os.getpid()
         self.number = 0  # of the command that runs, or that comes next
         self.command = None
-        self.arm = None  # whose settings are on
+        self.variant = None  # whose settings are on
         self.began = False
 
     # Called at the end of a step, in a forward, and at the exit of the program
@@ -88,12 +88,12 @@ class Lab:
 
     def take_failure(self, problem):
         """Whether settings were on: then they failed, they are off now, and the same call is made again."""
-        arm = self.arm
-        if arm is None or os.getpid() != self.process or self.recorder.graphs.capturing():
+        variant = self.variant
+        if variant is None or os.getpid() != self.process or self.recorder.graphs.capturing():
             return False
-        if "CUDA error" in str(problem):  # after which nothing runs on the GPU; `working` names the arm
+        if "CUDA error" in str(problem):  # after which nothing runs on the GPU; `working` names the variant
             return False
-        arm.failed = commands.text_of(problem)
+        variant.failed = commands.text_of(problem)
         self.switch_to(None)
         return True
 
@@ -139,24 +139,24 @@ class Lab:
 
     # Settings
 
-    def switch_to(self, arm):
-        """From the arm that is on, or none, to another one, or to none."""
-        before, self.arm = self.arm, None
+    def switch_to(self, variant):
+        """From the variant that is on, or none, to another one, or to none."""
+        before, self.variant = self.variant, None
         if before is not None:
             before.off()
-        if arm is None or not arm.settings or arm.failed:
+        if variant is None or not variant.settings or variant.failed:
             return self.working(None)
-        self.working(arm)
-        if arm.on():
-            self.arm = arm
+        self.working(variant)
+        if variant.on():
+            self.variant = variant
         else:
             self.working(None)
 
-    def working(self, arm):
+    def working(self, variant):
         path = self.path("working")
-        if arm is not None:
+        if variant is not None:
             if os.path.isdir(self.folder):
-                whole_file(path, {"command": self.number, "arm": arm.number})
+                whole_file(path, {"command": self.number, "variant": variant.number})
         elif os.path.exists(path):
             os.unlink(path)
 

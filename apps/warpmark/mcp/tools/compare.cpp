@@ -4,8 +4,8 @@ namespace warpmark::apps {
 namespace {
 
 constexpr McpProperty kCompare[] = {
-    {"a", McpKind::arm, "the command that is A, with its settings"},
-    {"b", McpKind::arm, "the command that is B; the same with other settings, or another"},
+    {"a", McpKind::variant, "the command that is A, with its settings"},
+    {"b", McpKind::variant, "the command that is B; the same with other settings, or another"},
     {"workload", McpKind::name, "instead of commands: a benchmark, with settings_a and settings_b"},
     {"settings_a", McpKind::settings, "parameters of the workload that is A", "--a"},
     {"settings_b", McpKind::settings, "parameters of the workload that is B", "--b"},
@@ -31,7 +31,7 @@ Result<McpPlan> plan_compare(const McpArguments& arguments) {
   }
   for (const char* name : {"a", "b"}) {
     if (!arguments.has(name)) continue;
-    WM_ASSIGN(const auto command, arguments.arm(name));
+    WM_ASSIGN(const auto command, arguments.variant(name));
     add_command(words, command);
   }
   return McpPlan{.steps = {words}};

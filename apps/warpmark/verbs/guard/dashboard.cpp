@@ -7,7 +7,7 @@
 #include "base/json.h"
 #include "device/host_name.h"
 #include "store/location.h"
-#include "warpmark/arms/compare_stored.h"
+#include "warpmark/ab/compare_stored.h"
 #include "warpmark/command.h"
 #include "warpmark/sessions/build_info.h"
 #include "warpmark/sessions/store_access.h"

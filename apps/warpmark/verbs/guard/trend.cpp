@@ -10,7 +10,7 @@
 #include "report/build/trend.h"
 #include "report/formats/render.h"
 #include "validate/guard/trend_series.h"
-#include "warpmark/arms/git_revisions.h"
+#include "warpmark/ab/git_revisions.h"
 #include "warpmark/command.h"
 #include "warpmark/sessions/session_output.h"
 #include "warpmark/sessions/store_access.h"

@@ -20,7 +20,7 @@
 #include "report/build/optimization.h"
 #include "report/draw/svg.h"
 #include "report/formats/html.h"
-#include "warpmark/arms/project_command.h"
+#include "warpmark/ab/project_command.h"
 #include "warpmark/command.h"
 #include "warpmark/optimize/optimize_calibration.h"
 #include "warpmark/optimize/optimize_plan.h"

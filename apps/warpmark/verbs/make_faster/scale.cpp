@@ -20,7 +20,7 @@
 #include "store/document.h"
 #include "validate/commands/command_experiment.h"
 #include "validate/commands/line_pattern.h"
-#include "warpmark/arms/project_command.h"
+#include "warpmark/ab/project_command.h"
 #include "warpmark/command.h"
 #include "warpmark/scaling/power_cap_sweep.h"
 #include "warpmark/scaling/scale_profiles.h"

@@ -13,7 +13,7 @@
 #include "base/units.h"
 #include "collectives/net/pairs.h"
 #include "collectives/start/launch.h"
-#include "warpmark/arms/project_command.h"
+#include "warpmark/ab/project_command.h"
 #include "warpmark/command.h"
 #include "warpmark/scaling/net_live.h"
 #include "warpmark/scaling/net_report.h"

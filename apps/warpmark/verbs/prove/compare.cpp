@@ -11,9 +11,9 @@
 #include "report/build/comparison.h"
 #include "report/draw/svg.h"
 #include "report/formats/html.h"
-#include "warpmark/arms/compare_measure.h"
-#include "warpmark/arms/compare_stored.h"
-#include "warpmark/arms/project_command.h"
+#include "warpmark/ab/compare_measure.h"
+#include "warpmark/ab/compare_stored.h"
+#include "warpmark/ab/project_command.h"
 #include "warpmark/command.h"
 #include "warpmark/eval/eval_gate.h"
 #include "warpmark/sessions/result_files.h"
@@ -118,7 +118,7 @@ Result<int> run_compare(Context& context, const ParsedOptions& options) {
                                                             {.effect = request.test.effect,
                                                              .alpha = request.test.alpha,
                                                              .across_machines = options.has("--across-machines")})
-                                           : measure_arms(context, options, request);
+                                           : measure_variants(context, options, request);
   if (!compared.ok()) {
     if (context.interrupted) return kInterrupted;
     return compared.error();
@@ -135,7 +135,7 @@ Result<int> run_compare(Context& context, const ParsedOptions& options) {
   }
   WM_TRY(write_compare_files(options, comparison, shown));
   if (context.interrupted) return kInterrupted;
-  // A calibration is no gate: its arms are equal.
+  // A calibration is no gate: its variants are equal.
   return options.has("--calibrate") ? Result<int>(kSuccess)
                                     : with_eval_gate(context, options, exit_code_of(comparison));
 }

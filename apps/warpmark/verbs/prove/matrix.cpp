@@ -23,7 +23,7 @@
 #include "validate/commands/gpu_energy.h"
 #include "validate/compare/journal.h"
 #include "validate/matrix/matrix.h"
-#include "warpmark/arms/matrix_store.h"
+#include "warpmark/ab/matrix_store.h"
 #include "warpmark/command.h"
 #include "warpmark/sessions/build_info.h"
 #include "warpmark/sessions/git_state.h"

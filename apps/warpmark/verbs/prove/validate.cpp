@@ -13,9 +13,9 @@
 #include "report/build/check.h"
 #include "report/build/comparison.h"
 #include "validate/guard/check_history.h"
-#include "warpmark/arms/compare_measure.h"
-#include "warpmark/arms/git_revisions.h"
-#include "warpmark/arms/project_command.h"
+#include "warpmark/ab/compare_measure.h"
+#include "warpmark/ab/git_revisions.h"
+#include "warpmark/ab/project_command.h"
 #include "warpmark/command.h"
 #include "warpmark/eval/eval_gate.h"
 #include "warpmark/sessions/session_output.h"
@@ -61,7 +61,7 @@ struct Validation {
 };
 
 /// "revisions" of the project or "commands", as compare takes them: --rev-a and --rev-b, or words behind dashes.
-Result<ParsedOptions> arms_of(Context& context, const ParsedOptions& options) {
+Result<ParsedOptions> variants_of(Context& context, const ParsedOptions& options) {
   const auto& words = options.positionals();
   if (!commands_after_dashes(context.words).empty()) return options;
   if (words.size() != 2) {
@@ -183,9 +183,9 @@ Result<int> run_validate(Context& context, const ParsedOptions& options) {
   WM_TRY(check_outputs(options));
   WM_TRY(check_eval_gate(context, options));
   const std::string command = command_line_of(context), started = format_utc(wall_clock_s());
-  WM_ASSIGN(const auto given, arms_of(context, options));
+  WM_ASSIGN(const auto given, variants_of(context, options));
   Validation validation;
-  auto compared = measure_arms(context, given, request);
+  auto compared = measure_variants(context, given, request);
   if (!compared.ok()) {
     if (context.interrupted) return kInterrupted;
     return compared.error();

@@ -1,4 +1,4 @@
-#include "warpmark/arms/workload_command.h"
+#include "warpmark/ab/workload_command.h"
 
 #include <algorithm>
 #include <optional>

@@ -1,4 +1,4 @@
-#include "warpmark/arms/compare_arms.h"
+#include "warpmark/ab/compare_variants.h"
 
 #include <fmt/format.h>
 #include <unistd.h>
@@ -9,8 +9,8 @@
 #include "base/text.h"
 #include "validate/commands/command_experiment.h"
 #include "validate/commands/frameworks.h"
-#include "warpmark/arms/project_command.h"
-#include "warpmark/arms/workload_command.h"
+#include "warpmark/ab/project_command.h"
+#include "warpmark/ab/workload_command.h"
 
 namespace warpmark::apps {
 namespace {
@@ -36,12 +36,12 @@ std::string settings_text(const measure::Config& config) {
   return text;
 }
 
-class ArmMaker {
+class VariantMaker {
  public:
-  ArmMaker(const Context& context, const ParsedOptions& options, std::filesystem::path folder)
+  VariantMaker(const Context& context, const ParsedOptions& options, std::filesystem::path folder)
       : context_(context), options_(options), folder_(std::move(folder)) {}
 
-  Result<Arms> make() {
+  Result<Variants> make() {
     const auto commands = commands_after_dashes(context_.words);
     WM_ASSIGN(const auto config_a, config_of(options_.all("--a"), "--a"));
     WM_ASSIGN(const auto config_b, config_of(options_.all("--b"), "--b"));
@@ -61,32 +61,33 @@ class ArmMaker {
     } else {
       return usage_error("nothing to compare", "warpmark compare -- 'COMMAND A' -- 'COMMAND B'; more in --help");
     }
-    return std::move(arms_);
+    return std::move(variants_);
   }
 
  private:
   [[nodiscard]] bool calibrating() const { return options_.has("--calibrate"); }
 
-  /// Adds an experiment and names its arm. Where both arms are one command, `name` tells the settings.
-  Result<validate::Arm> arm(CommandSpec spec, measure::Config config, std::string name, std::string directory = {}) {
+  /// Adds an experiment and names its variant. Where both variants are one command, `name` tells the settings.
+  Result<validate::Variant> variant(CommandSpec spec, measure::Config config, std::string name,
+                                    std::string directory = {}) {
     WM_TRY(add_gates(options_, spec));
     for (auto& version : validate::framework_versions(spec.run, directory)) {
-      if (std::ranges::find(arms_.software, version) == arms_.software.end()) {
-        arms_.software.push_back(std::move(version));
+      if (std::ranges::find(variants_.software, version) == variants_.software.end()) {
+        variants_.software.push_back(std::move(version));
       }
     }
-    arms_.accuracy = spec.accuracy;
-    arms_.declared.clear();
-    for (const auto& metric : spec.metrics) arms_.declared.push_back(metric.name);
-    arms_.request += "arm " + name + "\n" + settings_text(config) + "\n" + identity_of(spec) + "\n";
-    arms_.experiments.push_back(std::make_unique<CommandExperiment>(
+    variants_.accuracy = spec.accuracy;
+    variants_.declared.clear();
+    for (const auto& metric : spec.metrics) variants_.declared.push_back(metric.name);
+    variants_.request += "variant " + name + "\n" + settings_text(config) + "\n" + identity_of(spec) + "\n";
+    variants_.experiments.push_back(std::make_unique<CommandExperiment>(
         std::move(spec), validate::CommandOptions{.directory = std::move(directory),
                                                   .interrupted = &context_.interrupted,
                                                   .watch_environment = true,
                                                   .processor_time = true,
                                                   .check_accuracy = true}));
-    return validate::Arm{
-        .experiment = arms_.experiments.back().get(), .config = std::move(config), .name = std::move(name)};
+    return validate::Variant{
+        .experiment = variants_.experiments.back().get(), .config = std::move(config), .name = std::move(name)};
   }
 
   Status two_commands(const std::vector<std::vector<std::string>>& commands) {
@@ -99,20 +100,21 @@ class ArmMaker {
     WM_ASSIGN(auto a, given_command(options_, commands.front()));
     WM_ASSIGN(auto b, given_command(options_, commands.back()));
     const std::string name_a = command_line(a.run), name_b = command_line(b.run);
-    WM_ASSIGN(arms_.a, arm(std::move(a), {}, name_a));
-    WM_ASSIGN(arms_.b, arm(std::move(b), {}, name_b));
+    WM_ASSIGN(variants_.a, variant(std::move(a), {}, name_a));
+    WM_ASSIGN(variants_.b, variant(std::move(b), {}, name_b));
     return {};
   }
 
   Status two_settings_of_a_workload(const measure::Config& config_a, const measure::Config& config_b) {
     if (!calibrating() && config_a.empty() && config_b.empty()) {
-      return usage_error("both arms would be the same", "say what differs with --a name=value and --b name=value");
+      return usage_error("both variants would be the same", "say what differs with --a name=value and --b name=value");
     }
     WM_ASSIGN(auto a, workload_command(options_, config_a, folder_ / "a.json"));
     WM_ASSIGN(auto b, workload_command(options_, calibrating() ? config_a : config_b, folder_ / "b.json"));
     const std::string name = options_.positionals().front();
-    WM_ASSIGN(arms_.a, arm(std::move(a), {}, trimmed(name + " " + settings_text(config_a))));
-    WM_ASSIGN(arms_.b, arm(std::move(b), {}, trimmed(name + " " + settings_text(calibrating() ? config_a : config_b))));
+    WM_ASSIGN(variants_.a, variant(std::move(a), {}, trimmed(name + " " + settings_text(config_a))));
+    WM_ASSIGN(variants_.b,
+              variant(std::move(b), {}, trimmed(name + " " + settings_text(calibrating() ? config_a : config_b))));
     return {};
   }
 
@@ -120,8 +122,9 @@ class ArmMaker {
     WM_ASSIGN(const auto spec, project_spec(options_));
     WM_TRY(validate::build(spec, "", &context_.interrupted));
     const auto& other = calibrating() ? config_a : config_b;
-    WM_ASSIGN(arms_.a, arm(spec, config_a, config_a.empty() ? command_line(spec.run) : settings_text(config_a)));
-    WM_ASSIGN(arms_.b, arm(spec, other, other.empty() ? command_line(spec.run) : settings_text(other)));
+    WM_ASSIGN(variants_.a,
+              variant(spec, config_a, config_a.empty() ? command_line(spec.run) : settings_text(config_a)));
+    WM_ASSIGN(variants_.b, variant(spec, other, other.empty() ? command_line(spec.run) : settings_text(other)));
     return {};
   }
 
@@ -129,7 +132,7 @@ class ArmMaker {
     WM_ASSIGN(const auto spec, project_spec(options_));
     const std::string revisions[] = {options_.get("--rev-a", "HEAD"), options_.get("--rev-b", "HEAD")};
     const measure::Config* configs[] = {&config_a, &config_b};
-    validate::Arm* arms[] = {&arms_.a, &arms_.b};
+    validate::Variant* variants[] = {&variants_.a, &variants_.b};
     remove_abandoned_worktrees(folder_);
     for (int i = 0; i < 2; ++i) {
       WM_ASSIGN(auto tree, Worktree::create(revisions[i], folder_ / fmt::format("worktree-{}-{}", getpid(), i)));
@@ -139,9 +142,9 @@ class ArmMaker {
       }
       const std::string name =
           trimmed(fmt::format("{} @{} {}", revisions[i], tree->commit().substr(0, 10), settings_text(*configs[i])));
-      arms_.request += tree->commit() + "\n";
-      WM_ASSIGN(*arms[i], arm(spec, *configs[i], name, tree->directory()));
-      arms_.worktrees.push_back(std::move(tree));
+      variants_.request += tree->commit() + "\n";
+      WM_ASSIGN(*variants[i], variant(spec, *configs[i], name, tree->directory()));
+      variants_.worktrees.push_back(std::move(tree));
     }
     return {};
   }
@@ -151,13 +154,14 @@ class ArmMaker {
   const Context& context_;
   const ParsedOptions& options_;
   std::filesystem::path folder_;
-  Arms arms_;
+  Variants variants_;
 };
 
 }  // namespace
 
-Result<Arms> make_arms(const Context& context, const ParsedOptions& options, const std::filesystem::path& folder) {
-  return ArmMaker(context, options, folder).make();
+Result<Variants> make_variants(const Context& context, const ParsedOptions& options,
+                               const std::filesystem::path& folder) {
+  return VariantMaker(context, options, folder).make();
 }
 
 }  // namespace warpmark::apps

@@ -13,7 +13,7 @@
 #include "validate/compare/journal.h"
 #include "validate/guard/bisect.h"
 #include "validate/guard/bisect_run.h"
-#include "warpmark/arms/git_revisions.h"
+#include "warpmark/ab/git_revisions.h"
 #include "warpmark/command.h"
 
 namespace warpmark::apps {

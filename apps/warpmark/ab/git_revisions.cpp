@@ -1,4 +1,4 @@
-#include "warpmark/arms/git_revisions.h"
+#include "warpmark/ab/git_revisions.h"
 
 #include <fcntl.h>
 #include <sys/file.h>

@@ -1,4 +1,4 @@
-#include "warpmark/arms/suspects.h"
+#include "warpmark/ab/suspects.h"
 
 #include <fmt/format.h>
 
@@ -9,8 +9,8 @@
 
 #include "base/text.h"
 #include "validate/commands/reference_experiment.h"
-#include "warpmark/arms/bisect_search.h"
-#include "warpmark/arms/git_revisions.h"
+#include "warpmark/ab/bisect_search.h"
+#include "warpmark/ab/git_revisions.h"
 
 namespace warpmark::apps {
 namespace {

@@ -1,4 +1,4 @@
-#include "warpmark/arms/bisect_search.h"
+#include "warpmark/ab/bisect_search.h"
 
 #include <fmt/format.h>
 
@@ -6,8 +6,8 @@
 
 #include "base/command_line.h"
 #include "device/machine.h"
-#include "warpmark/arms/bisect_project.h"
-#include "warpmark/arms/project_command.h"
+#include "warpmark/ab/bisect_project.h"
+#include "warpmark/ab/project_command.h"
 #include "warpmark/sessions/build_info.h"
 #include "warpmark/terminal/interrupt.h"
 

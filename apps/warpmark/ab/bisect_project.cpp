@@ -1,4 +1,4 @@
-#include "warpmark/arms/bisect_project.h"
+#include "warpmark/ab/bisect_project.h"
 
 #include <ostream>
 

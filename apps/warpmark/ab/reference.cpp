@@ -1,4 +1,4 @@
-#include "warpmark/arms/reference.h"
+#include "warpmark/ab/reference.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -14,8 +14,8 @@
 #include "base/text.h"
 #include "store/location.h"
 #include "validate/commands/command_experiment.h"
-#include "warpmark/arms/git_revisions.h"
-#include "warpmark/arms/project_command.h"
+#include "warpmark/ab/git_revisions.h"
+#include "warpmark/ab/project_command.h"
 #include "warpmark/sessions/store_access.h"
 
 namespace warpmark::apps {

@@ -1,4 +1,4 @@
-#include "warpmark/arms/compare_measure.h"
+#include "warpmark/ab/compare_measure.h"
 
 #include <fmt/format.h>
 
@@ -10,9 +10,9 @@
 #include "device/machine.h"
 #include "validate/compare/calibrate.h"
 #include "validate/compare/journal.h"
-#include "warpmark/arms/compare_arms.h"
-#include "warpmark/arms/compare_store.h"
-#include "warpmark/arms/project_command.h"
+#include "warpmark/ab/compare_store.h"
+#include "warpmark/ab/compare_variants.h"
+#include "warpmark/ab/project_command.h"
 #include "warpmark/sessions/build_info.h"
 #include "warpmark/terminal/interrupt.h"
 #include "warpmark/terminal/option_values.h"
@@ -22,8 +22,8 @@ namespace warpmark::apps {
 namespace {
 
 /// What decides whether a journal belongs to this comparison.
-std::string identity(const Arms& arms, const validate::AbOptions& test, const Machine& machine) {
-  return fmt::format("{}rounds {} {} seed {} effect {} alpha {} early {} machine {}", arms.request,
+std::string identity(const Variants& variants, const validate::AbOptions& test, const Machine& machine) {
+  return fmt::format("{}rounds {} {} seed {} effect {} alpha {} early {} machine {}", variants.request,
                      test.schedule.rounds, name_of(test.schedule.interleave), test.schedule.seed, test.effect,
                      test.alpha, test.stop_early, machine.fingerprint);
 }
@@ -35,12 +35,12 @@ void show_progress(Context& context, std::int64_t runs, std::int64_t most) {
 /// What was measured goes into the history when the comparison ends, by its rounds or by its budget. Marked before it
 /// is stored, and stored before the journal ends: killed between, the repetition stores what is missing and nothing
 /// twice.
-Status keep_comparison(Context& context, const ParsedOptions& options, CompareRequest& request, const Arms& arms,
-                       const std::vector<validate::AbSample>& samples, const Comparison& comparison,
-                       validate::Journal& journal) {
+Status keep_comparison(Context& context, const ParsedOptions& options, CompareRequest& request,
+                       const Variants& variants, const std::vector<validate::AbSample>& samples,
+                       const Comparison& comparison, validate::Journal& journal) {
   if (!options.has("--no-store") && !options.has("--calibrate")) {
     WM_TRY(journal.end_piece());
-    WM_ASSIGN(request.stored, store_arms(context, options, arms, samples, journal.pieces(), comparison));
+    WM_ASSIGN(request.stored, store_variants(context, options, variants, samples, journal.pieces(), comparison));
   }
   // A budget may be raised: the journal stays open for a repetition to go on.
   const bool over = static_cast<std::int64_t>(samples.size()) == request.test.schedule.slots() ||
@@ -77,14 +77,14 @@ Result<CompareRequest> compare_request_of(const ParsedOptions& options) {
   return request;
 }
 
-Result<Comparison> measure_arms(Context& context, const ParsedOptions& options, CompareRequest& request) {
+Result<Comparison> measure_variants(Context& context, const ParsedOptions& options, CompareRequest& request) {
   WM_ASSIGN(const auto folder, state_folder(context, options));
   WM_TRY(make_folder(folder));
-  WM_ASSIGN(const auto arms, make_arms(context, options, folder));
+  WM_ASSIGN(const auto variants, make_variants(context, options, folder));
   const Machine machine = device::machine_facts();
-  const std::string wanted = identity(arms, request.test, machine);
-  request.test.accuracy = arms.accuracy;
-  request.test.declared = arms.declared;
+  const std::string wanted = identity(variants, request.test, machine);
+  request.test.accuracy = variants.accuracy;
+  request.test.declared = variants.declared;
   const auto path = folder / (hash_of(wanted) + ".jsonl");
   WM_ASSIGN(auto journal,
             validate::Journal::open(path.string(), wanted, hash_of(fmt::format("{} {:.6f}", wanted, wall_clock_s())),
@@ -97,16 +97,17 @@ Result<Comparison> measure_arms(Context& context, const ParsedOptions& options, 
       .sample_done = [&](const validate::AbSample& sample) { return journal.append(sample); },
       .progress = [&](std::int64_t runs, std::int64_t most) { show_progress(context, runs, most); },
       .clock_s = {}};
-  auto outcome = validate::run_ab(arms.a, arms.b, request.test, std::move(known), events);
+  auto outcome = validate::run_ab(variants.a, variants.b, request.test, std::move(known), events);
   if (context.err_is_terminal) context.err << "\r\x1b[K";
   set_last_words("\n", "");
   if (!outcome.ok()) return outcome.error();
   Comparison comparison = std::move(outcome->comparison);
   comparison.id = journal.id();
   if (outcome->complete)
-    WM_TRY(keep_comparison(context, options, request, arms, outcome->samples, comparison, journal));
+    WM_TRY(keep_comparison(context, options, request, variants, outcome->samples, comparison, journal));
   comparison.machine = machine;
-  comparison.machine.software.insert(comparison.machine.software.end(), arms.software.begin(), arms.software.end());
+  comparison.machine.software.insert(comparison.machine.software.end(), variants.software.begin(),
+                                     variants.software.end());
   comparison.build = build_info();
   if (options.has("--calibrate")) {
     comparison.calibration = validate::calibrate(

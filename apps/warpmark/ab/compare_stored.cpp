@@ -1,4 +1,4 @@
-#include "warpmark/arms/compare_stored.h"
+#include "warpmark/ab/compare_stored.h"
 
 #include <fmt/format.h>
 
@@ -51,9 +51,9 @@ std::string distrust(const Run& a, const Run& b) {
 /// It was tried, and is wrong or did not run; what was left out or cannot run here has no result at all.
 bool has_failed(const Run& run) { return run.outcome == Outcome::failed || run.outcome == Outcome::error; }
 
-std::string why_failed(const Run& run, const char* arm) {
-  return fmt::format("{} {}: {}", arm, run.outcome == Outcome::failed ? "has a wrong result" : "could not be measured",
-                     run.reason);
+std::string why_failed(const Run& run, const char* variant) {
+  return fmt::format("{} {}: {}", variant,
+                     run.outcome == Outcome::failed ? "has a wrong result" : "could not be measured", run.reason);
 }
 
 /// A session or a file, or of a session the one run that "<session>.<index>" names.

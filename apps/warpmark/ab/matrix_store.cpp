@@ -1,4 +1,4 @@
-#include "warpmark/arms/matrix_store.h"
+#include "warpmark/ab/matrix_store.h"
 
 #include <fmt/format.h>
 
@@ -38,7 +38,7 @@ Params params_of(const validate::MatrixSpec& spec, const validate::VariantSpec& 
 Run run_of(std::span<const validate::AbSample> samples, std::size_t variant) {
   std::vector<Run> good, bad;
   for (const auto& sample : samples) {
-    if (static_cast<std::size_t>(sample.slot.arm) != variant) continue;
+    if (static_cast<std::size_t>(sample.slot.variant) != variant) continue;
     (is_measured(sample.run.outcome) ? good : bad).push_back(sample.run);
   }
   Run run = validate::merge_command_rounds(good.empty() ? bad : good);
@@ -53,8 +53,9 @@ std::vector<Run> variant_runs_of(const validate::MatrixSpec& spec, const Matrix&
                                  std::span<const validate::AbSample> samples, const std::string& session) {
   std::vector<Run> runs;
   for (std::size_t i = 0; i < spec.variants.size(); ++i) {
-    const bool any = std::any_of(samples.begin(), samples.end(),
-                                 [&](const auto& sample) { return static_cast<std::size_t>(sample.slot.arm) == i; });
+    const bool any = std::any_of(samples.begin(), samples.end(), [&](const auto& sample) {
+      return static_cast<std::size_t>(sample.slot.variant) == i;
+    });
     if (!any) continue;
     Run run = run_of(samples, i);
     run.index = static_cast<std::int64_t>(i);

@@ -12,15 +12,15 @@
 #include "base/result.h"
 #include "measure/experiment.h"
 #include "validate/compare/compare_run.h"
-#include "warpmark/arms/git_revisions.h"
+#include "warpmark/ab/git_revisions.h"
 #include "warpmark/command.h"
 
 namespace warpmark::apps {
 
-/// Both arms with everything they need to run.
-struct Arms {
-  validate::Arm a;
-  validate::Arm b;
+/// Both variants with everything they need to run.
+struct Variants {
+  validate::Variant a;
+  validate::Variant b;
   std::vector<std::unique_ptr<measure::Experiment>> experiments;
   std::vector<std::unique_ptr<Worktree>> worktrees;
   std::vector<validate::AccuracyGate> accuracy;
@@ -30,7 +30,7 @@ struct Arms {
 };
 
 /// `folder` is for worktrees.
-[[nodiscard]] Result<Arms> make_arms(const Context& context, const ParsedOptions& options,
-                                     const std::filesystem::path& folder);
+[[nodiscard]] Result<Variants> make_variants(const Context& context, const ParsedOptions& options,
+                                             const std::filesystem::path& folder);
 
 }  // namespace warpmark::apps

@@ -1,4 +1,4 @@
-#include "warpmark/arms/compare_store.h"
+#include "warpmark/ab/compare_store.h"
 
 #include <fmt/format.h>
 
@@ -14,15 +14,15 @@ namespace {
 
 /// Ids must be the same when a comparison that was killed while storing goes on: from the first sample of its piece and
 /// its own id.
-std::string session_id(const std::vector<Run>& runs, const Comparison& comparison, char arm, std::size_t piece) {
-  return fmt::format("{}-{}{}{}", id_stamp(runs.front().started), comparison.id.substr(0, 6), arm,
+std::string session_id(const std::vector<Run>& runs, const Comparison& comparison, char variant, std::size_t piece) {
+  return fmt::format("{}-{}{}{}", id_stamp(runs.front().started), comparison.id.substr(0, 6), variant,
                      piece == 0 ? "" : std::to_string(piece + 1));
 }
 
-std::vector<Run> runs_of(std::span<const validate::AbSample> samples, int arm) {
+std::vector<Run> runs_of(std::span<const validate::AbSample> samples, int variant) {
   std::vector<Run> runs;
   for (const auto& sample : samples) {
-    if (sample.slot.arm != arm) continue;
+    if (sample.slot.variant != variant) continue;
     runs.push_back(sample.run);
     // The answers of a gate's command are no measurement.
     std::erase_if(runs.back().metrics, [](const Metric& metric) { return validate::is_check_metric(metric.id); });
@@ -32,9 +32,9 @@ std::vector<Run> runs_of(std::span<const validate::AbSample> samples, int arm) {
 
 }  // namespace
 
-Result<std::vector<std::string>> store_arms(const Context& context, const ParsedOptions& options, const Arms& arms,
-                                            std::span<const validate::AbSample> samples,
-                                            std::span<const std::size_t> ends, const Comparison& comparison) {
+Result<std::vector<std::string>> store_variants(const Context& context, const ParsedOptions& options,
+                                                const Variants& variants, std::span<const validate::AbSample> samples,
+                                                std::span<const std::size_t> ends, const Comparison& comparison) {
   std::vector<std::string> ids;
   std::unique_ptr<store::Store> store;
   Session session = new_session(context);
@@ -49,15 +49,15 @@ Result<std::vector<std::string>> store_arms(const Context& context, const Parsed
     if (store == nullptr) {
       WM_ASSIGN(store, open_store(context, options));
     }
-    for (std::size_t arm = 0; arm < 2; ++arm) {
-      session.id = session_id(rounds[arm], comparison, arm == 0 ? 'a' : 'b', piece);
-      session.started = rounds[arm].front().started;
-      if (arms.worktrees.size() == 2) {
-        session.commit = arms.worktrees[arm]->commit();
+    for (std::size_t variant = 0; variant < 2; ++variant) {
+      session.id = session_id(rounds[variant], comparison, variant == 0 ? 'a' : 'b', piece);
+      session.started = rounds[variant].front().started;
+      if (variants.worktrees.size() == 2) {
+        session.commit = variants.worktrees[variant]->commit();
         session.branch.clear();
         session.dirty = false;
       }
-      Run run = validate::merge_command_rounds(rounds[arm]);
+      Run run = validate::merge_command_rounds(rounds[variant]);
       run.index = 0;
       run.id = session.id + ".0";
       run.stopped_because = comparison.stopped_because;

@@ -1,4 +1,4 @@
-#include "warpmark/arms/project_command.h"
+#include "warpmark/ab/project_command.h"
 
 #include <fmt/format.h>
 

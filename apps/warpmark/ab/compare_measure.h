@@ -1,5 +1,5 @@
-// The measured comparison of `compare` and `validate`: both arms in random order, a journal for an interrupted one to
-// go on with, and the arms in the store.
+// The measured comparison of `compare` and `validate`: both variants in random order, a journal for an interrupted one
+// to go on with, and the variants in the store.
 #pragma once
 
 #include <string>
@@ -16,15 +16,16 @@ namespace warpmark::apps {
 struct CompareRequest {
   validate::AbOptions test;
   std::string format = "text";
-  std::vector<std::string> stored;  ///< ids of the arms' runs, of A and of B; set by measure_arms
+  std::vector<std::string> stored;  ///< ids of the variants' runs, of A and of B; set by measure_variants
 };
 
 /// --effect, --alpha, --rounds, --warmup, --seed, --budget, --interleave, --fixed, --calibrate, --format.
 [[nodiscard]] Result<CompareRequest> compare_request_of(const ParsedOptions& options);
 
-/// Makes the arms (compare_arms.h), measures and stores them. Without command and date. An interrupted comparison is
-/// not complete and is taken up by the next call.
-[[nodiscard]] Result<Comparison> measure_arms(Context& context, const ParsedOptions& options, CompareRequest& request);
+/// Makes the variants (compare_variants.h), measures and stores them. Without command and date. An interrupted
+/// comparison is not complete and is taken up by the next call.
+[[nodiscard]] Result<Comparison> measure_variants(Context& context, const ParsedOptions& options,
+                                                  CompareRequest& request);
 
 /// Of its verdict: 4 where the accuracy rejects B, unless all of it is unreliable.
 [[nodiscard]] int exit_code_of(const Comparison& comparison);
