@@ -338,9 +338,9 @@ TEST(ProbeSlot, has_each_reference_once_and_the_candidate_twice_a_round) {
       EXPECT_EQ(slot.ends_round, i == 3);
       ++variants[slot.variant];
     }
-    EXPECT_EQ(variants[kGoodArm], 1);
-    EXPECT_EQ(variants[kBadArm], 1);
-    EXPECT_EQ(variants[kCandidateArm], 2);
+    EXPECT_EQ(variants[kGoodVariant], 1);
+    EXPECT_EQ(variants[kBadVariant], 1);
+    EXPECT_EQ(variants[kCandidateVariant], 2);
   }
 }
 

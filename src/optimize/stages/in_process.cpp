@@ -107,10 +107,10 @@ Json blocks_command(const ProgramFacts& facts, const Settings& base, std::span<c
                     const std::vector<bool>& skip, double step_s, std::int64_t rounds, bool first_forward) {
   bool switches_loader = names_loader(base);
   for (const auto& variant : variants) switches_loader = switches_loader || names_loader(variant.settings);
-  Json variants = Json::array({variant_json(base)}), round = Json::array();
+  Json settings = Json::array({variant_json(base)}), round = Json::array();
   round.push_back(block_json(0, block_length(facts, base, step_s, switches_loader)));
   for (std::size_t i = 0; i < variants.size(); ++i) {
-    variants.push_back(variant_json(variants[i].settings));
+    settings.push_back(variant_json(variants[i].settings));
     if (i < skip.size() && skip[i]) continue;
     round.push_back(block_json(i + 1, block_length(facts, variants[i].settings, step_s, switches_loader)));
   }
@@ -119,7 +119,7 @@ Json blocks_command(const ProgramFacts& facts, const Settings& base, std::span<c
     const bool forward = (i % 2 == 0) == first_forward;
     for (std::size_t k = 0; k < round.size(); ++k) blocks.push_back(round[forward ? k : round.size() - 1 - k]);
   }
-  return {{"do", "blocks"}, {"variants", std::move(variants)}, {"blocks", std::move(blocks)}};
+  return {{"do", "blocks"}, {"variants", std::move(settings)}, {"blocks", std::move(blocks)}};
 }
 
 double expected_s(const Json& command, double step_s) {
@@ -132,9 +132,9 @@ double expected_s(const Json& command, double step_s) {
 }
 
 Json check_command(std::span<const Variant> variants) {
-  Json variants = Json::array({variant_json({})});
-  for (const auto& variant : variants) variants.push_back(variant_json(variant.settings));
-  return {{"do", "check"}, {"variants", std::move(variants)}};
+  Json settings = Json::array({variant_json({})});
+  for (const auto& variant : variants) settings.push_back(variant_json(variant.settings));
+  return {{"do", "check"}, {"variants", std::move(settings)}};
 }
 
 void add_blocks(const Json& answers, std::span<VariantResult> results) {

@@ -126,7 +126,7 @@ class ProbeRunner {
 
 Slot probe_slot(std::uint64_t seed, std::int64_t index) {
   const std::int64_t round = index / kRunsPerRound, place = index % kRunsPerRound;
-  int order[] = {kGoodVariant, kBadVariant, kCandidateVariant, kCandidateArm};
+  int order[] = {kGoodVariant, kBadVariant, kCandidateVariant, kCandidateVariant};
   const auto stream = stats::derive_seed(seed, static_cast<std::uint64_t>(round));
   for (std::size_t i = kRunsPerRound - 1; i > 0; --i) {
     std::swap(order[i], order[static_cast<std::size_t>(stats::random_unit(stream, i) * static_cast<double>(i + 1))]);
