@@ -153,10 +153,10 @@ class MatrixJudge {
                                                                           const std::string& metric) const {
     std::map<std::int64_t, std::pair<std::optional<double>, std::optional<double>>> rounds;
     for (const auto& sample : samples_) {
-      const auto variant = static_cast<std::size_t>(sample.slot.variant);
+      const auto at = static_cast<std::size_t>(sample.slot.variant);
       if (!is_measured(sample.run.outcome)) continue;
-      if (variant == baseline) rounds[sample.slot.round].first = value(sample, metric);
-      if (variant == variant) rounds[sample.slot.round].second = value(sample, metric);
+      if (at == baseline) rounds[sample.slot.round].first = value(sample, metric);
+      if (at == variant) rounds[sample.slot.round].second = value(sample, metric);
     }
     std::pair<std::vector<double>, std::vector<double>> result;
     for (const auto& [round, values] : rounds) {
