@@ -2,20 +2,43 @@
 # library are compiled as one, neighbours first, so that the headers they share are parsed and the templates instantiated once:
 # most of the time of a build. So the names in the unnamed namespaces of a library differ. The rules, the readers and the parts
 # of the CUDA module name the functions of their descriptors alike, and are compiled alone; so are files with code for other
-# instruction sets.
+# instruction sets. Unlike CMake's own, these files name their parts by relative paths, so that a compiler cache serves all
+# clones on a machine.
 function(warpmark_unity target)
-  set_target_properties(${target} PROPERTIES UNITY_BUILD ${WARPMARK_UNITY} UNITY_BUILD_MODE GROUP)
-  set(number 0)
+  if(NOT WARPMARK_UNITY)
+    return()
+  endif()
   list(SORT ARGN)
+  set(compiled)
+  set(parts)
+  set(group 0)
+  set(count 0)
   foreach(source IN LISTS ARGN)
     file(STRINGS ${source} alone LIMIT_COUNT 1 REGEX
          "^(extern |constinit )*const (Rule|TraceReader|Writer|CudaImplementation) |^#pragma GCC target|__attribute__\\(\\(target")
-    if(alone)
-      set_source_files_properties(${source} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
+    if(alone OR source MATCHES "\\.cu$")
+      list(APPEND compiled ${source})
       continue()
     endif()
-    math(EXPR group "${number} / 8")
-    math(EXPR number "${number} + 1")
-    set_source_files_properties(${source} PROPERTIES UNITY_GROUP ${group})
+    file(RELATIVE_PATH part ${CMAKE_BINARY_DIR}/unity ${source})
+    string(APPEND parts "#include \"${part}\"\n")
+    math(EXPR count "${count} + 1")
+    if(count EQUAL 8)
+      warpmark_unity_file()
+    endif()
   endforeach()
+  if(parts)
+    warpmark_unity_file()
+  endif()
+  set_target_properties(${target} PROPERTIES SOURCES "${compiled}")
 endfunction()
+
+# Writes the parts of the caller into its next file.
+macro(warpmark_unity_file)
+  set(file ${CMAKE_BINARY_DIR}/unity/${target}_${group}.cpp)
+  file(CONFIGURE OUTPUT ${file} CONTENT "${parts}" @ONLY)
+  list(APPEND compiled ${file})
+  math(EXPR group "${group} + 1")
+  set(parts)
+  set(count 0)
+endmacro()
