@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace warpmark::optimize {
 namespace {
 
@@ -49,6 +51,42 @@ void half_with_scaler(const ProgramFacts& facts, std::vector<OptimizationAdvice>
                     .predicted = {}});
 }
 
+bool found_rule(const ProgramFacts& facts, std::string_view rule) {
+  return std::ranges::any_of(facts.found, [&](const FoundGain& gain) { return gain.rule == rule; });
+}
+
+/// Exchanging less, which changes the training: for a person to decide.
+void exchange_less(const ProgramFacts& facts, std::vector<OptimizationAdvice>& advice) {
+  if (facts.report.world < 2 || !facts.trains() || !found_rule(facts, "multi_gpu_comm")) return;
+  advice.push_back({.where = {},
+                    .text =
+                        "Gradient accumulation exchanges gradients once per several batches. The batch of an update "
+                        "grows with it, so it is not applied automatically: adapt the learning rate.",
+                    .code = "with model.no_sync(): loss.backward()  # in all batches of an update but the last",
+                    .predicted = {}});
+  advice.push_back({.where = {},
+                    .text =
+                        "PowerSGD compresses the exchanged gradients to a low rank (Vogels et al. 2019). It changes "
+                        "the training, so it is not applied automatically: judge it with --try-patch and --eval.",
+                    .code = "model.register_comm_hook(powerSGD_hook.PowerSGDState(None, matrix_approximation_rank=4), "
+                            "powerSGD_hook.powerSGD_hook)",
+                    .predicted = {}});
+}
+
+/// Linear layers of a program that only infers: other numbers than any setting here may give.
+void eight_bit_weights(const ProgramFacts& facts, std::vector<OptimizationAdvice>& advice) {
+  const auto& modules = facts.report.modules;
+  if (facts.trains() || modules.empty() || modules.front().linears == 0) return;
+  advice.push_back({.where = modules.front().where,
+                    .text =
+                        "Weights of linear layers can be quantized to int8 after training. Answers change, so it is "
+                        "not applied automatically: judge it with --try-patch and --eval.",
+                    .code = facts.on_gpu() ? "torchao.quantization.quantize_(model, Int8WeightOnlyConfig())"
+                                           : "model = torch.ao.quantization.quantize_dynamic(model, {torch.nn.Linear}, "
+                                             "dtype=torch.qint8)",
+                    .predicted = {}});
+}
+
 void unproven(const ProgramFacts& facts, std::vector<OptimizationAdvice>& advice) {
   const auto& report = facts.report;
   const auto& phases = facts.phases;
@@ -61,6 +99,8 @@ void unproven(const ProgramFacts& facts, std::vector<OptimizationAdvice>& advice
   }
   reads_in_the_loop(facts, advice);
   half_with_scaler(facts, advice);
+  exchange_less(facts, advice);
+  eight_bit_weights(facts, advice);
   if (phases.rest > 2 * kWorthSaying && facts.trains() && report.reads.empty()) {
     advice.push_back({.where = {},
                       .text = fmt::format("{:.0f} % of a step is outside of data, forward, backward and optimizer: "

@@ -1,5 +1,7 @@
 #include "optimize/findings.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "base/text.h"
@@ -30,9 +32,9 @@ bool answers_rule(const Knob& knob, std::string_view rule) {
 
 }  // namespace
 
-std::vector<OptimizationFinding> findings_of(const Analysis& analysis) {
+std::vector<OptimizationFinding> findings_of(const std::vector<Finding>& found) {
   std::vector<OptimizationFinding> findings;
-  for (const auto& finding : analysis.findings) {
+  for (const auto& finding : found) {
     OptimizationFinding row{.rule = finding.rule,
                             .title = finding.title,
                             .severity = finding.severity,
@@ -49,9 +51,9 @@ std::vector<OptimizationFinding> findings_of(const Analysis& analysis) {
   return findings;
 }
 
-std::vector<FoundGain> gains_of(const Analysis& analysis) {
+std::vector<FoundGain> gains_of(const std::vector<Finding>& findings) {
   std::vector<FoundGain> gains;
-  for (const auto& finding : analysis.findings) {
+  for (const auto& finding : findings) {
     if (finding.gain.high > 1) gains.push_back({finding.rule, "", finding.gain.low, finding.gain.high});
     for (const auto& advice : finding.recommendations) {
       if (advice.gain && !advice.id.empty()) {
@@ -60,6 +62,16 @@ std::vector<FoundGain> gains_of(const Analysis& analysis) {
     }
   }
   return gains;
+}
+
+std::string found_text(const std::vector<OptimizationFinding>& findings) {
+  constexpr std::size_t kNamed = 3;
+  std::vector<std::string> texts;
+  for (const auto& one : findings) {
+    if (texts.size() < kNamed)
+      texts.push_back(fmt::format("{} ({:.2f} to {:.2f}x without it)", one.rule, one.low, one.high));
+  }
+  return join(texts, ", ");
 }
 
 std::vector<OptimizationAdvice> advice_of_findings(const std::vector<OptimizationFinding>& findings,

@@ -11,11 +11,14 @@
 
 namespace warpmark::optimize {
 
-/// Each finding with a gain; those of its recommendations that have one of their own follow it.
-[[nodiscard]] std::vector<OptimizationFinding> findings_of(const Analysis& analysis);
+/// Each finding, with its first recommendation.
+[[nodiscard]] std::vector<OptimizationFinding> findings_of(const std::vector<Finding>& findings);
 
 /// What was predicted, by rule and advice.
-[[nodiscard]] std::vector<FoundGain> gains_of(const Analysis& analysis);
+[[nodiscard]] std::vector<FoundGain> gains_of(const std::vector<Finding>& findings);
+
+/// The first three, for the log: "data_loading (1.20 to 2.40x without it), ...".
+[[nodiscard]] std::string found_text(const std::vector<OptimizationFinding>& findings);
 
 /// What findings advise, but those that a kept knob answers: for a person to do, not proven.
 [[nodiscard]] std::vector<OptimizationAdvice> advice_of_findings(const std::vector<OptimizationFinding>& findings,

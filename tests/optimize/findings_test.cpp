@@ -11,6 +11,7 @@
 #include "analyze/rules/rules.h"
 #include "base/json.h"
 #include "base/text.h"
+#include "model/json/json_analysis.h"
 #include "optimize/advice.h"
 #include "optimize/apply/not_counted.h"
 #include "optimize/apply/recorded_run.h"
@@ -36,7 +37,7 @@ const Knob& knob(const std::string& id) {
 }
 
 TEST(Findings, eager_launches_speak_for_compiling_and_not_for_the_loader) {
-  const auto gains = gains_of(analysis_of("gpt2_eager_infer.wmrec"));
+  const auto gains = gains_of(analysis_of("gpt2_eager_infer.wmrec").findings);
   const auto compile = replayed_gain(knob("compile").answers, gains);
   ASSERT_TRUE(compile);
   EXPECT_GT(compile->high, 1.2);
@@ -61,10 +62,10 @@ TEST(Findings, only_the_mode_that_makes_a_graph_is_predicted_what_a_graph_gains)
 
 TEST(Findings, cache_that_is_emptied_speaks_for_leaving_that_out) {
   const auto analysis = analysis_of("llama_empties_cache_per_layer.pt.trace.json.zst");
-  const auto gain = replayed_gain(knob("memory.no_empty_cache").answers, gains_of(analysis));
+  const auto gain = replayed_gain(knob("memory.no_empty_cache").answers, gains_of(analysis.findings));
   ASSERT_TRUE(gain);
   EXPECT_GT(gain->high, 1.1);
-  const auto findings = findings_of(analysis);
+  const auto findings = findings_of(analysis.findings);
   ASSERT_FALSE(findings.empty());
   EXPECT_FALSE(findings.front().text.empty());
 }
@@ -76,7 +77,7 @@ TEST(Findings, of_a_recorded_run_keep_their_gains_and_severity) {
   // The reader looks at the bytes, not at the name, which is PyTorch's for a trace of one process.
   fs::copy_file(fs::path(WARPMARK_SOURCE_DIR) / "tests/data/traces" / name, folder / "rank0-1.json",
                 fs::copy_options::overwrite_existing);
-  const auto wanted = findings_of(analysis_of(name));
+  const auto wanted = findings_of(analysis_of(name).findings);
   ProgramRun run;
   put_findings(analyze_traces(folder), run);
   fs::remove_all(folder);
@@ -92,6 +93,49 @@ TEST(Findings, of_a_recorded_run_keep_their_gains_and_severity) {
   EXPECT_NE(run.findings.front().high, 1.0);
   ASSERT_FALSE(run.found.empty());
   EXPECT_GT(run.found.front().high, 1.0);
+}
+
+TEST(Findings, are_read_from_a_written_analysis) {
+  const auto analysis = analysis_of("llama_empties_cache_per_layer.pt.trace.json.zst");
+  const auto read = findings_from_json(to_json(analysis));
+  ASSERT_TRUE(read.ok()) << read.error().what;
+  const auto wanted = gains_of(analysis.findings), found = gains_of(*read);
+  ASSERT_EQ(found.size(), wanted.size());
+  ASSERT_FALSE(wanted.empty());
+  for (std::size_t i = 0; i < wanted.size(); ++i) {
+    EXPECT_EQ(found[i].rule, wanted[i].rule);
+    EXPECT_EQ(found[i].advice, wanted[i].advice);
+    EXPECT_EQ(found[i].low, wanted[i].low);
+    EXPECT_EQ(found[i].high, wanted[i].high);
+  }
+  EXPECT_EQ(to_json(read->front())["evidence"], to_json(analysis.findings.front())["evidence"]);
+  EXPECT_EQ(to_json(read->front())["recommendations"], to_json(analysis.findings.front())["recommendations"]);
+}
+
+TEST(Findings, of_a_broken_analysis_name_the_key) {
+  const auto error_of = [](const char* text) { return findings_from_json(Json::parse(text)).error().what; };
+  EXPECT_EQ(error_of(R"({"schema": "warpmark.run/1"})"), "schema is not warpmark.analysis/1");
+  EXPECT_EQ(error_of(R"({"schema": "warpmark.analysis/1", "findings": [{}]})"), "findings[0].rule is missing");
+  EXPECT_EQ(error_of(R"({"schema": "warpmark.analysis/1", "findings": 5})"), "findings is not an array");
+}
+
+TEST(Findings, advice_that_changes_a_training_or_its_answers_is_named_with_the_reason) {
+  ProgramFacts facts;
+  facts.report.world = 2;
+  facts.report.optimizers.push_back({});
+  EXPECT_TRUE(advice_for(facts, {}).empty());
+  facts.found = {{"multi_gpu_comm", "", 1.2, 1.5}};
+  const auto exchange = advice_for(facts, {});
+  ASSERT_EQ(exchange.size(), 2U);
+  EXPECT_NE(exchange[0].text.find("Gradient accumulation"), std::string::npos);
+  EXPECT_NE(exchange[1].code.find("powerSGD_hook"), std::string::npos);
+
+  ProgramFacts infers;
+  infers.report.modules.push_back({.where = "serve.py:3", .linears = 4});
+  const auto quantized = advice_for(infers, {});
+  ASSERT_EQ(quantized.size(), 1U);
+  EXPECT_EQ(quantized[0].where, "serve.py:3");
+  EXPECT_NE(quantized[0].text.find("int8"), std::string::npos);
 }
 
 TEST(Findings, an_advice_of_a_rule_is_no_other_advice) {

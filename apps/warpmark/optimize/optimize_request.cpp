@@ -15,6 +15,7 @@
 #include "validate/commands/command_experiment.h"
 #include "warpmark/ab/project_command.h"
 #include "warpmark/eval/eval_gate.h"
+#include "warpmark/optimize/optimize_findings.h"
 #include "warpmark/terminal/option_values.h"
 #include "warpmark/terminal/report_output.h"
 
@@ -68,7 +69,7 @@ Status read_numbers(const ParsedOptions& options, optimize::OptimizeOptions& wan
 }
 
 /// "3x" and "3" are a speedup.
-Status read_goal(const ParsedOptions& options, OptimizationGoal& goal) {
+Status read_goal(const ParsedOptions& options, const TrainingRequest& training, OptimizationGoal& goal) {
   const auto read = [&](const char* name, std::optional<double>& value) -> Status {
     if (!options.has(name)) return {};
     std::string text = options.get(name);
@@ -81,10 +82,10 @@ Status read_goal(const ParsedOptions& options, OptimizationGoal& goal) {
   WM_TRY(read("--goal", goal.speedup));
   WM_TRY(read("--goal-days", goal.days));
   WM_TRY(read("--goal-cost", goal.cost));
-  if ((goal.days || goal.cost) && !options.has("--train-steps")) {
+  if ((goal.days || goal.cost) && !training.steps) {
     return usage_error("--goal-days and --goal-cost need --train-steps", "how many steps the whole training has");
   }
-  if (goal.cost && !options.has("--price"))
+  if (goal.cost && !training.price_per_hour)
     return usage_error("--goal-cost needs --price", "of an hour of the machine");
   return {};
 }
@@ -240,6 +241,9 @@ std::string identity_of_request(const OptimizeRequest& request) {
     text += fmt::format(" own {} {} {} {}", knob.name, knob.target, knob.pattern, join(knob.values, ","));
     if (knob.place == optimize::UserKnobPlace::patch) text += scripts_of({knob.target});
   }
+  for (const auto& gain : optimize::gains_of(wanted.findings)) {
+    text += fmt::format(" found {} {} {} {}", gain.rule, gain.advice, gain.low, gain.high);
+  }
   const auto& quality = wanted.quality;
   text += fmt::format(" eval {} {} {} {} {} {} {}", quality.metric, quality.margin, quality.lower, quality.answers,
                       quality.rounds, quality.checks.size(), command_line(quality.command));
@@ -264,6 +268,19 @@ Result<optimize::Setting> setting_of(const std::string& text) {
   return optimize::Setting{text.substr(0, equals), text.substr(equals + 1)};
 }
 
+Result<TrainingRequest> training_of(const ParsedOptions& options) {
+  TrainingRequest training;
+  if (options.has("--train-steps")) {
+    WM_ASSIGN(const auto steps, count_of(options, "--train-steps", 0, 1, INT64_MAX / 2));
+    training.steps = static_cast<double>(steps);
+  }
+  if (options.has("--price")) {
+    WM_ASSIGN(training.price_per_hour, parse_number(options.get("--price")));
+  }
+  WM_TRY(read_goal(options, training, training.goal));
+  return training;
+}
+
 Result<fs::path> hook_folder(Context& context, const ParsedOptions& options) {
   WM_ASSIGN(const auto beside, state_folder(context, options));
   std::string all;
@@ -277,11 +294,16 @@ Result<OptimizeRequest> optimize_request_of(Context& context, const ParsedOption
   OptimizeRequest request;
   WM_TRY(read_numbers(options, request.options));
   WM_TRY(read_knobs(options, request.options));
-  WM_TRY(read_goal(options, request.goal));
+  WM_ASSIGN(request.training, training_of(options));
   WM_ASSIGN(request.format, format_of(options));
   const auto given = command_after_dashes(context.words);
   if (given.empty()) {
     return usage_error("there is no program to optimize", "warpmark optimize -- python train.py");
+  }
+  const std::vector<std::string> files(options.positionals().begin(), options.positionals().end() - std::ssize(given));
+  if (!files.empty()) {
+    if (options.has("--prove")) return usage_error("--prove searches nothing: it takes no analysis", "leave it out");
+    WM_ASSIGN(request.options.findings, findings_in(files));
   }
   WM_ASSIGN(request.program.words, words_of(options, given));
   request.program.user_knobs = request.options.proposals.own;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -13,6 +14,15 @@
 
 namespace warpmark::apps {
 
+/// The whole training, as far as the user described it.
+struct TrainingRequest {
+  std::optional<double> steps;
+  std::optional<double> price_per_hour;
+  OptimizationGoal goal;
+};
+/// Usage error for a goal without what it is judged by.
+[[nodiscard]] Result<TrainingRequest> training_of(const ParsedOptions& options);
+
 struct OptimizeRequest {
   optimize::OptimizeOptions options;
   optimize::Program program;
@@ -20,7 +30,7 @@ struct OptimizeRequest {
   std::filesystem::path journal;
   std::string identity;  ///< what a repetition must have in common with an interrupted one
   std::string format = "text";
-  OptimizationGoal goal;
+  TrainingRequest training;
 };
 
 /// From the options and the command after `--`. Usage error for what does not fit together.

@@ -116,7 +116,8 @@ void add_values(Candidates& found, const std::string& completion, const std::str
     value = current.substr(comma + 1);
   }
   for (const auto& one : values) {
-    if (!one.empty() && one.starts_with(value)) found.words.push_back({before + one, ""});
+    if (one == "<files>") found.files = true;
+    if (!one.empty() && one.starts_with(value) && one.front() != '<') found.words.push_back({before + one, ""});
   }
   if (completion != "<runs>") return;
   if (std::string("last").starts_with(value)) found.words.push_back({before + "last", "the newest session"});

@@ -1,6 +1,8 @@
 #include "model/json/json_analysis.h"
 
 #include <algorithm>
+#include <optional>
+#include <string_view>
 
 #include "base/json.h"
 #include "model/json/json_fields.h"
@@ -17,6 +19,14 @@ const char* name_of_advice(AdviceKind kind) {
     case AdviceKind::measure: return "measure";
   }
   return "code";
+}
+
+std::optional<AdviceKind> parse_advice_kind(std::string_view name) {
+  for (const auto kind :
+       {AdviceKind::code, AdviceKind::config, AdviceKind::environment, AdviceKind::command, AdviceKind::measure}) {
+    if (name == name_of_advice(kind)) return kind;
+  }
+  return std::nullopt;
 }
 
 double seconds(std::int64_t ns) { return static_cast<double>(ns) * 1e-9; }
@@ -81,6 +91,51 @@ Json value_to_json(const TableValue& value) {
   return finite_number(std::get<double>(value));
 }
 
+Gain gain_from(JsonFields& fields) {
+  Gain gain;
+  fields.required("low", gain.low);
+  fields.required("high", gain.high);
+  fields.maybe("method", gain.method);
+  std::string per;
+  fields.maybe("per", per);
+  gain.per_sample = per == "sample";
+  return gain;
+}
+
+Fact fact_from(JsonFields& fields) {
+  Fact fact;
+  fields.required("text", fact.text);
+  fields.maybe("id", fact.id);
+  fields.maybe("value", fact.value);
+  fields.maybe("unit", fact.unit);
+  return fact;
+}
+
+Recommendation recommendation_from(JsonFields& fields) {
+  Recommendation recommendation;
+  fields.required_name("kind", parse_advice_kind, recommendation.kind);
+  fields.required("text", recommendation.text);
+  fields.maybe("snippet", recommendation.snippet);
+  fields.maybe("id", recommendation.id);
+  fields.object("gain", false, [&](JsonFields& gain) { recommendation.gain = gain_from(gain); });
+  return recommendation;
+}
+
+Finding finding_from(JsonFields& fields) {
+  Finding finding;
+  double lost_s = 0;
+  fields.required("rule", finding.rule);
+  fields.required("kind", finding.kind);
+  fields.required("severity", finding.severity);
+  fields.required("title", finding.title);
+  fields.maybe("lost_s", lost_s);
+  finding.lost_ns = static_cast<std::int64_t>(lost_s * 1e9);
+  fields.each("evidence", [&](JsonFields& fact) { finding.evidence.push_back(fact_from(fact)); });
+  fields.each("recommendations", [&](JsonFields& one) { finding.recommendations.push_back(recommendation_from(one)); });
+  fields.object("gain", true, [&](JsonFields& gain) { finding.gain = gain_from(gain); });
+  return finding;
+}
+
 Json session_to_json(const Analysis& analysis) {
   std::size_t steps = 0;
   for (const RankAnalysis& rank : analysis.ranks) steps = std::max(steps, rank.steps.size());
@@ -133,6 +188,18 @@ Json to_json(const AnalysisTable& table) {
   });
   json["rows"] = list_to_json(table.rows, [](const auto& row) { return list_to_json(row, value_to_json); });
   return json;
+}
+
+Result<std::vector<Finding>> findings_from_json(const Json& json) {
+  std::optional<Error> error;
+  std::vector<Finding> findings;
+  JsonFields fields(json, "", error);
+  std::string schema;
+  if (!error) fields.required("schema", schema);
+  if (!error && schema != kAnalysisSchema) fields.fail("schema", "is not " + std::string(kAnalysisSchema));
+  if (!error) fields.each("findings", [&](JsonFields& one) { findings.push_back(finding_from(one)); });
+  if (error) return *error;
+  return findings;
 }
 
 Json difference_to_json(const std::vector<AnalysisTable>& tables) {

@@ -3,7 +3,10 @@
 // `_ns` of instants on the timeline's clock; ratios 0..1.
 #pragma once
 
+#include <vector>
+
 #include "base/json_fwd.h"
+#include "base/result.h"
 #include "model/analysis.h"
 
 namespace warpmark {
@@ -15,6 +18,9 @@ inline constexpr const char* kProfileDiffSchema = "warpmark.profile_diff/1";
 [[nodiscard]] Json to_json(const Analysis& analysis);
 [[nodiscard]] Json to_json(const Finding& finding);
 [[nodiscard]] Json to_json(const AnalysisTable& table);
+/// The findings of a written analysis, without their events. Data error for another schema and for missing or wrong
+/// fields.
+[[nodiscard]] Result<std::vector<Finding>> findings_from_json(const Json& json);
 /// What changed between two profiles (docs/schema/profile_diff.schema.json).
 [[nodiscard]] Json difference_to_json(const std::vector<AnalysisTable>& tables);
 

@@ -160,6 +160,7 @@ Result<Optimization> optimization_from(ProgramRuns& runs, const OptimizeOptions&
   if (!seen.ok()) return stopped_or(seen.error(), runs, std::move(optimization));
   FirstLook look = std::move(*seen);
   if (!look.note.empty()) optimization.decisions.push_back(look.note);
+  if (look.facts.analyzed) note(options, optimization, "the analysis: " + found_text(findings_of(options.findings)));
   start_together(runs, look, options, optimization);
   ProgramTrials trials(runs, trial_options(look, options), look.first, look.facts);
   const auto times = trials.base_times(look.first);
@@ -180,7 +181,7 @@ Result<Optimization> optimization_from(ProgramRuns& runs, const OptimizeOptions&
     WM_TRY(search(trials, look.facts, searching, optimization));
   }
   adopt_proof(optimization, look);
-  optimization.findings = trials.findings();
+  optimization.findings = trials.findings().empty() ? findings_of(options.findings) : trials.findings();
   optimization.advice = advice_for(look.facts, plan_of(optimization));
   for (auto& advice : advice_of_findings(optimization.findings, plan_of(optimization))) {
     optimization.advice.push_back(std::move(advice));
@@ -228,13 +229,14 @@ Result<FirstLook> look_at(ProgramRuns& runs, const OptimizeOptions& options) {
   look.first = std::move(*first);
   const auto& run = look.first;
   look.facts = facts_of(run.report);
+  look.facts.found = gains_of(options.findings);
+  look.facts.analyzed = !look.facts.found.empty();
   look.host_bytes = run.host_bytes;
   look.memory_bytes = run.memory_bytes.value_or(0);
   look.gpu_utilization = run.gpu_utilization;
   look.joules_per_step = run.joules_per_step;
   const auto steps = run.report.steps.size();
-  const bool too_few = run.failure.starts_with("the program made");
-  if (!run.failure.empty() && !too_few && run.heard) {
+  if (!run.failure.empty() && !run.too_few_steps && run.heard) {
     return data_error("the program " + run.failure, "it must run by itself before it can be optimized");
   }
   look.run.plan.sync_phases = false;

@@ -4,8 +4,10 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "base/result.h"
+#include "model/finding.h"
 #include "model/optimization.h"
 #include "optimize/apply/program_runs.h"
 #include "optimize/apply/quality_gate.h"
@@ -28,6 +30,7 @@ struct OptimizeOptions {
   bool in_process = true;        ///< settings that can be switched are tested in one living process
   std::int64_t start_ahead = 4;  ///< runs of a test that start at once, where program and memory allow it
   QualityOptions quality;
+  std::vector<Finding> findings;  ///< of an analysis of the program, made before
   std::function<void(const std::string&)> log;
 };
 

@@ -20,6 +20,7 @@ enum class TimeOf { sample, step, run };
 struct ProgramRun {
   std::string failure;                        ///< why it does not count; empty: it does
   bool out_of_memory = false;                 ///< that is why
+  bool too_few_steps = false;                 ///< that is why
   double time_s = 0;                          ///< of a sample, a step or the run
   Run run;                                    ///< with the environment; its only metric is the time
   workers::ProgramReport report;              ///< of the main process

@@ -286,6 +286,8 @@ Result<ProgramRun> ProgramRuns::read_answer(const Json& json, const Settings& se
   result.failure = why_not_counted(settings, main);
   const auto time_s = time_of(main, options, result.wall_s);
   if (!time_s.ok()) {
+    const auto timed = [](const auto* report) { return report->window.has_value(); };
+    result.too_few_steps = main.empty() || !std::ranges::all_of(main, timed);
     if (result.failure.empty()) result.failure = "the program " + time_s.error().what;
     return result;
   }

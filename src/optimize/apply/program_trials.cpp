@@ -17,11 +17,7 @@ namespace warpmark::optimize {
 namespace {
 
 constexpr std::int64_t kFewestPairs = 2;
-constexpr std::int64_t kPairsUntilFutile = 3;
 constexpr double kWindow_s = 2;
-constexpr double kBlockAlpha = 0.05;
-constexpr std::int64_t kBlockRounds = 2, kMostBlockRounds = 8;
-constexpr double kWide = 1.3;              // an interval that says too little to go on
 constexpr double kCompile_s = 300;         // that compiling may take in the living process
 constexpr double kShareOfDeciding = 0.15;  // of the budget left, for further rounds in the living process
 
@@ -199,8 +195,7 @@ Result<WithinResult> ProgramTrials::within(const Settings& from, std::span<const
         std::erase_if(step_s_, [&](const auto& known) { return known.first == text_of(variants[i].settings); });
         step_s_.emplace_back(text_of(variants[i].settings), stats::median(one.times_s));
       }
-      const bool wide = judged.speedup.high > kWide * judged.speedup.low;
-      open = open || (!skip[i] && judged.verdict == Verdict::inconclusive && (decide || wide));
+      open = open || (!skip[i] && needs_blocks(judged, decide));
     }
     if (rounds == 0) WM_TRY(ask_check(variants, skip, result));
     if (result.stopped) return result;

@@ -1,7 +1,5 @@
 #include "optimize/apply/recorded_run.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <set>
 #include <utility>
@@ -82,7 +80,7 @@ Json analyze_traces(const std::filesystem::path& folder) {
   json["gpu_work"] = has_gpu_work(*session);
   json["kernels"] = kernels_of(*session);
   const auto analysis = analyze::analyze(*session, {.tables = false});
-  for (const auto& finding : findings_of(analysis)) {
+  for (const auto& finding : findings_of(analysis.findings)) {
     json["findings"].push_back({{"rule", finding.rule},
                                 {"title", finding.title},
                                 {"severity", finite_number(finding.severity)},
@@ -93,7 +91,7 @@ Json analyze_traces(const std::filesystem::path& folder) {
                                 {"code", finding.code},
                                 {"where", finding.where}});
   }
-  for (const auto& gain : gains_of(analysis)) {
+  for (const auto& gain : gains_of(analysis.findings)) {
     json["found"].push_back({{"rule", gain.rule},
                              {"advice", gain.advice},
                              {"low", finite_number(gain.low)},
@@ -117,12 +115,7 @@ std::string add_found(const ProgramRun& recorded, ProgramFacts& facts) {
   facts.found = recorded.found;
   if (!recorded.gpu_work) return {};
   if (recorded.findings.empty()) return "the recorded steps show nothing worth fixing";
-  std::string text;
-  for (std::size_t i = 0; i < std::min<std::size_t>(3, recorded.findings.size()); ++i) {
-    const auto& one = recorded.findings[i];
-    text += fmt::format("{}{} ({:.2f} to {:.2f}x without it)", i == 0 ? "" : ", ", one.rule, one.low, one.high);
-  }
-  return "found in recorded steps: " + text;
+  return "found in recorded steps: " + found_text(recorded.findings);
 }
 
 void put_findings(const Json& json, ProgramRun& run) {

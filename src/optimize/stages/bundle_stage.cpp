@@ -206,7 +206,8 @@ class BundleStage {
     if (!state_.affords(kRecording_s)) return {};
     WM_ASSIGN(const auto recorded, state_.trials.record({}));
     if (!recorded.text.empty()) state_.decide(recorded.text);
-    state_.facts.analyzed = recorded.analyzed;
+    if (!recorded.analyzed) return {};  // what an earlier analysis found stays
+    state_.facts.analyzed = true;
     state_.facts.found = recorded.found;
     return {};
   }

@@ -46,4 +46,10 @@ PairVerdict judge_pairs(std::span<const double> before_s, std::span<const double
   return result;
 }
 
+bool needs_blocks(const PairVerdict& judged, bool decide) {
+  constexpr double kWide = 1.3;
+  const bool wide = judged.speedup.high > kWide * judged.speedup.low;
+  return judged.verdict == Verdict::inconclusive && (decide || wide);
+}
+
 }  // namespace warpmark::optimize

@@ -6,6 +6,7 @@
 // data share the error probability: the k-th has alpha * 6 / (pi k)^2, whose sum over all k is alpha (union bound).
 #pragma once
 
+#include <cstdint>
 #include <span>
 
 #include "model/comparison.h"
@@ -25,6 +26,12 @@ inline constexpr PairPrior kRunPrior{.spread = 0.05, .weight = 3};
 /// Of blocks of steps in one process.
 inline constexpr PairPrior kBlockPrior{.spread = 0.03, .weight = 3};
 
+/// Pairs after which a gain that is unlikely is given up, though a decision is wanted.
+inline constexpr std::int64_t kPairsUntilFutile = 3;
+/// Rounds of blocks that are measured at a time, and at most.
+inline constexpr std::int64_t kBlockRounds = 2, kMostBlockRounds = 8;
+inline constexpr double kBlockAlpha = 0.05;
+
 struct PairVerdict {
   Verdict verdict = Verdict::inconclusive;
   bool futile = false;  ///< inconclusive, and a gain of half the effect is unlikely: no use in further pairs
@@ -35,5 +42,8 @@ struct PairVerdict {
 /// Better and worse are significant and at least half of it, as in `compare`; same is an interval within the effect.
 [[nodiscard]] PairVerdict judge_pairs(std::span<const double> before_s, std::span<const double> after_s, double effect,
                                       double alpha, const PairPrior& prior);
+
+/// Whether further blocks are worth their time: where a decision is wanted, or the interval says too little to go on.
+[[nodiscard]] bool needs_blocks(const PairVerdict& judged, bool decide);
 
 }  // namespace warpmark::optimize

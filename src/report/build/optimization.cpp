@@ -35,6 +35,14 @@ bool in_plan(const Optimization& optimization, const OptimizationStep& step) {
   });
 }
 
+/// A commit has no value but a subject.
+std::string label_of(const OptimizationStep& step) {
+  return step.value.empty() ? step.knob + " " + step.title : step.knob + "=" + step.value;
+}
+bool is_history(const Optimization& optimization) {
+  return !optimization.steps.empty() && optimization.steps.front().value.empty();
+}
+
 /// Of fresh processes where they measured it, else of blocks of steps in one process.
 const std::optional<SpeedUp>& own_speedup(const OptimizationStep& step) {
   return step.measured ? step.measured : step.found ? step.found : step.in_process;
@@ -42,7 +50,7 @@ const std::optional<SpeedUp>& own_speedup(const OptimizationStep& step) {
 
 /// The settings of the plan, in the order of their cumulative times.
 Table plan_table(const Optimization& optimization) {
-  Table table{{{"setting"},
+  Table table{{{is_history(optimization) ? "commit" : "setting"},
                {"speedup", Align::right},
                {"cumulative", Align::right},
                {"time", Align::right, 1},
@@ -53,13 +61,15 @@ Table plan_table(const Optimization& optimization) {
   for (const auto& step : optimization.steps) {
     if (in_plan(optimization, step)) steps.push_back(&step);
   }
-  std::ranges::stable_sort(steps, {}, [](const OptimizationStep* step) {
-    return step->cumulative ? step->cumulative->ratio : std::numeric_limits<double>::infinity();
-  });
+  if (!is_history(optimization)) {
+    std::ranges::stable_sort(steps, {}, [](const OptimizationStep* step) {
+      return step->cumulative ? step->cumulative->ratio : std::numeric_limits<double>::infinity();
+    });
+  }
   for (const auto* step : steps) {
     const bool known = step->cumulative && step->cumulative->ratio > 0 && optimization.baseline.seconds_per_step > 0;
     table.rows.push_back(
-        {{step->knob + "=" + step->value},
+        {{label_of(*step)},
          {factor_text(own_speedup(*step))},
          {step->cumulative ? fmt::format("{:.3g}x", step->cumulative->ratio) : ""},
          {known ? format_seconds(optimization.baseline.seconds_per_step / step->cumulative->ratio) : "", Tone::quiet},
@@ -81,10 +91,11 @@ Table without_empty_columns(Table table) {
 }
 
 Table left_out_table(const Optimization& optimization) {
-  Table table{{{"setting"}, {"outcome"}, {"speedup", Align::right, 1}, {"why"}}, {}};
+  Table table{{{is_history(optimization) ? "commit" : "setting"}, {"outcome"}, {"speedup", Align::right, 1}, {"why"}},
+              {}};
   for (const auto& step : optimization.steps) {
     if (in_plan(optimization, step)) continue;
-    table.rows.push_back({{step.knob + "=" + step.value},
+    table.rows.push_back({{label_of(step)},
                           {name_of(step.outcome), outcome_tone(step.outcome)},
                           {factor_text(own_speedup(step))},
                           {step.reason, Tone::quiet}});
@@ -249,15 +260,19 @@ Waterfall waterfall_of(const Optimization& optimization) {
                                                         : stats::median(optimization.times_original_s);
   waterfall.bars.push_back({"original", 0, time_s, format_seconds(time_s), Tone::plain});
   const double original_s = time_s;
+  const bool history = is_history(optimization);  // of which every commit is in what came after it
   std::vector<const OptimizationStep*> kept;
   for (const auto& step : optimization.steps) {
-    if (step.outcome == TrialOutcome::kept && step.cumulative) kept.push_back(&step);
+    if (step.cumulative && (history || step.outcome == TrialOutcome::kept)) kept.push_back(&step);
   }
-  std::ranges::stable_sort(kept, {}, [](const OptimizationStep* step) { return step->cumulative->ratio; });
+  if (!history) {
+    std::ranges::stable_sort(kept, {}, [](const OptimizationStep* step) { return step->cumulative->ratio; });
+  }
   for (const auto* step : kept) {
     const double next_s = original_s / step->cumulative->ratio;
-    waterfall.bars.push_back({step->knob + "=" + step->value, time_s, next_s,
-                              fmt::format("{:.3g}x, now {}", time_s / next_s, format_seconds(next_s)), Tone::good});
+    waterfall.bars.push_back({label_of(*step), time_s, next_s,
+                              fmt::format("{:.3g}x, now {}", time_s / next_s, format_seconds(next_s)),
+                              outcome_tone(step->outcome)});
     time_s = next_s;
   }
   if (!optimization.times_optimized_s.empty()) {
@@ -295,7 +310,7 @@ Section result_section(const Optimization& optimization) {
         Tone::quiet});
   }
   add_answers(optimization, section);
-  section.blocks.push_back(Paragraph{cost_text(optimization), Tone::quiet});
+  if (optimization.runs > 0) section.blocks.push_back(Paragraph{cost_text(optimization), Tone::quiet});
   return section;
 }
 
@@ -305,7 +320,9 @@ Report build_report(const Optimization& optimization) {
   const auto waterfall = waterfall_of(optimization);
   if (waterfall.bars.size() > 2) report.sections.push_back({.heading = "Step by step", .blocks = {waterfall}});
   if (auto left_out = left_out_table(optimization); !left_out.rows.empty()) {
-    report.sections.push_back({.heading = "Tried and left out", .blocks = {left_out}});
+    report.sections.push_back(
+        {.heading = is_history(optimization) ? "Commits without a proven speedup" : "Tried and left out",
+         .blocks = {left_out}});
   }
   if (auto elsewhere = priors_section(optimization); !elsewhere.blocks.empty()) {
     report.sections.push_back(std::move(elsewhere));

@@ -340,7 +340,7 @@ class Hook:
             try:
                 if module not in hook.armed:
                     hook.armed.add(module)
-                    hook.guarded("first forward", hook.variant, None, module, args)
+                    hook.guarded("first forward", hook.wrap, None, module, args)
                 return module(*args, **kwargs)
             finally:
                 hook.watch_forward()
@@ -375,7 +375,7 @@ class Hook:
         if early and self.recorder.forwards_seen - forwards_before < 64:
             self.torch.nn.Module.__call__ = self.watching_call
 
-    def variant(self, module, args):
+    def wrap(self, module, args):
         """Wraps one module that the program calls itself; knobs that change modules act now."""
         self.prepare(module, args)
         self.tell_module(module, args)

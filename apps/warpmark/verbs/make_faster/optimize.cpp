@@ -23,6 +23,7 @@
 #include "warpmark/ab/project_command.h"
 #include "warpmark/command.h"
 #include "warpmark/optimize/optimize_calibration.h"
+#include "warpmark/optimize/optimize_history.h"
 #include "warpmark/optimize/optimize_plan.h"
 #include "warpmark/optimize/optimize_request.h"
 #include "warpmark/sessions/build_info.h"
@@ -38,6 +39,9 @@ constexpr OptionSpec kOptimizeOptions[] = {
     {"--prove", "PLAN", "measure the settings of a plan.yaml against the original, and search nothing", false,
      "<files>"},
     {"--list-knobs", "", "start the program once, and list what could be changed, and why not the rest"},
+    {"--from-history", "A..B",
+     "run nothing: the speedup of each commit of the range, from the stored sessions of this machine"},
+    {"--metric", "NAME", "the metric of --from-history (default: the primary one)"},
     {"--try", "KNOB=VALUE", "test this setting whatever gain is predicted", true},
     {"--only", "KNOBS", "only these settings; names or globs, separated by commas", true},
     {"--skip", "KNOBS", "not these settings", true},
@@ -160,11 +164,9 @@ Result<Optimization> make_optimization(Context& context, const ParsedOptions& op
   optimization->command = command_line_of(context);
   optimization->machine = device::machine_facts();
   optimization->build = build_info();
-  if (options.has("--price")) {
-    WM_ASSIGN(optimization->price_per_hour, parse_number(options.get("--price")));
-  }
-  if (options.has("--train-steps")) optimization->train_steps = request.options.amortize_steps;
-  optimization->goal = request.goal;
+  optimization->price_per_hour = request.training.price_per_hour;
+  optimization->train_steps = request.training.steps;
+  optimization->goal = request.training.goal;
   if (optimization->complete) WM_TRY(journal.complete());
   return optimization;
 }
@@ -174,6 +176,12 @@ Result<int> run_optimize(Context& context, const ParsedOptions& options) {
   if (!has_command && options.positionals() == std::vector<std::string>{"calibration"}) {
     return show_calibration(context, options);
   }
+  if (options.has("--from-history")) {
+    if (has_command)
+      return usage_error("--from-history reads stored sessions and runs nothing", "leave the command out");
+    return show_history_report(context, options);
+  }
+  if (options.has("--metric")) return usage_error("--metric is for --from-history");
   if (options.has("--apply")) return apply_plan(context, options);
   WM_TRY(check_outputs(options));
   WM_ASSIGN(auto request, optimize_request_of(context, options));
@@ -214,17 +222,22 @@ extern const Command optimize_command{
         "A program that is not Python, or has no steps, is measured as a whole, with the settings that you declare. "
         "Ctrl-C ends the search with what is proven; the same command continues it.\n"
         "\n"
+        "With a profile, or what `analyze --json` wrote, the search starts from its findings.\n"
+        "\n"
         "`warpmark optimize calibration` compares predicted and measured speedups on this machine.\n"
         "\n"
         "Exit code 0: something was gained, or there is nothing to gain; 1: a setting that you named did not hold; 3: "
         "undecided; 4: a setting that you named changes the answers; 5: no valid measurement. With --apply it is the "
         "program's own.",
     .options = kOptimizeOptions,
-    .positional = {"calibration", "predicted and measured gains; or -- CMD", true, "calibration"},
+    .positional = {"ANALYSIS", "a profile or an analysis to start from, before -- CMD; or the word calibration", true,
+                   "calibration <files>"},
     .examples =
         "warpmark optimize -- python train.py --epochs 1\n"
         "warpmark optimize --list-knobs -- python train.py\n"
+        "warpmark optimize analysis.json -- python train.py\n"
         "warpmark optimize --knob batch='--batch-size {64,128}' -- python train.py\n"
+        "warpmark optimize --from-history v1..main --metric step_time --train-steps 100000 --price 32 --goal 3x\n"
         "warpmark optimize --apply gains/plan.yaml -- python train.py",
     .run = run_optimize,
 };

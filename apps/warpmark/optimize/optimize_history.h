@@ -1,0 +1,13 @@
+// `warpmark optimize --from-history A..B`: the report of an optimization from the stored sessions of one's own commits.
+#pragma once
+
+#include "base/result.h"
+#include "warpmark/command.h"
+
+namespace warpmark::apps {
+
+/// Starts nothing and stores nothing. Usage error where fewer than two commits of the range are measured on one machine,
+/// or where several series fit.
+[[nodiscard]] Result<int> show_history_report(Context& context, const ParsedOptions& options);
+
+}  // namespace warpmark::apps
