@@ -12,6 +12,7 @@
 #include "base/units.h"
 #include "device/machine.h"
 #include "generated/python_hook.h"
+#include "optimize/findings.h"
 #include "validate/commands/command_experiment.h"
 #include "warpmark/ab/project_command.h"
 #include "warpmark/eval/eval_gate.h"
