@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import json
 import math
-import random
+import pathlib
 import statistics
+import tempfile
 import time
 from dataclasses import dataclass, field
 from typing import Any, Callable, List, Optional
 
-from ._results import Interval
+from ._program import WarpmarkError, call
+from ._results import Interval, MetricVerdict
 
 _LEAST_SAMPLE_S = 1e-4  # far above what reading the clock takes
 _FEWEST = 5
@@ -54,10 +57,19 @@ class Timing:
         return None if below < 0 else Interval(ordered[below], ordered[n - 1 - below], 0.95)
 
     def speedup_over(self, baseline: "Timing") -> Speedup:
-        """By a bootstrap of the ratio of the medians, with a fixed seed."""
-        chance = random.Random(1)
-        ratios = sorted(_median_again(baseline.samples, chance) / _median_again(self.samples, chance) for _ in range(2000))
-        return Speedup(baseline.median / self.median, ratios[49], ratios[1949])
+        """As `warpmark compare` judges the two sets of samples. Raises ValueError where they are too few."""
+        with tempfile.TemporaryDirectory(prefix="warpmark-") as folder:
+            files = [pathlib.Path(folder) / name for name in ("baseline.json", "new.json")]
+            for file, timing in zip(files, (baseline, self)):  # in the form of hyperfine
+                file.write_text(json.dumps({"results": [{"command": "call", "times": timing.samples}]}), encoding="utf-8")
+            answer = pathlib.Path(folder) / "compare.json"
+            done = call(["compare", *map(str, files), f"--json={answer}"])
+            if not answer.exists():
+                raise WarpmarkError(done.stderr, done.returncode)
+            judged = MetricVerdict.of(json.loads(answer.read_text(encoding="utf-8"))["metrics"][0])
+        if judged.ratio is None or judged.interval is None:
+            raise ValueError(f"{len(self.samples)} and {len(baseline.samples)} samples are too few to compare")
+        return Speedup(1 / judged.ratio, 1 / judged.interval.high, 1 / judged.interval.low)
 
     def better_than(self, baseline: "Timing", effect: float = 0.01) -> bool:
         """Whether it is faster by the ratio `effect` at least, with 95 % confidence.
@@ -103,10 +115,6 @@ def measure(function: Callable[..., Any], *arguments: Any, name: str = "", budge
             value = function(*arguments)
         samples.append((time.perf_counter_ns() - start) * 1e-9 / batch)
     return Timing(name or getattr(function, "__name__", type(function).__name__), samples, batch, value)
-
-
-def _median_again(samples: List[float], chance: random.Random) -> float:
-    return statistics.median(chance.choices(samples, k=len(samples)))
 
 
 def _seconds(seconds: float) -> str:

@@ -223,7 +223,9 @@ def _with_folder(kind: Type[Kind], verb: str, options: Sequence[str], rest: Sequ
 
 def _answer(kind: Type[Kind], folder: str, words: Sequence[str], page: pathlib.Path, rest: Sequence[str]) -> Kind:
     result = pathlib.Path(folder) / "result.json"
-    done = call([*words, f"--json={result}", *rest])
+    words = [*words, *rest]
+    options = words.index("--") if "--" in words else len(words)  # what is behind it belongs to a command
+    done = call([*words[:options], f"--json={result}", *words[options:]])
     try:
         data = json.loads(result.read_text(encoding="utf-8"))
     except (OSError, ValueError):

@@ -7,6 +7,7 @@ import io
 import os
 import pathlib
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -146,6 +147,47 @@ print(warpmark.compare_runs(ids[1], ids[0], effect=0.5).data["schema"], warpmark
 print(warpmark.doctor().data["schema"], warpmark.trend().data["schema"])
 """)
         self.assertEqual(said.splitlines(), ["warpmark.compare/1 warpmark.results/1", "warpmark.doctor/1 warpmark.trend/1"])
+
+    def test_verbs_that_measure_have_answers(self):
+        said = self.say("""
+import pathlib, sys
+quick = [sys.executable, "-c", "pass"]
+pathlib.Path("ref.jsonl").write_text('{"id":1,"answer":"x"}\\n{"id":2,"answer":"y"}\\n')
+pathlib.Path("out.jsonl").write_text('{"id":1,"output":"x"}\\n{"id":2,"output":"z"}\\n')
+scores = warpmark.eval("score", "exact_match", "--ref", "ref.jsonl", "--out", "out.jsonl", "--no-store")
+print(scores.data["scores"][0]["value"], scores.exit_code)
+checked = warpmark.check(quick)
+print(checked.data["schema"], checked.exit_code)
+pathlib.Path("matrix.yaml").write_text(
+    "schema: warpmark.matrix-file/1\\ncommand:\\n  run: [" + sys.executable + ", -c, pass, '{size}']\\naxes: {size: [1, 2]}\\nbaseline: {size: 1}\\n")
+print(warpmark.matrix("matrix.yaml", "--rounds=2", "--no-store").data["schema"])
+validated = warpmark.validate("--rounds=2", "--no-store", "--", *quick, "--", *quick)
+print(len(validated.data) > 0, validated.exit_code in (0, 1, 3, 5))
+print(warpmark.scale(quick, options=["--ranks=1,2", "--rounds=2", "--no-store"]).data["schema"])
+""")
+        self.assertEqual(said.splitlines(), ["0.5 0", "warpmark.check/1 3", "warpmark.matrix/1", "True True", "warpmark.scaling/1"])
+
+    def test_load_asks_a_server(self):
+        said = self.say("""
+import subprocess, warpmark._program
+server = subprocess.Popen([warpmark._program.executable(), "load", "server", "--port=0"], stdout=subprocess.PIPE, text=True)
+try:
+    url = next(word.strip(",.;") for line in server.stdout for word in line.split() if word.startswith("http://"))
+    answer = warpmark.load(f"--api-base={url}", "--model=reference", "--num-concurrency=1", "--max-requests-per-run=3",
+                           "--traffic-scenario=D(10,5)", "--no-calibrate", "--no-store")
+    print(answer.data["schema"])
+finally:
+    server.terminate()
+    server.wait()
+""")
+        self.assertEqual(said.splitlines(), ["warpmark.load/1"])
+
+    @unittest.skipUnless(shutil.which("mpirun"), "there is no mpirun")
+    def test_collective_measures_two_ranks(self):
+        said = self.say("""
+print(warpmark.collective("all_reduce", options=["--ranks=2", "--oversubscribe", "-b", "1K", "-e", "1K", "--no-store"]).data["schema"])
+""")
+        self.assertEqual(said.splitlines(), ["warpmark.collective/1"])
 
     def test_errors_name_the_cause(self):
         for text, cause in [
