@@ -3,6 +3,10 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <numeric>
+#include <vector>
+
 #include "serving/client/load_clock.h"
 
 #include "serving/records_fixture.h"
@@ -14,8 +18,8 @@ namespace {
 
 struct Counted {
   std::int64_t calls = 0;
-  std::function<Status()> infer() {
-    return [this]() -> Status {
+  std::function<Status(std::int64_t)> infer() {
+    return [this](std::int64_t) -> Status {
       ++calls;
       return {};
     };
@@ -66,7 +70,7 @@ TEST(QueryLoad, has_several_samples_in_a_query) {
 TEST(QueryLoad, counts_from_when_a_query_was_due) {
   // The first query takes until after the others were due: they wait in a line, and their waiting counts.
   std::int64_t calls = 0;
-  const auto outcome = run_queries({.due_ns = {0, 1000, 2000}}, [&]() -> Status {
+  const auto outcome = run_queries({.due_ns = {0, 1000, 2000}}, [&](std::int64_t) -> Status {
     const std::int64_t began_ns = load_now_ns();
     while (calls == 0 && load_now_ns() < began_ns + 5'000'000) {
     }
@@ -83,6 +87,30 @@ TEST(QueryLoad, counts_from_when_a_query_was_due) {
   EXPECT_LE(outcome->send_lag.n(), 1U) << "a query that waits for another one is not late by our fault";
 }
 
+TEST(QueryLoad, infers_what_waits_together_up_to_the_limit) {
+  // While the first is inferred five more become due; the last comes when nobody waits.
+  constexpr std::int64_t kLate_ns = 60'000'000;
+  std::vector<std::int64_t> batches;
+  const QueryPlan plan{.due_ns = {0, 1, 2, 3, 4, 5, kLate_ns}, .most_batched = 3};
+  const auto outcome = run_queries(plan, [&](std::int64_t queries) -> Status {
+    const std::int64_t began_ns = load_now_ns();
+    while (batches.empty() && load_now_ns() < began_ns + 5'000'000) {
+    }
+    batches.push_back(queries);
+    return {};
+  });
+  ASSERT_TRUE(outcome.ok());
+  EXPECT_EQ(std::accumulate(batches.begin(), batches.end(), std::int64_t{0}), 7);
+  EXPECT_EQ(*std::max_element(batches.begin(), batches.end()), 3);
+  const auto records = all_of(outcome->records);
+  ASSERT_EQ(records.size(), 7U);
+  for (std::size_t i = 0; i < 6; ++i) {
+    EXPECT_EQ(records[i].intended_ns, outcome->began_ns + static_cast<std::int64_t>(i))
+        << "each counts from its own time";
+  }
+  EXPECT_EQ(records.back().intended_ns, outcome->began_ns + kLate_ns);
+}
+
 TEST(QueryLoad, takes_all_samples_that_are_there) {
   Counted counted;
   const auto outcome = run_queries({.samples_per_query = 4, .all_at_once = 10}, counted.infer());
@@ -93,11 +121,12 @@ TEST(QueryLoad, takes_all_samples_that_are_there) {
 }
 
 TEST(QueryLoad, ends_at_an_error_and_when_it_is_interrupted) {
-  const auto failed = run_queries({.least_queries = 3}, []() -> Status { return environment_error("gone"); });
+  const auto failed =
+      run_queries({.least_queries = 3}, [](std::int64_t) -> Status { return environment_error("gone"); });
   ASSERT_FALSE(failed.ok());
   EXPECT_EQ(failed.error().what, "gone");
   std::atomic<bool> interrupted{false};
-  const auto outcome = run_queries({.least_queries = 1000, .interrupted = &interrupted}, [&]() -> Status {
+  const auto outcome = run_queries({.least_queries = 1000, .interrupted = &interrupted}, [&](std::int64_t) -> Status {
     interrupted.store(true);
     return {};
   });

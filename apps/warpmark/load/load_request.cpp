@@ -164,6 +164,10 @@ Result<LoadRequest> workload_request_of(const ParsedOptions& options) {
   if (request.steps.size() != 1) return usage_error("one load at a time with --workload");
   WM_TRY(take_mlperf(options, request));
   request.steps.front().traffic.scenario.text = request.workload;
+  WM_ASSIGN(request.most_batched, count_of(options, "--max-batchsize", 1, 1, 1024));
+  if (options.has("--max-batchsize") && request.mlperf->scenario != serving::MlperfScenario::server) {
+    return usage_error("--max-batchsize is for --mlperf Server", "Offline takes --set batch=N");
+  }
   request.telemetry = options.all("--telemetry");
   return request;
 }
@@ -172,6 +176,9 @@ Result<LoadRequest> workload_request_of(const ParsedOptions& options) {
 
 Result<LoadRequest> load_request_of(const Context& context, const ParsedOptions& options) {
   if (options.has("--workload")) return workload_request_of(options);
+  if (options.has("--max-batchsize")) {
+    return usage_error("--max-batchsize is for --workload", "a server batches by itself: see its own options");
+  }
   LoadRequest request;
   WM_ASSIGN(request.target, load_target_of(context, options));
   WM_ASSIGN(request.steps, load_steps_of(options, request.target.api->task));

@@ -51,6 +51,7 @@ struct LoadRequest {
   std::uint64_t seed = 1;     ///< of the whole command; loads derive theirs
   bool seed_given = false;    ///< by --seed: prompts repeat from run to run
   std::optional<serving::MlperfRules> mlperf;
+  std::int64_t most_batched = 1;                   ///< of a workload's queries in the scenario Server
   std::int64_t sweep_rates = -1;                   ///< from 0: sweep, with so many rates between idle and saturation
   int clients = 0;                                 ///< started by mpirun or srun; 0: this process is the client
   std::string hosts;                               ///< file of hosts for mpirun

@@ -2,6 +2,7 @@
 // built-in network in the user's PyTorch, without a server between.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <ostream>
 
 #include "base/clock.h"
@@ -27,21 +28,24 @@ using serving::MlperfScenario;
 constexpr double kQuery_s = 600;
 constexpr int kWarmups = 5;
 
-/// One query: the batch that the network was made for, from asking the worker to its answer.
-Status infer(const StartedModel& model) {
-  WM_TRY(model.workers->ask({{"ask", "run"}, {"steps", 1}, {"phases", false}}, kQuery_s));
+/// One query: the batch that the network was made for, or its first `samples`; from asking the worker to its answer.
+Status infer(const StartedModel& model, std::int64_t samples = 0) {
+  WM_TRY(model.workers->ask({{"ask", "run"}, {"steps", 1}, {"phases", false}, {"samples", samples}}, kQuery_s));
   return {};
 }
 
 Result<StartedModel> model_for(Context& context, const ParsedOptions& options, const LoadRequest& request) {
   Overrides defaults{{"pass", "forward"}};
   const bool offline = request.mlperf->scenario == MlperfScenario::offline;
-  const std::int64_t samples = request.mlperf->samples_per_query;
+  const std::int64_t samples = std::max(request.mlperf->samples_per_query, request.most_batched);
   if (!offline) defaults.emplace_back("batch", std::to_string(samples));
   WM_ASSIGN(auto model, start_model(context, options, request.workload, defaults));
   if (!offline && model.params.integer("batch") != samples) {
     return usage_error(fmt::format("a query of {} has {} samples", name_of(request.mlperf->scenario), samples),
                        "leave out batch; only Offline chooses it");
+  }
+  if (request.most_batched > 1 && model.params.text("pass") != "forward") {
+    return usage_error("--max-batchsize is for pass=forward", "leave out one of them");
   }
   return model;
 }
@@ -58,13 +62,14 @@ Result<serving::QueryPlan> plan_of(Context& context, const LoadRequest& request,
     plan.all_at_once = traffic.most_requests;
   } else if (request.mlperf->scenario == MlperfScenario::server) {
     constexpr std::int64_t kMostQueries = 5'000'000;
+    plan.most_batched = request.most_batched;
     plan.due_ns = serving::due_times_ns(traffic.arrivals, traffic.duration_s, kMostQueries, traffic.seed);
   }
   return plan;
 }
 
 /// The first query, which may compile and choose kernels, and the last of some more.
-Status look_warm(const StartedModel& model, serving::LoadReport& report) {
+Status look_warm(const StartedModel& model, std::int64_t most_batched, serving::LoadReport& report) {
   for (int i = 0; i < kWarmups; ++i) {
     const std::int64_t began_ns = serving::load_now_ns();
     WM_TRY(infer(model));
@@ -72,6 +77,7 @@ Status look_warm(const StartedModel& model, serving::LoadReport& report) {
     if (i == 0) report.first_s = took_s;
     report.warm_s = report.repeated_s = took_s;
   }
+  for (std::int64_t size = 1; size < most_batched; ++size) WM_TRY(infer(model, size));
   return {};
 }
 
@@ -80,7 +86,7 @@ Status look_warm(const StartedModel& model, serving::LoadReport& report) {
 Result<int> load_workload(Context& context, const ParsedOptions& options, const LoadRequest& request) {
   WM_ASSIGN(LoadOutputs outputs, open_load_outputs(context, options, request));
   WM_ASSIGN(const StartedModel model, model_for(context, options, request));
-  WM_TRY(look_warm(model, outputs.report));
+  WM_TRY(look_warm(model, request.most_batched, outputs.report));
   context.out << fmt::format("cold: the first query took {}, a later one {}\n", format_seconds(outputs.report.first_s),
                              format_seconds(outputs.report.warm_s))
               << std::flush;
@@ -89,13 +95,23 @@ Result<int> load_workload(Context& context, const ParsedOptions& options, const 
   plan.records_file = outputs.records_file;
   const std::string started = format_utc(wall_clock_s());
   WM_ASSIGN(const auto telemetry, LoadTelemetry::start(request.telemetry));
-  WM_ASSIGN(auto outcome, serving::run_queries(plan, [&] { return infer(model); }));
+  std::int64_t batches = 0;
+  WM_ASSIGN(auto outcome, serving::run_queries(plan, [&](std::int64_t queries) {
+              ++batches;
+              return infer(model, request.most_batched > 1 ? queries : 0);
+            }));
+  if (request.most_batched > 1 && batches > 0) {
+    context.out << fmt::format("batches: {:.3g} queries in the mean, {} at most\n",
+                               static_cast<double>(outcome.records.size()) / static_cast<double>(batches),
+                               request.most_batched);
+  }
   set_grace_for(outcome);
   serving::LoadPlan asked;
   asked.requests.resize(1);
   auto result = serving::evaluate_load(std::move(outcome), asked, request.evaluation);
   const serving::Traffic& traffic = request.steps.front().traffic;
   result.scenario = traffic.scenario.text;
+  if (request.most_batched > 1) result.scenario += fmt::format(", batches up to {}", request.most_batched);
   result.arrivals = serving::to_text(traffic.arrivals);
   result.users = traffic.users > 0 ? 1 : 0;
   result.rate = traffic.arrivals.rate;

@@ -25,7 +25,7 @@ void wait_until(std::int64_t due_ns, const std::atomic<bool>* interrupted) {
 
 class QueryRun {
  public:
-  QueryRun(const QueryPlan& plan, const std::function<Status()>& infer, RecordSpool& spool)
+  QueryRun(const QueryPlan& plan, const std::function<Status(std::int64_t)>& infer, RecordSpool& spool)
       : plan_(plan), infer_(infer), spool_(spool), writer_(spool) {}
 
   Result<LoadOutcome> run() {
@@ -37,12 +37,13 @@ class QueryRun {
       if (stopped()) break;
       const std::int64_t sent_ns = load_now_ns();
       if (idle) outcome_.send_lag.add(sent_ns - due_ns);
-      if (const Status answered = infer_(); !answered.ok()) {
+      const std::int64_t batch = due_by(sent_ns);
+      if (const Status answered = infer_(batch); !answered.ok()) {
         if (stopped()) break;  // which is why it was not answered
         return answered.error();
       }
-      keep(due_ns, sent_ns, load_now_ns());
-      ++queries_;
+      const std::int64_t ended_ns = load_now_ns();
+      for (std::int64_t i = 0; i < batch; ++i, ++queries_) keep(i == 0 ? due_ns : next_due(), sent_ns, ended_ns);
     }
     outcome_.interrupted = stopped();
     outcome_.problem = spool_.problem();
@@ -66,6 +67,17 @@ class QueryRun {
     return queries_ < plan_.least_queries || begun_s < plan_.least_duration_s;
   }
 
+  /// The query that is next, and those behind it that are due, too.
+  [[nodiscard]] std::int64_t due_by(std::int64_t now_ns) const {
+    std::int64_t batch = 1;
+    const auto is_due = [&](std::int64_t query) {
+      return query < std::ssize(plan_.due_ns) &&
+             outcome_.began_ns + plan_.due_ns[static_cast<std::size_t>(query)] <= now_ns;
+    };
+    while (batch < plan_.most_batched && is_due(queries_ + batch)) ++batch;
+    return batch;
+  }
+
   std::int64_t next_due() {
     if (plan_.all_at_once > 0) return outcome_.began_ns;
     if (!plan_.due_ns.empty()) return outcome_.began_ns + plan_.due_ns[static_cast<std::size_t>(queries_)];
@@ -85,7 +97,7 @@ class QueryRun {
   }
 
   const QueryPlan& plan_;
-  const std::function<Status()>& infer_;
+  const std::function<Status(std::int64_t)>& infer_;
   RecordSpool& spool_;
   RecordWriter writer_;
   LoadOutcome outcome_;
@@ -96,7 +108,7 @@ class QueryRun {
 
 }  // namespace
 
-Result<LoadOutcome> run_queries(const QueryPlan& plan, const std::function<Status()>& infer) {
+Result<LoadOutcome> run_queries(const QueryPlan& plan, const std::function<Status(std::int64_t)>& infer) {
   WM_ASSIGN(const auto spool, RecordSpool::open(plan.records_file));
   return QueryRun(plan, infer, *spool).run();
 }

@@ -99,6 +99,7 @@ class Worker:
     def run(self, ask):
         self.ring.reset()
         steps = int(ask["steps"])
+        self.training.taken = int(ask.get("samples", 0)) or None
         window = self.training.phases if ask.get("phases") else self.training.window
         begin, end = window(steps, self.ring)
         return {"steps": steps, "begin_ns": begin, "end_ns": end, "records": self.ring.count}

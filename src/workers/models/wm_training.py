@@ -99,6 +99,7 @@ class Training:
         self.name, self.config, self.batch = ask["model"], ask["config"], int(ask["batch"])
         self.precision, self.train = ask["precision"], ask["pass"] == "train"
         self.accumulate = int(ask.get("accumulate", 1))
+        self.taken = None  # so many samples of each batch; None: all
         self.device = torch.device(ask["device"])
         self.check_device()
         self.ranks = wm_ranks.Ranks(ask, self.device)
@@ -219,6 +220,8 @@ class Training:
     def one_batch(self, mark, apart):
         """Forward and backward of one batch; `apart`: gradients stay each rank's own."""
         inputs, target = next(self.source)
+        if self.taken is not None:
+            inputs, target = [t[: self.taken] for t in inputs], target[: self.taken]
         mark("data")
         inputs, target = self.on_device(inputs), self.on_device([target])[0]
         mark("h2d")

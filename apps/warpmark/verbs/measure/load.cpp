@@ -69,6 +69,8 @@ constexpr OptionSpec kLoadOptions[] = {
     {"--mlperf", "SCENARIO", "run: by LoadGen's rules: SingleStream, MultiStream, Server, Offline", false,
      "SingleStream MultiStream Server Offline"},
     {"--workload", "NAME", "run: of --mlperf: a network in your PyTorch, with --set and --device, instead of a server"},
+    {"--max-batchsize", "N",
+     "run: of --workload and Server: queries that are inferred together if so many wait (default 1)"},
     {"--min-duration", "TIME", "run: of --mlperf (default 600s)"},
     {"--min-queries", "N", "run: of --mlperf (default: of the scenario)"},
     {"--clients", "N", "run: N processes share the load, started by mpirun or srun"},
