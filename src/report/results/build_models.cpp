@@ -18,7 +18,7 @@ Cell quantity_cell(const Run& run, const char* id) {
   const auto* metric = metric_of(run, id);
   if (metric == nullptr) return {kNothing, Tone::quiet};
   return {metric->unit == "1/s" ? fmt::format("{:.4g}", metric->summary.median)
-                                : format_quantity(metric->summary.median, metric->unit)};
+                                : format_quantity(metric->summary.median, metric->unit == "1" ? "" : metric->unit)};
 }
 
 Cell share_cell(const Run& run, const char* id) {
@@ -72,6 +72,44 @@ void add_phases(Table& table, const Run& run, const RunLabels& labels) {
   }
 }
 
+/// "; memory: 0.6 GB before, 12.1 GB at the peak, 11.8 GB after": as the device has it, then as torch's allocator does.
+std::string memory_text(const Run& run) {
+  std::string text;
+  for (const auto& [id, when] :
+       {std::pair{"memory.baseline", "before"}, std::pair{"memory.device", "at the peak"},
+        std::pair{"memory.final", "after"}, std::pair{"memory.peak_allocated", "allocated"},
+        std::pair{"memory.peak_reserved", "reserved"}, std::pair{"memory.peak_resident", "resident at the peak"}}) {
+    const auto* metric = metric_of(run, id);
+    if (metric == nullptr) continue;
+    text +=
+        fmt::format("{}{} {}", text.empty() ? "; memory: " : ", ", format_quantity(metric->summary.median, "B"), when);
+  }
+  return text;
+}
+
+/// Trainings to a goal: what each reached, when, and at what price.
+Table quality_table(const Session& session, const RunLabels& labels) {
+  Table table{{{"trained to the goal"},
+               {"time", Align::right},
+               {"quality", Align::right},
+               {"epochs", Align::right},
+               {"samples", Align::right},
+               {"samples/s", Align::right},
+               {"cost", Align::right}},
+              {}};
+  for (const auto& run : session.runs) {
+    if (!shows_speed(run) || metric_of(run, "quality") == nullptr || metric_of(run, "epochs") == nullptr) continue;
+    table.rows.push_back({{labels.of(run)},
+                          quantity_cell(run, "time"),
+                          quantity_cell(run, "quality"),
+                          quantity_cell(run, "epochs"),
+                          quantity_cell(run, "samples"),
+                          quantity_cell(run, "samples_rate"),
+                          quantity_cell(run, "cost")});
+  }
+  return table;
+}
+
 }  // namespace
 
 std::optional<Section> models_section(const Session& session, const RunLabels& labels) {
@@ -104,12 +142,16 @@ std::optional<Section> models_section(const Session& session, const RunLabels& l
                           share_cell(run, "mfu"),
                           share_cell(run, "peak_share")});
     // The rate once more beside its unit, where programs that read text find it (`warpmark scale --throughput`).
-    phases += fmt::format("{}{}: {:.6g} samples/s; {}", phases.empty() ? "" : "\n", run.workload,
-                          metric_of(run, "samples_rate")->summary.median, phases_text(run));
+    phases += fmt::format("{}{}: {:.6g} samples/s; {}{}", phases.empty() ? "" : "\n", run.workload,
+                          metric_of(run, "samples_rate")->summary.median, phases_text(run), memory_text(run));
     add_phases(phases_table, run, labels);
   }
-  if (table.rows.empty()) return std::nullopt;
-  Section section{"Models", {std::move(table)}};
+  Table trained = quality_table(session, labels);
+  if (table.rows.empty() && trained.rows.empty()) return std::nullopt;
+  Section section{"Models", {}};
+  if (!trained.rows.empty()) section.blocks.emplace_back(std::move(trained));
+  if (table.rows.empty()) return section;
+  section.blocks.emplace_back(std::move(table));
   section.blocks.emplace_back(Paragraph{
       "MFU is the share of the datasheet's peak, attention in full; \"of its kernels\" the best time of the step's own "
       "products, convolutions, attentions and memory traffic on this machine, over the step's.",
