@@ -52,6 +52,9 @@ bool is_xplane(std::string_view head) {
          (begin.find("/device:") != std::string_view::npos || begin.find("/host:") != std::string_view::npos);
 }
 
+/// Protocols 2 to 5, which begin with their number (Python's Lib/pickletools.py).
+bool is_pickle(std::string_view head) { return head.size() > 2 && head[0] == '\x80' && head[1] >= 2 && head[1] <= 5; }
+
 bool is_binary(std::string_view head) {
   return std::any_of(head.begin(), head.end(), [](char c) {
     return static_cast<unsigned char>(c) < 0x20 && c != '\n' && c != '\r' && c != '\t' && c != '\f' && c != '\x1B';
@@ -64,6 +67,11 @@ Refusal look_at(std::string_view head) {
   if (head.empty()) return {"an empty file", "was the profiler stopped before it wrote?"};
   for (const Look& look : kLooks) {
     if (head.starts_with(look.begin)) return {look.what, look.hint};
+  }
+  if (is_pickle(head)) {
+    return {"a Python pickle, such as a memory snapshot of PyTorch (_dump_snapshot)",
+            "show a snapshot at https://pytorch.org/memory_viz; for a timeline of memory that can be read here, export a "
+            "trace of torch.profiler with profile_memory=True"};
   }
   if (head.size() > 262 && head.substr(257, 5) == "ustar") return {"a tar archive", "unpack it first: tar -xf FILE"};
   const auto first = head.find_first_not_of(" \t\r\n");

@@ -62,9 +62,13 @@ std::string plan_text(const HookPlan& plan) {
             {"warmup_steps", plan.warmup_steps}, {"window_steps", plan.window_steps},
             {"window_seconds", plan.window_s},   {"stop", plan.stop},
             {"measure", plan.measure},           {"sync_phases", plan.sync_phases}};
-  if (plan.profile_steps > 0) {
-    json["profile"] = {{"steps", plan.profile_steps}, {"stacks", plan.profile_stacks}, {"folder", plan.profile_folder}};
+  if (plan.profile_steps > 0 || plan.profile_s > 0) {
+    json["profile"] = {{"steps", plan.profile_steps},
+                       {"seconds", plan.profile_s},
+                       {"stacks", plan.profile_stacks},
+                       {"folder", plan.profile_folder}};
   }
+  if (!plan.dormant.empty()) json["dormant"] = plan.dormant;
   if (!plan.lab.empty()) json["lab"] = plan.lab;
   if (!plan.gate.empty()) json["gate"] = plan.gate;
   if (plan.graphs_alone) json["graphs_alone"] = true;

@@ -30,8 +30,10 @@ struct HookPlan {
   bool measure = true;             ///< false: knobs alone, for a run that nobody times
   bool sync_phases = false;        ///< wait for the GPU after each phase: true times of phases, slower steps
   std::int64_t profile_steps = 0;  ///< recorded with PyTorch's profiler after the warm-up; then the window is over
+  double profile_s = 0;            ///< instead of profile_steps: as many steps as take so long
   bool profile_stacks = false;     ///< with the program's lines; slows it down
   std::string profile_folder{};    ///< existing; takes a trace of each process
+  std::string dormant{};           ///< an existing folder: nothing is recorded until a request comes there
   std::string lab{};               ///< an existing folder: after the window it takes commands there (lab_process.h)
   std::string gate{};              ///< an existing folder in which it waits for its turn; empty: it does not
   bool graphs_alone = false;  ///< replays of the program's own CUDA graphs are its steps, and nothing before them is

@@ -58,6 +58,23 @@ time.sleep(600)
 """
 
 
+# A training that waits for its data, without a GPU.
+TRAIN = """
+import time, torch
+class Slow(torch.utils.data.Dataset):
+    def __len__(self): return 400
+    def __getitem__(self, i):
+        time.sleep(0.002)
+        return torch.randn(16), i % 4
+model = torch.nn.Linear(16, 4)
+optimizer = torch.optim.SGD(model.parameters(), 0.01)
+for x, y in torch.utils.data.DataLoader(Slow(), batch_size=8):
+    optimizer.zero_grad()
+    torch.nn.functional.cross_entropy(model(x), y).backward()
+    optimizer.step()
+"""
+
+
 # A program without PyTorch, whose garbage collector has nothing to do.
 SLEPT = """
 import time
@@ -106,6 +123,34 @@ class McpTest(unittest.TestCase):
         number = client.start(method, params)
         self.assertTrue(wait_until((self.path / "pids").exists))
         return number, [int(word) for word in (self.path / "pids").read_text().split()]
+
+
+class OfficialClient(McpTest):
+    """By @modelcontextprotocol/sdk, where npm has installed it: in the folder that WARPMARK_MCP_SDK names, or globally."""
+
+    def sdk(self):
+        folders = [os.environ.get("WARPMARK_MCP_SDK"), "/usr/local/lib", "/usr/lib"]
+        for folder in filter(None, folders):
+            if pathlib.Path(folder, "node_modules/@modelcontextprotocol/sdk").exists():
+                return folder
+        self.skipTest("npm install @modelcontextprotocol/sdk, and name the folder in WARPMARK_MCP_SDK")
+
+    def test_every_structured_answer_fits_its_schema(self):
+        words = ["node", SOURCE / "tests/mcp/official_client.mjs", self.sdk(), WARPMARK, self.path / "mcp.yaml", TRACE]
+        if PYTHON_WITH_TORCH:
+            (self.path / "mcp.yaml").write_text(CONFIG + f"  train: {{run: [{PYTHON_WITH_TORCH}, train.py]}}\n")
+            (self.path / "train.py").write_text(TRAIN)
+            words.append("train")
+        done = subprocess.run(words, capture_output=True, text=True, timeout=500,
+                              env={**os.environ, "WARPMARK_DB": str(self.path / "test.db")})
+        self.assertEqual(done.returncode, 0, done.stderr)
+        said = json.loads(done.stdout)
+        self.assertEqual((said["server"], said["doctor"], said["analyze"], said["rows"]),
+                         ("warpmark", "warpmark.doctor/1", "warpmark.analysis/1", 3))
+        self.assertEqual(said["schemas"], said["tools"])
+        if PYTHON_WITH_TORCH:
+            self.assertIn(said["profile"], ("warpmark.analysis/1", "warpmark.knobs/1"))
+            self.assertTrue(said["next"])
 
 
 class LookForTorch(unittest.TestCase):
@@ -290,9 +335,25 @@ class Tools(McpTest):
             self.assertGreater(optimization["baseline"]["phases"]["data"], 0.5)
         self.assertIn(result["_meta"]["warpmark/exitCode"], (0, 1, 3))
 
+    @unittest.skipIf(pathlib.Path("/proc/driver/nvidia/version").exists(), "there is a GPU")
+    def test_why_a_training_is_slow_is_answered_without_a_gpu(self):
+        if not PYTHON_WITH_TORCH:
+            self.skipTest("there is no Python with PyTorch")
+        (self.path / "mcp.yaml").write_text(CONFIG + f"  train: {{run: [{PYTHON_WITH_TORCH}, train.py]}}\n")
+        (self.path / "train.py").write_text(TRAIN)
+        agent = self.client()
+        agent.initialize()
+        result = agent.call("profile", command="train")
+        self.assertFalse(result["isError"], result["content"][0]["text"])
+        self.assertEqual(result["structuredContent"]["schema"], "warpmark.knobs/1")
+        first = result["structuredContent"]["knobs"][0]
+        self.assertEqual(first["id"], "loader.workers")
+        self.assertGreater(first["values"][0]["low"], 1.2)
+        self.assertIn("wait for data", first["values"][0]["method"])
+        self.assertIn("Next: call optimize", result["content"][0]["text"])
+
     def test_calls_without_an_answer_say_why(self):
         for tool, arguments, cause in [
-            ("profile", {"command": "quick"}, "CUDA"),
             ("optimize", {"command": "missing"}, "there is: quick, slow"),
             ("run", {"workloads": ["gemmm"]}, "gemm"),
             ("history", {"show": "session", "session": "nothing"}, "no session"),

@@ -113,6 +113,7 @@ TEST(Session, refuses_with_what_the_file_looks_like) {
       {std::string("\x01\x00QuadDCommon\x00", 14), "Nsight Systems report"},
       {"\xFD\x37zXZ", "xz archive"},
       {std::string("\xFF\xFE#\0 \0g\0", 8), "UTF-16"},
+      {"\x80\x04\x95\x10 segments", "memory snapshot of PyTorch"},
       {"hello\n", "text of an unknown format"},
       {"{\"a\": 1}", "JSON without"},
       {std::string("\x00\x01\x02", 3), "binary data"},

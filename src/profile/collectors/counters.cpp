@@ -56,8 +56,22 @@ constexpr std::size_t kSystemTicks = 12;
 
 bool is_number(const std::string& text) { return !text.empty() && std::all_of(text.begin(), text.end(), is_digit); }
 
-/// The program and everything it started, directly or not.
-std::set<std::int64_t> family_of(const fs::path& root, std::int64_t program) {
+/// NVML's mask of reasons, put together again from their names.
+double mask_of(const std::vector<std::string>& reasons) {
+  unsigned long long mask = 0;
+  for (unsigned bit = 0; bit < 64; ++bit) {
+    const auto names = device::nvml::clock_event_reasons(1ULL << bit);
+    const bool active = std::any_of(names.begin(), names.end(), [&](const auto& name) {
+      return std::find(reasons.begin(), reasons.end(), name) != reasons.end();
+    });
+    if (active) mask |= 1ULL << bit;
+  }
+  return static_cast<double>(mask);
+}
+
+}  // namespace
+
+std::set<std::int64_t> family_of(const fs::path& root, pid_t program) {
   std::multimap<std::int64_t, std::int64_t> children;
   std::error_code ignored;
   for (const auto& entry : fs::directory_iterator(root / "proc", ignored)) {
@@ -77,21 +91,6 @@ std::set<std::int64_t> family_of(const fs::path& root, std::int64_t program) {
   }
   return family;
 }
-
-/// NVML's mask of reasons, put together again from their names.
-double mask_of(const std::vector<std::string>& reasons) {
-  unsigned long long mask = 0;
-  for (unsigned bit = 0; bit < 64; ++bit) {
-    const auto names = device::nvml::clock_event_reasons(1ULL << bit);
-    const bool active = std::any_of(names.begin(), names.end(), [&](const auto& name) {
-      return std::find(reasons.begin(), reasons.end(), name) != reasons.end();
-    });
-    if (active) mask |= 1ULL << bit;
-  }
-  return static_cast<double>(mask);
-}
-
-}  // namespace
 
 HostTimes read_host_times(const fs::path& root, pid_t program) {
   HostTimes times;

@@ -36,7 +36,10 @@ struct HostTimes {
   std::vector<ThreadTimes> threads;  ///< of the program; those whose times the kernel tells
 };
 
-/// `program` and its descendants, as /proc under `root` tells.
+/// `program` and its descendants, as /proc under `root` shows.
+[[nodiscard]] std::set<std::int64_t> family_of(const std::filesystem::path& root, pid_t program);
+
+/// Of all of these.
 [[nodiscard]] HostTimes read_host_times(const std::filesystem::path& root, pid_t program);
 
 /// Not thread safe.

@@ -13,9 +13,7 @@
 #include "base/text.h"
 #include "base/units.h"
 #include "profile/collectors/counters.h"
-#include "profile/collectors/stacks.h"
-#include "profile/recording/join.h"
-#include "profile/recording/writer.h"
+#include "profile/collectors/recording_parts.h"
 
 namespace warpmark::profile {
 namespace {
@@ -24,45 +22,13 @@ namespace fs = std::filesystem;
 
 constexpr const char* kLibrary = "libwarpmark_inject.so";
 
-constexpr const char* kMachinePart = "machine.wmrec";
-constexpr const char* kDoneMark = ".done";  // of ".ID.done", as the recorder's module names it
-
-/// What the processes wrote, in the order of their names, and what we wrote about the machine.
-std::vector<fs::path> parts_in(const fs::path& folder) {
-  std::error_code ignored;
-  std::vector<fs::path> parts;
-  for (const auto& entry : fs::directory_iterator(folder, ignored)) parts.push_back(entry.path());
-  std::sort(parts.begin(), parts.end());
-  return parts;
-}
-
-/// Of the processes that wrote these parts, which are named by their ids. Nobody else can have such an id meanwhile:
-/// the command has only just ended.
-std::vector<std::int64_t> running_among(const std::vector<fs::path>& parts) {
-  std::vector<std::int64_t> running;
-  for (const auto& part : parts) {
-    const auto id = parse_integer(part.stem().string());
-    const std::string state = id.ok() ? first_line("/proc/" + std::to_string(*id) + "/stat") : "";
-    if (!state.empty() && state.find(") Z ") == std::string::npos) running.push_back(*id);
-  }
-  return running;
-}
-
 std::vector<std::pair<std::string, std::string>> environment_of(const RecordOptions& options, const fs::path& folder) {
   auto variables = options.environment;
+  if (options.library.empty()) return variables;
+  const auto recording = record_variables(options, folder);
+  variables.insert(variables.end(), recording.begin(), recording.end());
   variables.insert(variables.end(), {{"CUDA_INJECTION64_PATH", options.library.string()},
-                                     {"NVTX_INJECTION64_PATH", options.library.string()},
-                                     {"WARPMARK_RECORD_FOLDER", folder.string()},
-                                     {"WARPMARK_RECORD_CUPTI", options.cupti},
-                                     {"WARPMARK_RECORD_DELAY", std::to_string(options.delay_s)},
-                                     {"WARPMARK_RECORD_DURATION", std::to_string(options.duration_s)},
-                                     {"WARPMARK_RECORD_WARMUP_STEPS", std::to_string(options.warmup_steps)},
-                                     {"WARPMARK_RECORD_STEPS", std::to_string(options.steps)},
-                                     {"WARPMARK_RECORD_WINDOWS", std::to_string(options.windows)},
-                                     {"WARPMARK_RECORD_RANGE", options.range},
-                                     {"WARPMARK_RECORD_GRAPHS", options.whole_graphs ? "whole" : "nodes"},
-                                     {"WARPMARK_RECORD_MEMORY", options.memory ? "1" : "0"},
-                                     {"WARPMARK_RECORD_WAITS", options.waits ? "1" : "0"}});
+                                     {"NVTX_INJECTION64_PATH", options.library.string()}});
   return variables;
 }
 
@@ -72,22 +38,12 @@ Clock::duration seconds(double count) {
   return std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(count));
 }
 
-/// Every process that began a part has ended it: the module leaves a mark beside it.
-bool all_recorded(const fs::path& folder) {
-  std::size_t parts = 0, done = 0;
-  for (const auto& part : parts_in(folder)) {
-    parts += part.extension() == ".wmrec" && part.filename() != kMachinePart ? 1U : 0U;
-    done += part.extension() == kDoneMark ? 1U : 0U;
-  }
-  return parts > 0 && done >= parts;
-}
-
 /// Watches over the program: samples, passes signals on, ends it where it shall not go on.
 class Watch {
  public:
-  Watch(Reaped& program, CounterSampler& sampler, const RecordOptions& options, const fs::path& folder,
+  Watch(Reaped& program, CounterSampler& sampler, const RecordOptions& options, const RecordingParts& parts,
         RecordOutcome& outcome)
-      : program_(program), sampler_(sampler), options_(options), folder_(folder), outcome_(outcome) {}
+      : program_(program), sampler_(sampler), options_(options), parts_(parts), outcome_(outcome) {}
 
   /// The exit code.
   int run() {
@@ -105,7 +61,7 @@ class Watch {
       if (options_.deadline_s > 0 && now >= begin + seconds(options_.deadline_s)) end(now, outcome_.timed_out, 5);
       if (options_.stop && !outcome_.stopped && now >= next_look) {
         next_look = now + std::chrono::milliseconds(200);
-        if (all_recorded(folder_)) {
+        if (parts_.all_recorded()) {
           say("recorded: ending the program (--stop)");
           end(now, outcome_.stopped, options_.patience_s);
         }
@@ -159,7 +115,7 @@ class Watch {
 
   void warn_without_driver() const {
     std::error_code ignored;
-    if (fs::exists("/proc/driver/nvidia/version", ignored) || parts_in(folder_).size() > 1) return;
+    if (options_.library.empty() || fs::exists("/proc/driver/nvidia/version", ignored) || parts_.begun() > 0) return;
     say("no NVIDIA driver is loaded here, so no CUDA call can be recorded; without a GPU, profile the host: "
         "py-spy record -o host.svg -- COMMAND, or torch.profiler and then warpmark analyze trace.json");
   }
@@ -167,7 +123,7 @@ class Watch {
   Reaped& program_;
   CounterSampler& sampler_;
   const RecordOptions& options_;
-  const fs::path& folder_;
+  const RecordingParts& parts_;
   RecordOutcome& outcome_;
   bool asked_ = false;
   bool killed_ = false;
@@ -176,43 +132,42 @@ class Watch {
 
 }  // namespace
 
+std::vector<std::pair<std::string, std::string>> record_variables(const RecordOptions& options,
+                                                                  const fs::path& folder) {
+  return {{"WARPMARK_RECORD_FOLDER", folder.string()},
+          {"WARPMARK_RECORD_CUPTI", options.cupti},
+          {"WARPMARK_RECORD_DELAY", std::to_string(options.delay_s)},
+          {"WARPMARK_RECORD_DURATION", std::to_string(options.duration_s)},
+          {"WARPMARK_RECORD_WARMUP_STEPS", std::to_string(options.warmup_steps)},
+          {"WARPMARK_RECORD_STEPS", std::to_string(options.steps)},
+          {"WARPMARK_RECORD_WINDOWS", std::to_string(options.windows)},
+          {"WARPMARK_RECORD_RANGE", options.range},
+          {"WARPMARK_RECORD_GRAPHS", options.whole_graphs ? "whole" : "nodes"},
+          {"WARPMARK_RECORD_MEMORY", options.memory ? "1" : "0"},
+          {"WARPMARK_RECORD_WAITS", options.waits ? "1" : "0"}};
+}
+
+std::vector<std::pair<std::string, std::string>> dormant_variables(const fs::path& library, const fs::path& folder) {
+  std::vector<std::pair<std::string, std::string>> variables{{"WARPMARK_RECORD_DORMANT", folder.string()}};
+  if (library.empty()) return variables;
+  variables.insert(variables.end(),
+                   {{"CUDA_INJECTION64_PATH", library.string()}, {"NVTX_INJECTION64_PATH", library.string()}});
+  return variables;
+}
+
 Result<RecordOutcome> record_program(const RecordOptions& options) {
-  const fs::path folder = fs::absolute(options.out.string() + ".parts");
-  WM_TRY(make_folder(folder, "choose a file in a folder that you can write with --out"));
-  recording::RecordingWriter machine;
-  if (!machine.open((folder / kMachinePart).c_str())) {
-    return environment_error("cannot write into " + folder.string(), "choose another --out");
-  }
-  std::string command;
-  for (const auto& word : options.command) command += (command.empty() ? "" : " ") + word;
-  machine.metadata("command", command);
-  auto program = Reaped::start(options.command, {.environment = environment_of(options, folder), .own_group = false});
-  std::error_code ignored;
+  WM_ASSIGN(auto parts, RecordingParts::make(options.out, join(options.command, " ")));
+  auto program =
+      Reaped::start(options.command, {.environment = environment_of(options, parts.folder()), .own_group = false});
   if (!program.ok()) {
-    machine.close();
-    fs::remove_all(folder, ignored);
+    parts.discard();
     return program.error();
   }
-  CounterSampler sampler(machine, program->id());
+  CounterSampler sampler(parts.machine(), program->id());
   RecordOutcome outcome;
-  outcome.exit_code = Watch(*program, sampler, options, folder, outcome).run();
+  outcome.exit_code = Watch(*program, sampler, options, parts, outcome).run();
   outcome.gpu_problem = sampler.gpu_problem();
-  machine.finish();
-  auto parts = parts_in(folder);
-  std::erase_if(parts, [](const fs::path& part) { return part.extension() == kDoneMark; });
-  outcome.processes = static_cast<std::int64_t>(parts.size()) - 1;
-  outcome.still_running = running_among(parts);
-  if (outcome.processes == 0) {  // samples of the machine alone: not worth what may be in the file
-    fs::remove_all(folder, ignored);
-    return outcome;
-  }
-  if (!options.stacks.empty()) WM_TRY(add_stacks(options.stacks, parts, outcome.stacks_problem));
-  if (const Status joined = recording::join_parts(parts, options.out); !joined.ok()) {
-    Error error = joined.error();
-    error.hint = "the parts are kept in " + folder.string() + ", which warpmark analyze reads too";
-    return error;
-  }
-  fs::remove_all(folder, ignored);
+  WM_TRY(parts.complete(options, outcome));
   return outcome;
 }
 

@@ -2,6 +2,8 @@
 // the machine, and at the end both become one file.
 #pragma once
 
+#include <sys/types.h>
+
 #include <atomic>
 #include <cstdint>
 #include <filesystem>
@@ -27,10 +29,12 @@ struct RecordOptions {
   std::int64_t windows = 4;  ///< further ones, whose records are thrown away: they tell what recording costs
   double interval_s = 0.1;   ///< between samples of the machine; 0 takes none
   bool whole_graphs = false;
-  bool memory = false;            ///< CUPTI's records of allocations and releases
-  bool waits = false;             ///< CUPTI's records of synchronization
-  std::filesystem::path library;  ///< libwarpmark_inject.so
-  std::string cupti;              ///< path; empty leaves the search to the library
+  bool memory = false;  ///< CUPTI's records of allocations and releases
+  bool waits = false;   ///< CUPTI's records of synchronization
+  /// libwarpmark_inject.so; empty: the program's own processes leave Kineto's traces in parts_folder(out), as
+  /// `environment` makes them.
+  std::filesystem::path library;
+  std::string cupti;  ///< path; empty leaves the search to the library
   /// Further variables of the program, with which it loads what samples its Python stacks into `stacks`.
   std::vector<std::pair<std::string, std::string>> environment;
   std::filesystem::path stacks;  ///< a folder that exists; empty: no stacks
@@ -48,17 +52,37 @@ struct RecordOptions {
 struct RecordOutcome {
   int exit_code = 0;  ///< of the program
   bool timed_out = false;
-  bool interrupted = false;                 ///< it was asked to end by a signal that we got
-  bool stopped = false;                     ///< it was asked to end as all was recorded
-  std::int64_t processes = 0;               ///< that used CUDA
-  std::string stacks_problem;               ///< why no stacks of native programs have names
-  std::string gpu_problem;                  ///< why no GPU counters were sampled
+  bool interrupted = false;    ///< it was asked to end by a signal that we got
+  bool stopped = false;        ///< it was asked to end as all was recorded
+  std::int64_t processes = 0;  ///< that used CUDA, or left a trace
+  std::string stacks_problem;  ///< why no stacks of native programs have names
+  std::string gpu_problem;     ///< why no GPU counters were sampled
+  /// Of a program that PyTorch's profiler recorded, of its first rank: JSON with `steps`, and the sums of their
+  /// `seconds` and of those of `data` (waiting for it), `forward`, `backward`, `optimizer`. Empty where they are not
+  /// known.
+  std::string phases;
   std::vector<std::int64_t> still_running;  ///< processes that used CUDA and outlive the command
 };
 
 /// Errors: the program cannot be started, the file cannot be written. What the recording lacks is in the recording. The
 /// file stays as it was if no process used CUDA.
 [[nodiscard]] Result<RecordOutcome> record_program(const RecordOptions& options);
+
+/// Where the parts of a recording lie until it is complete.
+[[nodiscard]] std::filesystem::path parts_folder(const std::filesystem::path& out);
+
+/// What a recorder is asked to do, by the names of its variables; `folder` takes its part.
+[[nodiscard]] std::vector<std::pair<std::string, std::string>> record_variables(const RecordOptions& options,
+                                                                                const std::filesystem::path& folder);
+
+/// The variables with which CUDA loads the recorder into a program, asleep; requests come in `folder`. Without a
+/// library the program is one that finds them by itself.
+[[nodiscard]] std::vector<std::pair<std::string, std::string>> dormant_variables(const std::filesystem::path& library,
+                                                                                 const std::filesystem::path& folder);
+
+/// Records a program that runs, and those that it started: all that were started with a recorder which sleeps. The
+/// program goes on. Usage error if it has none; environment error if nothing recorded within `deadline_s`.
+[[nodiscard]] Result<RecordOutcome> record_running(const RecordOptions& options, pid_t process);
 
 /// The library to inject: $WARPMARK_INJECT_LIBRARY, beside the executable, or in ../lib/warpmark. Environment error
 /// naming the places if it is nowhere.

@@ -45,12 +45,11 @@ const char* variable(const char* name) {
 
 }  // namespace
 
-bool options_from_environment(RecorderOptions& options) {
-  options.folder = variable("WARPMARK_RECORD_FOLDER");
-  options.cupti = variable("WARPMARK_RECORD_CUPTI");
-  const auto number = [](const char* name, auto& value) {
-    if (*variable(name) != '\0')
-      value = static_cast<std::remove_reference_t<decltype(value)>>(std::atof(variable(name)));
+bool read_options(const Setting& setting, RecorderOptions& options) {
+  options.folder = setting("WARPMARK_RECORD_FOLDER");
+  options.cupti = setting("WARPMARK_RECORD_CUPTI");
+  const auto number = [&setting](const char* name, auto& value) {
+    if (*setting(name) != '\0') value = static_cast<std::remove_reference_t<decltype(value)>>(std::atof(setting(name)));
   };
   number("WARPMARK_RECORD_DELAY", options.schedule.delay_s);
   number("WARPMARK_RECORD_DURATION", options.schedule.duration_s);
@@ -58,9 +57,9 @@ bool options_from_environment(RecorderOptions& options) {
   number("WARPMARK_RECORD_STEPS", options.schedule.recorded_steps);
   number("WARPMARK_RECORD_WINDOWS", options.schedule.probes);
   options.schedule.captures = Capture::instance().is_on();
-  options.graph_nodes = std::strcmp(variable("WARPMARK_RECORD_GRAPHS"), "whole") != 0;
-  options.memory = std::strcmp(variable("WARPMARK_RECORD_MEMORY"), "1") == 0;
-  options.waits = std::strcmp(variable("WARPMARK_RECORD_WAITS"), "1") == 0;
+  options.graph_nodes = std::strcmp(setting("WARPMARK_RECORD_GRAPHS"), "whole") != 0;
+  options.memory = std::strcmp(setting("WARPMARK_RECORD_MEMORY"), "1") == 0;
+  options.waits = std::strcmp(setting("WARPMARK_RECORD_WAITS"), "1") == 0;
   return !options.folder.empty();
 }
 
@@ -71,23 +70,24 @@ void Recorder::start() {
   if (!writer_.open(path.c_str())) return;
   describe_process();
   const std::string problem = load_cupti(options_.cupti.c_str(), cupti_);
-  if (!problem.empty()) {
-    writer_.metadata("problem", problem);
-    writer_.close();
-    return;
-  }
+  if (!problem.empty()) return give_up(problem);
   describe_cupti();
   current_recorder() = this;
   native_stacks_.prepare(reinterpret_cast<const void*>(cupti_.Subscribe));
   cupti_.ActivityRegisterTimestampCallback(timestamp);
   if (const auto code = cupti_.ActivityRegisterCallbacks(on_buffer_requested, on_buffer_completed);
       code != CUPTI_SUCCESS) {
-    writer_.metadata("problem", taken_text(code));
-    writer_.close();
-    return;
+    return give_up(taken_text(code));
   }
   writer_.flush();
   thread_ = std::thread([this] { run(); });
+}
+
+void Recorder::give_up(const std::string& problem) {
+  writer_.metadata("problem", problem);
+  writer_.close();
+  mark_done();
+  concluded_.store(true);
 }
 
 void Recorder::describe_process() {
@@ -316,6 +316,7 @@ void Recorder::conclude() {
   describe_problem();
   writer_.finish();
   mark_done();
+  concluded_.store(true);
 }
 
 /// For `--stop`: whoever started the program may end it now.

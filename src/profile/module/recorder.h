@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <mutex>
 #include <string>
 #include <thread>
@@ -31,8 +32,11 @@ struct RecorderOptions {
   bool waits = false;       ///< CUPTI's records of synchronization: they cost much
 };
 
+/// The value of a variable by its name; empty where there is none. Valid until the next call.
+using Setting = std::function<const char*(const char*)>;
+
 /// From WARPMARK_RECORD_*; false if this process is not to be recorded.
-[[nodiscard]] bool options_from_environment(RecorderOptions& options);
+[[nodiscard]] bool read_options(const Setting& setting, RecorderOptions& options);
 
 class Recorder {
  public:
@@ -44,8 +48,8 @@ class Recorder {
   void start();
   /// Writes what is left. Called when the program ends; later calls do nothing.
   void stop();
-  [[nodiscard]] bool is_running() const { return !stopping_.load(); }
-  /// Before start(): takes over as CUPTI's only subscriber from one that was stopped.
+  [[nodiscard]] bool is_running() const { return !stopping_.load() && !concluded_.load(); }
+  /// Before start(): takes over as CUPTI's only subscriber from one that does not run any more.
   void succeed(const Recorder& earlier) { subscriber_ = earlier.subscriber_; }
 
   // Called by CUPTI, from any thread.
@@ -66,6 +70,7 @@ class Recorder {
   };
 
   void run();
+  void give_up(const std::string& problem);
   [[nodiscard]] Progress progress();
   void enter(Phase phase);
   void settle();
@@ -101,7 +106,8 @@ class Recorder {
   StackSignal stacks_;  ///< of Python
   NativeStacks native_stacks_;
   std::atomic<bool> stopping_{false};
-  std::int64_t owner_ = 0;  ///< process id; a forked child inherits this object and must not touch the file
+  std::atomic<bool> concluded_{false};  ///< all that was asked for is written
+  std::int64_t owner_ = 0;              ///< process id; a forked child inherits this object and must not touch the file
   bool collecting_ = false;
   bool outlived_ = false;  ///< work of the recorded window may not have been fetched yet
   bool recorded_ = false;  ///< a window was recorded, or is

@@ -14,6 +14,7 @@ import sys
 import time
 import weakref
 
+import _warpmark_dormant as dormant
 import _warpmark_gate as gate
 import _warpmark_graphs as graphs
 import _warpmark_libraries as libraries
@@ -36,6 +37,7 @@ class Recorder:
         self.stop = bool(plan.get("stop", False))
         self.sync_phases = bool(plan.get("sync_phases", False))
         self.profile = profile.of(torch, plan, report)
+        self.dormant = dormant.of(torch, plan)
         self.gate = gate.of(plan)
         knobs = plan.get("knobs", {})
         self.compiles = bool(knobs.get("compile"))
@@ -329,8 +331,9 @@ class Recorder:
 
     def end_of_step(self, optimizer_s):
         now, samples = clock(), self.fed or self.samples
+        row = (self.wait, self.forward, self.backward, optimizer_s)
         if not self.measures:
-            return self.counted_step()
+            return self.counted_step(row)
         if self.at_step is not None:
             self.at_step()
         self.evaluated_s = self.end_evaluation()
@@ -350,7 +353,7 @@ class Recorder:
         if not self.bound:
             self.bind()
         self.await_turn()
-        if self.profile is not None and self.profile.step(self.steps_seen - self.warmup):
+        if self.profile is not None and self.profile.step(self.steps_seen - self.warmup, row):
             return self.window_over()
         if self.steps_seen == self.warmup:
             self.synchronize()
@@ -374,10 +377,12 @@ class Recorder:
         self.wait = self.forward = self.backward = 0.0
         self.samples = self.fed = self.backwards = 0
 
-    def counted_step(self):
+    def counted_step(self, row):
         self.begin_step()
         if self.steps_seen == self.warmup:
             self.begin_window()
+        if self.dormant is not None:
+            self.dormant.step(row)
 
     def begin_window(self):
         act, self.at_window = self.at_window, None
@@ -419,6 +424,8 @@ class Recorder:
             self.written = len(self.rows)
 
     def finish(self, why):
+        if self.dormant is not None:
+            self.dormant.finish()
         if why == "exit" and self.lab is not None:
             self.noting = False
             try:

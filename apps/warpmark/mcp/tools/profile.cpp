@@ -1,9 +1,12 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <cstdlib>
+
 #include "base/clock.h"
 #include "base/files.h"
 #include "warpmark/mcp/mcp_tool.h"
+#include "warpmark/profiles/torch_recorder.h"
 
 namespace warpmark::apps {
 namespace {
@@ -20,8 +23,19 @@ constexpr McpProperty kProfile[] = {
     {"memory", McpKind::flag, "also allocations", "--memory"},
 };
 
+/// Without a GPU the probe of the optimizer answers: how steps divide, and what each setting would gain.
+McpPlan plan_probe(const McpArguments& arguments, const std::vector<std::string>& command) {
+  std::vector<std::string> probe{"optimize", "--list-knobs", std::string("--json=") + kMcpJsonFile};
+  add_command(probe, command);
+  return McpPlan{.steps = {probe},
+                 .note = fmt::format("There is no NVIDIA GPU: these settings are predicted from how the steps divide. "
+                                     "Next: call optimize with command \"{}\" and only the first of them.",
+                                     arguments.text("command"))};
+}
+
 Result<McpPlan> plan_profile(const McpArguments& arguments) {
   WM_ASSIGN(const auto command, arguments.command());
+  if (!has_gpu_recorder(std::getenv("WARPMARK_CUPTI"))) return plan_probe(arguments, command);
   WM_TRY(make_folder(arguments.config().out));
   const auto name = fmt::format("{}-{}-{}.wmrec", arguments.text("command"), ::getpid(), monotonic_ns() / 1'000'000);
   const std::string file = arguments.config().out / name;
@@ -29,20 +43,27 @@ Result<McpPlan> plan_profile(const McpArguments& arguments) {
   record.push_back("--out=" + file);
   add_command(record, command);
   return McpPlan{.steps = {record, {"analyze", file, std::string("--json=") + kMcpJsonFile}},
-                 .note = "The recording is " + file + ": analyze and query can read it again."};
+                 .note = fmt::format("The recording is {}: analyze and query can read it again. Next: change what the "
+                                     "first finding names and prove it with compare, or call optimize with command "
+                                     "\"{}\", which tries and proves settings without a change of the program.",
+                                     file, arguments.text("command"))};
 }
 
 }  // namespace
 
 extern const McpTool profile_tool{
     .id = "profile",
-    .title = "Record a program on the GPU and diagnose it",
+    .title = "Why is this program slow? Records and diagnoses it",
     .summary =
         "Runs a command of the allow-list, records what it does on the GPU without changing it, and names the "
-        "bottlenecks with the gain of fixing each as an interval. Returns warpmark.analysis/1. Needs an NVIDIA GPU.",
+        "bottlenecks with the gain of fixing each as an interval, and the next step. Without an NVIDIA GPU it probes "
+        "the "
+        "steps of a PyTorch program and returns warpmark.knobs/1: settings with predicted gains and the reason. Needs "
+        "no "
+        "profile. Returns warpmark.analysis/1.",
     .properties = kProfile,
     .changes_nothing = false,
-    .answers = "warpmark.analysis/1",
+    .answers = "warpmark.analysis/1 warpmark.knobs/1",
     .plan = plan_profile,
 };
 

@@ -3,22 +3,28 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <iterator>
+#include <limits>
 #include <ostream>
 
 #include "analyze/analyze.h"
 #include "base/files.h"
+#include "base/json.h"
+#include "base/quantity.h"
 #include "base/subprocess.h"
 #include "base/text.h"
 #include "base/units.h"
 #include "profile/collectors/record_program.h"
 #include "profile/collectors/tools.h"
 #include "profile/read_session.h"
-#include "profile/recording/convert.h"
 #include "warpmark/command.h"
+#include "warpmark/profiles/dormant.h"
+#include "warpmark/profiles/nvidia_tools.h"
 #include "warpmark/profiles/profile_ranks.h"
 #include "warpmark/profiles/rank_recordings.h"
 #include "warpmark/profiles/recorder.h"
 #include "warpmark/profiles/timeline_facts.h"
+#include "warpmark/profiles/torch_recorder.h"
 #include "warpmark/sessions/session_output.h"
 #include "warpmark/terminal/interrupt.h"
 #include "warpmark/terminal/option_values.h"
@@ -28,7 +34,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::int64_t kMostSteps = 1'000'000'000;
+constexpr double kLongestSearch_s = 180;     // of steps in a program that is woken
 constexpr double kUntilItIsCompleted = 600;  // s after a signal; the program is killed at the second one, or after 15 s
 
 constexpr OptionSpec kProfileOptions[] = {
@@ -62,6 +68,9 @@ constexpr OptionSpec kProfileOptions[] = {
     {"--launcher-arg", "WORD", "a further word for the launcher", true},
     {"--oversubscribe", "", "allow more ranks than processors"},
     {"--as-rank", "", "be one of the ranks; what the launcher starts"},
+    {"--torch", "", "record with PyTorch's own profiler instead of CUPTI (default without an NVIDIA driver)"},
+    {"--dormant", "", "start the command with a recorder that sleeps until --pid wakes it"},
+    {"--pid", "N", "record a program that runs, started by --dormant, and what it started; it goes on"},
     {"--stop", "", "end the program once it has been recorded (default: it runs on to its end)"},
     {"--no-stacks", "", "leave stacks of the program's code out, Python's and C++'s: findings then name no lines"},
 };
@@ -144,96 +153,6 @@ Error nothing_recorded(const profile::RecordOutcome& outcome, const std::string&
                            "record all of a short program that repeats nothing with --delay 0s --duration 0s");
 }
 
-std::string unmeasured_text(const std::vector<std::string>& kernels, const ProfileSession& measured) {
-  std::vector<std::string> missing;
-  for (const auto& kernel : kernels) {
-    const bool found = std::any_of(measured.kernels.begin(), measured.kernels.end(),
-                                   [&](const auto& profile) { return profile::function_name(profile.name) == kernel; });
-    if (!found) missing.push_back(kernel);
-  }
-  return missing.empty() ? "" : "; none of " + join(missing, ", ");
-}
-
-constexpr const char* kNcuOptions[] = {"--ncu-set", "--ncu-section", "--ncu-skip", "--ncu-count"};
-
-bool asks_for_ncu(const ParsedOptions& options) { return options.has("--ncu") || options.has("--ncu-kernel"); }
-
-/// Before the program runs for nothing.
-Status check_ncu_options(const ParsedOptions& options) {
-  WM_TRY(count_of(options, "--ncu", 0, 1, kMostSteps));
-  WM_TRY(count_of(options, "--ncu-skip", 0, 0, kMostSteps));
-  WM_TRY(count_of(options, "--ncu-count", 1, 1, kMostSteps));
-  WM_TRY(profile::matching_names({}, options.get("--ncu-kernel")));
-  for (const char* option : kNcuOptions) {
-    if (options.has(option) && !asks_for_ncu(options)) {
-      return usage_error(std::string(option) + " is for a run under ncu",
-                         "add --ncu 5 for the five costliest kernels, or --ncu-kernel REGEX");
-    }
-  }
-  return {};
-}
-
-/// Function names of the kernels that are to be measured; none where the recording has none.
-Result<std::vector<std::string>> kernels_to_measure(const ParsedOptions& options, const ProfileSession& session) {
-  const auto all = profile::costliest_kernels(session, 0);
-  WM_ASSIGN(auto kernels, profile::matching_names(all, options.get("--ncu-kernel")));
-  if (kernels.empty() && !all.empty()) {
-    const std::vector<std::string> some(all.begin(), all.begin() + std::min<std::ptrdiff_t>(5, std::ssize(all)));
-    return usage_error("no kernel's function name holds '" + options.get("--ncu-kernel") + "'",
-                       "the costliest: " + join(some, ", "));
-  }
-  WM_ASSIGN(const std::int64_t most, count_of(options, "--ncu", kMostSteps, 1, kMostSteps));
-  if (most < std::ssize(kernels)) kernels.resize(static_cast<std::size_t>(most));
-  return kernels;
-}
-
-/// Measures kernels in a second run and adds what was found to the recording.
-Status add_kernel_metrics(Context& context, const ParsedOptions& options, const std::string& ncu,
-                          const profile::RecordOptions& record, const ProfileSession& session) {
-  WM_ASSIGN(const auto kernels, kernels_to_measure(options, session));
-  if (kernels.empty()) return {};
-  const fs::path csv = record.out.string() + ".ncu.csv";
-  auto window = profile::launch_window(session, kernels);
-  WM_ASSIGN(window.skip, count_of(options, "--ncu-skip", window.skip, 0, kMostSteps));
-  WM_ASSIGN(window.count, count_of(options, "--ncu-count", window.count, 1, kMostSteps));
-  const profile::NcuMetrics metrics{options.get("--ncu-set"), options.all("--ncu-section")};
-  context.err << fmt::format("warpmark: running again under ncu, at most {} launches of {}\n", window.count,
-                             join(kernels, ", "));
-  WM_ASSIGN(const int code,
-            profile::run_to_the_end(profile::ncu_command(ncu, metrics, kernels, window, csv, record.command),
-                                    &context.interrupted));
-  const std::vector<fs::path> files{csv};
-  auto measured = profile::read_session(files);
-  if (!measured.ok() || measured->kernels.empty()) {
-    return environment_error(
-        fmt::format("ncu measured no kernel (exit code {}); it says so in {}", code, csv.string()),
-        "a permission error there: let an administrator set NVreg_RestrictProfilingToAdminUsers=0");
-  }
-  context.err << fmt::format("warpmark: {} launches measured{}\n", measured->kernels.size(),
-                             unmeasured_text(kernels, *measured));
-  WM_TRY(profile::add_kernels(*measured, record.out));
-  std::error_code ignored;
-  fs::remove(csv, ignored);
-  return {};
-}
-
-Result<int> record_with_nsys(Context& context, const ParsedOptions& options, const profile::RecordOptions& record) {
-  const char* path = context.environment("PATH");
-  profile::NsysOptions nsys;
-  WM_ASSIGN(nsys.nsys, profile::find_tool("nsys", path != nullptr ? path : ""));
-  nsys.command = record.command;
-  nsys.out = options.get("--out", "profile.sqlite");
-  nsys.delay_s = options.has("--delay") ? record.delay_s : 0;
-  nsys.duration_s = options.has("--duration") ? record.duration_s : 0;
-  nsys.range = record.range;
-  nsys.whole_graphs = record.whole_graphs;
-  nsys.gpu_metrics = options.get("--gpu-metrics");
-  nsys.interrupted = &context.interrupted;
-  WM_ASSIGN(const int code, profile::run_nsys(nsys));
-  context.err << "warpmark: next: warpmark analyze " << shell_quote(nsys.out.string()) << '\n';
-  return code;
-}
-
 Status check_capture(const ParsedOptions& options) {
   if (!options.has("--capture-range")) return {};
   if (options.get("--capture-range").empty()) {
@@ -252,15 +171,17 @@ Status check_capture(const ParsedOptions& options) {
 Result<profile::RecordOptions> record_options(Context& context, const ParsedOptions& options) {
   profile::RecordOptions record;
   record.command = options.positionals();
-  if (record.command.empty()) {
-    return usage_error("there is no command to record", "warpmark profile -- python train.py");
+  if (record.command.empty() != options.has("--pid")) {
+    return options.has("--pid")
+               ? usage_error("--pid records a program that runs: it takes no command", "leave out what is behind --")
+               : usage_error("there is no command to record", "warpmark profile -- python train.py");
   }
   record.out = options.get("--out", "profile.wmrec");
   WM_ASSIGN(record.delay_s, time_of(options, "--delay", record.delay_s));
   WM_ASSIGN(record.duration_s, time_of(options, "--duration", record.duration_s));
   WM_ASSIGN(record.interval_s, time_of(options, "--interval", record.interval_s));
-  WM_ASSIGN(record.warmup_steps, count_of(options, "--warmup-steps", 0, 1, kMostSteps));
-  WM_ASSIGN(record.steps, count_of(options, "--steps", 0, 1, kMostSteps));
+  WM_ASSIGN(record.warmup_steps, count_of(options, "--warmup-steps", 0, 1, kMostRecordedSteps));
+  WM_ASSIGN(record.steps, count_of(options, "--steps", 0, 1, kMostRecordedSteps));
   WM_ASSIGN(record.windows, count_of(options, "--windows", record.windows, 0, 20));
   WM_TRY(check_ncu_options(options));
   WM_TRY(check_capture(options));
@@ -280,6 +201,28 @@ Result<profile::RecordOptions> record_options(Context& context, const ParsedOpti
   return record;
 }
 
+/// Options of CUPTI's recorder, which PyTorch's profiler has not.
+constexpr const char* kOfCupti[] = {"--delay", "--capture-range", "--windows", "--ncu",   "--ncu-kernel",
+                                    "--nsys",  "--whole-graphs",  "--memory",  "--waits", "--no-stacks"};
+/// Options that --dormant and --pid do not take.
+constexpr const char* kOfOwnStart[] = {"--capture-range", "--ncu",   "--ncu-kernel", "--nsys",
+                                       "--ranks",         "--hosts", "--stop",       "--as-rank"};
+
+template <std::size_t n>
+const char* first_given(const ParsedOptions& options, const char* const (&names)[n]) {
+  const auto found = std::find_if(std::begin(names), std::end(names), [&](auto name) { return options.has(name); });
+  return found == std::end(names) ? nullptr : *found;
+}
+
+/// Whether PyTorch's profiler is to record: where it is asked for, or there is no other and no other is asked for.
+Result<bool> records_with_torch(Context& context, const ParsedOptions& options) {
+  const char* other = first_given(options, kOfCupti);
+  if (options.has("--torch") && other != nullptr) {
+    return usage_error(std::string(other) + " is not for --torch", "leave one of them out");
+  }
+  return options.has("--torch") || (other == nullptr && !has_gpu_recorder(context));
+}
+
 /// What the recording says first, on standard error as the program's output is on the other.
 void show_top_finding(Context& context, const ProfileSession& session, const fs::path& out) {
   const Analysis analysis = analyze::analyze(session, {.tables = false});
@@ -287,7 +230,67 @@ void show_top_finding(Context& context, const ProfileSession& session, const fs:
   context.err << "warpmark: more: warpmark analyze " << shell_quote(out.string()) << '\n';
 }
 
+/// "25.3 ms per step: 93 % waiting for data, 2 % forward, ..."; empty where they are not known.
+std::string phases_text(const std::string& phases) {
+  const auto json = parse_json(phases, "phases");
+  if (!json.ok() || !json->is_object()) return {};
+  const auto number = [&](const char* key) { return json->value(key, 0.0); };
+  const double steps = number("steps"), seconds = number("seconds");
+  if (!(steps > 0) || !(seconds > 0)) return {};
+  std::string text = fmt::format("{} per step while it was recorded: {:.0f} % waiting for data",
+                                 format_seconds(seconds / steps), 100 * number("data") / seconds);
+  for (const char* phase : {"forward", "backward", "optimizer"}) {
+    text += fmt::format(", {:.0f} % {}", 100 * number(phase) / seconds, phase);
+  }
+  return text;
+}
+
+/// What was recorded with PyTorch's profiler, or while a program ran.
+Result<int> show_recorded(Context& context, const profile::RecordOutcome& outcome, const fs::path& out) {
+  const std::vector<fs::path> files{out};
+  WM_ASSIGN(const auto session, profile::read_session(files));
+  const Recorded recorded = summarize(context, outcome, session);
+  if (!recorded.problem.empty()) context.err << "warpmark: " << recorded.problem << '\n';
+  if (const auto phases = phases_text(outcome.phases); !phases.empty()) {
+    context.err << "warpmark: " << phases << "\nwarpmark: what would help: warpmark optimize --list-knobs -- COMMAND\n";
+  }
+  show_top_finding(context, session, out);
+  return kSuccess;
+}
+
+Result<int> record_torch(Context& context, profile::RecordOptions& record) {
+  TorchRecorder torch;
+  WM_TRY(torch.prepare(context, record));
+  set_grace(kUntilItIsCompleted);
+  WM_ASSIGN(const auto outcome, profile::record_program(record));
+  if (outcome.processes == 0) return torch.nothing_recorded();
+  WM_TRY(show_recorded(context, outcome, record.out));
+  return outcome.interrupted ? kSuccess : outcome.exit_code;
+}
+
+Result<int> record_pid(Context& context, const ParsedOptions& options, profile::RecordOptions& record) {
+  WM_ASSIGN(const auto process, count_of(options, "--pid", 0, 1, std::numeric_limits<pid_t>::max()));
+  if (has_gpu_recorder(context)) WM_TRY(find_recorder(context, record));
+  WM_ASSIGN(record.stacks, dormant_stacks());
+  if (!options.has("--windows")) record.windows = 0;  // what it costs shows next to it, and no further disturbance
+  record.deadline_s = 4 * record.duration_s + kLongestSearch_s;
+  set_grace(kUntilItIsCompleted);
+  WM_ASSIGN(const auto outcome, profile::record_running(record, static_cast<pid_t>(process)));
+  if (outcome.processes == 0) return nothing_recorded(outcome, "", record.whole_graphs);
+  return show_recorded(context, outcome, record.out);
+}
+
 Result<int> run_profile(Context& context, const ParsedOptions& options) {
+  if (options.has("--dormant") || options.has("--pid")) {
+    const char* asker = options.has("--dormant") ? "--dormant" : "--pid";
+    if (const char* other = first_given(options, kOfOwnStart)) {
+      return usage_error(std::string(other) + " is not for " + asker, "leave one of them out");
+    }
+  }
+  if (options.has("--dormant")) {
+    if (options.has("--pid")) return usage_error("--dormant starts a program, --pid records one that runs", "give one");
+    return start_dormant(context, options.positionals(), options.has("--torch") || !has_gpu_recorder(context));
+  }
   WM_ASSIGN(auto record, record_options(context, options));
   if (options.has("--as-rank")) return record_as_rank(context, std::move(record), !options.has("--no-stacks"));
   WM_TRY(check_rank_options(options));
@@ -301,6 +304,7 @@ Result<int> run_profile(Context& context, const ParsedOptions& options) {
     return usage_error("--gpu-metrics is for --nsys: only Nsight Systems samples these counters beside a program",
                        "add --nsys; without it the driver's own utilization is sampled (--interval)");
   }
+  if (options.has("--pid")) return record_pid(context, options, record);
   if (options.has("--ranks") || options.has("--hosts"))
     return record_ranks(context, options, kProfileOptions, record.out);
   if (options.has("--nsys")) {
@@ -310,6 +314,8 @@ Result<int> run_profile(Context& context, const ParsedOptions& options) {
     }
     return record_with_nsys(context, options, record);
   }
+  WM_ASSIGN(const bool with_torch, records_with_torch(context, options));
+  if (with_torch) return record_torch(context, record);
   std::string ncu;
   if (asks_for_ncu(options)) {  // before the program runs for nothing
     const char* path = context.environment("PATH");
@@ -342,7 +348,7 @@ Result<int> run_profile(Context& context, const ParsedOptions& options) {
 
 extern const Command profile_command{
     .id = "profile",
-    .summary = "record what a program does on the GPU",
+    .summary = "record what a program does on the GPU, or in PyTorch without one",
     .details =
         "Runs a command, Python or native, and records kernels, copies, memsets, CUDA calls that launch, copy, wait "
         "or allocate, and NVTX ranges. Every 100 ms it also samples clocks, power, utilization and throttle reasons "
@@ -365,6 +371,13 @@ extern const Command profile_command{
         "--ncu and --ncu-kernel run the command a second time under Nsight Compute. --nsys records the whole program, "
         "or counts --delay from its start. If another profiler holds CUPTI, only the counters are recorded.\n"
         "\n"
+        "Without an NVIDIA driver, or with --torch, PyTorch's own profiler records the steps of a Python program: "
+        "after "
+        "--warmup-steps (3), --steps of them or as many as take --duration, 64 at most.\n"
+        "\n"
+        "--dormant starts a program with a recorder that sleeps, and --pid records it at any time while it runs, as "
+        "often as you like, and analyzes the recording. Until then nothing of CUPTI is loaded (docs/recording.md).\n"
+        "\n"
         "--ranks and --hosts start the program on several ranks through mpirun or srun, record each rank, estimate "
         "clock offsets from exchanged messages, and merge the recordings (docs/scale.md).\n"
         "\n"
@@ -378,6 +391,8 @@ extern const Command profile_command{
         "warpmark profile --capture-range 'epoch 2' -- python train.py\n"
         "warpmark profile --ncu-kernel 'gemm|softmax' --ncu-set full -- ./program\n"
         "warpmark profile --hosts hosts.txt --ranks 16 -- python train.py\n"
+        "warpmark profile --dormant -- python train.py\n"
+        "warpmark profile --pid 4711 --duration 2s\n"
         "warpmark profile --delay 0s --duration 0s -- ./short_program",
     .run = run_profile,
 };

@@ -1,0 +1,34 @@
+// Recording without CUPTI: PyTorch's own profiler, which the Python hook starts within the program. It needs no GPU.
+#pragma once
+
+#include <filesystem>
+
+#include "base/result.h"
+#include "profile/collectors/record_program.h"
+#include "warpmark/command.h"
+
+namespace warpmark::apps {
+
+/// Whether an NVIDIA driver is loaded, or somebody named the CUPTI to be used (WARPMARK_CUPTI; may be null).
+[[nodiscard]] bool has_gpu_recorder(const char* cupti);
+[[nodiscard]] inline bool has_gpu_recorder(const Context& context) {
+  return has_gpu_recorder(context.environment("WARPMARK_CUPTI"));
+}
+
+class TorchRecorder {
+ public:
+  TorchRecorder() = default;
+  ~TorchRecorder();
+  TorchRecorder(const TorchRecorder&) = delete;
+  TorchRecorder& operator=(const TorchRecorder&) = delete;
+
+  /// Has the command load the hook, which records `steps` or `duration_s` after `warmup_steps`.
+  [[nodiscard]] Status prepare(Context& context, profile::RecordOptions& record);
+  /// Why there is no trace, after the program has ended.
+  [[nodiscard]] Error nothing_recorded() const;
+
+ private:
+  std::filesystem::path folder_;  ///< of the hook, its plan and its reports; beside the recording
+};
+
+}  // namespace warpmark::apps
