@@ -69,9 +69,10 @@ Refusal look_at(std::string_view head) {
     if (head.starts_with(look.begin)) return {look.what, look.hint};
   }
   if (is_pickle(head)) {
-    return {"a Python pickle, such as a memory snapshot of PyTorch (_dump_snapshot)",
-            "show a snapshot at https://pytorch.org/memory_viz; for a timeline of memory that can be read here, export a "
-            "trace of torch.profiler with profile_memory=True"};
+    return {
+        "a Python pickle, such as a memory snapshot of PyTorch (_dump_snapshot)",
+        "show a snapshot at https://pytorch.org/memory_viz; for a timeline of memory that can be read here, export a "
+        "trace of torch.profiler with profile_memory=True"};
   }
   if (head.size() > 262 && head.substr(257, 5) == "ustar") return {"a tar archive", "unpack it first: tar -xf FILE"};
   const auto first = head.find_first_not_of(" \t\r\n");
