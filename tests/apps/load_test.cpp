@@ -86,6 +86,8 @@ TEST_F(LoadCli, says_what_is_wrong_before_it_sends_a_load) {
   expect(run({"--task", "text-to-embeddings"}), 2, "does not fit");
   expect(run({"--dataset-path", path("none.txt")}), 2, "none.txt");
   expect(run({"--slo", "ttft"}), 2, "no objective");
+  ASSERT_TRUE(write_file(path("config.json"), R"({"source": {"type": 5, "path": ["x"]}})").ok());
+  expect(run({"--dataset-config", path("config.json")}), 2, "only a source of type file");
   expect(run({"--json", path("no/folder.json")}), 5, "no/folder.json");
   expect({"load", "run", "--api-base", "http://127.0.0.1:1", "--api-model-name", "m"}, 5, "refused");
   expect(
@@ -214,6 +216,12 @@ TEST_F(LoadCli, goes_on_where_it_was_interrupted) {
                                "--json", path("r.json"), "--no-store"});
   EXPECT_EQ(other.exit_code, 2);
   EXPECT_THAT(other.err, HasSubstr("of another load"));
+  Json damaged = report;
+  damaged["scenarios"][0]["wall_s"] = "long";
+  ASSERT_TRUE(write_file(path("r.json"), damaged.dump()).ok());
+  const auto refused = warpmark(run(second));
+  EXPECT_EQ(refused.exit_code, 2);
+  EXPECT_THAT(refused.err, HasSubstr("r.json does not have the fields it should"));
 }
 
 TEST_F(LoadCli, judges_a_run_by_the_rules_of_mlperf) {

@@ -89,6 +89,10 @@ TEST_F(LoadExperiment, that_is_none_or_damaged_says_so) {
   EXPECT_THAT(read_experiment(empty.path().string()).error().what, HasSubstr("holds no run"));
   ASSERT_TRUE(write_file(folder_.path() / "D1_1_text-to-text_concurrency_1_time_1s.json", "{\"aggregated").ok());
   EXPECT_THAT(read_experiment(folder_.path().string()).error().what, HasSubstr("concurrency_1_time_1s.json"));
+  ASSERT_TRUE(write_file(folder_.path() / "D1_1_text-to-text_concurrency_1_time_1s.json",
+                         R"({"aggregated_metrics": {"num_concurrency": 1e308}})")
+                  .ok());
+  EXPECT_THAT(read_experiment(folder_.path().string()).error().what, HasSubstr("num_concurrency is 1e+308"));
 }
 
 TEST_F(LoadExperiment, is_usable_up_to_saturation_or_the_least_speed) {

@@ -123,4 +123,6 @@ class Chaos(unittest.TestCase):
 
 
 if __name__ == "__main__":
+    for ends in SIGNALS[1:]:
+        signal.signal(ends, signal.SIG_DFL)  # nohup, and a shell's background jobs, have them ignored by all they start
     unittest.main(argv=sys.argv[:1])

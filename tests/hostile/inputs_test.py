@@ -75,6 +75,10 @@ class Hostile(unittest.TestCase):
             if not (own / f"{name}.json").exists():
                 raise RuntimeError(f"{name}.json was not made")
         (own / "load.json").write_bytes((DATA / "load.json").read_bytes())
+        corpus = SOURCE / "fuzz/corpus"
+        for name, source in (("trace.jsonl", "load_files/mooncake"), ("prompts.jsonl", "load_files/lines"),
+                             ("mllog.txt", "mllog/log"), ("plan.yaml", "plan/plan.yaml")):
+            (own / name).write_bytes((corpus / source).read_bytes())
 
     def check(self, ended, words):
         said = (words, ended.returncode, ended.stderr[-400:], SEED)
@@ -92,10 +96,13 @@ class Hostile(unittest.TestCase):
             return {"matrix": ["matrix", name, "--no-store", "--fresh"], "rules": ["watch", name, "--dry-run"],
                     "criteria": ["accept", name, "--results", "own/run.json", "--no-store"],
                     "mcp": ["mcp", "--config", name, "--check"], "task": ["eval", "run", name, "--command", "true", "--no-store"],
-                    "project": ["check", "--project", name], "suite": ["run", "--suite", name, "--dry-run"]}
+                    "project": ["check", "--project", name], "suite": ["run", "--suite", name, "--dry-run"],
+                    "apply": ["optimize", "--apply", name, "--", "true"]}
         if name.endswith((".jsonl", ".txt", ".csv")):
+            load = ["load", "run", "--api-base", "http://127.0.0.1:9", "--api-model-name", "m", "--no-store"]
             return {"score": ["eval", "score", "exact_match", "--ref", name, "--out", "own/out.jsonl", "--no-store"],
-                    "allclose": ["allclose", name, name], "analyze": ["analyze", name]}
+                    "allclose": ["allclose", name, name], "analyze": ["analyze", name], "mllog": ["mllog", name],
+                    "dataset": [*load, "--traffic-scenario", "dataset", "--dataset-path", name], "trace": [*load, "--trace", name]}
         return {"load": ["load", "compare", name, name], "pareto": ["eval", "pareto", f"{name}=1", "own/scores.json=2"],
                 "report": ["report", name], "diff": ["compare", name, "own/run.json"], "import": ["history", "import", name],
                 "check": ["check", "--run", name], "accept": ["accept", "cpu-smoke", "--results", name, "--no-store"],
@@ -129,12 +136,15 @@ class Hostile(unittest.TestCase):
                 try:
                     ended = run(words, self.folder)
                     self.check(ended, words)
-                    self.assertLess(ended.cpu_s, 60)
+                    self.assertLess(ended.cpu_s, 10)
+                    self.assertLess(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss * 1024, 2e9)
                 except (AssertionError, subprocess.TimeoutExpired):
                     kept = pathlib.Path(tempfile.gettempdir()) / f"warpmark-hostile-{SEED}-{number}"
                     shutil.copyfile(damaged, kept)
-                    print("kept:", kept, words)
+                    print("kept:", kept, words, flush=True)
                     raise
+            if number % 1000 == 999:
+                print(f"{number + 1} inputs with seed {SEED}", flush=True)
 
     def samples(self):
         found = [(kind, path) for kind, path in (
@@ -142,7 +152,9 @@ class Hostile(unittest.TestCase):
             ("report", self.folder / "own/run.json"), ("diff", self.folder / "own/command.json"),
             ("import", self.folder / "own/run.json"), ("check", self.folder / "own/command.json"),
             ("accept", self.folder / "own/run.json"), ("across", self.folder / "own/run.json"),
-            ("score", self.folder / "own/out.jsonl"))]
+            ("score", self.folder / "own/out.jsonl"), ("trace", self.folder / "own/trace.jsonl"),
+            ("dataset", self.folder / "own/prompts.jsonl"), ("mllog", self.folder / "own/mllog.txt"),
+            ("apply", self.folder / "own/plan.yaml"))]
         for kind, pattern in (("rules", "examples/watch/*.yaml"), ("matrix", "examples/matrix/*.yaml"),
                               ("suite", "suites/*.yaml"), ("task", "examples/eval/*.yaml"),
                               ("analyze", "examples/traces/*"), ("project", "tests/data/hostile/project*.yaml")):

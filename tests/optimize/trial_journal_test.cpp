@@ -76,6 +76,16 @@ TEST_F(TrialJournalTest, begins_anew_for_another_request_when_asked_and_when_com
   EXPECT_EQ(open().known(), 0u);
 }
 
+TEST_F(TrialJournalTest, begins_anew_where_its_schema_or_request_is_no_text) {
+  for (const char* head :
+       {R"({"schema":5,"request":"r"})", R"({"schema":"warpmark.optimize-journal/1","request":[]})"}) {
+    std::ofstream(path_) << head << "\n"
+                         << R"({"question":"q0","answer":{}})"
+                         << "\n";
+    EXPECT_EQ(open().known(), 0u) << head;
+  }
+}
+
 TEST_F(TrialJournalTest, is_held_by_one_process_at_a_time) {
   const auto held = open();
   const auto second = TrialJournal::open(path_, "r", false);

@@ -9,11 +9,13 @@
 
 #include "apps/stored_history.h"
 #include "base/clock.h"
+#include "base/files.h"
 #include "http/client.h"
 #include "store/location.h"
 #include "support/fake_tree.h"
 #include "support/memory_store.h"
 #include "watch/exporter/exporter.h"
+#include "watch/exporter/inventory.h"
 #include "watch/exporter/peers.h"
 #include "watch/exporter/stored.h"
 #include "watch/exporter/verdicts.h"
@@ -286,6 +288,21 @@ TEST(Running, is_told_while_the_mark_is_held_and_not_what_a_kill_left) {
   EXPECT_TRUE(store::running_sessions(folder).empty());
   EXPECT_FALSE(std::filesystem::exists(folder / "running" / "s1.json"));
   std::filesystem::remove_all(folder);
+}
+
+TEST(GpuInventory, that_is_damaged_counts_as_empty_and_is_reported_once) {
+  const auto folder = ScratchFolder::make("inventory");
+  ASSERT_TRUE(folder.ok());
+  for (const char* text :
+       {R"({"schema":5,"gpus":[]})", R"({"schema":"warpmark.gpu_inventory/1","gpus":[{"index":"0"}]})"}) {
+    ASSERT_TRUE(write_file(folder->path() / "gpus.json", text).ok());
+    std::vector<std::string> log;
+    const GpuInventory inventory(folder->path() / "gpus.json", 0,
+                                 [&](const std::string& line) { log.push_back(line); });
+    EXPECT_TRUE(inventory.gpus().empty());
+    ASSERT_EQ(log.size(), 1U) << text;
+    EXPECT_THAT(log.front(), Not(HasSubstr("json.exception")));
+  }
 }
 
 }  // namespace

@@ -49,7 +49,8 @@ Result<Json> whole_scenarios(const Json& report) {
   Json kept = Json::array();
   const Json scenarios = report.value("scenarios", Json::array());
   for (const auto& scenario : scenarios) {
-    (void)earlier_step(scenario);  // done_earlier() will read it
+    (void)earlier_step(scenario);  // done_earlier() will read it, and the folder its file's name
+    (void)serving::run_file_name(scenario, "");
     if (!scenario.value("interrupted", true)) kept.push_back(scenario);
   }
   return kept;

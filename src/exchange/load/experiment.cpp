@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <filesystem>
 #include <set>
 #include <tuple>
@@ -71,7 +72,11 @@ Result<ExperimentRun> read_run(const std::filesystem::path& path) {
   run.scenario = text_at(run.aggregated, "scenario") + variant_of(run);
   run.iteration_type = text_at(run.aggregated, "iteration_type");
   if (run.iteration_type.empty()) run.iteration_type = "num_concurrency";
-  run.level = static_cast<std::int64_t>(field_of(run, run.iteration_type).value_or(0));
+  const double level = field_of(run, run.iteration_type).value_or(0);
+  if (!(std::abs(level) < 1e15)) {
+    return data_error(fmt::format("{}: {} is {:g}", path.string(), run.iteration_type, level), "a whole number");
+  }
+  run.level = static_cast<std::int64_t>(level);
   if (text_at(json, "_time_unit") == "ms") to_seconds(run);
   return run;
 }

@@ -45,8 +45,10 @@ Status TrialJournal::read(const std::string& request) {
     WM_ASSIGN(auto json, parse_json(line, place));
     const std::size_t end = text.size() - rest.size();
     if (number == 1) {
-      if (!json.is_object() || json.value("schema", "") != kJournalSchema || json.value("request", "") != request)
+      if (!json.is_object() || json.value("schema", Json()) != kJournalSchema ||
+          json.value("request", Json()) != request) {
         return {};
+      }
       header = end;
       continue;
     }

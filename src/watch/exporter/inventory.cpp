@@ -5,6 +5,7 @@
 
 #include "base/files.h"
 #include "base/json.h"
+#include "base/untrusted/read_fields.h"
 
 namespace warpmark::watch {
 namespace {
@@ -32,10 +33,11 @@ Status GpuInventory::read(double wall_s) {
   if (std::error_code code; !std::filesystem::exists(file_, code)) return {};
   WM_ASSIGN(const auto text, read_file(file_, 1 << 20));
   WM_ASSIGN(const Json json, parse_json(text, file_.string()));
-  if (!json.is_object() || json.value("schema", "") != kInventorySchema || !json.contains("gpus")) {
+  if (!json.is_object() || json.value("schema", Json()) != kInventorySchema || !json.contains("gpus")) {
     return data_error(file_.string() + " is no " + kInventorySchema);
   }
-  try {
+  std::vector<Entry> entries;
+  WM_TRY(read_fields(file_.string(), [&]() -> Status {
     for (const auto& gpu : json.at("gpus")) {
       Entry entry;
       entry.facts.index = gpu.at("index").get<int>();
@@ -43,12 +45,11 @@ Status GpuInventory::read(double wall_s) {
       entry.facts.name = gpu.at("name").get<std::string>();
       entry.facts.pci_bus_id = gpu.at("pci_bus_id").get<std::string>();
       entry.seen_s = gpu.at("seen_s").get<double>();
-      if (wall_s - entry.seen_s < kForgotten_s) entries_.push_back(std::move(entry));
+      if (wall_s - entry.seen_s < kForgotten_s) entries.push_back(std::move(entry));
     }
-  } catch (const Json::exception& exception) {
-    entries_.clear();
-    return data_error(file_.string() + " is damaged: " + exception.what());
-  }
+    return {};
+  }));
+  entries_ = std::move(entries);
   return {};
 }
 

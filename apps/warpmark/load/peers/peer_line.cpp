@@ -124,12 +124,13 @@ Result<OwnWords> words_of_genai(PeerLine line) {
   const std::string file = line.get("--dataset-config");
   WM_ASSIGN(const std::string text, read_file(file, 1 << 20));
   WM_ASSIGN(const Json json, parse_json(text, file));
-  const Json source = json.is_object() ? json.value("source", Json::object()) : Json::object();
-  if (!source.is_object() || source.value("type", "") != "file" || !source.contains("path")) {
+  const Json source = json.is_object() ? json.value("source", Json()) : Json();
+  const Json path = source.is_object() ? source.value("path", Json()) : Json();
+  if (!path.is_string() || source.value("type", Json()) != "file") {
     return usage_error(file + ": only a source of type file can be read here",
                        R"({"source": {"type": "file", "path": "..."}})");
   }
-  line.add("--dataset-path", source.value("path", ""));
+  line.add("--dataset-path", path.get<std::string>());
   if (json.contains("prompt_column") && json["prompt_column"].is_string()) {
     line.add("--dataset-prompt-column", json["prompt_column"].get<std::string>());
   }

@@ -11,6 +11,7 @@
 #include "base/files.h"
 #include "base/json.h"
 #include "base/text.h"
+#include "base/untrusted/read_fields.h"
 #include "base/units.h"
 #include "device/machine.h"
 #include "optimize/job.h"
@@ -151,8 +152,11 @@ Result<Optimization> make_optimization(Context& context, const ParsedOptions& op
   set_grace(5);
   set_last_words("\nwarpmark: interrupted; run the same command again to continue\n", "");
   const std::string started = format_utc(wall_clock_s());
-  auto optimization = options.has("--prove") ? prove_optimization(options, runs, request)
-                                             : optimize::optimize_program(runs, request.options);
+  // What an earlier start wrote to the journal is read back all along the search.
+  auto optimization = read_fields(request.journal.string(), [&] {
+    return options.has("--prove") ? prove_optimization(options, runs, request)
+                                  : optimize::optimize_program(runs, request.options);
+  });
   set_last_words("\n", "");
   line.clear();
   std::error_code ignored;
