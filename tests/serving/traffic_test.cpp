@@ -3,6 +3,8 @@
 
 #include <cmath>
 #include <numeric>
+#include <set>
+#include <string>
 
 #include "http/base64.h"
 #include "serving/client/histogram.h"
@@ -129,7 +131,19 @@ TEST(Serial, is_written_over_its_mark) {
   const auto at = find_serial(body);
   ASSERT_NE(at, std::string::npos);
   write_serial(body, at, 1234);
-  EXPECT_EQ(body, R"({"prompt":"00001234 word"})");
+  EXPECT_EQ(body, R"({"prompt":"65394366 word"})");
+}
+
+TEST(Serial, of_requests_in_a_row_begins_with_different_digits) {
+  // llama.cpp's server keeps the common beginning of two prompts, token by token.
+  std::set<std::string> all;
+  std::string before(8, ' '), text(8, ' ');
+  for (std::uint64_t serial = 99'990'000; serial < 100'010'000; ++serial) {
+    write_serial(text, 0, serial);
+    ASSERT_NE(text[0], before[0]) << before << " and " << text;
+    all.insert(before = text);
+  }
+  EXPECT_EQ(all.size(), 20'000U);
 }
 
 TEST(Slo, is_read_clause_by_clause) {

@@ -61,6 +61,9 @@ TokenFit fit_tokens(std::span<const TokenProbe> probes) {
 std::size_t find_serial(std::string_view body) { return body.find(kSerialMark); }
 
 void write_serial(std::string& body, std::size_t at, std::uint64_t serial) {
+  // Numbers in a row begin with different digits: a prefix cache would have all but the last digit of 10000001 after
+  // 10000000. The factor has no divisor in common with 10^8, so that no two numbers become one.
+  serial = serial % 100'000'000 * 61'803'399 % 100'000'000;
   for (std::size_t i = kSerialMark.size(); i-- > 0; serial /= 10) body[at + i] = static_cast<char>('0' + serial % 10);
 }
 

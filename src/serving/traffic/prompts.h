@@ -36,7 +36,7 @@ struct TokenProbe {
 inline constexpr std::string_view kSerialMark = "90000000";
 /// Where it stands in a body; npos if nowhere.
 [[nodiscard]] std::size_t find_serial(std::string_view body);
-/// Overwrites it with `serial` modulo 10^8.
+/// Overwrites it with eight digits that are another number for each `serial` below 10^8.
 void write_serial(std::string& body, std::size_t at, std::uint64_t serial);
 
 }  // namespace warpmark::serving
