@@ -1,9 +1,12 @@
 """Any OpenAI-compatible server measured by two clients in turns: `warpmark load run` with vLLM's own command line, and the
-request functions of `vllm bench serve` from a checkout of vLLM (Debian: python3-aiohttp). Three levels of users; what both say of
-TTFT, TPOT and tokens/s stands side by side, with the difference in percent.
+request functions of `vllm bench serve` from a checkout of vLLM (Debian: python3-aiohttp). Both send prompts of the same kind,
+each prompt once. What both report of TTFT, TPOT and tokens/s stands side by side, with the difference in percent. A server
+that reports its own times (llama.cpp's `timings`) is a third column.
 
 usage: serving_vllm.py WARPMARK URL MODEL VLLM/benchmarks/lib/endpoint_request_func.py [LEVELS [REQUESTS [TOKENS [ROUNDS]]]]
-       LEVELS such as 1,4,16; REQUESTS for each user
+       LEVELS such as 1,4,16: users, each with REQUESTS. Or 3/s,6/s: both clients at the same time, each with REQUESTS at the
+       times of a Poisson process of that rate. Users of a server that batches fall into step in one way or another, which
+       moves time between TTFT and TPOT, and a busy machine differs from one minute to the next; both meet both clients then.
 """
 
 import asyncio
@@ -13,10 +16,15 @@ import random
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 import types
+import urllib.request
 
 import aiohttp
+
+WORDS = "time year people way day man thing woman life child world school".split()
+NAMES = ("ttft_p50", "tpot_p50", "tokens_per_s")
 
 
 def request_functions(path):
@@ -32,26 +40,47 @@ def request_functions(path):
 
 
 def median(values):
-    values = sorted(values)
+    values = sorted(v for v in values if v is not None)
     n = len(values)
     return (values[(n - 1) // 2] + values[n // 2]) / 2 if values else None
 
 
-async def by_vllm(vllm, url, model, users, requests, tokens):
+def prompts(count):
+    return ["%08d " % random.randrange(10**8) + " ".join(random.choice(WORDS) for _ in range(20)) for _ in range(count)]
+
+
+async def ask_all(level, ask):
+    """The answers to all of a level's requests, and the seconds they took."""
     answers = []
-    words = "time year people way day man thing woman life child world school".split()
+    began = time.perf_counter()
 
     async def user(session, count):
-        for _ in range(count):
-            prompt = "%d " % random.randrange(10**8) + " ".join(random.choice(words) for _ in range(20))
-            asked = vllm.RequestFuncInput(prompt=prompt, api_url=url + "/v1/completions", prompt_len=21, output_len=tokens, model=model)
-            answers.append(await vllm.async_request_openai_completions(asked, session))
+        for prompt in prompts(count):
+            answers.append(await ask(session, prompt))
 
-    connector = aiohttp.TCPConnector(limit=0)
-    began = time.perf_counter()
-    async with aiohttp.ClientSession(connector=connector) as session:
-        await asyncio.gather(*(user(session, requests) for _ in range(users)))
-    wall = time.perf_counter() - began
+    async def at(session, due_s, prompt):
+        await asyncio.sleep(began + due_s - time.perf_counter())
+        answers.append(await ask(session, prompt))
+
+    # llama.cpp's server closes a connection after a stream and does not announce it: aiohttp would fail on each second request.
+    async with aiohttp.ClientSession(connector=aiohttp.TCPConnector(limit=0, force_close=True)) as session:
+        if level.due_s:
+            await asyncio.gather(*(at(session, *one) for one in zip(level.due_s, prompts(len(level.due_s)))))
+        else:
+            await asyncio.gather(*(user(session, level.requests) for _ in range(level.users)))
+    return answers, time.perf_counter() - began
+
+
+async def by_vllm(vllm, url, model, level, tokens):
+    async def ask(session, prompt):
+        asked = vllm.RequestFuncInput(prompt=prompt, api_url=url + "/v1/completions", prompt_len=21, output_len=tokens, model=model,
+                                      ignore_eos=True)
+        answer = await vllm.async_request_openai_completions(asked, session)
+        # llama.cpp has usage in the event of its finish reason, where vLLM's client does not look.
+        answer.output_tokens = answer.output_tokens or tokens
+        return answer
+
+    answers, wall = await ask_all(level, ask)
     good = [a for a in answers if a.success]
     return {
         "ttft_p50": median([a.ttft for a in good]),
@@ -61,36 +90,95 @@ async def by_vllm(vllm, url, model, users, requests, tokens):
     }
 
 
-def by_warpmark(warpmark, url, model, users, requests, tokens):
-    with tempfile.NamedTemporaryFile(suffix=".json") as out:
-        line = [warpmark, "load", "run", "--backend", "vllm", "--base-url", url, "--model", model, "--dataset-name", "random"]
-        line += ["--random-input-len", "24", "--random-output-len", str(tokens), "--num-prompts", str(users * requests)]
-        line += ["--max-concurrency", str(users), "--warmup-ratio", "0.0001", "--no-store", "--json", out.name]
-        subprocess.run(line, capture_output=True, text=True)
-        load = json.load(open(out.name))["scenarios"][0]
+async def by_server(url, model, level, tokens):
+    async def ask(session, prompt):
+        body = {"model": model, "prompt": prompt, "max_tokens": tokens, "ignore_eos": True}
+        async with session.post(url + "/v1/completions", json=body) as answer:
+            return (await answer.json()).get("timings", {})
+
+    answers, wall = await ask_all(level, ask)
+    return {
+        "ttft_p50": median([a["prompt_ms"] / 1000 for a in answers if "prompt_ms" in a]),
+        "tpot_p50": median([a["predicted_per_token_ms"] / 1000 for a in answers if "predicted_per_token_ms" in a]),
+        "tokens_per_s": sum(a.get("predicted_n", 0) for a in answers) / wall or None,
+        "failed": 0,
+    }
+
+
+def by_warpmark(warpmark, url, model, level, tokens, prompt_tokens):
+    with tempfile.NamedTemporaryFile(suffix=".json") as out, tempfile.NamedTemporaryFile("w", suffix=".jsonl") as data:
+        line = [warpmark, "load", "run", "--backend", "vllm", "--base-url", url, "--model", model, "--ignore-eos"]
+        line += ["--warmup-ratio", "0.0001", "--no-store", "--json", out.name, "--dataset-path", data.name]
+        if level.due_s:
+            rows = [{"timestamp": due * 1000, "input_length": prompt_tokens, "output_length": tokens} for due in level.due_s]
+            line += ["--dataset-name", "timed_trace", "--num-prompts", str(len(rows))]
+        else:
+            rows = [{"prompt": prompt} for prompt in prompts(level.users * level.requests)]
+            line += ["--dataset-name", "custom", "--custom-output-len", str(tokens), "--num-prompts", str(len(rows))]
+            line += ["--max-concurrency", str(level.users)]
+        data.writelines(json.dumps(row) + "\n" for row in rows)
+        data.flush()
+        ended = subprocess.run(line, capture_output=True, text=True)
+        try:
+            load = json.load(open(out.name))["scenarios"][0]
+        except ValueError:
+            raise SystemExit(ended.stderr)
     metrics = load["metrics"]
     return {
         "ttft_p50": metrics["ttft"]["percentiles"]["p50"]["value"],
         "tpot_p50": metrics["tpot"]["percentiles"]["p50"]["value"],
         "tokens_per_s": metrics["output_throughput"]["mean"],
         "failed": load["requests"]["failed"],
+        "verdict": load["client"]["verdict"],
     }
+
+
+class Level:
+    def __init__(self, text, requests):
+        self.text, self.requests, self.due_s = text, requests, []
+        self.rate = float(text[:-2]) if text.endswith("/s") else 0
+        if not self.rate:
+            self.users = int(text)
+            self.text += " users"
+
+    def drawn(self):
+        """With other times."""
+        level, at = Level(self.text.removesuffix(" users"), self.requests), 0.0
+        for _ in range(self.requests if self.rate else 0):
+            level.due_s.append(at)
+            at += random.expovariate(self.rate)
+        return level
+
+
+def tokens_of_a_prompt(url, model):
+    body = json.dumps({"model": model, "prompt": prompts(1)[0], "max_tokens": 1}).encode()
+    request = urllib.request.Request(url + "/v1/completions", body, {"Content-Type": "application/json"})
+    return json.load(urllib.request.urlopen(request))["usage"]["prompt_tokens"]
 
 
 def main():
     warpmark, url, model, path = sys.argv[1:5]
-    levels = [int(level) for level in (sys.argv[5] if len(sys.argv) > 5 else "1,4,16").split(",")]
     requests, tokens, rounds = (int(sys.argv[i]) if len(sys.argv) > i else usual for i, usual in ((6, 20), (7, 32), (8, 3)))
-    vllm = request_functions(path)
-    for users in levels:
-        ours, theirs = [], []
+    levels = [Level(text, requests) for text in (sys.argv[5] if len(sys.argv) > 5 else "1,4,16").split(",")]
+    vllm, prompt_tokens = request_functions(path), tokens_of_a_prompt(url, model)
+    for level in levels:
+        ours, theirs, servers = [], [], []
         for _ in range(rounds):
-            ours.append(by_warpmark(warpmark, url, model, users, requests, tokens))
-            theirs.append(asyncio.run(by_vllm(vllm, url, model, users, requests, tokens)))
-        for name in ("ttft_p50", "tpot_p50", "tokens_per_s"):
-            a, b = median([o[name] for o in ours]), median([t[name] for t in theirs])
-            print("%3d users %-13s warpmark %10.5g  vllm bench serve %10.5g  %+6.2f %%" % (users, name, a, b, 100 * (a / b - 1)))
-        print("%3d users failed        %d and %d" % (users, sum(o["failed"] for o in ours), sum(t["failed"] for t in theirs)))
+            own = threading.Thread(target=lambda: ours.append(
+                by_warpmark(warpmark, url, model, level.drawn(), tokens, prompt_tokens)))
+            own.start()
+            if not level.rate:
+                own.join()
+            theirs.append(asyncio.run(by_vllm(vllm, url, model, level.drawn(), tokens)))
+            own.join()
+            if not level.rate:
+                servers.append(asyncio.run(by_server(url, model, level, tokens)))
+        for name in NAMES:
+            a, b, c = (median([x[name] for x in side]) for side in (ours, theirs, servers))
+            print("%8s %-13s warpmark %10.5g  vllm bench serve %10.5g  %+6.2f %%" % (level.text, name, a, b, 100 * (a / b - 1))
+                  + ("  server %10.5g  %+6.2f %%" % (c, 100 * (a / c - 1)) if c else ""))
+        print("%8s failed        %d and %d; client %s" % (level.text, sum(o["failed"] for o in ours),
+              sum(t["failed"] for t in theirs), ", ".join(sorted({o["verdict"] for o in ours}))), flush=True)
 
 
 if __name__ == "__main__":
