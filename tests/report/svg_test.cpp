@@ -136,6 +136,29 @@ TEST(Scale, survives_equal_and_absent_values) {
   }
 }
 
+TEST(Scale, has_room_around_equal_values_and_none_below_zero) {
+  const auto range = [](std::vector<double> values) { return Scale(values, {"x", "", false}).range(); };
+  EXPECT_EQ(range({0, 0}).low, 0) << "no failures is not -0.6 to 0.6";
+  EXPECT_EQ(range({0}).low, 0);
+  EXPECT_GT(range({0}).high, 0);
+  EXPECT_LE(range({8, 8, 8}).low, 4);
+  EXPECT_GE(range({8, 8, 8}).high, 12);
+  EXPECT_LT(range({-3, -3}).low, -3);
+  // Differences within rounding once made steps that no double can count.
+  for (const double value : {8.0, 7.0, 3.0, 100.0, 1e15}) {
+    const std::vector<double> values{value, std::nextafter(value, 2 * value), value * (1 + 1e-12)};
+    EXPECT_LE(Scale(values, {"x", "", false}).ticks(6).size(), 12U) << value;
+  }
+}
+
+TEST(TickLabels, have_as_many_digits_as_tell_them_apart) {
+  const auto labels = [](std::vector<double> ticks, const char* unit) { return tick_labels(ticks, unit); };
+  using Labels = std::vector<std::string>;
+  EXPECT_EQ(labels({1.0400e-3, 1.0401e-3, 1.0402e-3}, "s"), (Labels{"1.04 ms", "1.0401 ms", "1.0402 ms"}));
+  EXPECT_EQ(labels({0, 1e9, 2e9}, "B/s"), (Labels{"0 B/s", "1 GB/s", "2 GB/s"}));
+  EXPECT_EQ(labels({1.00001, 1.00002}, ""), (Labels{"1.00001", "1.00002"}));
+}
+
 TEST(TickLabel, drops_zeros_that_say_nothing) {
   EXPECT_EQ(tick_label(1e10, "B/s"), "10 GB/s");
   EXPECT_EQ(tick_label(0.002, "%"), "0.2 %");

@@ -1,8 +1,10 @@
 #include "warpmark/history/history_series.h"
 
+#include <algorithm>
 #include <ostream>
 
 #include "base/units.h"
+#include "report/build/trend.h"
 #include "report/draw/format.h"
 #include "report/draw/table.h"
 #include "validate/guard/series.h"
@@ -13,13 +15,26 @@ namespace {
 
 constexpr std::int64_t kMostPoints = 200'000;
 
-Table all_series(const std::vector<validate::Series>& all) {
+constexpr std::size_t kShapePoints = 20;
+
+/// The newest medians as a sparkline.
+std::string shape_of(const validate::Series& series, bool unicode) {
+  std::vector<double> values;
+  const auto& points = series.points;
+  for (std::size_t i = points.size() - std::min(points.size(), kShapePoints); i < points.size(); ++i) {
+    values.push_back(points[i].median);
+  }
+  return report::sparkline(values, kShapePoints, unicode);
+}
+
+Table all_series(const std::vector<validate::Series>& all, bool unicode) {
   Table table{{{"benchmark"},
                {"metric"},
                {"sessions", Align::right},
                {"first", Align::left, 2},
                {"last", Align::left, 1},
-               {"newest", Align::right}},
+               {"newest", Align::right},
+               {"shape", Align::left, 1}},
               {}};
   for (const auto& series : all) {
     table.rows.push_back({{series.label},
@@ -27,7 +42,8 @@ Table all_series(const std::vector<validate::Series>& all) {
                           {report::format_count(static_cast<std::int64_t>(series.points.size()))},
                           {series.points.front().started.substr(0, 10), Tone::quiet},
                           {series.points.back().started.substr(0, 10), Tone::quiet},
-                          {report::format_quantity(series.points.back().median, series.unit)}});
+                          {report::format_quantity(series.points.back().median, series.unit)},
+                          {shape_of(series, unicode), Tone::quiet}});
   }
   return table;
 }
@@ -76,7 +92,7 @@ Result<int> show_series(Context& context, const ParsedOptions& options, store::S
   const auto render = render_options(context);
   const auto& words = options.positionals();
   if (words.size() < 2) {
-    context.out << report::render_table(all_series(all), render);
+    context.out << report::render_table(all_series(all, context.unicode), render);
     return kSuccess;
   }
   bool any = false;

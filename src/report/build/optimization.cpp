@@ -8,6 +8,7 @@
 #include <map>
 
 #include "report/draw/format.h"
+#include "report/draw/table.h"
 #include "stats/summary.h"
 
 namespace warpmark::report {
@@ -75,17 +76,6 @@ Table plan_table(const Optimization& optimization) {
          {known ? format_seconds(optimization.baseline.seconds_per_step / step->cumulative->ratio) : "", Tone::quiet},
          {step->memory_bytes ? format_bytes(*step->memory_bytes) : "", Tone::quiet},
          {step->kernels, Tone::quiet}});
-  }
-  return table;
-}
-
-/// A search that was cut short has not measured everything: columns without a value are left out.
-Table without_empty_columns(Table table) {
-  for (std::size_t column = table.columns.size(); column-- > 1;) {
-    const bool any = std::ranges::any_of(table.rows, [&](const auto& row) { return !row[column].text.empty(); });
-    if (any) continue;
-    table.columns.erase(table.columns.begin() + static_cast<std::ptrdiff_t>(column));
-    for (auto& row : table.rows) row.erase(row.begin() + static_cast<std::ptrdiff_t>(column));
   }
   return table;
 }

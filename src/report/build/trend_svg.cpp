@@ -61,9 +61,11 @@ class TrendDrawing {
 
   void draw_axes() {
     const double bottom = kTrendTop + kTrendPlotHeight;
-    for (const double tick : y_.ticks(6)) {
-      canvas_.line({kTrendLeft, y_of(tick)}, {right(), y_of(tick)}, "grid");
-      canvas_.text({kTrendLeft - 8, y_of(tick) + 4}, tick_label(tick, series_.unit), "end");
+    const auto ticks = y_.ticks(6);
+    const auto labels_of_y = tick_labels(ticks, series_.unit);
+    for (std::size_t i = 0; i < ticks.size(); ++i) {
+      canvas_.line({kTrendLeft, y_of(ticks[i])}, {right(), y_of(ticks[i])}, "grid");
+      canvas_.text({kTrendLeft - 8, y_of(ticks[i]) + 4}, labels_of_y[i], "end");
     }
     canvas_.polyline({{kTrendLeft, kTrendTop}, {kTrendLeft, bottom}, {right(), bottom}}, "axis");
     const std::size_t count = series_.points.size();

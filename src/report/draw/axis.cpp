@@ -1,7 +1,10 @@
 #include "report/draw/axis.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <limits>
 
 #include "report/draw/format.h"
@@ -48,9 +51,15 @@ Scale::Scale(std::span<const double> values, const Axis& axis) : axis_(axis) {
     range_ = {range_.low / room, range_.high * room};
     return;
   }
-  const double span = range_.high > range_.low ? range_.high - range_.low : std::max(std::abs(range_.high), 1.0);
-  if (!(range_.high > range_.low)) range_ = {range_.low - span / 2, range_.high + span / 2};
-  const double step = round_step(span / 5);
+  // Values that differ by rounding alone are equal: steps between them would be lost in the digits of a double.
+  const double size = std::max(std::abs(range_.low), std::abs(range_.high));
+  const bool equal = range_.high - range_.low <= size * 1e-9;
+  if (equal) {
+    const double room = (size > 0 ? size : 1) / 2;
+    // What is nowhere negative has no negative half: 0 stands at the bottom.
+    range_ = {range_.low >= 0 ? std::max(0.0, range_.low - room) : range_.low - room, range_.high + room};
+  }
+  const double step = round_step((range_.high - range_.low) / 5);
   range_ = {std::floor(range_.low / step) * step, std::ceil(range_.high / step) * step};
 }
 
@@ -72,9 +81,9 @@ std::vector<double> Scale::ticks(std::size_t most) const {
   }
   const double step = round_step((range_.high - range_.low) / static_cast<double>(std::max<std::size_t>(most, 1)));
   std::vector<double> ticks;
-  for (double k = std::ceil(range_.low / step - 1e-9); k * step <= range_.high + step * 1e-9; ++k) {
-    ticks.push_back(k * step);
-  }
+  const double first = std::ceil(range_.low / step - 1e-9);
+  const auto count = static_cast<std::size_t>(std::floor(range_.high / step + 1e-9) - first) + 1;
+  for (std::size_t i = 0; i < count; ++i) ticks.push_back((first + static_cast<double>(i)) * step);
   return ticks;
 }
 
@@ -106,6 +115,31 @@ std::string tick_label(double value, std::string_view unit) {
   const std::string text = format_quantity(value, unit);
   const auto space = std::min(text.find(' '), text.size());
   return without_trailing_zeros(text.substr(0, space)) + text.substr(space);
+}
+
+std::vector<std::string> tick_labels(std::span<const double> ticks, std::string_view unit) {
+  std::vector<std::string> labels;
+  double most = 0;
+  for (const double tick : ticks) {
+    labels.push_back(tick_label(tick, unit));
+    most = std::max(most, std::abs(tick));
+  }
+  const bool repeats = std::adjacent_find(labels.begin(), labels.end()) != labels.end();
+  if (!repeats || most == 0) return labels;
+  // The unit of the largest serves all: 1.0401 ms and not 1.040 ms twice.
+  const std::string largest = tick_label(most, unit);
+  const double shown = std::strtod(largest.c_str(), nullptr);
+  const auto space = std::min(largest.find(' '), largest.size());
+  if (!(shown > 0) || largest.find(' ', space + 1) != std::string::npos) return labels;  // "1 min 02 s"
+  const double factor = unit == "B" ? std::exp2(10 * std::round(std::log2(shown / most) / 10))
+                                    : std::pow(10.0, std::round(std::log10(shown / most)));
+  for (int digits = 5; digits <= 15; ++digits) {
+    for (std::size_t i = 0; i < ticks.size(); ++i) {
+      labels[i] = fmt::format("{:.{}g}", ticks[i] * factor, digits) + largest.substr(space);
+    }
+    if (std::adjacent_find(labels.begin(), labels.end()) == labels.end()) break;
+  }
+  return labels;
 }
 
 Range shown_range(const Distribution& distribution) {

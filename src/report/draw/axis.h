@@ -36,6 +36,9 @@ class Scale {
 /// The label of a tick: as format_quantity, without trailing zeros ("1 µs", "10 GB/s").
 [[nodiscard]] std::string tick_label(double value, std::string_view unit);
 
+/// Of all ticks of an axis: with as many digits as tell them apart.
+[[nodiscard]] std::vector<std::string> tick_labels(std::span<const double> ticks, std::string_view unit);
+
 /// The range in which nearly all samples of a distribution lie: a few outliers must not squeeze the rest. Never empty.
 [[nodiscard]] Range shown_range(const Distribution& distribution);
 

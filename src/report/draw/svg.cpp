@@ -89,10 +89,12 @@ class PlotDrawing {
 
   void draw_axes() {
     const double bottom = kTop + kPlotHeight;
-    for (const double tick : y_.ticks(7)) {
-      const double y = kTop + (1 - y_.place(tick)) * kPlotHeight;
+    const auto ticks = y_.ticks(7);
+    const auto labels = tick_labels(ticks, plot_.y.unit);
+    for (std::size_t i = 0; i < ticks.size(); ++i) {
+      const double y = kTop + (1 - y_.place(ticks[i])) * kPlotHeight;
       canvas_.line({kLeft, y}, {kWidth - kRight, y}, "grid");
-      canvas_.text({kLeft - 8, y + 4}, tick_label(tick, plot_.y.unit), "end");
+      canvas_.text({kLeft - 8, y + 4}, labels[i], "end");
     }
     draw_horizontal_ticks(canvas_, x_, plot_.x, {kLeft, kWidth - kRight, kTop, bottom, kWidth}, 8);
     canvas_.polyline({{kLeft, kTop}, {kLeft, bottom}, {kWidth - kRight, bottom}}, "axis");

@@ -13,7 +13,7 @@ constexpr double kLabelDrop = 17;
 /// All labels beside one another, whether or not the values are evenly spread.
 bool has_room(const std::vector<double>& ticks, const Axis& axis, double width) {
   double needed = 0;
-  for (const double tick : ticks) needed = std::max(needed, text_width(tick_label(tick, axis.unit)) + kLabelGap);
+  for (const auto& label : tick_labels(ticks, axis.unit)) needed = std::max(needed, text_width(label) + kLabelGap);
   return needed * static_cast<double>(ticks.size()) <= width;
 }
 
@@ -24,9 +24,10 @@ void draw_horizontal_ticks(SvgCanvas& canvas, const Scale& scale, const Axis& ax
   constexpr std::size_t kFewest = 2;
   auto ticks = scale.ticks(most);
   while (most > kFewest && !has_room(ticks, axis, place.right - place.left)) ticks = scale.ticks(--most);
-  for (const double tick : ticks) {
-    const double x = place.left + scale.place(tick) * (place.right - place.left);
-    const std::string label = tick_label(tick, axis.unit);
+  const auto labels = tick_labels(ticks, axis.unit);
+  for (std::size_t i = 0; i < ticks.size(); ++i) {
+    const double x = place.left + scale.place(ticks[i]) * (place.right - place.left);
+    const std::string& label = labels[i];
     canvas.line({x, place.top}, {x, place.bottom}, "grid");
     const double half = text_width(label) / 2;
     canvas.text({std::min(x, place.width - half - 2), place.bottom + kLabelDrop}, label, "middle");

@@ -266,4 +266,17 @@ std::string share_bar(double share, std::size_t width, bool unicode) {
   return bar;
 }
 
+Table without_empty_columns(Table table) {
+  for (std::size_t column = table.columns.size(); column-- > 1;) {
+    const bool any = std::ranges::any_of(
+        table.rows, [&](const auto& row) { return column < row.size() && !row[column].text.empty(); });
+    if (any) continue;
+    table.columns.erase(table.columns.begin() + static_cast<std::ptrdiff_t>(column));
+    for (auto& row : table.rows) {
+      if (column < row.size()) row.erase(row.begin() + static_cast<std::ptrdiff_t>(column));
+    }
+  }
+  return table;
+}
+
 }  // namespace warpmark::report

@@ -14,6 +14,9 @@ namespace warpmark::report {
 /// Lines with a newline at the end of each; empty for a table without columns.
 [[nodiscard]] std::string render_table(const Table& table, const RenderOptions& options);
 
+/// Without the columns, but for the first, that have no text in any row.
+[[nodiscard]] Table without_empty_columns(Table table);
+
 /// Words wrapped to lines of at most `width` terminal columns; longer words are broken. At least one line.
 [[nodiscard]] std::vector<std::string> wrap(std::string_view text, std::size_t width);
 

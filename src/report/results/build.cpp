@@ -19,6 +19,7 @@ Report build_report(const Session& session) {
   add(problems_section(session, labels));
   add(ceilings_section(session));
   add_all(results_sections(session, labels));
+  add(targets_section(session, labels));
   add(models_section(session, labels));
   add(speedups_section(session, labels));
   add(commands_section(session, labels));

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "report/draw/format.h"
+#include "report/draw/table.h"
 #include "report/results/build_parts.h"
 #include "stats/order_statistics.h"
 
@@ -111,6 +112,37 @@ Table quality_table(const Session& session, const RunLabels& labels) {
 }
 
 }  // namespace
+
+std::optional<Section> targets_section(const Session& session, const RunLabels& labels) {
+  Table table{{{"training"},
+               {"reached", Align::right},
+               {"time", Align::right},
+               {"epochs", Align::right},
+               {"samples", Align::right, 1},
+               {"samples/s", Align::right},
+               {"cost", Align::right}},
+              {}};
+  for (const auto& run : session.runs) {
+    if (!shows_speed(run) || metric_of(run, "quality") == nullptr || metric_of(run, "epochs") == nullptr) continue;
+    // "accuracy 0.91 after 3 epochs, 1536 samples": the name of the quality is its first word.
+    const auto note = note_text(run, "quality");
+    const auto name = std::string(note.substr(0, note.find(' ')));
+    const auto number = [&](const char* id, int digits) {
+      const auto* metric = metric_of(run, id);
+      return metric == nullptr ? std::string() : format_significant(metric->summary.median, digits);
+    };
+    table.rows.push_back({{labels.of(run)},
+                          {(name.empty() ? "" : name + " ") + number("quality", 4)},
+                          {format_quantity(run.metrics.front().summary.median, "s")},
+                          {number("epochs", 3)},
+                          {format_count(std::llround(
+                              metric_of(run, "samples") == nullptr ? 0 : metric_of(run, "samples")->summary.median))},
+                          {number("samples_rate", 4)},
+                          {number("cost", 3)}});
+  }
+  if (table.rows.empty()) return std::nullopt;
+  return Section{"Training to a target", {without_empty_columns(std::move(table))}};
+}
 
 std::optional<Section> models_section(const Session& session, const RunLabels& labels) {
   Table table{{{"model"},

@@ -34,6 +34,7 @@ namespace warpmark::report {
 [[nodiscard]] std::optional<Section> speedups_section(const Session& session, const RunLabels& labels);
 
 // build_models.cpp: rates, utilization and share of the model's own peak.
+[[nodiscard]] std::optional<Section> targets_section(const Session& session, const RunLabels& labels);
 [[nodiscard]] std::optional<Section> models_section(const Session& session, const RunLabels& labels);
 
 // build_commands.cpp: all metrics of users' commands, which have no peak.

@@ -1,15 +1,18 @@
 // The table most people came for: each benchmark's time, rate and share of its peak.
 #include <algorithm>
+#include <cmath>
 
 #include "model/names.h"
 #include "report/draw/format.h"
+#include "report/draw/table.h"
 #include "report/results/build_parts.h"
+#include "report/results/device_groups.h"
 
 namespace warpmark::report {
 namespace {
 
 constexpr double kNearThePeak = 0.8;
-constexpr std::size_t kColumns = 8;
+constexpr std::size_t kColumns = 9, kTrafficColumn = 6;
 constexpr const char* kWrong = "x";
 constexpr const char* kUnreliable = "?";
 constexpr const char* kUnreliablePeak = " ~";
@@ -22,6 +25,13 @@ std::string rate_text(const Run& run) {
   if (rate == nullptr) rate = metric_of(run, "flop_rate");
   if (rate == nullptr) rate = metric_of(run, "bandwidth");
   return rate == nullptr ? kNone : format_quantity(rate->summary.median, rate->unit);
+}
+
+/// Of work that is rated by its arithmetic also what it moves.
+Cell traffic_cell(const Run& run) {
+  const auto* moved = metric_of(run, "bandwidth");
+  const bool rated = metric_of(run, rate_of(run)) == moved;
+  return {moved == nullptr || rated ? "" : format_quantity(moved->summary.median, moved->unit), Tone::quiet};
 }
 
 Cell peak_cell(const Run& run) {
@@ -48,7 +58,7 @@ std::vector<Cell> result_row(const Run& run, const RunLabels& labels) {
   std::vector<Cell> row{mark, {labels.of(run), mark.tone}, {name_of(run.mode)}};
   if (!shows_speed(run)) {
     row.push_back({run.outcome == Outcome::failed ? "wrong" : "error", Tone::bad});
-    while (row.size() < kColumns) row.push_back({kNone, Tone::quiet});
+    while (row.size() < kColumns) row.push_back({row.size() == kTrafficColumn ? "" : kNone, Tone::quiet});
     return row;
   }
   const Metric& primary = run.metrics.front();
@@ -56,6 +66,7 @@ std::vector<Cell> result_row(const Run& run, const RunLabels& labels) {
   row.push_back({format_quantity(primary.summary.median, primary.unit)});
   row.push_back({interval ? format_half_width(primary.summary.median, *interval) : kNone, Tone::quiet});
   row.push_back({rate_text(run)});
+  row.push_back(traffic_cell(run));
   row.push_back({run.peak ? name_of(run.peak->bound) : "unknown", Tone::quiet});
   row.push_back(peak_cell(run));
   return row;
@@ -90,39 +101,94 @@ std::string heading_of(const Session& session, const std::string& device) {
   return "Results on " + device;
 }
 
-/// Session order, without repeats.
-std::vector<std::string> devices_of(const Session& session) {
-  std::vector<std::string> devices;
+bool is_shown(const Run& run) {
+  return !is_command(run) && run.outcome != Outcome::unsupported && run.outcome != Outcome::skipped;
+}
+
+std::optional<Section> device_section(const Session& session, const std::string& device, const RunLabels& labels) {
+  Table table{{{""},
+               {"benchmark"},
+               {"mode"},
+               {"median", Align::right},
+               {"±", Align::right},
+               {"rate", Align::right},
+               {"bandwidth", Align::right, 2},
+               {"bound", Align::left, 1},
+               {"of peak", Align::right}},
+              {}};
   for (const auto& run : session.runs) {
-    if (std::find(devices.begin(), devices.end(), run.device) == devices.end()) devices.push_back(run.device);
+    if (run.device == device && is_shown(run)) table.rows.push_back(result_row(run, labels));
   }
-  return devices;
+  if (table.rows.empty()) return std::nullopt;
+  const auto marks = settle_marks(table);
+  Section section{heading_of(session, device), {without_empty_columns(std::move(table))}};
+  if (!marks.empty()) section.blocks.push_back(Paragraph{marks, Tone::quiet});
+  return section;
+}
+
+/// The run in the middle, whose rate and share stand for all.
+const Run& middle_of(const std::vector<const Run*>& runs, double median) {
+  return **std::min_element(runs.begin(), runs.end(), [&](const Run* a, const Run* b) {
+    const auto away = [&](const Run* run) {
+      return shows_speed(*run) ? std::abs(run->metrics.front().summary.median - median) : 1e300;
+    };
+    return away(a) < away(b);
+  });
+}
+
+/// One row a benchmark, whatever the number of GPUs; who is slower than the others is named.
+std::optional<Section> group_section(const Session& session, const DeviceGroup& group, const RunLabels& labels) {
+  Table table{{{"benchmark"},
+               {"mode"},
+               {"median", Align::right},
+               {"spread", Align::right},
+               {"rate", Align::right},
+               {"of peak", Align::right},
+               {"GPUs", Align::right, 1},
+               {"outlier"}},
+              {}};
+  for (const auto& runs : cases_of(session, group)) {
+    const auto shown = std::count_if(runs.begin(), runs.end(), [](const Run* run) { return shows_speed(*run); });
+    if (shown == 0 || !is_shown(*runs.front())) continue;
+    const auto spread = spread_of(runs);
+    const Run& middle = middle_of(runs, spread.median);
+    const auto missing = static_cast<std::int64_t>(runs.size()) - shown;
+    table.rows.push_back(
+        {{labels.of(middle)},
+         {name_of(middle.mode)},
+         {format_quantity(spread.median, middle.metrics.front().unit)},
+         {format_percent(spread.spread), Tone::quiet},
+         {rate_text(middle)},
+         peak_cell(middle),
+         {format_count(shown) + (missing > 0 ? " of " + format_count(static_cast<std::int64_t>(runs.size())) : ""),
+          missing > 0 ? Tone::warning : Tone::quiet},
+         {spread.outlier.empty() ? "" : spread.outlier + " " + format_change(1 + spread.outlier_change),
+          Tone::warning}});
+  }
+  if (table.rows.empty()) return std::nullopt;
+  Section section{"Results on " + group.label() + ", " + std::to_string(group.ids.size()) + " x " + group.name,
+                  {without_empty_columns(std::move(table))}};
+  section.blocks.push_back(Paragraph{
+      "Median of the GPUs' medians; spread is (slowest - fastest) / median; an outlier is slower than the others by "
+      "more than 5 %. Each GPU by itself: --details.",
+      Tone::quiet});
+  return section;
 }
 
 }  // namespace
 
 std::vector<Section> results_sections(const Session& session, const RunLabels& labels) {
   std::vector<Section> sections;
-  for (const auto& device : devices_of(session)) {
-    Table table{{{""},
-                 {"benchmark"},
-                 {"mode"},
-                 {"median", Align::right},
-                 {"±", Align::right},
-                 {"rate", Align::right},
-                 {"bound", Align::left, 1},
-                 {"of peak", Align::right}},
-                {}};
-    for (const auto& run : session.runs) {
-      if (run.device != device || is_command(run) || run.outcome == Outcome::unsupported ||
-          run.outcome == Outcome::skipped)
-        continue;
-      table.rows.push_back(result_row(run, labels));
+  for (const auto& group : device_groups(session)) {
+    auto together = group.ids.size() > 1 ? group_section(session, group, labels) : std::nullopt;
+    const bool grouped = together.has_value();
+    if (grouped) sections.push_back(std::move(*together));
+    for (const auto& device : group.ids) {
+      auto section = device_section(session, device, labels);
+      if (!section) continue;
+      section->detail = grouped;
+      sections.push_back(std::move(*section));
     }
-    if (table.rows.empty()) continue;
-    const auto marks = settle_marks(table);
-    sections.push_back({heading_of(session, device), {std::move(table)}});
-    if (!marks.empty()) sections.back().blocks.push_back(Paragraph{marks, Tone::quiet});
   }
   return sections;
 }

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "report/draw/format.h"
+#include "report/draw/table.h"
 #include "report/results/build_parts.h"
 #include "report/results/stages.h"
 
@@ -24,6 +25,7 @@ std::vector<Cell> stage_row(const std::string& name, const Stage& stage, bool ga
           {stage.interval ? format_half_width(stage.seconds, *stage.interval) : "–", Tone::quiet},
           {format_percent(stage.share), Tone::plain, stage.share},
           {stage.items > 0 && stage.seconds > 0 ? format_quantity(stage.items / stage.seconds, "1/s") : ""},
+          {stage.items > 0 ? format_quantity(stage.seconds / stage.items, "s") : ""},
           {gains ? fmt::format("{:.2f}x", stage.gain_doubled) : ""},
           limit_cell(stage)};
 }
@@ -34,6 +36,7 @@ Table stages_table(const StagedRun& staged) {
                {"±", Align::right, 2},
                {"share", Align::right},
                {"items/s", Align::right},
+               {"per item", Align::right, 3},
                {"if 2x faster", Align::right},
                {"limit", Align::left, 1}},
               {}};
@@ -82,7 +85,8 @@ std::vector<Section> stages_sections(const Session& session, const RunLabels& la
   for (const auto& staged : stages_of(session)) {
     const auto run =
         std::find_if(session.runs.begin(), session.runs.end(), [&](const Run& one) { return one.index == staged.run; });
-    sections.push_back({"Stages of " + labels.params(*run), {stages_table(staged)}});
+    sections.push_back({"Stages of " + (is_command(*run) ? labels.params(*run) : labels.of(*run)),
+                        {without_empty_columns(stages_table(staged))}});
     sections.back().blocks.emplace_back(Paragraph{where_to_begin(staged)});
   }
   for (const auto& fit : size_fits_of(session)) {

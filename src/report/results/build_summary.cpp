@@ -5,6 +5,7 @@
 #include "model/names.h"
 #include "report/draw/format.h"
 #include "report/results/build_parts.h"
+#include "report/results/device_groups.h"
 #include "stats/summary.h"
 
 namespace warpmark::report {
@@ -35,13 +36,13 @@ Paragraph outcome_paragraph(const Session& session) {
   return {text + ".", tone};
 }
 
-/// How near the results of a device are to their peaks; no text where none has a peak. Results that set a peak are on
-/// it by definition, and those that are unreliable tell nothing.
-std::string peak_sentence(const Session& session, const DeviceInfo& device) {
+/// How near the results of a device, or of several of one make, are to their peaks; no text where none has a peak.
+/// Results that set a peak are on it by definition, and those that are unreliable tell nothing.
+std::string peak_sentence(const Session& session, const DeviceGroup& group) {
   std::vector<double> shares;
   std::size_t above = 0;
   for (const auto& run : session.runs) {
-    if (run.device != device.id || run.outcome != Outcome::passed || !run.peak) continue;
+    if (!group.contains(run.device) || run.outcome != Outcome::passed || !run.peak) continue;
     if (run.peak->bound == Bound::unknown || run.peak->unreliable || defines_its_peak(run)) continue;
     const double share = run.peak->share;
     if (share > kAboveThePeak) {
@@ -54,14 +55,14 @@ std::string peak_sentence(const Session& session, const DeviceInfo& device) {
   if (above > 0) {
     text = format_plural(above, "result is", "results are") + " above the measured peak, so the peak is too low";
   }
-  if (shares.empty()) return text.empty() ? text : device.id + ": " + text + ".";
+  if (shares.empty()) return text.empty() ? text : group.label() + ": " + text + ".";
   const auto [low, high] = std::minmax_element(shares.begin(), shares.end());
   const std::string least = format_percent(*low), most = format_percent(*high);
   text += text.empty() ? "" : "; ";
   text += format_plural(shares.size(), "result", "results") + " reached " + least +
           (least == most ? "" : " to " + most) + " of the measured peak" +
           (least == most ? "" : ", median " + format_percent(stats::median(shares)));
-  return device.id + ": " + text + ".";
+  return group.label() + ": " + text + ".";
 }
 
 void append(std::string& text, const std::string& part, const char* separator = ", ") {
@@ -123,6 +124,16 @@ std::size_t rank_of(const Session& session, const std::string& device) {
   return static_cast<std::size_t>(found - devices.begin());
 }
 
+/// The same peak on each device of the group.
+std::vector<double> values_like(const std::vector<Ceiling>& ceilings, const Ceiling& wanted, const DeviceGroup& group) {
+  std::vector<double> values;
+  for (const auto& ceiling : ceilings) {
+    const bool same = ceiling.id == wanted.id && ceiling.scope == wanted.scope;
+    if (same && group.contains(ceiling.device)) values.push_back(ceiling.value);
+  }
+  return values;
+}
+
 }  // namespace
 
 std::string ceiling_name(const Ceiling& ceiling) {
@@ -139,9 +150,10 @@ Section summary_section(const Session& session) {
     section.blocks.push_back(Paragraph{
         "Interrupted: the session ended before everything had run. Finished results are below.", Tone::warning});
   }
-  for (const auto& device : session.machine.devices) {
-    if (auto sentence = peak_sentence(session, device); !sentence.empty())
+  for (const auto& group : device_groups(session)) {
+    if (auto sentence = peak_sentence(session, group); !sentence.empty()) {
       section.blocks.push_back(Paragraph{sentence});
+    }
   }
   section.blocks.push_back(session_table(session));
   return section;
@@ -154,7 +166,14 @@ Table machine_table(const Machine& machine) {
   if (!machine.virtualization.empty() && machine.virtualization != "none")
     append(system, "in " + machine.virtualization);
   add_fact(table, "system", system);
-  for (const auto& device : machine.devices) add_fact(table, device.id, device_facts(device));
+  Session of_machine;
+  of_machine.machine = machine;
+  for (const auto& group : device_groups(of_machine)) {
+    const auto first = std::find_if(machine.devices.begin(), machine.devices.end(),
+                                    [&](const auto& device) { return device.id == group.ids.front(); });
+    const auto count = group.ids.size() > 1 ? std::to_string(group.ids.size()) + " x " : std::string();
+    add_fact(table, group.label(), count + device_facts(*first));
+  }
   if (machine.devices.empty()) add_fact(table, "cpu", machine.cpu);
   std::string software;
   for (const auto& [name, text] : machine.software) append(software, name + " " + text);
@@ -182,10 +201,19 @@ std::optional<Section> ceilings_section(const Session& session) {
   std::stable_sort(ceilings.begin(), ceilings.end(), [&](const Ceiling& a, const Ceiling& b) {
     return std::pair(rank_of(session, a.device), a.id) < std::pair(rank_of(session, b.device), b.id);
   });
+  const auto groups = device_groups(session);
   for (const auto& ceiling : ceilings) {
-    table.rows.push_back({{ceiling.device},
+    const auto group = std::find_if(groups.begin(), groups.end(),
+                                    [&](const DeviceGroup& each) { return each.contains(ceiling.device); });
+    const auto alike = values_like(ceilings, ceiling, group == groups.end() ? DeviceGroup{} : *group);
+    // Once for all GPUs of one make, by the first of them.
+    if (alike.size() > 1 && group->ids.front() != ceiling.device) continue;
+    const auto [low, high] = std::minmax_element(alike.begin(), alike.end());
+    table.rows.push_back({{alike.size() > 1 ? group->label() : ceiling.device},
                           {ceiling_name(ceiling)},
-                          {format_quantity(ceiling.value, ceiling.unit)},
+                          {alike.size() > 1 && *low < *high
+                               ? format_quantity(*low, ceiling.unit) + " to " + format_quantity(*high, ceiling.unit)
+                               : format_quantity(ceiling.value, ceiling.unit)},
                           {ceiling.source + (ceiling.unreliable ? " (unreliable: the machine was disturbed)" : ""),
                            ceiling.unreliable ? Tone::warning : Tone::quiet}});
   }

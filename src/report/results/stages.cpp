@@ -93,7 +93,7 @@ std::vector<StagedRun> stages_of(const Session& session) {
   std::vector<StagedRun> found;
   for (const Run& run : session.runs) {
     const Metric* whole = metric_of(run, "time");
-    if (!is_command(run) || !shows_speed(run) || whole == nullptr) continue;
+    if (!shows_speed(run) || whole == nullptr) continue;
     StagedRun staged{.run = run.index, .all = stage_of(run, *whole, ""), .stages = {}};
     staged.all.share = 1;
     staged.all.gain_doubled = 2;
@@ -102,6 +102,7 @@ std::vector<StagedRun> stages_of(const Session& session) {
       if (!metric.id.starts_with(kStagePrefix) || metric.summary.n == 0) continue;
       staged.stages.push_back(stage_of(run, metric, metric.id.substr(kStagePrefix.size())));
       Stage& stage = staged.stages.back();
+      if (stage.items == 0) stage.items = staged.all.items;  // what goes through the whole goes through each of them
       stage.share = whole->summary.median > 0 ? stage.seconds / whole->summary.median : 0;
       stage.gain_doubled = 1 / (1 - std::min(stage.share, 1.0) / 2);
       staged.outside -= stage.share;
