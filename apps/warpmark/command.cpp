@@ -11,7 +11,11 @@
 #include "base/text.h"
 #include "base/untrusted/read_fields.h"
 #include "store/location.h"
+#include "warpmark/terminal/common_options.h"
 #include "warpmark/terminal/help_text.h"
+#include "warpmark/terminal/standard_output.h"
+#include "warpmark/terminal/topics.h"
+#include "warpmark/terminal/user_config.h"
 
 namespace warpmark::apps {
 namespace {
@@ -21,11 +25,17 @@ int print_error(Context& context, const Error& error) {
   return exit_code_of(error);
 }
 
+/// A slip of the pen first; then what the word is about: `warpmark nccl`.
 Error unknown_verb(const std::string& word) {
+  const std::string what = "there is no verb '" + word + "'";
   const auto ids = ids_of(commands());
-  const auto meant = nearest(word, ids);
-  return usage_error("there is no verb '" + word + "'",
-                     meant.empty() ? "verbs: " + join(ids, ", ") : "did you mean 'warpmark " + meant + "'?");
+  if (const auto meant = nearest(word, ids); !meant.empty()) {
+    return usage_error(what, "did you mean 'warpmark " + meant + "'?");
+  }
+  if (const Topic* topic = find_topic(word); topic != nullptr) {
+    return usage_error(what, fmt::format("did you mean '{}'? more: warpmark help {}", first_command(*topic), word));
+  }
+  return usage_error(what, "verbs: " + join(ids, ", "));
 }
 
 /// What a library throws and no reader expected ends the verb like any other error; what it stored before is safe in
@@ -47,6 +57,73 @@ Result<int> run_to_an_error(const Command& command, Context& context, const Pars
   }
 }
 
+/// Words after the verb, with what the user's file adds; both are part of the command line that results record.
+Result<std::vector<std::string>> own_words_of(const Command& command, std::vector<std::string> own, Context& context) {
+  if (command.own_words != nullptr) {
+    WM_ASSIGN(own, command.own_words(context, own));
+  }
+  WM_ASSIGN(const auto added, configured_words(context, command, own));
+  own.insert(own.begin(), added.begin(), added.end());
+  context.words.insert(context.words.begin() + 1, added.begin(), added.end());
+  return own;
+}
+
+/// With standard output kept for what --json or --html write.
+Result<int> run_without_text(const Command& command, Context& given, const ParsedOptions& options) {
+  std::ostream nothing(nullptr);
+  Context context{.out = nothing,
+                  .err = given.err,
+                  .err_is_terminal = given.err_is_terminal,
+                  .unicode = given.unicode,
+                  .width = given.width,
+                  .environment = given.environment,
+                  .interrupted = given.interrupted,
+                  .words = given.words};
+  auto code = run_to_an_error(command, context, options);
+  given.why = std::move(context.why);
+  return code;
+}
+
+/// No exit code without its reason in one line.
+void tell_exit(Context& given, const std::string& why, int code) {
+  const std::string meaning = meaning_of_exit(code);
+  if (!meaning.empty()) given.err << fmt::format("exit code {}: {}\n", code, why.empty() ? meaning : why);
+}
+
+Result<int> run_verb(const Command& command, std::vector<std::string> own, const CommonOptions& common,
+                     Context& given) {
+  std::ostream nothing(nullptr);
+  Context context{.out = given.out,
+                  .err = common.quiet ? nothing : given.err,
+                  .out_is_terminal = given.out_is_terminal,
+                  .err_is_terminal = given.err_is_terminal && !common.quiet,
+                  .color = common.color == "auto" ? given.color : common.color == "always",
+                  .unicode = given.unicode,
+                  .verbose = common.verbose,
+                  .width = given.width,
+                  .environment = given.environment,
+                  .interrupted = given.interrupted,
+                  .words = given.words};
+  WM_ASSIGN(own, own_words_of(command, std::move(own), context));
+  WM_ASSIGN(auto options, parse_options(command.options, command.positional, own, option_synonyms()));
+  if (options.has("--help")) {
+    context.out << help_of(command, context.width);
+    return kSuccess;
+  }
+  WM_ASSIGN(const auto output, StandardOutput::redirect(options));
+  auto code =
+      output.redirects() ? run_without_text(command, context, options) : run_to_an_error(command, context, options);
+  WM_TRY(output.print(given.out));
+  // What was cut short has no result; that is the wish of whoever pressed Ctrl-C and no fault of the machine.
+  if (!code.ok() && context.interrupted) {
+    (void)print_error(given, code.error());
+    return static_cast<int>(kInterrupted);
+  }
+  given.out.flush();
+  if (code.ok()) tell_exit(given, context.why, *code);
+  return code;
+}
+
 }  // namespace
 
 int exit_code_of(const Error& error) {
@@ -60,41 +137,41 @@ int exit_code_of(const Error& error) {
   return kEnvironment;
 }
 
+const char* meaning_of_exit(int code) {
+  switch (code) {
+    case kGateFailed: return "a result is wrong or worse, or a gate failed";
+    case kUsage: return "usage or bad input";
+    case kInconclusive: return "inconclusive; the report says what would decide it";
+    case kAccuracyRejected: return "rejected for its accuracy";
+    case kEnvironment: return "unreliable: the environment gave no valid measurement";
+    default: return "";
+  }
+}
+
 std::string command_line_of(const Context& context) {
   std::string line = "warpmark";
   for (const auto& word : context.words) line += " " + shell_quote(store::hide_password(word));
   return line;
 }
 
-int run_command_line(Context& context) {
-  const auto& words = context.words;
+int run_command_line(Context& given) {
+  const auto& words = given.words;
   if (words.empty() || words[0] == "--help" || words[0] == "-h") {
-    (words.empty() ? context.err : context.out) << general_help(context.width);
+    (words.empty() ? given.err : given.out) << general_help(given.width);
     return words.empty() ? kUsage : kSuccess;
   }
-  if (words[0] == "--version") {
-    context.out << version_text();
+  std::vector<std::string> all = words;
+  const auto common = take_common_options(all);
+  if (!common.ok()) return print_error(given, common.error());
+  if (common->version) {
+    given.out << version_text();
     return kSuccess;
   }
-  const Command* command = find_in(commands(), words[0]);
-  if (command == nullptr) return print_error(context, unknown_verb(words[0]));
-  std::vector<std::string> own(words.begin() + 1, words.end());
-  if (command->own_words != nullptr) {
-    auto translated = command->own_words(context, own);
-    if (!translated.ok()) return print_error(context, translated.error());
-    own = std::move(*translated);
-  }
-  const auto options = parse_options(command->options, command->positional, own);
-  if (!options.ok()) return print_error(context, options.error());
-  if (options->has("--help")) {
-    context.out << help_of(*command, context.width);
-    return kSuccess;
-  }
-  const auto code = run_to_an_error(*command, context, *options);
-  if (code.ok()) return *code;
-  const int failed = print_error(context, code.error());
-  // What was cut short has no result; that is the wish of whoever pressed Ctrl-C and no fault of the machine.
-  return context.interrupted ? static_cast<int>(kInterrupted) : failed;
+  if (all.empty()) return print_error(given, usage_error("there is no verb", "warpmark --help lists them"));
+  const Command* command = find_in(commands(), all[0]);
+  if (command == nullptr) return print_error(given, unknown_verb(all[0]));
+  const auto code = run_verb(*command, {all.begin() + 1, all.end()}, *common, given);
+  return code.ok() ? *code : print_error(given, code.error());
 }
 
 }  // namespace warpmark::apps

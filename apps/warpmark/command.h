@@ -27,6 +27,9 @@ enum ExitCode : int {
 
 [[nodiscard]] int exit_code_of(const Error& error);
 
+/// What a code means in any verb, without a full stop; empty for success and interruption.
+[[nodiscard]] const char* meaning_of_exit(int code);
+
 /// What a verb may know of the world; tests give their own.
 struct Context {
   std::ostream& out;  ///< results
@@ -35,10 +38,12 @@ struct Context {
   bool err_is_terminal = false;
   bool color = false;  ///< on `out`: a terminal, and NO_COLOR is not set
   bool unicode = true;
+  bool verbose = false;                          ///< -v: text shows what other formats fold away
   int width = 80;                                ///< columns of `out`
   const char* (*environment)(const char* name);  ///< value, or nullptr
   std::atomic<bool>& interrupted;
   std::vector<std::string> words;  ///< the command line as given, without the program's name
+  std::string why{};  ///< why the exit code of this verb is not 0, for the last line; empty: what the code means
 };
 
 struct Command {

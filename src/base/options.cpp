@@ -9,41 +9,74 @@
 namespace warpmark {
 namespace {
 
-/// CLI11 says which words it did not expect; the suggestion is ours.
-Error unexpected_word(const std::string& word, std::span<const OptionSpec> options) {
-  if (!word.starts_with("-")) {
-    return usage_error("unexpected argument '" + word + "'", "see --help");
-  }
-  std::vector<std::string> names{"--help"};
-  for (const auto& option : options) names.emplace_back(option.name);
-  const auto given = word.substr(0, word.find('='));
-  const auto meant = nearest(given, names);
-  return usage_error("unknown option '" + given + "'",
-                     meant.empty() ? "see --help" : "did you mean '" + meant + "'? see --help");
-}
+bool is_option(const std::string& word) { return word.starts_with("-") && word != "-"; }
 
-/// Of words that CLI11 could not place: an unknown option before an argument that may be its value, as the option is
-/// what was meant wrongly.
-Error misfit(std::span<const OptionSpec> options, const PositionalSpec& positional,
-             std::span<const std::string> words) {
-  const std::size_t room = std::string_view(positional.name).empty() ? 0 : positional.repeatable ? words.size() : 1;
-  std::size_t arguments = 0;
-  std::string surplus;
-  for (std::size_t i = 0; i < words.size(); ++i) {
-    if (!words[i].starts_with("-") || words[i] == "-") {
-      if (++arguments > room && surplus.empty()) surplus = words[i];
-      continue;
-    }
-    const auto name = words[i].substr(0, words[i].find('='));
-    const auto known =
+/// What a verb takes, and what people call it.
+struct Known {
+  std::span<const OptionSpec> options;
+  const PositionalSpec& positional;
+  std::span<const Synonym> synonyms;
+
+  [[nodiscard]] const OptionSpec* find(std::string_view name) const {
+    const auto found =
         std::find_if(options.begin(), options.end(), [&](const auto& option) { return option.name == name; });
-    if (known == options.end() && name != "--help" && name != "-h") return unexpected_word(words[i], options);
-    const bool takes_next = known != options.end() && !std::string_view(known->value).empty() && name == words[i];
-    if (takes_next) ++i;
+    return found == options.end() ? nullptr : &*found;
   }
-  if (!surplus.empty()) return unexpected_word(surplus, options);
-  return usage_error("an option has no value, or one too many", "see --help");
-}
+
+  [[nodiscard]] std::string hint_for(const std::string& given) const {
+    for (const auto& synonym : synonyms) {
+      if (given != synonym.word) continue;
+      if (!is_option(synonym.meant)) return synonym.meant;
+      if (find(synonym.meant) != nullptr) return std::string("did you mean '") + synonym.meant + "'? see --help";
+    }
+    std::vector<std::string> names{"--help"};
+    for (const auto& option : options) names.emplace_back(option.name);
+    const auto meant = nearest(given, names);
+    return meant.empty() ? "see --help" : "did you mean '" + meant + "'? see --help";
+  }
+
+  /// CLI11 says which words it did not expect; the suggestion is ours.
+  [[nodiscard]] Error unexpected(const std::string& word) const {
+    if (!is_option(word)) return usage_error("unexpected argument '" + word + "'", "see --help");
+    const auto given = word.substr(0, word.find('='));
+    return usage_error("unknown option '" + given + "'", hint_for(given));
+  }
+
+  /// Of words that CLI11 could not place: an unknown option before an argument that may be its value, as the option is
+  /// what was meant wrongly.
+  [[nodiscard]] Error misfit(std::span<const std::string> words) const {
+    const std::size_t most = std::string_view(positional.name).empty() ? 0 : positional.repeatable ? words.size() : 1;
+    std::size_t arguments = 0;
+    std::string surplus;
+    for (std::size_t i = 0; i < words.size(); ++i) {
+      if (!is_option(words[i])) {
+        if (++arguments > most && surplus.empty()) surplus = words[i];
+        continue;
+      }
+      const auto name = words[i].substr(0, words[i].find('='));
+      const OptionSpec* option = find(name);
+      if (option == nullptr && name != "--help" && name != "-h") return unexpected(words[i]);
+      if (option != nullptr && !std::string_view(option->value).empty() && name == words[i]) ++i;
+    }
+    if (!surplus.empty()) return unexpected(surplus);
+    return usage_error("an option has no value, or one too many", "see --help");
+  }
+
+  /// With the values that may be left out: the next word is one unless it is an option or an action.
+  [[nodiscard]] std::vector<std::string> with_values(std::span<const std::string> words) const {
+    const auto actions = split(positional.completion, ' ');
+    std::vector<std::string> all;
+    for (std::size_t i = 0; i < words.size(); ++i) {
+      all.push_back(words[i]);
+      const OptionSpec* option = find(words[i]);
+      if (option == nullptr || !std::string_view(option->value).starts_with("[")) continue;
+      const bool given = i + 1 < words.size() && !is_option(words[i + 1]) &&
+                         std::find(actions.begin(), actions.end(), words[i + 1]) == actions.end();
+      all.back() += "=" + (given ? words[++i] : std::string("-"));
+    }
+    return all;
+  }
+};
 
 }  // namespace
 
@@ -86,11 +119,12 @@ Status check_action(std::span<const OptionSpec> options, const PositionalSpec& p
 }
 
 Result<ParsedOptions> parse_options(std::span<const OptionSpec> options, const PositionalSpec& positional,
-                                    std::span<const std::string> words) {
+                                    std::span<const std::string> words, std::span<const Synonym> synonyms) {
+  const Known known{options, positional, synonyms};
   // What follows "--" belongs to a command that is to be run: nothing in it is an option of ours.
   const auto separator = std::find(words.begin(), words.end(), "--");
-  const std::span<const std::string> ours(words.begin(), separator);
-  if (separator != words.end() && !positional.repeatable) return unexpected_word("--", options);
+  const auto ours = known.with_values({words.begin(), separator});
+  if (separator != words.end() && !positional.repeatable) return known.unexpected("--");
   for (const auto& option : options) {
     // CLI11 would take the next word for the value.
     const bool takes_value = !std::string_view(option.value).empty();
@@ -130,11 +164,11 @@ Result<ParsedOptions> parse_options(std::span<const OptionSpec> options, const P
         return usage_error("option '" + words[i] + "' needs a value", "see --help");
       }
     }
-    return misfit(options, positional, ours);
+    return known.misfit(ours);
   } catch (const CLI::Error& error) {
     return usage_error(error.what(), "see --help");
   }
-  if (const auto extras = app.remaining(); !extras.empty()) return unexpected_word(extras.front(), options);
+  if (const auto extras = app.remaining(); !extras.empty()) return known.unexpected(extras.front());
 
   ParsedOptions parsed;
   for (const auto& [name, given] : flags) {

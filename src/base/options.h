@@ -15,7 +15,7 @@ namespace warpmark {
 /// One option. `value` is the placeholder of its argument; an option without one is a flag.
 struct OptionSpec {
   const char* name;   ///< "--suite"
-  const char* value;  ///< "NAME", or "" for a flag
+  const char* value;  ///< "NAME"; "[FILE]" if it may be left out, which means "-"; "" for a flag
   const char* help;   ///< one line
   bool repeatable = false;
   /// What a shell can complete the value with: words separated by spaces, or "<workloads>", "<suites>", "<devices>",
@@ -31,6 +31,12 @@ struct PositionalSpec {
   const char* completion = "";
 };
 
+/// A word that people try, of another tool or of a document, and what is meant.
+struct Synonym {
+  const char* word;   ///< "--output"
+  const char* meant;  ///< an option, which is suggested to verbs that have it; or a sentence
+};
+
 class ParsedOptions {
  public:
   [[nodiscard]] bool has(std::string_view name) const { return values_.contains(std::string(name)); }
@@ -40,6 +46,8 @@ class ParsedOptions {
   [[nodiscard]] const std::vector<std::string>& positionals() const { return positionals_; }
 
   void add(const std::string& name, std::string value) { values_[name].push_back(std::move(value)); }
+  /// Instead of what was given.
+  void replace(const std::string& name, std::string value) { values_[name] = {std::move(value)}; }
   void add_positional(std::string value) { positionals_.push_back(std::move(value)); }
 
  private:
@@ -55,9 +63,10 @@ class ParsedOptions {
 [[nodiscard]] Status check_action(std::span<const OptionSpec> options, const PositionalSpec& positional,
                                   const ParsedOptions& parsed, const std::string& action);
 
-/// Usage error naming the word and suggesting the nearest option, and for an option that the action which comes first
-/// would pass over. `--help` is always accepted and appears as "--help".
+/// Usage error naming the word and suggesting an option, by the synonyms or the nearest, and for an option that the
+/// action which comes first would pass over. `--help` is always accepted and appears as "--help".
 [[nodiscard]] Result<ParsedOptions> parse_options(std::span<const OptionSpec> options, const PositionalSpec& positional,
-                                                  std::span<const std::string> words);
+                                                  std::span<const std::string> words,
+                                                  std::span<const Synonym> synonyms = {});
 
 }  // namespace warpmark

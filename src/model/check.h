@@ -70,9 +70,10 @@ struct Suspects {
 
 struct Check {
   std::string command;
-  std::string branch;  ///< of the baseline
+  std::string branch;  ///< of the baseline; of one that is a file, its name
   double threshold = 0.05;
   double alpha = 0.05;
+  bool tested = true;                 ///< else decided on two values, with no idea of the noise
   std::vector<std::string> sessions;  ///< what is checked: ids
   std::string started;                ///< of the newest of them, UTC
   std::string commit;

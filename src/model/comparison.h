@@ -132,10 +132,8 @@ struct Comparison {
   Build build;
   std::string machine_a, machine_b;        ///< short names, where the machine is what differs; else empty
   std::optional<double> price_a, price_b;  ///< of an hour on them, both or none
+  std::optional<double> monthly_cost;      ///< of running A
 };
-
-/// Performance per price of an hour, B / A; nothing where there are no prices, or no direction.
-[[nodiscard]] std::optional<double> performance_per_price(const Comparison& comparison, const MetricVerdict& metric);
 
 /// Whether a gate says that B is less right than A. It counts above all but distrust: a wrong result has no speed.
 [[nodiscard]] bool accuracy_rejected(const Comparison& comparison);

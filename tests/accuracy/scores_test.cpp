@@ -79,6 +79,28 @@ TEST(Metrics, of_groups_are_those_of_superglue) {
   }
 }
 
+TEST(Metrics, are_found_by_the_names_of_other_tools) {
+  const auto ids = [](const std::string& name) {
+    const auto named = metrics_named({name}, {});
+    EXPECT_TRUE(named.ok()) << name;
+    std::vector<std::string> found;
+    if (named.ok()) {
+      for (const auto& one : *named) found.push_back(one.name);
+    }
+    return found;
+  };
+  using Ids = std::vector<std::string>;
+  EXPECT_EQ(ids("rouge"), (Ids{"rouge1", "rouge2", "rougeL"}));
+  EXPECT_EQ(ids("em"), Ids{"exact_match"});
+  EXPECT_EQ(ids("BLEU"), Ids{"bleu"});
+  EXPECT_EQ(ids("ROUGE-L"), Ids{"rougeL"});
+  EXPECT_EQ(ids("f1_score"), Ids{"f1"});
+  EXPECT_EQ(ids("rougelsum"), Ids{"rougeLsum"});
+  const auto unknown = metrics_named({"blue"}, {});
+  ASSERT_FALSE(unknown.ok());
+  EXPECT_EQ(unknown.error().hint, "did you mean 'bleu'?");
+}
+
 TEST(Metrics, of_people_are_the_published_examples) {
   // Krippendorff, "Computing Krippendorff's Alpha-Reliability" (2011), section C: four observers, missing data.
   constexpr double kNone = -1;

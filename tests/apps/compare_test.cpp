@@ -29,7 +29,7 @@ TEST_F(Compare, finds_the_slower_command_and_writes_every_format) {
                                "sleep 0.02", "--", "sleep 0.5"});
   ASSERT_EQ(output.exit_code, 1) << output.out << output.err;
   EXPECT_NE(output.out.find("worse"), std::string::npos) << output.out;
-  EXPECT_NE(output.out.find("B is worse: time higher by"), std::string::npos) << output.out;
+  EXPECT_NE(output.out.find("x slower (95"), std::string::npos) << output.out;
   const Json result = json("c.json");
   EXPECT_EQ(schema_errors(result, "compare.schema.json"), "");
   EXPECT_EQ(result["verdict"], "worse");
@@ -40,6 +40,19 @@ TEST_F(Compare, finds_the_slower_command_and_writes_every_format) {
   const auto plot = read_file(path("out/over-time-0.svg"));
   ASSERT_TRUE(plot.ok());
   EXPECT_NE(plot->find("prefers-color-scheme"), std::string::npos) << "a file of its own has its own style";
+}
+
+TEST_F(Compare, writes_a_comment_annotations_and_a_step_summary_for_github) {
+  write_project("echo cost {n}");
+  setenv("GITHUB_STEP_SUMMARY", path("summary.md").c_str(), 1);
+  const auto output = compare({"--project", path("warpmark.yaml"), "--a", "n=4", "--b", "n=5", "--format", "github"});
+  unsetenv("GITHUB_STEP_SUMMARY");
+  EXPECT_EQ(output.exit_code, 1) << output.err;
+  EXPECT_TRUE(output.out.starts_with("### Performance regression\n\nA: n=4, B: n=5\n")) << output.out;
+  EXPECT_NE(output.out.find("| cost | 4.000 s | 5.000 s | &#8593; +25.0 % |"), std::string::npos) << output.out;
+  EXPECT_TRUE(output.out.ends_with("<!-- warpmark-compare: cost -->\n")) << output.out;
+  EXPECT_NE(output.err.find("::error title=cost::B is 1.25x slower"), std::string::npos) << output.err;
+  EXPECT_EQ(*read_file(path("summary.md")), output.out);
 }
 
 TEST_F(Compare, tells_equal_deterministic_metrics_and_directions) {

@@ -6,9 +6,12 @@
 
 #include "base/files.h"
 #include "base/subprocess.h"
+#include "validate/commands/command_words.h"
+#include "warpmark/terminal/common_options.h"
 #include "warpmark/terminal/completion.h"
 #include "warpmark/terminal/help_text.h"
 #include "warpmark/terminal/man_page.h"
+#include "warpmark/terminal/topics.h"
 
 namespace warpmark::apps {
 namespace {
@@ -23,6 +26,25 @@ TEST(CliDocs, are_what_the_tables_say) {
     const auto stored = read_file(path);
     ASSERT_TRUE(stored.ok()) << path << " is missing; WARPMARK_UPDATE=1 writes it";
     EXPECT_EQ(*stored, page) << path << " is not up to date; WARPMARK_UPDATE=1 rewrites it";
+  }
+}
+
+TEST(Topics, name_commands_that_parse) {
+  const auto parses = [](const std::string& line) {
+    const auto words = validate::split_words(line);
+    ASSERT_TRUE(words.ok()) << line << ": " << words.error().what;
+    ASSERT_GE(words->size(), 2U) << line;
+    ASSERT_EQ(words->front(), "warpmark") << line;
+    const Command* command = find_in(commands(), words->at(1));
+    ASSERT_NE(command, nullptr) << line;
+    std::vector<std::string> own(words->begin() + 2, words->end());
+    ASSERT_TRUE(take_common_options(own).ok()) << line;
+    const auto parsed = parse_options(command->options, command->positional, own);
+    EXPECT_TRUE(parsed.ok()) << line << ": " << (parsed.ok() ? "" : parsed.error().what);
+  };
+  for (const auto& topic : topics()) {
+    for (const auto& line : split(topic.commands, '\n')) parses(line);
+    for (const auto& word : split(topic.words, ' ')) EXPECT_EQ(find_topic(word), &topic) << word << " is in two topics";
   }
 }
 

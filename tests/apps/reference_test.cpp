@@ -127,6 +127,20 @@ TEST_F(ReferenceRun, check_judges_the_ratio_alone_whatever_the_machine_does) {
   EXPECT_EQ(fixed.exit_code, 0) << fixed.out << fixed.err;
 }
 
+TEST_F(ReferenceRun, check_says_that_a_history_has_no_such_series_and_not_that_the_machine_is_another) {
+  for (int i = 0; i < 10; ++i) {
+    commit(100);
+    ASSERT_EQ(in_part({"run", "--project", "warpmark.yaml", "--rounds", "3", "--warmup", "0"}).exit_code, 0);
+  }
+  const std::string first = git({"rev-list", "--max-parents=0", "HEAD"});
+  commit(100);
+  const auto output =
+      in_part({"check", "--project", "warpmark.yaml", "--reference", first, "--rounds", "3", "--warmup", "0"});
+  EXPECT_EQ(output.exit_code, 3) << output.out << output.err;
+  EXPECT_THAT(output.out, HasSubstr("main was never measured with this reference"));
+  EXPECT_THAT(output.out, Not(HasSubstr("another machine")));
+}
+
 TEST_F(ReferenceRun, bisect_looks_first_where_the_ratios_point) {
   const std::string first = git({"rev-parse", "HEAD"});
   for (int i = 1; i <= 20; ++i) commit(i < 13 ? 100 : 103);

@@ -49,6 +49,34 @@ TEST(Options, refuses_what_the_action_would_pass_over) {
   EXPECT_EQ(check_action(options, actions, *tried({"--format", "json"}), "plot").ok(), true);
 }
 
+TEST(Options, take_a_value_that_may_be_left_out) {
+  constexpr OptionSpec kJson[] = {{"--json", "[FILE]", "where"}, {"--all", "", "all"}};
+  const PositionalSpec actions{"ACTION", "list or show", true, "list show"};
+  const auto json = [&](std::vector<std::string> words) {
+    const auto parsed = parse_options(kJson, actions, words);
+    EXPECT_TRUE(parsed.ok());
+    return parsed.ok() ? parsed->get("--json", "none") : "";
+  };
+  EXPECT_EQ(json({"--json"}), "-");
+  EXPECT_EQ(json({"--json", "-", "list"}), "-");
+  EXPECT_EQ(json({"--json", "--all"}), "-");
+  EXPECT_EQ(json({"--json", "list"}), "-");
+  EXPECT_EQ(json({"list", "--json", "a.json"}), "a.json");
+  EXPECT_EQ(json({"--json=b.json"}), "b.json");
+  EXPECT_EQ(json({"list"}), "none");
+}
+
+TEST(Options, suggest_by_synonyms_the_first_that_the_verb_has) {
+  constexpr Synonym kWords[] = {{"--output", "--out"}, {"--output", "--suite"}, {"--cmd", "write it after --"}};
+  const auto hint = [&](const std::string& word) {
+    const auto parsed = parse_options(kOptions, kNames, std::vector<std::string>{word, "x"}, kWords);
+    EXPECT_FALSE(parsed.ok());
+    return parsed.ok() ? "" : parsed.error().hint;
+  };
+  EXPECT_EQ(hint("--output"), "did you mean '--suite'? see --help");
+  EXPECT_EQ(hint("--cmd"), "write it after --");
+}
+
 TEST(Options, suggests_for_an_unknown_option) {
   const auto parsed = parse({"--suit=quick"});
   ASSERT_FALSE(parsed.ok());

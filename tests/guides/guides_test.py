@@ -12,7 +12,7 @@ import unittest
 
 WARPMARK, SOURCE = (pathlib.Path(sys.argv.pop(1)).resolve() for _ in range(2)) if __name__ == "__main__" else (None, None)
 BLOCK = re.compile(r"<!-- test: (exact|exits(?: \d+)+) -->\n+```sh\n(.*?)```\n(?:\n```text\n(.*?)```)?", re.S)
-GUIDES = ("benchmark-a-machine", "find-and-fix-a-bottleneck", "guard-a-project")
+GUIDES = ("benchmark-a-machine", "find-and-fix-a-bottleneck", "guard-a-project", "load-test-a-server", "watch-a-fleet")
 
 
 def trimmed(text):

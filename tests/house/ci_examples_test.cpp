@@ -30,6 +30,17 @@ TEST(CiExamples, are_workflows_that_github_reads) {
   for (const auto& step : comment["jobs"]["comment"]["steps"]) EXPECT_FALSE(step["run"]);
 }
 
+TEST(CiExamples, compare_two_revisions_in_one_job) {
+  const auto workflow = load("compare.yml");
+  EXPECT_EQ(workflow["on"].as<std::string>(), "pull_request");
+  const auto job = workflow["jobs"]["compare"];
+  ASSERT_TRUE(job["timeout-minutes"] && job["steps"].IsSequence());
+  for (const auto& step : job["steps"]) {
+    EXPECT_TRUE(step["uses"] || step["run"]);
+    EXPECT_EQ(step["run"].as<std::string>("").find("${{"), std::string::npos);
+  }
+}
+
 TEST(CiExamples, are_a_job_that_gitlab_reads) {
   const auto job = load("gitlab-ci.yml")["performance"];
   ASSERT_TRUE(job["script"].IsSequence() && job["rules"].IsSequence());

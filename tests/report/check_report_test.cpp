@@ -5,8 +5,8 @@
 
 #include <algorithm>
 
-#include "report/build/check_junit.h"
-#include "report/build/github.h"
+#include "report/forge/github.h"
+#include "report/forge/junit.h"
 #include "report/formats/markdown.h"
 #include "report/well_formed.h"
 

@@ -18,7 +18,8 @@ Metric metric_with(const char* id, const char* unit, double value) {
 
 TEST(TrainingToATarget, shows_what_was_asked_for_by_its_name) {
   SampleSession sample;
-  Run& run = sample.measured("vit", "cpu", {{"preset", std::string("tiny")}}, {.flops = 1e12, .bytes = 0}, 3.27);
+  warpmark::Run& run =
+      sample.measured("vit", "cpu", {{"preset", std::string("tiny")}}, {.flops = 1e12, .bytes = 0}, 3.27);
   run.notes.emplace_back("quality", "accuracy 0.9141 after 3 epochs, 1536 samples");
   run.metrics.push_back(metric_with("samples_rate", "1/s", 469.7));
   run.metrics.push_back(metric_with("quality", "1", 0.9141));

@@ -7,6 +7,7 @@
 #include "support/spawn.h"
 #include "validate/commands/command_experiment.h"
 #include "validate/commands/command_spec.h"
+#include "validate/commands/command_words.h"
 
 namespace warpmark::validate {
 namespace {
@@ -28,6 +29,19 @@ TEST(SplitWords, knows_quotes_but_expands_nothing) {
   EXPECT_EQ(*split_words("''"), (std::vector<std::string>{""}));
   EXPECT_FALSE(split_words("a 'b").ok());
   EXPECT_FALSE(split_words("  ").ok());
+}
+
+TEST(SplitWords, refuses_what_only_a_shell_understands) {
+  for (const char* text : {"cat x | sort", "make && ./bench", "a || b", "a; b", "./x > out.txt", "./x 2>&1", "a &",
+                           "x $(date)", "x `date`", "FOO=1 ./bench"}) {
+    const auto words = split_words(text);
+    ASSERT_FALSE(words.ok()) << text;
+    EXPECT_NE(words.error().hint.find("--shell"), std::string::npos) << words.error().hint;
+  }
+  EXPECT_TRUE(split_words("curl 'a|b;c' \"x > y\" http://h/?a=1&b=2 \\| --set k=v").ok());
+  EXPECT_EQ(split_words("A=1 x").error().hint, "add --shell, or start it through env: env A=1 ...");
+  EXPECT_FALSE(check_first_word({"OMP_NUM_THREADS=1", "./x"}).ok());
+  EXPECT_TRUE(check_first_word({"./a=b", "x"}).ok());
 }
 
 TEST(CommandSpec, reads_everything) {

@@ -10,6 +10,7 @@
 #include "warpmark/ab/project_command.h"
 #include "warpmark/sessions/build_info.h"
 #include "warpmark/terminal/interrupt.h"
+#include "warpmark/terminal/progress.h"
 
 namespace warpmark::apps {
 namespace {
@@ -36,15 +37,16 @@ Result<Bisection> search_culprit(Context& context, const ParsedOptions& options,
   WM_ASSIGN(const auto history, history_of(context, options, spec, request.commits, machine));
   request.prior = validate::prior_from_history(request.commits.size() - 1, history);
   request.interrupted = &context.interrupted;
+  StepBar bar(context);
   request.progress = [&](const std::string& step, std::int64_t runs) {
-    if (!context.err_is_terminal) return;
-    context.err << fmt::format("\r\x1b[K{} run {} ", step.substr(0, 18), runs) << std::flush;
+    // How many runs a search takes is not known before it ends.
+    bar.update(0, 0, fmt::format("run {}  {}", runs, step.substr(0, 18)));
   };
   set_grace(60);
   set_last_words("\nwarpmark: interrupted; run the same command again to go on\n", "");
   ProjectRevisions revisions(context, std::move(spec), request.commits, folder);
   auto found = validate::run_bisect(request, revisions, *log);
-  if (context.err_is_terminal) context.err << "\r\x1b[K";
+  bar.clear();
   if (!found.ok()) return found.error();
   found->machine = machine;
   found->history_points = request.prior.empty() ? 0 : static_cast<std::int64_t>(history.size());

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
 #include <ostream>
 
 #include "base/clock.h"
@@ -16,6 +17,7 @@
 #include "warpmark/sessions/build_info.h"
 #include "warpmark/terminal/interrupt.h"
 #include "warpmark/terminal/option_values.h"
+#include "warpmark/terminal/progress.h"
 #include "warpmark/terminal/report_output.h"
 
 namespace warpmark::apps {
@@ -28,9 +30,23 @@ std::string identity(const Variants& variants, const validate::AbOptions& test, 
                      test.alpha, test.stop_early, machine.fingerprint);
 }
 
-void show_progress(Context& context, std::int64_t runs, std::int64_t most) {
-  if (context.err_is_terminal) context.err << fmt::format("\rrun {} of at most {} ", runs, most) << std::flush;
-}
+/// "B / A 1.08 so far", of the first metric's means of logarithms.
+class RatioSoFar {
+ public:
+  void add(const validate::AbSample& sample) {
+    const auto variant = static_cast<std::size_t>(sample.slot.variant);
+    if (variant > 1 || sample.run.metrics.empty() || !(sample.run.metrics.front().summary.median > 0)) return;
+    sums_[variant] += std::log(sample.run.metrics.front().summary.median);
+    ++counts_[variant];
+  }
+  [[nodiscard]] std::string text() const {
+    if (counts_[0] == 0 || counts_[1] == 0) return {};
+    return fmt::format("B / A {:.3f} so far", std::exp(sums_[1] / counts_[1] - sums_[0] / counts_[0]));
+  }
+
+ private:
+  double sums_[2] = {}, counts_[2] = {};
+};
 
 /// What was measured goes into the history when the comparison ends, by its rounds or by its budget. Marked before it
 /// is stored, and stored before the journal ends: killed between, the repetition stores what is missing and nothing
@@ -73,7 +89,7 @@ Result<CompareRequest> compare_request_of(const ParsedOptions& options) {
   }
   if (!known) return usage_error("--interleave is '" + order + "'", "pair, block or none");
   test.stop_early = !options.has("--fixed") && !options.has("--calibrate");
-  WM_ASSIGN(request.format, format_of(options));
+  WM_ASSIGN(request.format, format_of(options, {"text", "md", "html", "json", "github"}));
   return request;
 }
 
@@ -93,12 +109,21 @@ Result<Comparison> measure_variants(Context& context, const ParsedOptions& optio
   if (!known.empty()) context.err << fmt::format("going on after {} runs of an interrupted comparison\n", known.size());
   request.test.interrupted = &context.interrupted;
   set_last_words("\nwarpmark: interrupted; run the same command again to go on\n", "");
-  const validate::AbEvents events{
-      .sample_done = [&](const validate::AbSample& sample) { return journal.append(sample); },
-      .progress = [&](std::int64_t runs, std::int64_t most) { show_progress(context, runs, most); },
-      .clock_s = {}};
+  StepBar bar(context);
+  RatioSoFar ratio;
+  const validate::AbEvents events{.sample_done =
+                                      [&](const validate::AbSample& sample) {
+                                        ratio.add(sample);
+                                        return journal.append(sample);
+                                      },
+                                  .progress =
+                                      [&](std::int64_t runs, std::int64_t most) {
+                                        bar.update(runs, most, fmt::format("run {} of at most {}", runs + 1, most),
+                                                   ratio.text());
+                                      },
+                                  .clock_s = {}};
   auto outcome = validate::run_ab(variants.a, variants.b, request.test, std::move(known), events);
-  if (context.err_is_terminal) context.err << "\r\x1b[K";
+  bar.clear();
   set_last_words("\n", "");
   if (!outcome.ok()) return outcome.error();
   Comparison comparison = std::move(outcome->comparison);

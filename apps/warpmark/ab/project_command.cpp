@@ -10,6 +10,7 @@
 #include "stats/random.h"
 #include "store/location.h"
 #include "validate/commands/command_experiment.h"
+#include "validate/commands/command_words.h"
 #include "warpmark/eval/eval_gate.h"
 #include "warpmark/sessions/store_access.h"
 
@@ -41,7 +42,11 @@ std::vector<std::vector<std::string>> commands_after_dashes(const std::vector<st
 Result<std::vector<std::string>> words_of(const ParsedOptions& options, const std::vector<std::string>& given) {
   if (options.has("--shell")) return std::vector<std::string>{"/bin/sh", "-c", join(given, " ")};
   std::error_code ignored;
-  if (given.size() > 1 || std::filesystem::is_regular_file(given.front(), ignored)) return given;
+  if (std::filesystem::is_regular_file(given.front(), ignored)) return given;
+  if (given.size() > 1) {
+    WM_TRY(validate::check_first_word(given));
+    return given;
+  }
   return validate::split_words(given.front());
 }
 

@@ -92,9 +92,10 @@ Result<GateResult> judged(Context& context, const ParsedOptions& options, Gate& 
   WM_ASSIGN(const auto asked, asked_gate(options, gate.name));
   gate.options.folder = asked.task.task.name + "-gate.run";
   gate.options.runner.interrupted = &context.interrupted;
+  StepBar bar(context);
   auto result = evaluate::task_gate(asked.task, asked.base, asked.changed, gate.options,
-                                    [&](const auto& progress) { show_run_progress(context, progress); });
-  if (context.err_is_terminal) context.err << "\r\x1b[K";
+                                    [&](const auto& progress) { show_run_progress(bar, progress); });
+  bar.clear();
   return result;
 }
 

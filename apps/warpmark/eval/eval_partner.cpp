@@ -11,6 +11,7 @@
 #include "evaluate/models/endpoint_model.h"
 #include "warpmark/eval/eval_parts.h"
 #include "warpmark/terminal/option_values.h"
+#include "warpmark/terminal/progress.h"
 
 namespace warpmark::apps {
 
@@ -59,12 +60,11 @@ Result<evaluate::RunnerOptions> eval_runner_options(Context& context, const Pars
   return result;
 }
 
-void show_run_progress(Context& context, const evaluate::RunnerProgress& progress) {
-  if (!context.err_is_terminal) return;
-  context.err << fmt::format("\r{}/{} answered, {} from before, {} failed; {} tokens in, {} out ", progress.done,
-                             progress.of, progress.cached, progress.failed, progress.prompt_tokens,
-                             progress.output_tokens)
-              << std::flush;
+void show_run_progress(StepBar& bar, const evaluate::RunnerProgress& progress) {
+  const auto done = static_cast<std::int64_t>(progress.done), of = static_cast<std::int64_t>(progress.of);
+  bar.update(done, of,
+             fmt::format("{} of {} answered, {} from before, {} failed; {} tokens in, {} out", done, of,
+                         progress.cached, progress.failed, progress.prompt_tokens, progress.output_tokens));
 }
 
 Status eval_embeddings(Context& context, const ParsedOptions& options,
@@ -81,9 +81,10 @@ Status eval_embeddings(Context& context, const ParsedOptions& options,
       options.get("--run-dir", fmt::format("embeddings-{}.run", sha256_hex(embed.identity).substr(0, kHashShown)));
   WM_TRY(make_named_folder(folder));
   WM_ASSIGN(const auto journal, evaluate::Journal::open(folder / "embeddings.jsonl"));
+  StepBar bar(context);
   const Status done = evaluate::embed_examples(examples, *journal, make, embed,
-                                               [&](const auto& progress) { show_run_progress(context, progress); });
-  if (context.err_is_terminal) context.err << "\r\x1b[K";
+                                               [&](const auto& progress) { show_run_progress(bar, progress); });
+  bar.clear();
   return done;
 }
 

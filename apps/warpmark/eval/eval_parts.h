@@ -11,6 +11,7 @@
 #include "evaluate/models/model.h"
 #include "evaluate/runner.h"
 #include "warpmark/command.h"
+#include "warpmark/terminal/progress.h"
 
 namespace warpmark::apps {
 
@@ -25,7 +26,7 @@ namespace warpmark::apps {
                                                         const std::string& url, const std::string& model);
 /// How a model is asked: --concurrency, --retries, --timeout.
 [[nodiscard]] Result<evaluate::RunnerOptions> eval_runner_options(Context& context, const ParsedOptions& options);
-void show_run_progress(Context& context, const evaluate::RunnerProgress& progress);
+void show_run_progress(StepBar& bar, const evaluate::RunnerProgress& progress);
 /// With --embeddings: embeddings of references and answers, whose files stand in `folders`, by system.
 [[nodiscard]] Status eval_embeddings(Context& context, const ParsedOptions& options,
                                      const std::vector<std::filesystem::path>& folders, accuracy::Examples& examples);

@@ -118,11 +118,12 @@ Result<int> eval_run(Context& context, const ParsedOptions& options) {
   WM_ASSIGN(const auto seed, count_of(options, "--seed", 12345, 0, INT64_MAX));
   const fs::path folder = run_folder(options, task);
   set_last_words("\nwarpmark: interrupted; what was answered is kept, the same command goes on from there\n", "");
+  StepBar bar(context);
   auto run = evaluate::run_task(
       inputs, {.make = make, .identity = identity_of_options(options), .system = options.get("--model", task.name)},
       folder, settings, static_cast<std::uint64_t>(seed),
-      [&](const auto& progress) { show_run_progress(context, progress); });
-  if (context.err_is_terminal) context.err << "\r\x1b[K";
+      [&](const auto& progress) { show_run_progress(bar, progress); });
+  bar.clear();
   set_last_words("\n", "");
   if (!run.ok()) return run.error();
   if (run->asked.interrupted) {

@@ -221,7 +221,7 @@ Result<int> load_compare(Context& context, const ParsedOptions& options) {
   WM_ASSIGN(const std::string format, format_of(options));
   const auto shown = shown_as([&] { return to_json(comparison); }, report_of(comparison));
   WM_TRY(show(context, shown, format));
-  if (options.has("--json")) WM_TRY(write_as(options.get("--json"), shown, "json"));
+  WM_TRY(write_named_files(options, shown));
   bool worse = false, open = false;
   for (const auto& row : comparison.rows) {
     for (const auto& variant : row.variants) {

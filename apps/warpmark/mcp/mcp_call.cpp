@@ -144,18 +144,8 @@ class Call {
       outcome.json[plan.json_key] = std::move(*json);
     }
     if (!plan.note.empty()) outcome.text += plan.note + "\n";
-    if (code_ != kSuccess) outcome.text += fmt::format("Exit code {}: {}.\n", code_, meaning_of(code_));
+    if (code_ != kSuccess) outcome.text += fmt::format("Exit code {}: {}.\n", code_, meaning_of_exit(code_));
     return outcome;
-  }
-
-  static const char* meaning_of(int code) {
-    switch (code) {
-      case kGateFailed: return "a result is wrong or worse, or a gate failed";
-      case kInconclusive: return "inconclusive; the report says what would decide it";
-      case kAccuracyRejected: return "rejected for its accuracy";
-      case kEnvironment: return "unreliable: the environment gave no valid measurement";
-      default: return "see the report";
-    }
   }
 
   McpOutcome failure(const Error& error) const {

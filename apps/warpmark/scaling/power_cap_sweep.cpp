@@ -22,6 +22,7 @@
 #include "warpmark/sessions/session_output.h"
 #include "warpmark/sessions/store_runs.h"
 #include "warpmark/terminal/interrupt.h"
+#include "warpmark/terminal/progress.h"
 #include "warpmark/terminal/report_output.h"
 
 namespace warpmark::apps {
@@ -92,14 +93,13 @@ Status run_rounds(Context& context, const ScaleRequest& request, const std::vect
   stats::Random random(request.seed);
   const int workers = request.workers.front();
   const int rounds = request.rounds + request.warmup_runs;
+  StepBar bar(context);
   for (int round = 0; round < rounds && !context.interrupted; ++round) {
     auto order = caps;
     std::shuffle(order.begin(), order.end(), random);
     for (const double watts : order) {
       if (context.interrupted) break;
-      if (context.err_is_terminal) {
-        context.err << fmt::format("\r\x1b[Kround {} of {} at {:.0f} W", round + 1, rounds, watts) << std::flush;
-      }
+      bar.update(round, rounds, fmt::format("round {} of {} at {:.0f} W", round + 1, rounds, watts));
       WM_TRY(cap.set(watts));
       auto run = run_scaled_once(request, workers, context.interrupted);
       if (context.interrupted) break;
@@ -115,7 +115,7 @@ Status run_rounds(Context& context, const ScaleRequest& request, const std::vect
     }
     result.complete = round + 1 == rounds && !context.interrupted;
   }
-  if (context.err_is_terminal) context.err << "\r\x1b[K";
+  bar.clear();
   for (auto& [watts, point] : failures) result.points.push_back(std::move(point));
   return {};
 }

@@ -4,6 +4,7 @@
 
 #include "base/text.h"
 #include "base/units.h"
+#include "warpmark/terminal/report_output.h"
 
 namespace warpmark::apps {
 namespace {
@@ -19,7 +20,8 @@ constexpr OptionSpec kOptions[] = {
     {"--rounds", "N", "rounds over all cases (default 3, of commands 10); samples of a case are spread over them"},
     {"--precision", "RATIO", "stop a case when the 95 % interval of its median is within this (default 0.5%)"},
     {"--seed", "N", "seed of the random inputs (default 1)"},
-    {"--json", "FILE", "write the results as JSON (warpmark.results/1)", false, "<files>"},
+    {"--json", "[FILE]", "write the results as JSON (warpmark.results/1)", false, "<files>"},
+    kHtmlOption,
     {"--out", "DIR", "write report.txt, report.md, report.html and results.json into a folder", false, "<files>"},
     {"--format", "FORMAT", "format of what is printed: text (default), md, html, json, google-benchmark", false,
      "<reporters>"},

@@ -9,6 +9,7 @@
 
 #include "base/files.h"
 #include "base/text.h"
+#include "exchange/catalog.h"
 #include "report/formats/catalog.h"
 #include "report/formats/render.h"
 #include "warpmark/terminal/report_output.h"
@@ -18,8 +19,7 @@ namespace warpmark::apps {
 Status check_writable(const std::filesystem::path& path) {
   if (path.empty()) return usage_error("the name of a file to write is empty", "name a file");
   if (path == "-") {
-    return usage_error("'-' is no file here",
-                       "without it, or with --format json, the output has it; ./- names a file of that name");
+    return usage_error("'-' cannot be written here", "it is standard output for --json and --html; ./- names a file");
   }
   std::error_code none;
   const auto there = std::filesystem::status(path, none);
@@ -56,7 +56,9 @@ Status check_output_folder(const std::filesystem::path& folder) {
 }
 
 Status check_outputs(const ParsedOptions& options) {
-  if (options.has("--json")) WM_TRY(check_writable(options.get("--json")));
+  for (const char* file : {"--json", "--html"}) {
+    if (options.has(file)) WM_TRY(check_writable(options.get(file)));
+  }
   return options.has("--out") ? check_output_folder(options.get("--out")) : Status();
 }
 
@@ -64,12 +66,16 @@ Status check_session_format(const std::string& format) {
   auto formats = ids_of(report::reporters());
   for (auto& id : ids_of(report::session_writers())) formats.push_back(std::move(id));
   if (std::find(formats.begin(), formats.end(), format) != formats.end()) return {};
+  const auto exported = exchange::writable_formats();
+  if (std::find(exported.begin(), exported.end(), format) != exported.end()) {
+    return usage_error("there is no format '" + format + "'", "warpmark history export last --format " + format);
+  }
   return usage_error("there is no format '" + format + "'", "formats: " + join(formats, ", "));
 }
 
 Status write_session_files(const ParsedOptions& options, const Session& session) {
   const auto shown = report::shown_session(session);
-  if (options.has("--json")) WM_TRY(write_as(options.get("--json"), shown, "json"));
+  WM_TRY(write_named_files(options, shown));
   if (!options.has("--out")) return {};
   const std::filesystem::path folder = options.get("--out");
   WM_TRY(make_named_folder(folder));

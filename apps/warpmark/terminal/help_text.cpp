@@ -6,6 +6,7 @@
 
 #include "report/draw/format.h"
 #include "warpmark/sessions/build_info.h"
+#include "warpmark/terminal/common_options.h"
 
 namespace warpmark::apps {
 namespace {
@@ -49,11 +50,6 @@ std::string wrapped(const std::string& text, std::size_t width, std::size_t inde
   return result;
 }
 
-std::string row(const std::string& name, const std::string& help, std::size_t name_width, int width) {
-  const std::size_t indent = name_width + 4;
-  return fmt::format("  {:<{}}  {}\n", name, name_width, wrapped(help, static_cast<std::size_t>(width), indent));
-}
-
 std::string option_rows(const Command& command, int width) {
   std::size_t name_width = 10;
   for (const auto& option : command.options) name_width = std::max(name_width, option_usage(option).size());
@@ -62,12 +58,22 @@ std::string option_rows(const Command& command, int width) {
   for (const auto& option : command.options) {
     std::string help = option.help;
     if (option.repeatable) help += " (repeatable)";
-    text += row(option_usage(option), help, name_width, width);
+    text += help_row(option_usage(option), help, name_width, width);
   }
-  return text + row("--help", "show this help", name_width, width);
+  text += help_row("--help", "show this help", name_width, width);
+  return text + "\nEvery verb also takes -q (--quiet), -v (--verbose) and --color: warpmark --help\n";
 }
 
 }  // namespace
+
+std::string help_row(const std::string& name, const std::string& help, std::size_t name_width, int width) {
+  const std::size_t indent = name_width + 4;
+  return fmt::format("  {:<{}}  {}\n", name, name_width, wrapped(help, static_cast<std::size_t>(width), indent));
+}
+
+std::string wrapped_text(const std::string& text, int width) {
+  return wrapped(text, static_cast<std::size_t>(width), 0);
+}
 
 std::string general_help(int width) {
   std::string text =
@@ -76,11 +82,15 @@ std::string general_help(int width) {
   std::string_view wish;
   for (std::size_t i = 0; i < commands().size(); ++i) {
     if (wish != wishes()[i]) text += fmt::format("\n{}\n", wish = wishes()[i]);
-    text += row(commands()[i]->id, commands()[i]->summary, 12, width);
+    text += help_row(commands()[i]->id, commands()[i]->summary, 12, width);
   }
-  text += "\noptions\n" + row("--help", "show this help, or that of a verb: warpmark VERB --help", 12, width) +
-          row("--version", "version, git revision and what is built in", 12, width);
-  return text + "\nstart with\n  warpmark run\n  warpmark doctor\n";
+  text += "\noptions of every verb\n" + help_row("-h, --help", "show this help, or that of the verb", 15, width);
+  for (const auto& option : common_options()) text += help_row(option_usage(option), option.help, 15, width);
+  text += help_row("--json [FILE]", "where a verb has a result: write it as JSON; without a file, or as -, to stdout",
+                   15, width);
+  return text +
+         "\nstart with\n  warpmark run\n  warpmark doctor\n  warpmark help WORD    a concept, an option, a metric, "
+         "another tool\n";
 }
 
 std::string help_of(const Command& command, int width) {
@@ -89,7 +99,7 @@ std::string help_of(const Command& command, int width) {
     text += wrapped(details, static_cast<std::size_t>(width), 0) + "\n\n";
   }
   if (const std::string word = command.positional.name; !word.empty()) {
-    text += "arguments\n" + row(word, command.positional.help, 10, width) + "\n";
+    text += "arguments\n" + help_row(word, command.positional.help, 10, width) + "\n";
   }
   text += "options\n" + option_rows(command, width);
   if (const std::string examples = command.examples; !examples.empty()) {

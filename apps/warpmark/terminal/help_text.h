@@ -7,6 +7,10 @@
 
 namespace warpmark::apps {
 
+/// A name and what it means, wrapped below itself.
+[[nodiscard]] std::string help_row(const std::string& name, const std::string& help, std::size_t name_width, int width);
+[[nodiscard]] std::string wrapped_text(const std::string& text, int width);
+
 [[nodiscard]] std::string general_help(int width);
 [[nodiscard]] std::string help_of(const Command& command, int width);
 [[nodiscard]] std::string markdown_of(const Command& command);

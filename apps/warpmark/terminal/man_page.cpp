@@ -56,18 +56,11 @@ std::string examples_of(const std::string& lines) {
   return lines.empty() ? "" : ".SH EXAMPLES\n.nf\n" + troff(lines) + "\n.fi\n";
 }
 
-constexpr std::pair<const char*, const char*> kExitCodes[] = {
-    {"0", "success"},
-    {"1", "a result is wrong or a gate failed"},
-    {"2", "usage or bad input"},
-    {"3", "inconclusive"},
-    {"4", "rejected for its accuracy"},
-    {"5", "the environment cannot give a valid measurement"},
-};
-
 std::string exit_codes() {
   std::string text = ".SH EXIT STATUS\n";
-  for (const auto& [code, meaning] : kExitCodes) text += tagged(code, meaning);
+  text += tagged("0", "success");
+  for (int code = kGateFailed; code <= kEnvironment; ++code)
+    text += tagged(std::to_string(code), meaning_of_exit(code));
   return text;
 }
 

@@ -21,4 +21,11 @@ Result<double> ratio_of(const ParsedOptions& options, const char* name, double o
   return value;
 }
 
+Result<std::optional<double>> monthly_cost_of(const ParsedOptions& options) {
+  if (!options.has("--monthly-cost")) return std::optional<double>();
+  WM_ASSIGN(const double amount, parse_number(options.get("--monthly-cost")));
+  if (!(amount > 0)) return usage_error("--monthly-cost must be above 0", "an amount of money, such as 180000");
+  return std::optional<double>(amount);
+}
+
 }  // namespace warpmark::apps

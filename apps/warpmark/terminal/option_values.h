@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
 #include "base/options.h"
 #include "base/result.h"
@@ -14,5 +15,8 @@ namespace warpmark::apps {
 
 /// A ratio within (0, 1), as "5%" or "0.05"; `otherwise` where the option is not given.
 [[nodiscard]] Result<double> ratio_of(const ParsedOptions& options, const char* name, double otherwise);
+
+/// --monthly-cost, above 0; nothing where it is not given.
+[[nodiscard]] Result<std::optional<double>> monthly_cost_of(const ParsedOptions& options);
 
 }  // namespace warpmark::apps

@@ -6,10 +6,11 @@
 #include <cmath>
 #include <ostream>
 
+#include "base/clock.h"
+
 namespace warpmark::apps {
 namespace {
 
-constexpr double kSecondsBetweenLines = 10;
 constexpr std::size_t kBarWidth = 20;
 
 std::string minutes(double seconds) {
@@ -41,10 +42,22 @@ void ProgressPrinter::show(const session::Progress& progress) {
   if (terminal_) {
     out_ << "\r\x1b[2K" << progress_line(progress, width_) << std::flush;
     drawn_ = true;
-  } else if (progress.elapsed_s - last_line_s_ >= kSecondsBetweenLines) {
-    last_line_s_ = progress.elapsed_s;
-    out_ << progress_line(progress, 400) << std::endl;
   }
+}
+
+StepBar::StepBar(const Context& context) : printer_(context), started_s_(static_cast<double>(monotonic_ns()) * 1e-9) {}
+
+void StepBar::update(std::int64_t done, std::int64_t of, const std::string& what, const std::string& estimate) {
+  const double elapsed_s = static_cast<double>(monotonic_ns()) * 1e-9 - started_s_;
+  session::Progress progress{.slices_done = static_cast<std::size_t>(done),
+                             .slices = static_cast<std::size_t>(of),
+                             .elapsed_s = elapsed_s,
+                             .left_known = done > 0 && of >= done,
+                             .current = estimate.empty() ? what : estimate + "  " + what};
+  if (progress.left_known) {
+    progress.left_s = elapsed_s / static_cast<double>(done) * static_cast<double>(of - done);
+  }
+  printer_.show(progress);
 }
 
 void ProgressPrinter::clear() {

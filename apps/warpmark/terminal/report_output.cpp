@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <ostream>
+#include <utility>
 
 #include "base/files.h"
 #include "base/json.h"
@@ -39,7 +40,7 @@ report::Shown shown_as(std::function<Json()> json, Report report) {
 
 Status show(Context& context, const report::Shown& shown, const std::string& format, bool details) {
   auto options = render_options(context);
-  options.details = details;
+  options.details = details || context.verbose;
   WM_ASSIGN(const auto text, report::render(shown, format, options));
   context.out << text;
   return {};
@@ -50,8 +51,15 @@ Status write_as(const std::filesystem::path& path, const report::Shown& shown, c
   return write_file(path, text);
 }
 
+Status write_named_files(const ParsedOptions& options, const report::Shown& shown) {
+  for (const auto& [option, format] : {std::pair{"--json", "json"}, {"--html", "html"}}) {
+    if (options.has(option)) WM_TRY(write_as(options.get(option), shown, format));
+  }
+  return {};
+}
+
 Status write_report(const ParsedOptions& options, const std::string& name, const report::Shown& shown) {
-  if (options.has("--json")) WM_TRY(write_as(options.get("--json"), shown, "json"));
+  WM_TRY(write_named_files(options, shown));
   if (!options.has("--out")) return {};
   const std::filesystem::path folder = options.get("--out");
   WM_TRY(make_named_folder(folder));

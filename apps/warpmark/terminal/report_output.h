@@ -37,7 +37,12 @@ namespace warpmark::apps {
 /// Into a file, as wide as a page. Usage error as above.
 [[nodiscard]] Status write_as(const std::filesystem::path& path, const report::Shown& shown, const std::string& format);
 
-/// Into --json FILE, and into --out DIR as <name>.json, report.md and report.html.
+inline constexpr OptionSpec kHtmlOption{"--html", "FILE", "write the report as an HTML page", false, "<files>"};
+
+/// Into --json FILE and --html FILE.
+[[nodiscard]] Status write_named_files(const ParsedOptions& options, const report::Shown& shown);
+
+/// The same, and into --out DIR as <name>.json, report.md and report.html.
 [[nodiscard]] Status write_report(const ParsedOptions& options, const std::string& name, const report::Shown& shown);
 
 }  // namespace warpmark::apps

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "accuracy/scoring/metric.h"
 #include "accuracy/scoring/metric_lists.h"
@@ -27,6 +28,48 @@ const OfficialTask* official_task(const std::string& name) {
     if (task.id == name) return &task;
   }
   return nullptr;
+}
+
+/// Names of other tools: scikit-learn, Hugging Face's evaluate, lm-evaluation-harness, and how people write them.
+constexpr std::pair<const char*, const char*> kOtherNames[] = {
+    {"em", "exact_match"},
+    {"exact", "exact_match"},
+    {"f1_score", "f1"},
+    {"squad_f1", "f1"},
+    {"rouge", "rouge1"},
+    {"rouge", "rouge2"},
+    {"rouge", "rougeL"},
+    {"rouge_1", "rouge1"},
+    {"rouge_2", "rouge2"},
+    {"rouge_l", "rougeL"},
+    {"rouge_lsum", "rougeLsum"},
+    {"sacrebleu", "bleu"},
+    {"acc_score", "accuracy"},
+    {"accuracy_score", "accuracy"},
+    {"matthews_correlation", "mcc"},
+    {"roc_auc", "auc"},
+    {"auroc", "auc"},
+    {"ppl", "perplexity"},
+    {"pearsonr", "pearson"},
+    {"spearmanr", "spearman"},
+    {"cohens_kappa", "cohen_kappa"},
+    {"word_error_rate", "wer"},
+    {"character_error_rate", "cer"},
+};
+
+/// The ids that a name means, whatever its case and with - for _; the name itself if it means none.
+std::vector<std::string> ids_meant(const std::string& name) {
+  if (find_in(score_metrics(), name) != nullptr) return {name};
+  std::string folded = ascii_lower(name);
+  std::replace(folded.begin(), folded.end(), '-', '_');
+  for (const auto* metric : score_metrics()) {
+    if (ascii_lower(metric->id) == folded) return {metric->id};
+  }
+  std::vector<std::string> ids;
+  for (const auto& [other, id] : kOtherNames) {
+    if (folded == other) ids.emplace_back(id);
+  }
+  return ids.empty() ? std::vector<std::string>{name} : ids;
 }
 
 Error unknown_metric(const std::string& name) {
@@ -92,7 +135,7 @@ Result<std::vector<NamedMetric>> metrics_named(const std::vector<std::string>& n
     } else if (name == "pass@k") {
       WM_TRY(add(fmt::format("pass@{}", settings.k), settings));
     } else {
-      WM_TRY(add(name, settings));
+      for (const auto& id : ids_meant(name)) WM_TRY(add(id, settings));
     }
   }
   return result;

@@ -84,6 +84,7 @@ Json to_json(const Check& check) {
   json["baseline"] = check.branch;
   json["threshold"] = finite_number(check.threshold);
   json["alpha"] = finite_number(check.alpha);
+  json["tested"] = check.tested;
   json["sessions"] = check.sessions;
   json["started"] = check.started;
   put_text(json, "commit", check.commit);

@@ -7,6 +7,7 @@
 #include "model/json/json.h"
 #include "model/json/json_parts.h"
 #include "model/names.h"
+#include "model/price/price.h"
 
 namespace warpmark {
 namespace {
@@ -30,6 +31,10 @@ Json metric_json(const MetricVerdict& metric) {
   if (!metric.b.empty()) json["median_b"] = finite_number(metric.median_b);
   put_optional(json, "ratio", metric.ratio);
   put_interval(json, metric.interval);
+  if (metric.unit == "s" && metric.ratio && *metric.ratio > 0) json["speedup"] = finite_number(1 / *metric.ratio);
+  if (metric.unit == "B" && !metric.a.empty() && !metric.b.empty()) {
+    json["saved_bytes"] = finite_number(metric.median_a - metric.median_b);
+  }
   put_optional(json, "p", metric.p);
   put_optional(json, "adjusted_p", metric.adjusted_p);
   json["tests"] = Json::array();
@@ -124,12 +129,6 @@ Verdict overall(const Comparison& comparison) {
   return Verdict::inconclusive;
 }
 
-std::optional<double> performance_per_price(const Comparison& comparison, const MetricVerdict& metric) {
-  if (!comparison.price_a || !comparison.price_b || !metric.ratio || metric.better == Better::neither) return {};
-  const double faster = metric.better == Better::higher ? *metric.ratio : 1 / *metric.ratio;
-  return faster * *comparison.price_a / *comparison.price_b;
-}
-
 Json to_json(const Comparison& comparison) {
   Json json{{"schema", kCompareSchema}, {"id", comparison.id}, {"started", comparison.started}};
   json["command"] = comparison.command;
@@ -154,6 +153,7 @@ Json to_json(const Comparison& comparison) {
   put_text(json, "machine_b", comparison.machine_b);
   put_optional(json, "price_a", comparison.price_a);
   put_optional(json, "price_b", comparison.price_b);
+  if (const auto saving = monthly_saving(comparison)) json["monthly"] = to_json(*saving);
   if (!comparison.accuracy.empty()) {
     json["accuracy"] = Json::array();
     for (const auto& gate : comparison.accuracy) json["accuracy"].push_back(accuracy_json(gate));

@@ -129,6 +129,12 @@ Section summary(const Check& check) {
     section.blocks.push_back(Paragraph{"not measured, though the baseline has it: " + name, Tone::warning});
   }
   if (check.suspects) add_suspects(*check.suspects, section);
+  // Of a check against a history they are the reason of a verdict.
+  if (!check.tested) {
+    for (const auto& item : check.disturbances) {
+      section.blocks.push_back(Paragraph{item.cause + ".", Tone::warning});
+    }
+  }
   if (!check.moved.empty()) section.blocks.push_back(Paragraph{check.moved, Tone::warning});
   if (!check.advice.empty()) section.blocks.push_back(Paragraph{check.advice, Tone::warning});
   section.blocks.push_back(Paragraph{method_text(check), Tone::quiet});
@@ -216,6 +222,13 @@ std::string suspects_sentence(const Suspects& suspects) {
 }
 
 std::string method_text(const Check& check) {
+  if (!check.tested) {
+    return fmt::format(
+        "Untested: {} is compared by its value alone, and a change of {} or more for the worse fails, noise included. "
+        "For a test, measure both versions (warpmark compare --rev-a REV --rev-b REV) or keep a history (warpmark "
+        "history import FILE, then warpmark check).",
+        check.metrics.size() == 1 ? "the metric" : "each metric", format_percent(check.threshold));
+  }
   return fmt::format(
       "Worse needs both a change of at least {} and p at most {:.3g}, adjusted over {} (Holm), against the steps that "
       "the history of {} makes by itself from session to session. Unchanged means that a change of {} for the worse "

@@ -121,10 +121,71 @@ std::string accuracy_sentence(const AccuracyVerdict& gate) {
   return "";
 }
 
+/// "B is 1.66x faster (95 % CI 1.60x-1.72x)" of a time, "B is better" of all else.
+std::string judged_text(const MetricVerdict& metric) {
+  const bool better = metric.verdict == Verdict::better;
+  if (metric.unit != "s" || metric.better != Better::lower || !metric.ratio) {
+    return better ? "B is better" : "B is worse";
+  }
+  const auto times = [&](double ratio) { return fmt::format("{:.2f}x", better ? 1 / ratio : ratio); };
+  std::string text = fmt::format("B is {} {}", times(*metric.ratio), better ? "faster" : "slower");
+  if (!metric.interval) return text;
+  const auto& [low, high, confidence] = *metric.interval;
+  return text +
+         fmt::format(" ({:.3g} % CI {}-{})", confidence * 100, times(better ? high : low), times(better ? low : high));
+}
+
+/// "time 39.8 % lower"; of memory also how much that is.
+std::string change_of(const MetricVerdict& metric) {
+  const double change = metric.ratio ? *metric.ratio - 1 : 0;
+  std::string text =
+      fmt::format("{} {} {}", metric.id, format_percent(std::fabs(change)), change < 0 ? "lower" : "higher");
+  if (metric.unit == "B") {
+    text += fmt::format(", {} {}", format_quantity(std::fabs(metric.median_b - metric.median_a), "B"),
+                        metric.median_b < metric.median_a ? "saved" : "more");
+  }
+  return text;
+}
+
 std::int64_t deciding_metrics(const Comparison& comparison) {
   return std::count_if(comparison.metrics.begin(), comparison.metrics.end(),
                        [](const auto& metric) { return !metric.beside; });
 }
+
+Section summary(const Comparison& comparison) {
+  Section section;
+  section.blocks.push_back(Paragraph{"A: " + comparison.name_a, Tone::quiet});
+  section.blocks.push_back(Paragraph{"B: " + comparison.name_b, Tone::quiet});
+  section.blocks.push_back(metrics_table(comparison));
+  const auto deciding = deciding_metrics(comparison);
+  for (const auto& metric : comparison.metrics) {
+    if (metric.beside) continue;
+    const std::string name = deciding > 1 ? metric.id + ": " : "";
+    section.blocks.push_back(
+        Paragraph{name + verdict_sentence(metric, comparison.effect) + ".", tone_of(metric.verdict)});
+  }
+  for (const auto& metric : comparison.metrics) {
+    if (!metric.beside || metric.verdict == Verdict::inconclusive) continue;
+    section.blocks.push_back(Paragraph{
+        "Also measured (does not decide): " + metric.id + ": " + verdict_sentence(metric, comparison.effect) + ".",
+        Tone::quiet});
+  }
+  if (!comparison.accuracy.empty()) section.blocks.push_back(accuracy_table(comparison));
+  for (const auto& gate : comparison.accuracy) {
+    section.blocks.push_back(Paragraph{accuracy_sentence(gate) + ".", tone_of(gate.outcome)});
+  }
+  if (const auto saving = monthly_saving(comparison)) {
+    section.blocks.push_back(Paragraph{monthly_sentence(*saving, "A", "B") + "."});
+  }
+  for (const auto& item : comparison.disturbances) section.blocks.push_back(Paragraph{item.cause, Tone::warning});
+  if (!comparison.stopped_because.empty()) {
+    section.blocks.push_back(Paragraph{"Stopped: " + comparison.stopped_because + ".", Tone::quiet});
+  }
+  section.blocks.push_back(Paragraph{method_text(comparison), Tone::quiet});
+  return section;
+}
+
+}  // namespace
 
 std::string method_text(const Comparison& comparison) {
   const std::string confidence = format_percent(1 - comparison.alpha);
@@ -155,53 +216,33 @@ std::string method_text(const Comparison& comparison) {
   return text + fmt::format(" Differences below {} do not matter.", format_percent(comparison.effect));
 }
 
-Section summary(const Comparison& comparison) {
-  Section section;
-  section.blocks.push_back(Paragraph{"A: " + comparison.name_a, Tone::quiet});
-  section.blocks.push_back(Paragraph{"B: " + comparison.name_b, Tone::quiet});
-  section.blocks.push_back(metrics_table(comparison));
-  const auto deciding = deciding_metrics(comparison);
-  for (const auto& metric : comparison.metrics) {
-    if (metric.beside) continue;
-    const std::string name = deciding > 1 ? metric.id + ": " : "";
-    section.blocks.push_back(
-        Paragraph{name + verdict_sentence(metric, comparison.effect) + ".", tone_of(metric.verdict)});
-  }
-  for (const auto& metric : comparison.metrics) {
-    if (!metric.beside || metric.verdict == Verdict::inconclusive) continue;
-    section.blocks.push_back(Paragraph{
-        "Also measured (does not decide): " + metric.id + ": " + verdict_sentence(metric, comparison.effect) + ".",
-        Tone::quiet});
-  }
-  if (!comparison.accuracy.empty()) section.blocks.push_back(accuracy_table(comparison));
-  for (const auto& gate : comparison.accuracy) {
-    section.blocks.push_back(Paragraph{accuracy_sentence(gate) + ".", tone_of(gate.outcome)});
-  }
-  for (const auto& item : comparison.disturbances) section.blocks.push_back(Paragraph{item.cause, Tone::warning});
-  if (!comparison.stopped_because.empty()) {
-    section.blocks.push_back(Paragraph{"Stopped: " + comparison.stopped_because + ".", Tone::quiet});
-  }
-  section.blocks.push_back(Paragraph{method_text(comparison), Tone::quiet});
-  return section;
-}
-
-}  // namespace
-
 std::string verdict_sentence(const MetricVerdict& metric, double effect) {
-  const double change = metric.ratio ? *metric.ratio - 1 : 0;
-  const std::string size = format_percent(std::fabs(change));
   switch (metric.verdict) {
     case Verdict::better:
-      return fmt::format("B is better: {} {} by {}", metric.id, change < 0 ? "lower" : "higher", size);
-    case Verdict::worse:
-      return fmt::format("B is worse: {} {} by {}", metric.id, change < 0 ? "lower" : "higher", size);
-    case Verdict::different:
-      return fmt::format("B differs: {} {} by {}", metric.id, change < 0 ? "lower" : "higher", size);
+    case Verdict::worse: return judged_text(metric) + ": " + change_of(metric);
+    case Verdict::different: return "B differs: " + change_of(metric);
     case Verdict::same: return fmt::format("no difference of {} or more", format_percent(effect));
     case Verdict::inconclusive: return "inconclusive: " + metric.reason;
     case Verdict::unreliable: return "unreliable: " + metric.reason;
   }
   return "";
+}
+
+std::string overall_sentence(const Comparison& comparison) {
+  const Verdict verdict = overall(comparison);
+  const auto rejected = std::find_if(comparison.accuracy.begin(), comparison.accuracy.end(),
+                                     [](const auto& gate) { return gate.outcome == AccuracyOutcome::rejected; });
+  if (rejected != comparison.accuracy.end() && verdict != Verdict::unreliable) return accuracy_sentence(*rejected);
+  for (const auto& metric : comparison.metrics) {
+    if (!metric.beside && metric.verdict == verdict) return verdict_sentence(metric, comparison.effect);
+  }
+  return name_of(verdict);
+}
+
+std::string monthly_sentence(const MonthlySaving& saving, const std::string& before, const std::string& after) {
+  const auto money = [](double amount) { return format_count(std::llround(amount)); };
+  return fmt::format("Per month: {} costs {}, {} {}, which saves {} ({} to {})", before, money(saving.before), after,
+                     money(saving.after), money(saving.saved), money(saving.saved_low), money(saving.saved_high));
 }
 
 Distribution distribution_of(const MetricVerdict& metric) {

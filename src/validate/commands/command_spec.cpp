@@ -13,6 +13,7 @@
 #include "model/beside.h"
 #include "model/stages.h"
 #include "validate/commands/command_spec_yaml.h"
+#include "validate/commands/command_words.h"
 #include "validate/commands/line_pattern.h"
 
 namespace warpmark::validate {
@@ -351,37 +352,6 @@ CommandSpec timed_command(std::vector<std::string> words) {
   spec.run = std::move(words);
   spec.metrics.push_back({.name = "time", .unit = "s"});
   return spec;
-}
-
-Result<std::vector<std::string>> split_words(std::string_view text) {
-  std::vector<std::string> words;
-  std::optional<std::string> word;
-  const auto begun = [&]() -> std::string& { return word ? *word : word.emplace(); };
-  char quote = 0;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    const char c = text[i];
-    if (c == '\\' && quote != '\'' && i + 1 < text.size()) {
-      begun() += text[++i];
-    } else if (quote != 0) {
-      if (c == quote) {
-        quote = 0;
-      } else {
-        *word += c;
-      }
-    } else if (c == '\'' || c == '"') {
-      quote = c;
-      (void)begun();
-    } else if (c == ' ' || c == '\t' || c == '\n') {
-      if (word) words.push_back(std::move(*word));
-      word.reset();
-    } else {
-      begun() += c;
-    }
-  }
-  if (quote != 0) return usage_error(fmt::format("the quote {} is not closed in: {}", quote, text));
-  if (word) words.push_back(std::move(*word));
-  if (words.empty()) return usage_error("the command is empty");
-  return words;
 }
 
 }  // namespace warpmark::validate

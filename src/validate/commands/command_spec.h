@@ -102,8 +102,4 @@ struct CommandSpec {
 /// A command measured by its wall time.
 [[nodiscard]] CommandSpec timed_command(std::vector<std::string> words);
 
-/// Words of a command line: blanks separate, '...' and "..." keep together, a backslash takes the next character as it
-/// is. Nothing is expanded. Usage error for a quote that is not closed, or no words.
-[[nodiscard]] Result<std::vector<std::string>> split_words(std::string_view text);
-
 }  // namespace warpmark::validate

@@ -47,6 +47,7 @@ class HistoryCheck {
     judge_check(check_.metrics,
                 {.threshold = options_.threshold, .alpha = options_.alpha, .most_history = options_.history});
     tell_moved();
+    tell_series();
     WM_TRY(name_branches());
     advise();
     return std::move(check_);
@@ -313,6 +314,10 @@ class HistoryCheck {
       WM_ASSIGN(const auto others, points_of(*run, ""));
       if (others.empty()) continue;
       WM_ASSIGN(const auto before, store_.load(others.front().session));
+      if (before.session.machine.fingerprint == newest().machine.fingerprint) {
+        other_series_ = others.front().metric;
+        return {};
+      }
       const auto differences = machine_differences(newest().machine, before.session.machine);
       return environment_error(
           fmt::format("the history of {} is of another machine: {}", options_.branch,
@@ -321,6 +326,20 @@ class HistoryCheck {
               " on this one");
     }
     return {};
+  }
+
+  /// This machine has a history of the case, but of other metrics, such as without the reference.
+  void tell_series() {
+    if (other_series_.empty()) return;
+    for (auto& metric : check_.metrics) {
+      if (metric.verdict != Verdict::inconclusive || metric.current.empty()) continue;
+      metric.reason = metric_of_ratio(metric.metric).empty()
+                          ? fmt::format("{} has no series of this metric, only {}", options_.branch, other_series_)
+                          : fmt::format("{} was never measured with this reference", options_.branch);
+      metric.more_runs.reset();
+    }
+    check_.advice = fmt::format("Measure {} in the same way, or check what it has: warpmark check --no-reference.",
+                                options_.branch);
   }
 
   Status compare_environments() {
@@ -367,6 +386,7 @@ class HistoryCheck {
   const CheckOptions& options_;
   std::vector<const Run*> cases_;
   std::vector<const Run*> runs_;       ///< of each metric, its case
+  std::string other_series_;           ///< a metric of the case that this machine has, where none of the checked is
   std::size_t newer_ = 0;              ///< sessions of commits that the checked one does not descend from
   std::optional<std::size_t> common_;  ///< sessions that it does, where they are too few
   Check check_;

@@ -31,7 +31,7 @@ namespace {
 
 constexpr OptionSpec kAnalyzeOptions[] = {
     {"--format", "FORMAT", "what is printed: text (default), md, html or json", false, "text md html json"},
-    {"--json", "FILE", "also write it as JSON (warpmark.analysis/1, warpmark.profile_diff/1)", false, "<files>"},
+    {"--json", "[FILE]", "also write it as JSON (warpmark.analysis/1, warpmark.profile_diff/1)", false, "<files>"},
     {"--html", "FILE", "also write a page with the timeline of one step", false, "<files>"},
     {"--all", "", "show every finding in full, not only the first"},
     {"--top", "N", "findings shown in full (default 1; md and html: 5)"},
@@ -103,8 +103,7 @@ Status check_files_are_no_inputs(const ParsedOptions& options, const ProfileSess
 
 Status show_and_write(Context& context, const ParsedOptions& options, const report::Shown& shown) {
   WM_TRY(show(context, shown, options.get("--format", "text"), options.has("--details")));
-  if (options.has("--json")) WM_TRY(write_as(options.get("--json"), shown, "json"));
-  return options.has("--html") ? write_as(options.get("--html"), shown, "html") : Status();
+  return write_named_files(options, shown);
 }
 
 Result<int> print_difference(Context& context, const ParsedOptions& options, const ProfileSession& session) {
@@ -187,11 +186,12 @@ Result<int> run_analyze(Context& context, const ParsedOptions& options) {
                          }});
   WM_TRY(show_and_write(context, options, shown));
   if (options.has("--fail-above") && !says_something(session, analysis)) {
-    context.err << "warpmark: --fail-above cannot be judged: nothing of a GPU was read\n";
+    context.why = "--fail-above cannot be judged: nothing of a GPU was read";
     return kInconclusive;
   }
   const bool failed =
       std::ranges::any_of(analysis.findings, [gate](const Finding& finding) { return finding.severity > gate; });
+  context.why = "a finding is above --fail-above " + options.get("--fail-above");
   return failed ? kGateFailed : kSuccess;
 }
 

@@ -33,6 +33,8 @@ constexpr OptionSpec kAcceptOptions[] = {
     {"--effect", "RATIO", "with --across: smallest slow-down that matters (default 3%)"},
     {"--alpha", "P", "with --across: chance of calling any of equal nodes slow (default 0.05)"},
     {"--format", "FORMAT", "format of what is printed: text (default), md, html, json", false, "text md html json"},
+    {"--json", "[FILE]", "write the verdicts as JSON (warpmark.acceptance/1, warpmark.across/1)", false, "<files>"},
+    kHtmlOption,
     {"--out", "DIR", "write the report as .md and .html and the data as .json into a folder", false, "<files>"},
     {"--db", "FILE|URL", "database of sessions (default: WARPMARK_DB or ~/.local/share/warpmark/warpmark.db)", false,
      "<files>"},
@@ -43,6 +45,7 @@ constexpr OptionSpec kAcceptOptions[] = {
 Status show_acceptance(Context& context, const ParsedOptions& options, const std::string& name,
                        const report::Shown& shown) {
   WM_TRY(show(context, shown, options.get("--format", "text")));
+  WM_TRY(write_named_files(options, shown));
   if (!options.has("--out")) return {};
   const std::filesystem::path folder = options.get("--out");
   WM_TRY(make_named_folder(folder));

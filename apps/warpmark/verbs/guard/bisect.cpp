@@ -43,7 +43,8 @@ constexpr OptionSpec kBisectOptions[] = {
     {"--shell", "", "run the command with /bin/sh -c"},
     {"--seed", "N", "seed of the order (default 1)"},
     {"--fresh", "", "start anew even if an interrupted search for the same could go on"},
-    {"--json", "FILE", "write the result as JSON (warpmark.bisect/1)", false, "<files>"},
+    {"--json", "[FILE]", "write the result as JSON (warpmark.bisect/1)", false, "<files>"},
+    kHtmlOption,
     {"--format", "FORMAT", "format of what is printed: text (default), md, html, json", false, "text md html json"},
     {"--db", "FILE|URL", "database of stored results; the search's state stands beside it", false, "<files>"},
 };
@@ -148,7 +149,7 @@ Result<int> run_bisect(Context& context, const ParsedOptions& options) {
   const auto shown = shown_as([&] { return to_json(*found); }, report::build_report(*found));
   WM_TRY(show(context, shown, options.get("--format", "text")));
   context.out.flush();
-  if (options.has("--json")) WM_TRY(write_as(options.get("--json"), shown, "json"));
+  WM_TRY(write_named_files(options, shown));
   remember_bisection(context, options, *found);
   return bisect_exit_code(*found);
 }

@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 
 #include <filesystem>
-#include <fstream>
 #include <ostream>
 #include <set>
 
@@ -12,9 +11,11 @@
 #include "model/check.h"
 #include "model/names.h"
 #include "report/build/check.h"
-#include "report/build/check_junit.h"
-#include "report/build/github.h"
+#include "report/forge/badge.h"
+#include "report/forge/github.h"
+#include "report/forge/junit.h"
 #include "validate/guard/check_history.h"
+#include "validate/guard/point_values.h"
 #include "warpmark/ab/git_revisions.h"
 #include "warpmark/ab/project_command.h"
 #include "warpmark/ab/suspects.h"
@@ -24,6 +25,7 @@
 #include "warpmark/sessions/run_command.h"
 #include "warpmark/sessions/session_output.h"
 #include "warpmark/sessions/store_access.h"
+#include "warpmark/terminal/github_step.h"
 #include "warpmark/terminal/option_values.h"
 #include "warpmark/terminal/report_output.h"
 
@@ -31,17 +33,22 @@ namespace warpmark::apps {
 namespace {
 
 constexpr OptionSpec kCheckOptions[] = {
-    {"--baseline", "BRANCH", "branch whose history is the baseline (default main)"},
+    {"--baseline", "BRANCH|FILE", "branch whose history is the baseline (default main), or a file of results", false,
+     "<files>"},
     {"--threshold", "RATIO", "smallest change for the worse that counts (default 5%)"},
     {"--metrics", "GLOB", "only these: a pattern for a metric, or for \"benchmark metric\"", false, "<metrics>"},
     {"--run", "RUN", "what to check: last (default), a session's id, or a file of results; several of one commit", true,
      "<runs>"},
+    {"--results", "FILE", "a file of results to check; against a file as --baseline by its values, untested", true,
+     "<files>"},
     {"--alpha", "P", "chance of calling any unchanged metric worse or better (default 0.05)"},
     {"--history", "N", "newest sessions of the baseline to use (default 100)"},
     {"--format", "FORMAT", "format of what is printed: text (default), md, html, json, github, junit", false,
      "text md html json github junit"},
-    {"--json", "FILE", "also write the check as JSON (warpmark.check/1)", false, "<files>"},
-    {"--out", "DIR", "also write check.json, comment.md, junit.xml, report.md and report.html", false, "<files>"},
+    {"--json", "[FILE]", "also write the check as JSON (warpmark.check/1)", false, "<files>"},
+    kHtmlOption,
+    {"--out", "DIR", "also write check.json, comment.md, junit.xml, badge.svg, report.md and report.html", false,
+     "<files>"},
     {"--db", "FILE|URL", "database (default: WARPMARK_DB or ~/.local/share/warpmark/warpmark.db)", false, "<files>"},
     kEvalGate,
     kEvalGateAnswers,
@@ -88,6 +95,7 @@ Result<CheckRequest> check_request_of(const ParsedOptions& options) {
 Result<std::vector<Session>> named_sessions(store::Store& store, const ParsedOptions& options) {
   std::vector<Session> sessions;
   auto names = options.all("--run");
+  for (const auto& file : options.all("--results")) names.push_back(file);
   if (names.empty()) names = {"last"};
   for (const auto& name : names) {
     auto session = is_result_file(name) ? read_one_session(name) : load_session(store, name);
@@ -115,7 +123,9 @@ Result<std::vector<Session>> named_sessions(store::Store& store, const ParsedOpt
 
 Result<std::vector<Session>> measured_sessions(Context& context, const ParsedOptions& options,
                                                const CheckRequest& request, store::Store& store) {
-  if (options.has("--run")) return usage_error("give --run or a command, not both");
+  if (options.has("--run") || options.has("--results")) {
+    return usage_error("give results or a command, not both", "leave out --run and --results");
+  }
   std::vector<Session> sessions;
   for (std::int64_t i = 0; i < request.sessions; ++i) {
     WM_ASSIGN(auto session, measure_command(context, options, options.has("--no-store") ? nullptr : &store));
@@ -130,20 +140,39 @@ Status write_check_files(const ParsedOptions& options, const Check& check, const
   if (!options.has("--out")) return {};
   const std::filesystem::path folder = options.get("--out");
   WM_TRY(write_file(folder / "comment.md", report::render_github_comment(check)));
+  WM_TRY(write_file(folder / "badge.svg", report::render_badge(check)));
   return write_file(folder / "junit.xml", report::render_junit(check));
 }
 
-/// Annotations go beside the comment, as GitHub reads them from a step's output; the summary into the file that it
-/// names.
-Status tell_github(Context& context, const Check& check) {
-  context.err << report::github_annotations(check);
-  const char* summary = context.environment("GITHUB_STEP_SUMMARY");
-  if (summary == nullptr || *summary == '\0') return {};
-  std::ofstream file(summary, std::ios::app | std::ios::binary);
-  file << report::render_github_comment(check);
-  file.flush();
-  if (!file) return environment_error(std::string("cannot write the job's summary ") + summary);
-  return {};
+Status show_check(Context& context, const ParsedOptions& options, const CheckRequest& request, const Check& check) {
+  auto shown = shown_as([&] { return to_json(check); }, report::build_report(check));
+  shown.forms.push_back({"github", [&] { return report::render_github_comment(check); }});
+  shown.forms.push_back({"junit", [&] { return report::render_junit(check); }});
+  WM_TRY(show(context, shown, request.format));
+  context.out.flush();
+  context.why = report::verdict_counts(check) + " against " + check.branch;
+  if (request.format == "github") {
+    WM_TRY(annotate_step(context, report::github_annotations(check), report::render_github_comment(check)));
+  }
+  return write_check_files(options, check, shown);
+}
+
+/// `check --results NEW.json --baseline OLD.json`: no history, no test.
+Result<int> check_files(Context& context, const ParsedOptions& options, const CheckRequest& request) {
+  const std::string file = options.get("--results", options.get("--run"));
+  if (file.empty() || !is_result_file(file)) {
+    return usage_error("with a file as --baseline, --results names the file to check",
+                       "warpmark check --results new.json --baseline " + options.get("--baseline"));
+  }
+  WM_ASSIGN(const auto baseline, read_one_session(options.get("--baseline")));
+  WM_ASSIGN(const auto now, read_one_session(file));
+  WM_ASSIGN(auto check, validate::check_point_values(baseline, now,
+                                                     {.name = options.get("--baseline"),
+                                                      .metrics = request.check.metrics,
+                                                      .threshold = request.check.threshold}));
+  check.command = command_line_of(context);
+  WM_TRY(show_check(context, options, request, check));
+  return with_eval_gate(context, options, exit_code_of(overall(check)));
 }
 
 /// That a command failed when it was measured for this is a fault of the command, and no doubt about its speed.
@@ -191,6 +220,7 @@ Result<int> run_check(Context& context, const ParsedOptions& options) {
   }
   WM_TRY(check_outputs(options));
   WM_TRY(check_eval_gate(context, options));
+  if (!measures && is_result_file(options.get("--baseline"))) return check_files(context, options, request);
   WM_ASSIGN(const auto store, measures ? open_store(context, options) : open_to_read(context, options));
   auto sessions = measures ? measured_sessions(context, options, request, *store) : named_sessions(*store, options);
   if (!sessions.ok()) {
@@ -206,13 +236,7 @@ Result<int> run_check(Context& context, const ParsedOptions& options) {
     context.err << "warpmark: the search for the commit failed: " << named.error().what << '\n';
     if (!named.error().hint.empty()) context.err << "  " << named.error().hint << '\n';
   }
-  auto shown = shown_as([&] { return to_json(check); }, report::build_report(check));
-  shown.forms.push_back({"github", [&] { return report::render_github_comment(check); }});
-  shown.forms.push_back({"junit", [&] { return report::render_junit(check); }});
-  WM_TRY(show(context, shown, request.format));
-  context.out.flush();
-  if (request.format == "github") WM_TRY(tell_github(context, check));
-  WM_TRY(write_check_files(options, check, shown));
+  WM_TRY(show_check(context, options, request, check));
   if (!options.has("--no-store")) {
     remember_verdict(context, options, {.sessions = check.sessions, .commit = {}}, to_json(check),
                      fmt::format("{} against {}", name_of(overall(check)), check.branch));
@@ -227,25 +251,24 @@ extern const Command check_command{
     .id = "check",
     .summary = "fail if a result is worse than the history of a branch",
     .details =
-        "Sets the newest session (or --run, or a command that is measured now: after --, or --project) against what "
-        "the store knows of the baseline branch on a machine with the same fingerprint.\n"
+        "Compares the newest session (or --run, or a command that is measured now: after --, or --project) with the "
+        "history of the baseline branch on a machine with the same fingerprint.\n"
         "\n"
-        "A metric is worse only if both speak: the change is beyond --threshold, and larger than the steps that the "
-        "history makes by itself from session to session (p, adjusted over all metrics by Holm's method, at most "
-        "--alpha). Where the level of the history changed before, the baseline begins anew at that commit, and it "
-        "says so. docs/regressions.md lists the exact conditions.\n"
+        "Worse needs both: a change of at least --threshold, and p of at most --alpha (Holm-adjusted over all metrics) "
+        "relative to the normal run-to-run variation of the history. After a change point of the history the baseline "
+        "starts there, and the output says so. docs/regressions.md lists the exact conditions.\n"
         "\n"
-        "Where a metric is worse it names the suspects: the commits since the last session of the baseline. With "
-        "--bisect it goes on as `warpmark bisect` does, with what is measured now or the project file, until one of "
-        "them is the culprit; the JSON and the comment carry it.\n"
+        "If a metric is worse, it lists the suspects: the commits since the last session of the baseline. --bisect "
+        "continues as `warpmark bisect` does and finds the culprit; the JSON and the comment show it.\n"
         "\n"
-        "Exit code 0: nothing is worse, and a change beyond the threshold is ruled out; 1: worse; 2: a command that "
-        "was measured failed; 3: too little history or data to tell, and it says how much is missing; 4: the "
-        "answers of --eval are worse; 5: unreliable, "
-        "or the history is of another "
-        "machine, and it says what differs.\n"
+        "With a file as --baseline there is no history and no test: the values decide alone, by --threshold, and the "
+        "output says that they are untested. Results may be of any format that `history import` reads.\n"
         "\n"
-        "--format github prints a comment for a pull request and, on stderr, annotations; it adds a job summary where "
+        "Exit code 0: nothing is worse, and a change of --threshold is ruled out; 1: worse; 2: a measured command "
+        "failed; 3: too little history or data, and it says how much is missing; 4: the answers of --eval are worse; "
+        "5: unreliable, or the history is of another machine, and it says what differs.\n"
+        "\n"
+        "--format github prints a comment for a pull request and, on stderr, annotations; it adds a job summary if "
         "GITHUB_STEP_SUMMARY is set. docs/ci.md has workflows.",
     .options = kCheckOptions,
     .positional = {"CMD", "after --: a command to measure now", true, ""},
@@ -254,6 +277,7 @@ extern const Command check_command{
         "warpmark check --baseline main --threshold 3% --metrics 'time'\n"
         "warpmark check --project warpmark.yaml --format github > comment.md\n"
         "warpmark check --bisect -- ./bench\n"
+        "warpmark check --results new.json --baseline old.json --threshold 5%\n"
         "warpmark check --run results.json --out check/",
     .run = run_check,
 };

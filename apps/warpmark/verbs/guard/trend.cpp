@@ -29,6 +29,8 @@ constexpr OptionSpec kTrendOptions[] = {
     {"--this-machine", "", "only results of machines like this one"},
     {"--dirty", "", "also results with uncommitted changes"},
     {"--format", "FORMAT", "format of what is printed: text (default), md, html, json", false, "text md html json"},
+    {"--json", "[FILE]", "also write the series as JSON (warpmark.trend/1)", false, "<files>"},
+    kHtmlOption,
     {"--out", "DIR", "also write trend.json, trend.md, trend.html and a chart of each series", false, "<files>"},
     {"--db", "FILE|URL", "database (default: WARPMARK_DB or ~/.local/share/warpmark/warpmark.db)", false, "<files>"},
 };
@@ -108,11 +110,12 @@ Status write_trend_files(const std::filesystem::path& folder, const Trend& trend
 Result<int> run_trend(Context& context, const ParsedOptions& options) {
   WM_ASSIGN(const auto wanted, trend_options_of(options));
   WM_ASSIGN(const auto format, format_of(options));
-  if (options.has("--out")) WM_TRY(check_output_folder(options.get("--out")));
+  WM_TRY(check_outputs(options));
   WM_ASSIGN(const auto store, open_to_read(context, options));
   WM_ASSIGN(auto trend, validate::trend_of(*store, wanted));
   trend.command = command_line_of(context);
   WM_TRY(show(context, shown_trend(trend, format == "md" || context.unicode), format));
+  WM_TRY(write_named_files(options, shown_trend(trend, true)));
   if (options.has("--out")) WM_TRY(write_trend_files(options.get("--out"), trend));
   return kSuccess;
 }

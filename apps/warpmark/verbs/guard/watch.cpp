@@ -31,7 +31,7 @@ constexpr OptionSpec kWatchOptions[] = {
     {"--state", "FILE", "where it keeps what it knows (default: beside the database, one for each file of rules)",
      false, "<files>"},
     {"--format", "FORMAT", "with --dry-run: text (default), md, html, json", false, "text md html json"},
-    {"--json", "FILE", "with --dry-run: also write it as JSON (warpmark.alert_replay/1)", false, "<files>"},
+    {"--json", "[FILE]", "with --dry-run: also write it as JSON (warpmark.alert_replay/1)", false, "<files>"},
     {"--db", "FILE|URL", "database (default: WARPMARK_DB or ~/.local/share/warpmark/warpmark.db)", false, "<files>"},
 };
 
@@ -95,7 +95,7 @@ Result<int> dry_run(Context& context, const ParsedOptions& options, const WatchR
                                             .interrupted = &context.interrupted}));
   const auto shown = shown_as([&past] { return watch::to_json(past); }, watch::build_report(past));
   WM_TRY(show(context, shown, format));
-  if (options.has("--json")) WM_TRY(write_as(options.get("--json"), shown, "json"));
+  WM_TRY(write_named_files(options, shown));
   return kSuccess;
 }
 

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <ostream>
 
+#include "base/files.h"
 #include "base/json.h"
 #include "device/health.h"
 #include "device/machine.h"
@@ -8,22 +9,20 @@
 #include "report/build/doctor.h"
 #include "report/formats/text.h"
 #include "warpmark/command.h"
+#include "warpmark/sessions/tool_checks.h"
 #include "warpmark/terminal/report_output.h"
 
 namespace warpmark::apps {
 namespace {
 
-constexpr OptionSpec kDoctorOptions[] = {{"--json", "", "print JSON (warpmark.doctor/1)"}};
+constexpr OptionSpec kDoctorOptions[] = {{"--json", "[FILE]", "write JSON (warpmark.doctor/1)", false, "<files>"}};
 
 Result<int> run_doctor(Context& context, const ParsedOptions& options) {
   const Machine machine = device::machine_facts();
   const auto facts = device::gather_health_facts();
-  const auto checks = device::health_checks(facts);
-  if (options.has("--json")) {
-    const Json json = doctor_json(machine, checks);
-    context.out << dump_json(json) << '\n';
-    return kSuccess;
-  }
+  auto checks = device::health_checks(facts);
+  for (auto& check : tool_checks(ask_tool)) checks.push_back(std::move(check));
+  if (options.has("--json")) WM_TRY(write_file(options.get("--json"), dump_json(doctor_json(machine, checks)) + "\n"));
   Report report = report::doctor_report(machine, checks);
   if (auto topology = device::gpu_topology(facts); !topology.rows.empty()) {
     report.sections.push_back({"GPU topology", {std::move(topology)}});
@@ -39,7 +38,8 @@ extern const Command doctor_command{
     .summary = "show the hardware and what will disturb measurements",
     .details =
         "Reads the processor, memory, GPUs, driver and libraries, reports what makes measurements slow or noisy, and "
-        "how to fix each problem. It changes nothing.",
+        "how to fix each problem. Lists the profilers and frameworks that are installed, with versions and what each "
+        "adds. It changes nothing.",
     .options = kDoctorOptions,
     .positional = {},
     .examples = "warpmark doctor\nwarpmark doctor --json",

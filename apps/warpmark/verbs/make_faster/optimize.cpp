@@ -14,10 +14,12 @@
 #include "base/untrusted/read_fields.h"
 #include "base/units.h"
 #include "device/machine.h"
+#include "model/price/price.h"
 #include "optimize/job.h"
 #include "optimize/outcome.h"
 #include "optimize/plan.h"
 #include "optimize/search.h"
+#include "report/build/comparison.h"
 #include "report/build/optimization.h"
 #include "report/draw/svg.h"
 #include "report/formats/html.h"
@@ -30,6 +32,8 @@
 #include "warpmark/sessions/build_info.h"
 #include "warpmark/sessions/session_output.h"
 #include "warpmark/terminal/interrupt.h"
+#include "warpmark/terminal/option_values.h"
+#include "warpmark/terminal/progress.h"
 #include "warpmark/terminal/report_output.h"
 
 namespace warpmark::apps {
@@ -78,11 +82,13 @@ constexpr OptionSpec kOptimizeOptions[] = {
     {"--budget", "TIME", "time limit, final proof included; the same command continues (default 5m)"},
     {"--budget-money", "AMOUNT", "the same in money, at --price"},
     {"--price", "AMOUNT", "what an hour of the machine costs"},
+    {"--monthly-cost", "AMOUNT", "what running the program costs per month now: the report says what is saved"},
     {"--timeout", "TIME", "most time for one run (default 30m)"},
     {"--shell", "", "run the command with /bin/sh -c"},
     {"--seed", "N", "seed of the order of runs, and of the program's random generators (default 1)"},
     {"--fresh", "", "start anew even if an interrupted search could go on"},
-    {"--json", "FILE", "write the report as JSON (warpmark.optimization/1)", false, "<files>"},
+    {"--json", "[FILE]", "write the report as JSON (warpmark.optimization/1)", false, "<files>"},
+    kHtmlOption,
     {"--out", "DIR",
      "write optimization.json, report.md, report.html, waterfall.svg, plan.yaml, and jobs of Kubernetes and Vertex AI",
      false, "<files>"},
@@ -91,25 +97,28 @@ constexpr OptionSpec kOptimizeOptions[] = {
     {"--db", "FILE|URL", "database of stored sessions; the journal stands beside it", false, "<files>"},
 };
 
-class ProgressLine {
+/// The log of the search, and below it how much of the budget is used.
+class SearchProgress {
  public:
-  explicit ProgressLine(Context& context) : context_(context) {}
-  void clear() {
-    if (context_.err_is_terminal) context_.err << "\r\x1b[K" << std::flush;
-  }
-  void runs(std::int64_t count, const std::string& what) {
-    if (!context_.err_is_terminal) return;
-    const auto text = fmt::format("run {}: {}", count, what);
-    clear();
-    context_.err << text.substr(0, static_cast<std::size_t>(std::max(20, context_.width - 1))) << std::flush;
+  SearchProgress(const Context& context, double budget_s) : err_(context.err), bar_(context), budget_s_(budget_s) {}
+  void clear() { bar_.clear(); }
+  void runs(double elapsed_s, std::int64_t count, const std::string& what) {
+    bar_.show({.slices_done = static_cast<std::size_t>(std::min(elapsed_s, budget_s_)),
+               .slices = static_cast<std::size_t>(budget_s_),
+               .elapsed_s = elapsed_s,
+               .left_s = budget_s_ - elapsed_s,
+               .left_known = budget_s_ > 0,
+               .current = fmt::format("run {}: {}", count, what)});
   }
   void said(const std::string& text) {
     clear();
-    context_.err << text << '\n' << std::flush;
+    err_ << text << '\n' << std::flush;
   }
 
  private:
-  Context& context_;
+  std::ostream& err_;
+  ProgressPrinter bar_;
+  double budget_s_;
 };
 
 Status write_optimization_files(const ParsedOptions& options, const Optimization& optimization,
@@ -144,8 +153,8 @@ Result<Optimization> make_optimization(Context& context, const ParsedOptions& op
   if (journal.known() > 0)
     context.err << fmt::format("going on after {} runs of an interrupted search\n", journal.known());
   optimize::ProgramRuns runs(request.program, request.places, journal, &context.interrupted, request.options.budget_s);
-  ProgressLine line(context);
-  runs.progress = [&](const std::string& what) { line.runs(runs.count() + 1, what); };
+  SearchProgress line(context, request.options.budget_s);
+  runs.progress = [&](const std::string& what) { line.runs(runs.elapsed_s(), runs.count() + 1, what); };
   request.options.log = [&](const std::string& text) {
     line.said(fmt::format("[{:4.0f} s] {}", runs.elapsed_s(), text));
   };
@@ -175,6 +184,29 @@ Result<Optimization> make_optimization(Context& context, const ParsedOptions& op
   return optimization;
 }
 
+/// Of --monthly-cost, once a speedup is measured.
+Result<std::optional<MonthlySaving>> proven_saving(const ParsedOptions& options, const Optimization& optimization) {
+  WM_ASSIGN(const auto cost, monthly_cost_of(options));
+  if (!cost || !optimization.measured_speedup) return std::optional<MonthlySaving>();
+  const auto& speedup = *optimization.measured_speedup;
+  return std::optional(monthly_saving(*cost, speedup.ratio, speedup.low, speedup.high));
+}
+
+report::Shown shown_with(const Optimization& optimization, const std::optional<MonthlySaving>& saving) {
+  auto report = report::build_report(optimization);
+  if (saving && !report.sections.empty()) {
+    report.sections.front().blocks.push_back(
+        Paragraph{report::monthly_sentence(*saving, "the original", "the optimized program") + "."});
+  }
+  return shown_as(
+      [&optimization, saving] {
+        Json json = to_json(optimization);
+        if (saving) json["monthly"] = to_json(*saving);
+        return json;
+      },
+      std::move(report));
+}
+
 Result<int> run_optimize(Context& context, const ParsedOptions& options) {
   const bool has_command = !command_after_dashes(context.words).empty();
   if (!has_command && options.positionals() == std::vector<std::string>{"calibration"}) {
@@ -188,6 +220,7 @@ Result<int> run_optimize(Context& context, const ParsedOptions& options) {
   if (options.has("--metric")) return usage_error("--metric is for --from-history");
   if (options.has("--apply")) return apply_plan(context, options);
   WM_TRY(check_outputs(options));
+  if (const auto cost = monthly_cost_of(options); !cost.ok()) return cost.error();  // before the search, not after it
   WM_ASSIGN(auto request, optimize_request_of(context, options));
   if (options.has("--list-knobs")) return list_knobs(context, options, request);
   warn_of_writing(context, request);
@@ -197,7 +230,8 @@ Result<int> run_optimize(Context& context, const ParsedOptions& options) {
     context.err << "interrupted; run the same command again to continue\n";
     return kInterrupted;
   }
-  const auto shown = shown_as([&] { return to_json(*optimization); }, report::build_report(*optimization));
+  WM_ASSIGN(const auto saving, proven_saving(options, *optimization));
+  const auto shown = shown_with(*optimization, saving);
   WM_TRY(show(context, shown, request.format));
   context.out.flush();
   WM_TRY(write_optimization_files(options, *optimization, request, shown));

@@ -19,7 +19,8 @@ namespace {
 constexpr OptionSpec kLinksOptions[] = {
     {"--bytes", "SIZE", "of one copy (default 256MiB)"},
     {"-n", "N", "copies of each kind (default 20)"},
-    {"--json", "FILE", "write the results as JSON (warpmark.links/1)", false, "<files>"},
+    {"--json", "[FILE]", "write the results as JSON (warpmark.links/1)", false, "<files>"},
+    kHtmlOption,
     {"--out", "DIR", "write links.json, report.md and report.html", false, "<files>"},
     {"--format", "FORMAT", "format of what is printed: text (default), md, html, json", false, "text md html json"},
     {"--no-store", "", "do not store the runs in the history"},

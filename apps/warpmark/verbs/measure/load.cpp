@@ -100,7 +100,7 @@ constexpr OptionSpec kLoadOptions[] = {
     {"--experiment-base-dir", "DIR", "run: the same below this folder; a name is made if none is given"},
     {"--no-store", "", "run: keep nothing in the database"},
     {"--db", "FILE|URL", "run: database (default: WARPMARK_DB or your own file)", false, "<files>"},
-    {"--json", "FILE", "run, selftest, compare, tokens: write the results as JSON", false, "<files>"},
+    {"--json", "[FILE]", "run, selftest, compare, tokens: write the results as JSON", false, "<files>"},
     {"--requests-csv", "FILE", "run: a row for each request", false, "<files>"},
     {"--html", "FILE", "run: the report as a page", false, "<files>"},
     {"--vllm-json", "FILE", "run: the last load as vLLM's bench serve writes it", false, "<files>"},

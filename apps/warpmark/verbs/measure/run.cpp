@@ -181,7 +181,7 @@ void prepare_last_words(const Job& job, const std::string& current) {
 }
 
 Status measure_all(Context& context, Job& job) {
-  ProgressPrinter printer(context.err, context.err_is_terminal, context.width);
+  ProgressPrinter printer(context);
   session::SessionEvents events;
   events.progress = [&](const session::Progress& progress) {
     prepare_last_words(job, progress.current);
@@ -250,6 +250,7 @@ Result<int> run_run(Context& context, const ParsedOptions& options) {
   }
   WM_ASSIGN(const bool met, meets_goals(context, options, job.session));
   const int code = exit_code_for(job, options.has("--strict"));
+  if (code == kSuccess && !met) context.why = "a --goal is missed";
   return code == kSuccess && !met ? static_cast<int>(kGateFailed) : code;
 }
 

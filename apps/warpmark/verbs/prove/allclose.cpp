@@ -27,7 +27,7 @@ constexpr OptionSpec kAllcloseOptions[] = {
     {"--key", "COLUMN", "match rows by this column instead of by their order"},
     {"--equal-nan", "", "NaN equals NaN; else it equals nothing"},
     {"--worst", "N", "how many of the worst offenders to list a column (default 5)"},
-    {"--json", "FILE", "write the result as JSON (warpmark.allclose/1)", false, "<files>"},
+    {"--json", "[FILE]", "write the result as JSON (warpmark.allclose/1)", false, "<files>"},
 };
 
 Result<double> tolerance_from(const std::string& option, const std::string& text) {

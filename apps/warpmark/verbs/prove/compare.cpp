@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -10,6 +11,7 @@
 #include "model/comparison.h"
 #include "report/build/comparison.h"
 #include "report/draw/svg.h"
+#include "report/forge/github.h"
 #include "report/formats/html.h"
 #include "warpmark/ab/compare_measure.h"
 #include "warpmark/ab/compare_stored.h"
@@ -19,6 +21,8 @@
 #include "warpmark/sessions/result_files.h"
 #include "warpmark/sessions/session_output.h"
 #include "warpmark/sessions/store_access.h"
+#include "warpmark/terminal/github_step.h"
+#include "warpmark/terminal/option_values.h"
 #include "warpmark/terminal/report_output.h"
 
 namespace warpmark::apps {
@@ -54,9 +58,12 @@ constexpr OptionSpec kCompareOptions[] = {
     {"--across-machines", "", "stored results: compare two machines, and name them"},
     {"--price-a", "PRICE", "stored results: price per hour of the machine of A; with --price-b: performance per price"},
     {"--price-b", "PRICE", "stored results: price per hour of the machine of B"},
-    {"--json", "FILE", "write the comparison as JSON (warpmark.compare/1)", false, "<files>"},
+    {"--monthly-cost", "AMOUNT", "what running A costs per month: the report says what B saves"},
+    {"--json", "[FILE]", "write the comparison as JSON (warpmark.compare/1)", false, "<files>"},
+    kHtmlOption,
     {"--out", "DIR", "write compare.json, report.md, report.html and a plot of each metric", false, "<files>"},
-    {"--format", "FORMAT", "format of what is printed: text (default), md, html, json", false, "text md html json"},
+    {"--format", "FORMAT", "format of what is printed: text (default), md, html, json, github", false,
+     "text md html json github"},
     {"--no-store", "", "do not store A and B in the database"},
     {"--db", "FILE|URL", "database of stored sessions; the journal stands beside it", false, "<files>"},
 };
@@ -86,10 +93,11 @@ bool stored(const Context& context, const ParsedOptions& options) {
                                (words[0].ends_with(".json") || read_one_session(words[0]).ok()));
 }
 
-/// Whether a word can only be meant as a command: several words, or a program's file.
+/// Whether a word can only be meant as a command: several words, or a file that can be executed.
 bool looks_like_command(const std::string& word) {
   std::error_code unknown;
-  return word.find(' ') != std::string::npos || std::filesystem::is_regular_file(word, unknown);
+  if (std::filesystem::is_regular_file(word, unknown)) return access(word.c_str(), X_OK) == 0;
+  return word.find(' ') != std::string::npos;
 }
 
 /// `compare 'A' 'B'` where neither is a result that is stored: the two commands that are meant. The dashes are put in,
@@ -125,16 +133,22 @@ Result<int> run_compare(Context& context, const ParsedOptions& options) {
   }
   Comparison& comparison = *compared;
   comparison.started = started;
+  WM_ASSIGN(comparison.monthly_cost, monthly_cost_of(options));
   comparison.command = command_line_of(context);
-  const auto shown = shown_as([&] { return to_json(comparison); }, report::build_report(comparison));
+  auto shown = shown_as([&] { return to_json(comparison); }, report::build_report(comparison));
+  shown.forms.push_back({"github", [&] { return report::render_github_comment(comparison); }});
   WM_TRY(show(context, shown, request.format));
   context.out.flush();
+  if (request.format == "github") {
+    WM_TRY(annotate_step(context, report::github_annotations(comparison), report::render_github_comment(comparison)));
+  }
   if (!request.stored.empty() && request.format == "text") {
     context.err << fmt::format("stored; compare again with:\n  warpmark compare {} {}\n", request.stored[0],
                                request.stored[1]);
   }
   WM_TRY(write_compare_files(options, comparison, shown));
   if (context.interrupted) return kInterrupted;
+  context.why = report::overall_sentence(comparison);
   // A calibration is no gate: its variants are equal.
   return options.has("--calibrate") ? Result<int>(kSuccess)
                                     : with_eval_gate(context, options, exit_code_of(comparison));
@@ -164,6 +178,9 @@ extern const Command compare_command{
         "With --accuracy, --accuracy-command or the accuracy section of the project, a faster but less accurate B is "
         "rejected: a metric must not be worse by the margin, and the command must accept the outputs of each run.\n"
         "\n"
+        "--format github prints a comment for a pull request and, on stderr, annotations; it adds a job summary if "
+        "GITHUB_STEP_SUMMARY is set.\n"
+        "\n"
         "Exit code 0: better or same; 1: worse; 3: inconclusive; 4: rejected for its accuracy; 5: unreliable.",
     .options = kCompareOptions,
     .positional = {"NAME|RUN", "a workload; two stored sessions or .json files; or -- CMD -- CMD", true, "<workloads>"},
@@ -172,6 +189,7 @@ extern const Command compare_command{
         "warpmark compare gemm --a dtype=f32 --b dtype=bf16 --device cuda --effect 2%\n"
         "warpmark compare a.json b.json --across-machines --price-a 2.5 --price-b 3.4\n"
         "warpmark compare --rev-a main --rev-b HEAD --budget 10m\n"
+        "warpmark compare --rev-a origin/main --rev-b HEAD --format github > comment.md\n"
         "warpmark compare --calibrate -- ./bench",
     .run = run_compare,
 };

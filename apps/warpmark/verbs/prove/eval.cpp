@@ -60,7 +60,7 @@ constexpr OptionSpec kEvalOptions[] = {
     {"--speed-unit", "UNIT", "pareto: of the speeds, such as tokens/s"},
     {"--plot", "FILE", "pareto: a plot, as .html or .md", false, "<files>"},
     {"--format", "FORMAT", "text or json", false, "text json"},
-    {"--json", "FILE", "write the result as JSON (warpmark.scores/1, warpmark.eval-compare/1)", false, "<files>"},
+    {"--json", "[FILE]", "write the result as JSON (warpmark.scores/1, warpmark.eval-compare/1)", false, "<files>"},
     {"--db", "FILE|URL", "database file or postgresql:// URL (default: WARPMARK_DB or your own file)", false,
      "<files>"},
     {"--no-store", "", "score, run: do not keep the scores in the store"},

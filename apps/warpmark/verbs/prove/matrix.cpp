@@ -31,6 +31,7 @@
 #include "warpmark/sessions/store_access.h"
 #include "warpmark/terminal/interrupt.h"
 #include "warpmark/terminal/option_values.h"
+#include "warpmark/terminal/progress.h"
 #include "warpmark/terminal/report_output.h"
 
 namespace warpmark::apps {
@@ -44,7 +45,8 @@ constexpr OptionSpec kMatrixOptions[] = {
     {"--seed", "N", "seed of the order (default 1)"},
     {"--fresh", "", "start anew even if an interrupted run of the same matrix could go on"},
     {"--plan", "", "show the variants and their commands, and run nothing"},
-    {"--json", "FILE", "write the results as JSON (warpmark.matrix/1)", false, "<files>"},
+    {"--json", "[FILE]", "write the results as JSON (warpmark.matrix/1)", false, "<files>"},
+    kHtmlOption,
     {"--out", "DIR", "write matrix.json, report.md, report.html and a heat map of each metric", false, "<files>"},
     {"--format", "FORMAT", "format of what is printed: text (default), md, html, json", false, "text md html json"},
     {"--no-store", "", "do not store the runs in the history"},
@@ -158,10 +160,6 @@ Result<std::filesystem::path> journals(const Context& context, const ParsedOptio
   return folder;
 }
 
-void show_matrix_progress(Context& context, std::int64_t runs, std::int64_t most) {
-  if (context.err_is_terminal) context.err << fmt::format("\rrun {} of {} ", runs, most) << std::flush;
-}
-
 /// What was measured, and the journal, which stays open until the results are stored.
 struct Measured {
   Matrix matrix;
@@ -187,14 +185,16 @@ Result<Measured> measure_variants(Context& context, const ParsedOptions& given, 
   Commands commands(request.spec, context.interrupted);
   WM_TRY(commands.build_all());
   set_last_words("\nwarpmark: interrupted; run the same command again to go on\n", "");
+  StepBar bar(context);
   const validate::MatrixEvents events{
       .sample_done = [&](const validate::AbSample& sample) { return journal.append(sample); },
-      .progress = [&](std::int64_t runs, std::int64_t most) { show_matrix_progress(context, runs, most); },
+      .progress = [&](std::int64_t runs,
+                      std::int64_t most) { bar.update(runs, most, fmt::format("run {} of {}", runs + 1, most)); },
       .clock_s = {}};
   auto runs = validate::run_matrix(
       request.spec.variants.size(), [&](std::size_t variant) { return commands.run(variant); }, request.options,
       std::move(known), events);
-  if (context.err_is_terminal) context.err << "\r\x1b[K";
+  bar.clear();
   set_last_words("\n", "");
   if (!runs.ok()) return runs.error();
   WM_ASSIGN(auto matrix, validate::judge_matrix(request.spec, runs->samples, request.options));

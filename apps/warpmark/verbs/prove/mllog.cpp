@@ -27,7 +27,7 @@ constexpr OptionSpec kMllogOptions[] = {
      "spread of the reference: of all its trainings (checker, the default) or without extremes (rules)", false,
      "rules|checker"},
     {"--rcp-full", "", "use all points, also those slower than interpolation between their neighbours"},
-    {"--json", "FILE", "write the result as JSON (warpmark.mllog/1)", false, "<files>"},
+    {"--json", "[FILE]", "write the result as JSON (warpmark.mllog/1)", false, "<files>"},
 };
 
 using exchange::MlLogResult;

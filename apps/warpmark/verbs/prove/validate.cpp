@@ -46,7 +46,8 @@ constexpr OptionSpec kValidateOptions[] = {
     {"--shell", "", "run the commands with /bin/sh -c"},
     {"--seed", "N", "seed of the order (default 1)"},
     {"--fresh", "", "start anew even if an interrupted validation could go on"},
-    {"--json", "FILE", "write the result as JSON (warpmark.validate/1)", false, "<files>"},
+    {"--json", "[FILE]", "write the result as JSON (warpmark.validate/1)", false, "<files>"},
+    kHtmlOption,
     {"--out", "DIR", "write validate.json, report.md and report.html", false, "<files>"},
     {"--format", "FORMAT", "format of what is printed: text (default), md, html, json", false, "text md html json"},
     {"--no-store", "", "do not keep what was measured; then there is no history to set it against"},
@@ -200,7 +201,9 @@ Result<int> run_validate(Context& context, const ParsedOptions& options) {
   WM_TRY(show(context, shown, request.format));
   context.out.flush();
   WM_TRY(write_report(options, "validate", shown));
-  return judge(validation).code;
+  const auto judged = judge(validation);
+  context.why = judged.why;
+  return judged.code;
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <ostream>
 
+#include "base/files.h"
 #include "base/json.h"
 #include "base/text.h"
 #include "base/units.h"
@@ -38,7 +39,7 @@ constexpr OptionSpec kHistoryOptions[] = {
     {"--keep", "N", "prune: the newest N sessions stay"},
     {"--before", "DATE", "prune: what started before goes"},
     {"--yes", "", "prune: really delete"},
-    {"--json", "", "list: print JSON (warpmark.sessions/1)"},
+    {"--json", "[FILE]", "list: write JSON (warpmark.sessions/1)", false, "<files>"},
     {"--db", "FILE|URL", "database file or postgresql:// URL (default: WARPMARK_DB or your own file)", false,
      "<files>"},
 };
@@ -66,8 +67,7 @@ Result<int> list_sessions(Context& context, const ParsedOptions& options, store:
   }
   WM_ASSIGN(const auto sessions, store.sessions(query));
   if (options.has("--json")) {
-    context.out << dump_json(store::sessions_json(sessions)) << '\n';
-    return kSuccess;
+    WM_TRY(write_file(options.get("--json"), dump_json(store::sessions_json(sessions)) + "\n"));
   }
   if (sessions.empty()) {
     context.out << (query.commit.empty() ? "nothing is stored yet; measure with: warpmark run\n"

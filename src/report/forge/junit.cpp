@@ -1,4 +1,4 @@
-#include "report/build/check_junit.h"
+#include "report/forge/junit.h"
 
 #include <fmt/format.h>
 

@@ -1,0 +1,29 @@
+// Options that every verb takes and that mean the same in all of them.
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/options.h"
+#include "base/result.h"
+
+namespace warpmark::apps {
+
+struct CommonOptions {
+  bool quiet = false;
+  bool verbose = false;
+  bool version = false;
+  std::string color = "auto";  ///< auto, always, never
+};
+
+/// Takes them out of the words before "--". Usage error for a --color that is none of its words.
+[[nodiscard]] Result<CommonOptions> take_common_options(std::vector<std::string>& words);
+
+/// As rows of a help.
+[[nodiscard]] std::span<const OptionSpec> common_options();
+
+/// Words that people try, of other tools and of documents, with the option or the sentence that is meant.
+[[nodiscard]] std::span<const Synonym> option_synonyms();
+
+}  // namespace warpmark::apps

@@ -1,0 +1,23 @@
+// What people call what warpmark does: words of the field and names of other tools, with the commands that do it.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace warpmark::apps {
+
+struct Topic {
+  const char* words;     ///< "ttft tpot itl latency", the first is the title
+  const char* text;      ///< a sentence or two
+  const char* commands;  ///< one a line; each parses as it stands
+};
+
+[[nodiscard]] std::span<const Topic> topics();
+
+/// By one of its words, whatever its case, with _ for -. nullptr if there is none.
+[[nodiscard]] const Topic* find_topic(std::string_view word);
+
+[[nodiscard]] std::string first_command(const Topic& topic);
+
+}  // namespace warpmark::apps

@@ -1,0 +1,123 @@
+#include "warpmark/terminal/user_config.h"
+
+#include <stdlib.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <set>
+
+#include "base/files.h"
+#include "base/text.h"
+#include "base/yaml.h"
+
+namespace warpmark::apps {
+namespace {
+
+/// Empty for none. Environment error if WARPMARK_CONFIG names a file that is not there.
+Result<std::string> config_file(const Context& context) {
+  std::error_code none;
+  if (const char* named = context.environment("WARPMARK_CONFIG"); named != nullptr) {
+    if (*named == '\0' || std::filesystem::exists(named, none)) return std::string(named);
+    return environment_error(std::string("there is no file ") + named + ", which WARPMARK_CONFIG names",
+                             "unset WARPMARK_CONFIG, or name a file that exists");
+  }
+  std::filesystem::path folder;
+  if (const char* config = context.environment("XDG_CONFIG_HOME"); config != nullptr && *config == '/') {
+    folder = config;
+  } else if (const char* home = context.environment("HOME"); home != nullptr && *home == '/') {
+    folder = std::filesystem::path(home) / ".config";
+  }
+  const auto file = folder / "warpmark" / "config.yaml";
+  return folder.empty() || !std::filesystem::is_regular_file(file, none) ? std::string() : file.string();
+}
+
+const OptionSpec* find_option(const Command& command, const std::string& key) {
+  const std::string name = "--" + key;
+  const auto found = std::find_if(command.options.begin(), command.options.end(),
+                                  [&](const OptionSpec& option) { return option.name == name; });
+  return found == command.options.end() ? nullptr : &*found;
+}
+
+std::vector<std::string> known_keys() {
+  std::set<std::string> keys;
+  for (const Command* command : commands()) {
+    keys.insert(command->id);
+    for (const auto& option : command->options) keys.insert(std::string(option.name).substr(2));
+  }
+  return {keys.begin(), keys.end()};
+}
+
+class Defaults {
+ public:
+  Defaults(const Context& context, const Command& command, const std::vector<std::string>& given) : command_(command) {
+    for (const auto& word : given) {
+      if (word == "--") break;
+      taken_.insert(word.substr(0, word.find('=')));
+    }
+    const char* database = context.environment("WARPMARK_DB");
+    if (database != nullptr && *database != '\0') taken_.insert("--db");
+  }
+
+  /// The verb's own section first: what it sets, the general keys do not.
+  Result<std::vector<std::string>> read(const YAML::Node& root, const YamlReader& reader) {
+    if (root.IsNull()) return words_;
+    WM_TRY(reader.only_keys(root, known_keys()));
+    if (const YAML::Node own = root[command_.id]; own && own.IsMap()) {
+      std::vector<std::string> keys;
+      for (const auto& option : command_.options) keys.push_back(std::string(option.name).substr(2));
+      WM_TRY(reader.only_keys(own, keys));
+      WM_TRY(add_all(own, reader));
+    }
+    WM_TRY(add_all(root, reader));
+    return words_;
+  }
+
+ private:
+  Status add_all(const YAML::Node& map, const YamlReader& reader) {
+    std::set<std::string> added;
+    for (const auto& item : map) {
+      const auto key = item.first.as<std::string>();
+      const OptionSpec* option = find_option(command_, key);
+      if (option == nullptr || item.second.IsMap() || taken_.contains(option->name)) continue;
+      WM_TRY(add(*option, item.second, reader));
+      added.insert(option->name);
+    }
+    taken_.merge(added);
+    return {};
+  }
+
+  Status add(const OptionSpec& option, const YAML::Node& value, const YamlReader& reader) {
+    if (std::string_view(option.value).empty()) {
+      WM_ASSIGN(const bool on, reader.flag(value, option.name));
+      if (on) words_.emplace_back(option.name);
+      return {};
+    }
+    WM_ASSIGN(const auto texts, reader.texts(value, option.name));
+    if (texts.size() > 1 && !option.repeatable) {
+      return reader.error(value, std::string(option.name) + " takes one value", "write it without a list");
+    }
+    for (const auto& text : texts) words_.push_back(std::string(option.name) + "=" + text);
+    return {};
+  }
+
+  const Command& command_;
+  std::set<std::string> taken_;
+  std::vector<std::string> words_;
+};
+
+}  // namespace
+
+Result<std::vector<std::string>> configured_words(const Context& context, const Command& command,
+                                                  const std::vector<std::string>& given) {
+  WM_ASSIGN(const auto file, config_file(context));
+  // A verb that starts warpmark again says all that it means.
+  ::setenv("WARPMARK_CONFIG", "", 1);
+  if (file.empty()) return std::vector<std::string>();
+  WM_ASSIGN(const auto text, read_file(file, kLargestYamlBytes));
+  const YamlReader reader(file);
+  return read_yaml(text, file, [&](const YAML::Node& root) -> Result<std::vector<std::string>> {
+    return Defaults(context, command, given).read(root, reader);
+  });
+}
+
+}  // namespace warpmark::apps

@@ -1,0 +1,80 @@
+#include "validate/commands/command_words.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+
+#include "base/text.h"
+
+namespace warpmark::validate {
+namespace {
+
+/// The operator of a shell that stands here outside quotes, or empty. A lone & in a word, as URLs have it, is none.
+std::string_view shell_operator(std::string_view text, std::size_t at) {
+  const char c = text[at], next = at + 1 < text.size() ? text[at + 1] : ' ';
+  if (c == '|' || c == '&') {
+    if (next == c) return text.substr(at, 2);
+    return c == '|' || next == ' ' ? text.substr(at, 1) : std::string_view();
+  }
+  if (c == '$' && next == '(') return text.substr(at, 2);
+  return c == ';' || c == '<' || c == '>' || c == '`' ? text.substr(at, 1) : std::string_view();
+}
+
+/// "NAME=", as a shell sets a variable in front of a command.
+bool sets_variable(const std::string& word) {
+  const auto equals = word.find('=');
+  if (equals == std::string::npos || equals == 0 || is_digit(word.front())) return false;
+  return std::all_of(word.begin(), word.begin() + static_cast<std::ptrdiff_t>(equals), [](char c) {
+    return is_digit(c) || c == '_' || (ascii_lower(c) >= 'a' && ascii_lower(c) <= 'z');
+  });
+}
+
+Error needs_a_shell(std::string_view what, std::string_view text) {
+  return usage_error(fmt::format("the command needs a shell, because of {}: {}", what, text),
+                     "add --shell (in a project file shell: true), or quote the character if it is meant as it stands");
+}
+
+}  // namespace
+
+Status check_first_word(const std::vector<std::string>& words) {
+  if (words.empty() || !sets_variable(words.front())) return {};
+  return usage_error("the command starts with a variable, which only a shell sets: " + words.front(),
+                     "add --shell, or start it through env: env " + words.front() + " ...");
+}
+
+Result<std::vector<std::string>> split_words(std::string_view text) {
+  std::vector<std::string> words;
+  std::optional<std::string> word;
+  const auto begun = [&]() -> std::string& { return word ? *word : word.emplace(); };
+  char quote = 0;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (c == '\\' && quote != '\'' && i + 1 < text.size()) {
+      begun() += text[++i];
+    } else if (quote != 0) {
+      if (c == quote) {
+        quote = 0;
+      } else {
+        *word += c;
+      }
+    } else if (c == '\'' || c == '"') {
+      quote = c;
+      (void)begun();
+    } else if (c == ' ' || c == '\t' || c == '\n') {
+      if (word) words.push_back(std::move(*word));
+      word.reset();
+    } else if (const auto found = shell_operator(text, i); !found.empty()) {
+      return needs_a_shell(found, text);
+    } else {
+      begun() += c;
+    }
+  }
+  if (quote != 0) return usage_error(fmt::format("the quote {} is not closed in: {}", quote, text));
+  if (word) words.push_back(std::move(*word));
+  if (words.empty()) return usage_error("the command is empty");
+  WM_TRY(check_first_word(words));
+  return words;
+}
+
+}  // namespace warpmark::validate

@@ -1,0 +1,20 @@
+// A command as people write it in one line, as words. No shell runs it, so what only a shell understands is refused.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+
+namespace warpmark::validate {
+
+/// Blanks separate, '...' and "..." keep together, a backslash takes the next character as it is. Nothing is expanded.
+/// Usage error for a quote that is not closed, for no words, and for what needs a shell outside quotes: | && ; < > $(
+/// and a first word NAME=VALUE.
+[[nodiscard]] Result<std::vector<std::string>> split_words(std::string_view text);
+
+/// Usage error for a command that begins with NAME=VALUE: only a shell takes that for a variable.
+[[nodiscard]] Status check_first_word(const std::vector<std::string>& words);
+
+}  // namespace warpmark::validate

@@ -1,0 +1,126 @@
+// What is the same in every verb: "-" as a file, --quiet, --color, the words of other tools, a person's defaults, help
+// on a word.
+#include <gmock/gmock.h>
+#include <stdlib.h>
+
+#include "apps/cli_fixture.h"
+
+namespace warpmark::apps {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+using ::testing::StartsWith;
+
+class Interface : public Cli {
+ protected:
+  void SetUp() override {
+    Cli::SetUp();
+    setenv("WARPMARK_CONFIG", "", 1);
+    write("a.tsv", "id\tx\n1\t2.0\n");
+    write("b.tsv", "id\tx\n1\t3.0\n");
+  }
+  void TearDown() override {
+    unsetenv("WARPMARK_CONFIG");
+    Cli::TearDown();
+  }
+  void fails_with_hint(std::vector<std::string> words, const std::string& hint) {
+    const auto output = warpmark(words);
+    EXPECT_EQ(output.exit_code, 2) << words[0];
+    EXPECT_THAT(output.err, HasSubstr(hint));
+  }
+};
+
+TEST_F(Interface, writes_json_to_standard_output_alone_whether_a_verb_prints_it_or_writes_files) {
+  for (const auto& words : {std::vector<std::string>{"doctor", "--json"},
+                            {"doctor", "--json", "-"},
+                            {"history", "--json"},
+                            {"allclose", path("a.tsv"), path("b.tsv"), "--json"},
+                            {"check", "--results", path("n.json"), "--baseline", path("n.json"), "--json", "-"}}) {
+    write("n.json", R"({"latency_ms": 2})");
+    const auto output = warpmark(words);
+    EXPECT_LT(output.exit_code, 2) << words[0] << output.err;
+    EXPECT_TRUE(parse_json(output.out, words[0]).ok()) << words[0] << ": " << output.out;
+  }
+  EXPECT_THAT(warpmark({"check", "--results", path("n.json"), "--baseline", path("n.json"), "--html", "-"}).out,
+              StartsWith("<!DOCTYPE html>"));
+  fails_with_hint({"check", "--results", path("n.json"), "--baseline", path("n.json"), "--html", "-", "--json", "-"},
+                  "name a file for one");
+}
+
+TEST_F(Interface, keeps_quiet_and_colors_as_it_is_told) {
+  const auto loud = warpmark({"run", "--rounds", "1", "--warmup", "0", "--", "true"});
+  EXPECT_THAT(loud.err, HasSubstr("stored as"));
+  const auto quiet = warpmark({"run", "-q", "--rounds", "1", "--warmup", "0", "--", "true"});
+  EXPECT_EQ(quiet.err, "");
+  EXPECT_THAT(quiet.out, HasSubstr("true"));
+  EXPECT_THAT(warpmark({"list", "--color", "always"}).out, HasSubstr("\x1b["));
+  EXPECT_THAT(warpmark({"list", "--color=never"}).out, Not(HasSubstr("\x1b[")));
+  fails_with_hint({"list", "--color", "blue"}, "auto, always or never");
+  EXPECT_THAT(warpmark({"run", "-V"}).out, StartsWith("warpmark "));
+  EXPECT_THAT(warpmark({"run", "-q", "--rounds", "1", "--warmup", "0", "--", "no-such-program"}).err,
+              HasSubstr("no-such-program"))
+      << "errors are not noise";
+}
+
+TEST_F(Interface, knows_the_words_of_documents_and_of_other_tools) {
+  fails_with_hint({"run", "--output", "x.json"}, "did you mean '--out'?");
+  fails_with_hint({"analyze", "--output", "x.json", "t.json"}, "did you mean '--json'?");
+  fails_with_hint({"profile", "--command", "python train.py"}, "after two dashes");
+  fails_with_hint({"optimize", "--bottlenecks", "report.json"}, "warpmark analyze FILE");
+  fails_with_hint({"optimize", "--model-config", "m.yaml"}, "after two dashes");
+  fails_with_hint({"run", "--iterations", "5"}, "did you mean '--rounds'?");
+  fails_with_hint({"nccl"}, "did you mean 'warpmark collective all_reduce'?");
+  fails_with_hint({"iperf3"}, "warpmark net server");
+  fails_with_hint({"anlyze"}, "did you mean 'warpmark analyze'?");
+}
+
+TEST_F(Interface, refuses_what_only_a_shell_understands) {
+  fails_with_hint({"run", "--", "cat x | sort"}, "add --shell");
+  fails_with_hint({"run", "--", "FOO=1", "true"}, "env FOO=1");
+  fails_with_hint({"compare", "--", "true && true", "--", "true"}, "add --shell");
+  EXPECT_EQ(warpmark({"run", "--shell", "--rounds", "1", "--", "true && A=1 true | cat"}).exit_code, 0);
+}
+
+TEST_F(Interface, explains_concepts_verbs_options_metrics_and_rules) {
+  for (const char* word : {"nccl", "mlperf", "ttft", "sla", "cost", "bubble", "checklist", "iperf3", "excel", "TTFT",
+                           "nsight-compute", "roofline", "--budget", "budget", "launch_overhead", "gemm"}) {
+    const auto output = warpmark({"help", word});
+    EXPECT_EQ(output.exit_code, 0) << word << output.err;
+    EXPECT_GT(output.out.size(), 60U) << word;
+  }
+  EXPECT_THAT(warpmark({"help", "bubble"}).out, HasSubstr("warpmark plan"));
+  EXPECT_THAT(warpmark({"help", "budget"}).out, HasSubstr("run --budget"));
+  fails_with_hint({"help", "roofllne"}, "did you mean 'roofline'?");
+}
+
+TEST_F(Interface, takes_defaults_from_a_persons_file) {
+  write("config.yaml", "rounds: 2\ncompare: {effect: 2%}\nrun: {warmup: 0, no-store: true}\n");
+  setenv("WARPMARK_CONFIG", path("config.yaml").c_str(), 1);
+  const auto output = warpmark({"run", "--json", path("r.json"), "--", "true"});
+  ASSERT_EQ(output.exit_code, 0) << output.err;
+  EXPECT_THAT(output.err, Not(HasSubstr("stored as")));
+  EXPECT_EQ(json("r.json")["command"],
+            "warpmark run --warmup=0 --no-store --rounds=2 --json " + path("r.json") + " -- true")
+      << "what is recorded can be repeated without the file";
+  EXPECT_EQ(warpmark({"run", "--rounds", "3", "--json", path("r.json"), "--", "true"}).exit_code, 0);
+  EXPECT_EQ(json("r.json")["runs"][0]["metrics"][0]["summary"]["n"], 3);
+  write("config.yaml", "roundz: 2\n");
+  fails_with_hint({"run", "--", "true"}, "did you mean 'rounds'?");
+  write("config.yaml", "run: {sweet: 1}\n");
+  fails_with_hint({"run", "--", "true"}, "unknown key 'sweet'");
+  setenv("WARPMARK_CONFIG", path("none.yaml").c_str(), 1);
+  EXPECT_EQ(warpmark({"run", "--", "true"}).exit_code, 5);
+}
+
+TEST_F(Interface, says_of_two_files_without_results_that_they_have_none) {
+  write("bad.json", "{not json");
+  write("empty.json", "{}");
+  const auto output = warpmark({"compare", path("bad.json"), path("empty.json")});
+  EXPECT_EQ(output.exit_code, 2);
+  EXPECT_THAT(output.err, Not(HasSubstr("two commands")));
+  EXPECT_THAT(warpmark({"compare", path("empty.json"), path("empty.json")}).err, HasSubstr("no results"));
+}
+
+}  // namespace
+}  // namespace warpmark::apps
