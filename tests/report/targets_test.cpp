@@ -36,7 +36,7 @@ TEST(TrainingToATarget, shows_what_was_asked_for_by_its_name) {
 
 TEST(Stages, of_a_workload_are_shown_as_those_of_a_command) {
   SampleSession sample;
-  Run& run =
+  warpmark::Run& run =
       sample.measured("relevance_pipeline", "cpu", {{"batch", std::int64_t{4}}}, {.flops = 1e9, .bytes = 1e8}, 0.032);
   run.metrics.push_back(metric_with("stage.texture", "s", 0.0159));
   run.metrics.push_back(metric_with("stage.scores", "s", 0.0064));

@@ -47,7 +47,7 @@ class HistoryCheck {
     judge_check(check_.metrics,
                 {.threshold = options_.threshold, .alpha = options_.alpha, .most_history = options_.history});
     tell_moved();
-    tell_series();
+    if (!other_series_.empty()) tell_series();
     WM_TRY(name_branches());
     advise();
     return std::move(check_);
@@ -330,16 +330,13 @@ class HistoryCheck {
 
   /// This machine has a history of the case, but of other metrics, such as without the reference.
   void tell_series() {
-    if (other_series_.empty()) return;
     for (auto& metric : check_.metrics) {
       if (metric.verdict != Verdict::inconclusive || metric.current.empty()) continue;
       metric.reason = metric_of_ratio(metric.metric).empty()
                           ? fmt::format("{} has no series of this metric, only {}", options_.branch, other_series_)
                           : fmt::format("{} was never measured with this reference", options_.branch);
-      metric.more_runs.reset();
     }
-    check_.advice = fmt::format("Measure {} in the same way, or check what it has: warpmark check --no-reference.",
-                                options_.branch);
+    check_.advice = "Measure " + options_.branch + " in the same way, or check what it has: --no-reference.";
   }
 
   Status compare_environments() {
