@@ -29,7 +29,7 @@ TEST(TrainingToATarget, shows_what_was_asked_for_by_its_name) {
   const auto text = render_text(build_report(sample.finish()), {.width = 100, .unicode = true});
   const auto at = text.find("Training to a target");
   ASSERT_NE(at, std::string::npos) << text;
-  for (const char* part : {"accuracy 0.9141", "469.7", "1 536", "0.00333", "epochs", "cost"}) {
+  for (const char* part : {"accuracy 0.9141", "469.7", "1536", "0.00333", "epochs", "cost"}) {
     EXPECT_NE(text.find(part, at), std::string::npos) << part << "\n" << text.substr(at);
   }
 }
