@@ -1,13 +1,13 @@
 # libwarpmark.so: what other programs link (include/warpmark/*.hpp, docs/library.md). Everything of ours that it needs is in
-# it, and nothing but warpmark::v0 can be seen from outside. SQLite, zstd and yaml-cpp, which programs often have in
+# it, and nothing but warpmark::v0 can be seen from outside. SQLite, zstd, yaml-cpp and RE2, which programs often have in
 # versions of their own, are in it as well: a call to a shared library's function would reach the program's of the same name.
-# Debian has no static fmt, ISA-L and libxlsxwriter, and its static RE2 cannot be part of a shared library: these stay shared. It is installed in a folder of its own, as the folder
+# Debian has no static fmt, ISA-L and libxlsxwriter: these stay shared. It is installed in a folder of its own, as the folder
 # of a library that a program links is searched for the program's other libraries, too.
 file(GLOB library_headers CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/include/warpmark/*.hpp)
 add_library(warpmark_shared SHARED $<TARGET_OBJECTS:warpmark_library>)
 target_link_libraries(warpmark_shared PRIVATE warpmark_exchange warpmark_validate warpmark_monitor warpmark_report
   warpmark_analyze warpmark_profile warpmark_measure warpmark_device warpmark_stats warpmark_model warpmark_base)
-foreach(name sqlite3 zstd yaml-cpp)
+foreach(name sqlite3 zstd yaml-cpp re2)
   find_library(WARPMARK_STATIC_${name} lib${name}.a)
   mark_as_advanced(WARPMARK_STATIC_${name})
   if(NOT WARPMARK_STATIC_${name})
@@ -19,7 +19,7 @@ endforeach()
 # the others as a whole, as folders that call them come later.
 target_link_libraries(warpmark_shared PRIVATE ${WARPMARK_STATIC_zstd})
 target_link_options(warpmark_shared PRIVATE -Wl,--whole-archive ${WARPMARK_STATIC_sqlite3} ${WARPMARK_STATIC_yaml-cpp}
-  -Wl,--no-whole-archive)
+  ${WARPMARK_STATIC_re2} -Wl,--no-whole-archive)
 target_include_directories(warpmark_shared INTERFACE $<INSTALL_INTERFACE:include>)
 target_compile_features(warpmark_shared INTERFACE cxx_std_20)
 set(library_map ${CMAKE_SOURCE_DIR}/cmake/warpmark_library.map)
