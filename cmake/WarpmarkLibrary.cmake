@@ -1,13 +1,12 @@
 # libwarpmark.so: what other programs link (include/warpmark/*.hpp, docs/library.md). Everything of ours that it needs is in
-# it, and nothing but warpmark::v0 can be seen from outside. SQLite, zstd, yaml-cpp and RE2, which programs often have in
-# versions of their own, are in it as well: a call to a shared library's function would reach the program's of the same name.
-# Debian has no static fmt, ISA-L and libxlsxwriter: these stay shared. It is installed in a folder of its own, as the folder
-# of a library that a program links is searched for the program's other libraries, too.
+# it, and nothing but warpmark::v0 can be seen from outside. SQLite and zstd, which programs often have in versions of their
+# own, are in it as well: a call to a shared library's function would reach the program's of the same name. It is installed in
+# a folder of its own, as the folder of a library that a program links is searched for the program's other libraries, too.
 file(GLOB library_headers CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/include/warpmark/*.hpp)
 add_library(warpmark_shared SHARED $<TARGET_OBJECTS:warpmark_library>)
 target_link_libraries(warpmark_shared PRIVATE warpmark_exchange warpmark_validate warpmark_monitor warpmark_report
   warpmark_analyze warpmark_profile warpmark_measure warpmark_device warpmark_stats warpmark_model warpmark_base)
-foreach(name sqlite3 zstd yaml-cpp re2)
+foreach(name sqlite3 zstd)
   find_library(WARPMARK_STATIC_${name} lib${name}.a)
   mark_as_advanced(WARPMARK_STATIC_${name})
   if(NOT WARPMARK_STATIC_${name})
@@ -16,10 +15,11 @@ foreach(name sqlite3 zstd yaml-cpp re2)
   endif()
 endforeach()
 # Each before the shared library of the same name, which is then not needed: zstd behind warpmark_profile, which calls it, and
-# the others as a whole, as folders that call them come later.
+# SQLite, one object, as a whole, as warpmark_store comes later.
 target_link_libraries(warpmark_shared PRIVATE ${WARPMARK_STATIC_zstd})
-target_link_options(warpmark_shared PRIVATE -Wl,--whole-archive ${WARPMARK_STATIC_sqlite3} ${WARPMARK_STATIC_yaml-cpp}
-  ${WARPMARK_STATIC_re2} -Wl,--no-whole-archive)
+if(WARPMARK_STATIC_sqlite3)
+  target_link_options(warpmark_shared PRIVATE -Wl,--whole-archive ${WARPMARK_STATIC_sqlite3} -Wl,--no-whole-archive)
+endif()
 target_include_directories(warpmark_shared INTERFACE $<INSTALL_INTERFACE:include>)
 target_compile_features(warpmark_shared INTERFACE cxx_std_20)
 set(library_map ${CMAKE_SOURCE_DIR}/cmake/warpmark_library.map)
