@@ -66,6 +66,8 @@ Result<int> start_dormant(Context& context, std::vector<std::string> command, bo
   WM_TRY(workers::write_hook(hook));
   WM_TRY(make_folder(stacks));
   remove_leftovers(folder);
+  std::error_code none;
+  fs::remove(folder / (std::to_string(::getpid()) + ".wake"), none);  // of an earlier process with our number
   remove_leftovers(stacks);
   profile::RecordOptions record;
   if (!torch) WM_TRY(find_recorder(context, record));

@@ -36,7 +36,7 @@ Request parse_request(const std::string& text) {
 
 void await_requests(std::string folder, std::function<void(const Request&)> record) {
   const std::string path = std::move(folder) + "/" + std::to_string(getpid()) + ".wake";
-  std::thread([path, record = std::move(record), seen = written_ns(path)]() mutable {
+  std::thread([path, record = std::move(record), seen = std::int64_t{0}]() mutable {
     while (true) {
       std::this_thread::sleep_for(kBetweenLooks);
       const std::int64_t written = written_ns(path);

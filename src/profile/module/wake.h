@@ -15,7 +15,7 @@ using Request = std::map<std::string, std::string, std::less<>>;
 [[nodiscard]] Request parse_request(const std::string& text);
 
 /// Calls `record` from a thread of its own for each request to this process; ten looks a second, for as long as the
-/// program runs. A request from before the call is not for this program.
+/// program runs. One that came before CUDA was loaded counts; --dormant removes leftovers.
 void await_requests(std::string folder, std::function<void(const Request&)> record);
 
 }  // namespace warpmark::profile::module

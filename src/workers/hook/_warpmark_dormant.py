@@ -22,7 +22,7 @@ class Dormant:
         self.torch = torch
         self.path = os.path.join(folder, "%d.wake" % os.getpid())
         self.next_look = 0.0
-        self.seen = self.written_ns()  # a request from before this process is not for it
+        self.seen = 0  # a request may come before torch is loaded; leftovers are removed by --dormant
         self.profile = None
         self.problem = ""
 
