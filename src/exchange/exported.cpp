@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <set>
 
 #include "base/json.h"
@@ -22,12 +21,12 @@ Result<Exported> exported(std::string text, std::size_t written, std::size_t lef
 }
 
 Result<Exported> without_other_metrics(Result<Exported> result, const Session& session,
-                                       std::initializer_list<std::string_view> held) {
+                                       bool (*holds)(const Metric& metric)) {
   if (!result.ok()) return result;
   std::set<std::string> others;
   for (const Run& run : session.runs) {
     for (const Metric& metric : run.metrics) {
-      if (std::find(held.begin(), held.end(), metric.id) == held.end()) others.insert(metric.id);
+      if (!holds(metric)) others.insert(metric.id);
     }
   }
   std::string names;

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstddef>
-#include <initializer_list>
 #include <string>
 #include <string_view>
 
@@ -14,9 +13,9 @@ namespace warpmark::exchange {
 /// Usage error if nothing was written; else the text, and how many runs were left out for want of `needed` ("a time").
 [[nodiscard]] Result<Exported> exported(std::string text, std::size_t written, std::size_t left_out,
                                         const std::string& needed);
-/// The same, and which metrics of the runs are not among those that the format holds.
+/// The same, and which metrics of the runs the format does not hold.
 [[nodiscard]] Result<Exported> without_other_metrics(Result<Exported> result, const Session& session,
-                                                     std::initializer_list<std::string_view> held);
+                                                     bool (*holds)(const Metric& metric));
 [[nodiscard]] Result<Exported> exported_json(const Json& json, std::size_t written, std::size_t left_out,
                                              const std::string& needed);
 

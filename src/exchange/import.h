@@ -12,6 +12,9 @@
 
 namespace warpmark::exchange {
 
+/// The note of each imported run that names its tool.
+inline constexpr const char* kMeasuredBy = "measured by";
+
 /// What a person says of a file, for what it does not say itself. Empty: as the file has it.
 struct ImportOptions {
   std::string format;  ///< id; empty: by the content

@@ -13,6 +13,7 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "base/units.h"
+#include "exchange/import.h"
 #include "profile/readers/text/json_text.h"
 #include "report/results/labels.h"
 #include "stats/summary.h"
@@ -160,7 +161,7 @@ Run& add_run(Session& session, std::string_view name, std::string_view device) {
   run.workload = clean_text(name);
   run.device = clean_text(device);
   run.outcome = Outcome::passed;
-  run.notes.emplace_back("measured by", session.build.version);
+  run.notes.emplace_back(kMeasuredBy, session.build.version);
   return run;
 }
 

@@ -147,12 +147,22 @@ Described described(std::string_view name, std::string_view unit_text) {
   return found;
 }
 
+std::optional<std::string> name_that_describes(const Metric& metric) {
+  for (const char* unit : {"", "_seconds", "_bytes", "_per_second", "_bytes_per_second", "_joules", "_watts"}) {
+    const std::string name = metric.id + unit;
+    const Described what = described(name);
+    const bool same_unit = what.unit.si == metric.unit && what.unit.to_si(1) == 1;
+    if (same_unit && what.id == metric.id && what.better == metric.better) return name;
+  }
+  return std::nullopt;
+}
+
 Status add_described(Run& run, const Described& what, std::vector<double> values, Grouping grouping) {
   for (double& value : values) value = what.unit.to_si(value);
   return add_metric(run, {what.id.c_str(), what.unit.si.c_str(), what.better}, std::move(values), grouping);
 }
 
-Status read_named_value(JsonFields& fields, Better better, Session& session) {
+Status read_named_value(JsonFields& fields, std::optional<Better> better, Session& session) {
   std::string name, unit_text;
   double value = 0;
   fields.required("name", name);
@@ -185,7 +195,8 @@ Status read_named_value(JsonFields& fields, Better better, Session& session) {
     const Json& text = fields.json()[key];
     run.notes.emplace_back(key, clean_text(text.is_string() ? text.get<std::string>() : text.dump()));
   }
-  return add_metric(run, {metric_for(unit.si), unit.si.c_str(), better}, {unit.to_si(value)});
+  const Better by_unit = unit.si.ends_with("/s") ? Better::higher : Better::lower;
+  return add_metric(run, {metric_for(unit.si), unit.si.c_str(), better.value_or(by_unit)}, {unit.to_si(value)});
 }
 
 }  // namespace warpmark::exchange

@@ -37,6 +37,10 @@ struct Described {
 /// `unit_text`, where the file has a unit beside the name, counts above the name.
 [[nodiscard]] Described described(std::string_view name, std::string_view unit_text);
 
+/// A name from which described() gives back the metric's id, unit and direction: "phase_seconds" of "phase" in s.
+/// Nothing where there is none.
+[[nodiscard]] std::optional<std::string> name_that_describes(const Metric& metric);
+
 /// The words of a name in small letters: "p99_latencyMs" is p99, latency, ms.
 [[nodiscard]] std::vector<std::string> words_of_name(std::string_view name);
 
@@ -45,7 +49,7 @@ struct Described {
                                    Grouping grouping = Grouping::one_round);
 
 /// One element of customSmallerIsBetter: {"name", "unit", "value", "range"?, "extra"?}; the value may be a text. Fails
-/// the fields where it is no number.
-[[nodiscard]] Status read_named_value(JsonFields& fields, Better better, Session& session);
+/// the fields where it is no number. Without `better` a rate is better high, and everything else low.
+[[nodiscard]] Status read_named_value(JsonFields& fields, std::optional<Better> better, Session& session);
 
 }  // namespace warpmark::exchange

@@ -44,15 +44,17 @@ TEST(GoogleBenchmark, has_one_entry_a_sample_and_four_aggregates) {
   EXPECT_DOUBLE_EQ(entries[8]["real_time"].get<double>(), session.runs[0].metrics[0].summary.cv) << "a ratio";
 }
 
-TEST(GoogleBenchmark, names_failures_in_the_context_and_gives_them_no_time) {
+TEST(GoogleBenchmark, names_outcomes_in_the_context_and_gives_failures_no_time) {
   const Json json = google_benchmark_json(small_session());
-  const Json& failed = json["context"]["warpmark_failed"];
-  ASSERT_EQ(failed.size(), 4U) << "wrong, unsupported, skipped, error";
-  EXPECT_EQ(failed[0]["outcome"], "failed");
-  EXPECT_EQ(failed[2]["outcome"], "skipped");
-  EXPECT_EQ(failed[3]["reason"], "12 GiB are needed and 4 GiB are free");
+  const Json& outcomes = json["context"]["warpmark_outcomes"];
+  ASSERT_EQ(outcomes.size(), 5U) << "wrong, unreliable, unsupported, skipped, error";
+  EXPECT_EQ(outcomes[0]["outcome"], "failed");
+  EXPECT_EQ(outcomes[1]["outcome"], "unreliable");
+  EXPECT_EQ(outcomes[3]["outcome"], "skipped");
+  EXPECT_EQ(outcomes[4]["reason"], "12 GiB are needed and 4 GiB are free");
+  for (std::size_t i = 0; i < outcomes.size(); ++i) EXPECT_EQ(outcomes[i]["index"], 4 + i) << "after four that passed";
   for (const auto& entry : json["benchmarks"]) {
-    EXPECT_NE(entry["run_name"], failed[0]["name"]);
+    EXPECT_NE(entry["run_name"], outcomes[0]["name"]);
     EXPECT_GT(entry["real_time"].get<double>(), 0);
   }
 }

@@ -5,10 +5,11 @@
 #include <array>
 
 #include "base/json.h"
-#include "base/text.h"
+#include "base/units.h"
 #include "exchange/exported.h"
 #include "exchange/format.h"
 #include "exchange/imported.h"
+#include "model/run_query.h"
 #include "report/results/build_parts.h"
 #include "report/results/labels.h"
 
@@ -70,25 +71,19 @@ Result<std::vector<Session>> read_bencher(const Document& document) {
   return std::vector<Session>{std::move(session)};
 }
 
-Json measure_json(const Metric& metric, double scale) {
+/// `key` is a name or a slug: Bencher takes either.
+Json measure_json(const Run& run, const std::string& key, const Metric& metric, double scale) {
   const Summary& summary = metric.summary;
   Json json{{"value", summary.median / scale}};
   if (summary.median_interval) {
     json["lower_value"] = summary.median_interval->low / scale;
     json["upper_value"] = summary.median_interval->high / scale;
   }
-  return json;
-}
-
-/// Slugs hold small letters, digits and hyphens, at most 64.
-std::string slug_of(std::string_view id) {
-  std::string slug;
-  for (const char letter : id.substr(0, 64)) {
-    const bool is_plain = (letter >= 'a' && letter <= 'z') || is_digit(letter);
-    const bool is_capital = letter >= 'A' && letter <= 'Z';
-    slug += is_plain ? letter : is_capital ? static_cast<char>(letter - 'A' + 'a') : '-';
+  for (const char* bound : {"lower_value", "upper_value"}) {
+    const auto number = parse_number(note_text(run, key + " " + bound));
+    if (number.ok()) json[bound] = *number;
   }
-  return slug;
+  return json;
 }
 
 Result<Exported> write_bencher(const Session& session) {
@@ -105,7 +100,8 @@ Result<Exported> write_bencher(const Session& session) {
       const auto found = std::find_if(kMeasures.begin(), kMeasures.end(),
                                       [&](const Measure& m) { return metric.id == m.quantity.id; });
       const bool known = found != kMeasures.end();
-      benchmark[known ? found->slug : slug_of(metric.id)] = measure_json(metric, known ? found->scale : 1);
+      const std::string key = known ? found->slug : metric.id;
+      benchmark[key] = measure_json(run, key, metric, known ? found->scale : 1);
     }
   }
   return exported_json(json, json.size(), left_out, "a result");

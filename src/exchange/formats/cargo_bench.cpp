@@ -1,5 +1,7 @@
 // What `cargo bench` prints with Rust's own harness, or Criterion's --output-format bencher:
 // "test name ... bench:   4,720,415 ns/iter (+/- 498,541)". The median of the samples and their spread.
+#include <algorithm>
+
 #include "base/text.h"
 #include "base/units.h"
 #include "exchange/format.h"
@@ -46,6 +48,13 @@ Status add_line(std::string_view line, Session& session) {
   WM_TRY(
       add_summary_metric(run, {metric_for(unit.si), unit.si.c_str(), better}, unit.to_si(value), "the median alone"));
   if (spread == std::string_view::npos) return {};
+  const auto rate = values.find(") = ", spread);  // of benchmarks that tell how many bytes they handle
+  if (rate != std::string_view::npos) {
+    const auto text = trim(values.substr(rate + 4));
+    const auto amount = number_in(text.substr(0, text.find(' ')));
+    const Unit per_second = unit_of(text.substr(std::min(text.find(' '), text.size())));
+    if (amount.ok()) WM_TRY(add_metric(run, {"bandwidth", "B/s", Better::higher}, {per_second.to_si(*amount)}));
+  }
   const auto deviation = number_in(values.substr(spread + 5, values.find(')', spread) - spread - 5));
   if (deviation.ok()) run.notes.emplace_back("spread", "+/- " + Json(unit.to_si(*deviation)).dump() + " " + unit.si);
   return {};

@@ -57,6 +57,28 @@ Status read_estimates(JsonFields& fields, Run& run) {
                             std::string("the file has the ") + key + " of the samples alone");
 }
 
+/// What one iteration handles: {"per_iteration": 1024, "unit": "bytes"}.
+Status add_throughputs(JsonFields& fields, Run& run) {
+  if (run.metrics.empty()) return {};
+  const std::vector<double> times = run.metrics[0].samples;
+  Status added;
+  fields.each("throughput", [&](JsonFields& one) {
+    double amount = 0;
+    std::string unit;
+    one.required("per_iteration", amount);
+    one.maybe("unit", unit);
+    const bool bytes = unit.starts_with("bytes") || unit == "B";
+    std::vector<double> rates;
+    for (const double time : times) {
+      if (time > 0) rates.push_back(amount / time);
+    }
+    const Quantity quantity =
+        bytes ? Quantity{"bandwidth", "B/s", Better::higher} : Quantity{"item_rate", "1/s", Better::higher};
+    if (added.ok()) added = add_metric(run, quantity, std::move(rates));
+  });
+  return added;
+}
+
 Status read_message(JsonFields& fields, Session& session) {
   std::string id, unit = "ns";
   std::vector<double> iterations, times;
@@ -71,7 +93,10 @@ Status read_message(JsonFields& fields, Session& session) {
   Run& run = add_run(session, id, "cpu");
   keep_name(run);
   run.timing.method = "Criterion.rs";
-  if (!times.empty() && unit == "ns") return add_samples(run, iterations, times);
+  if (!times.empty() && unit == "ns") {
+    WM_TRY(add_samples(run, iterations, times));
+    return add_throughputs(fields, run);
+  }
   const Unit si = unit_of(unit);
   return add_summary_metric(run, {metric_for(si.si), si.si.c_str(), direction_of_unit(si.si)}, si.to_si(typical),
                             "the file has the typical value alone");

@@ -1,7 +1,7 @@
 // A table of samples, one a row. Known columns: workload (or name) and value, which must be there, and metric, unit,
-// better, device, mode, outcome, round, started, commit, branch, session; every other column is a parameter. Rows of
-// one session, start, commit and branch are a session; rows that agree in what is measured are samples of one run, in
-// their order. Separated by commas, semicolons or tabs.
+// better, device, mode, outcome, reason, round, started, commit, branch, session; every other column is a parameter.
+// Rows of one session, start, commit and branch are a session; rows that agree in what is measured are samples of one
+// run, in their order. Separated by commas, semicolons or tabs.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -22,9 +22,9 @@ namespace {
 
 using Fields = std::vector<std::string>;
 
-constexpr std::array<std::string_view, 13> kColumns{"session", "started", "commit",  "branch", "workload",
-                                                    "device",  "mode",    "outcome", "metric", "unit",
-                                                    "better",  "round",   "value"};
+constexpr std::array<std::string_view, 14> kColumns{"session", "started", "commit",  "branch", "workload",
+                                                    "device",  "mode",    "outcome", "reason", "metric",
+                                                    "unit",    "better",  "round",   "value"};
 constexpr std::size_t kMostColumns = kColumns.size() + kMostParams;
 constexpr std::string_view kParameter = "param.";  // before the name of a parameter that is also a column's
 
@@ -204,7 +204,7 @@ class CsvReader {
       run.params = std::move(params);
       run.mode = *mode;
       run.outcome = *outcome;
-      if (*outcome != Outcome::passed) run.reason = "as the table says";
+      if (*outcome != Outcome::passed) run.reason = text(row, "reason", "as the table says");
       group.runs.push_back({std::move(run), {}});
     }
     return &group.runs[found->second];
@@ -314,7 +314,7 @@ Result<Exported> write_csv(const Session& session) {
   for (const auto& name : names) {
     text += guarded(is_column(name) || name == "name" ? std::string(kParameter) + name : name) + ',';
   }
-  text += "device,mode,outcome,metric,unit,better,round,value\n";
+  text += "device,mode,outcome,reason,metric,unit,better,round,value\n";
   std::size_t written = 0;
   for (const Run& run : session.runs) {
     if (!report::shows_speed(run)) continue;
@@ -322,7 +322,7 @@ Result<Exported> write_csv(const Session& session) {
     const std::string fields = csv_field(session.id) + ',' + csv_field(session.started) + ',' +
                                csv_field(session.commit) + ',' + guarded(session.branch) + ',' + guarded(run.workload) +
                                ',' + parameter_fields(run, names) + guarded(run.device) + ',' + name_of(run.mode) +
-                               ',' + name_of(run.outcome) + ',';
+                               ',' + name_of(run.outcome) + ',' + guarded(run.reason) + ',';
     for (const Metric& metric : run.metrics) add_samples(text, fields, metric);
   }
   return exported(std::move(text), written, session.runs.size() - written, "samples");

@@ -6,6 +6,7 @@
 #include "base/json.h"
 #include "exchange/exported.h"
 #include "exchange/quantities.h"
+#include "model/run_query.h"
 #include "report/results/build_parts.h"
 #include "report/results/labels.h"
 
@@ -45,6 +46,9 @@ Result<Exported> write_custom_is_better(const Session& session, Better better) {
       const std::string name = report::case_name(run);
       Json item{{"name", any ? name + " " + metric.id : name}, {"unit", metric.unit}, {"value", metric.summary.median}};
       if (metric.summary.n > 1) item["range"] = "\xC2\xB1 " + Json(metric.summary.stdev).dump();
+      for (const char* key : {"range", "extra"}) {
+        if (const auto text = note_text(run, key); !text.empty() && metric.summary.n == 1) item[key] = text;
+      }
       json.push_back(std::move(item));
       any = true;
     }

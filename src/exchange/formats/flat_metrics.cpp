@@ -1,5 +1,5 @@
 // A flat object of numbers, {"latency_p50_ms": 12.3, "throughput": [448.1, 451.7]}: what scripts write by json.dump. A
-// list holds samples; texts and truth values are facts about the run. Units are those of the name's ending, and whether
+// list holds samples; texts and truth values are notes of each run. Units are those of the name's ending, and whether
 // more is better is what the name says; where it says nothing, `--better NAME=higher` of `warpmark history import`
 // does.
 #include <algorithm>
@@ -33,7 +33,21 @@ bool detect_flat(const Document& document) {
   return any;
 }
 
-Status read_flat_metric(const std::string& name, const Json& value, Session& session) {
+using Facts = std::vector<std::pair<std::string, std::string>>;
+
+constexpr std::size_t kMostFacts = 32;  // each run has them
+
+/// Texts and truth values.
+Facts facts_of(const Json& json) {
+  Facts facts;
+  for (const auto& [name, value] : json.items()) {
+    if (facts.size() == kMostFacts || (!value.is_string() && !value.is_boolean())) continue;
+    facts.emplace_back(clean_text(name), clean_text(value.is_string() ? value.get<std::string>() : value.dump()));
+  }
+  return facts;
+}
+
+Status read_flat_metric(const std::string& name, const Json& value, const Facts& facts, Session& session) {
   const Described what = described(name);
   std::vector<double> samples;
   if (value.is_number()) {
@@ -43,6 +57,7 @@ Status read_flat_metric(const std::string& name, const Json& value, Session& ses
   }
   Run& run = add_run(session, name, kUnknownDevice);
   keep_name(run);
+  run.notes.insert(run.notes.end(), facts.begin(), facts.end());
   // One after another in one run of the script, or one a run: nobody knows, so they are not taken for rounds.
   return add_metric(run, {metric_for(what.unit.si), what.unit.si.c_str(), what.better}, std::move(samples));
 }
@@ -53,10 +68,11 @@ Result<std::vector<Session>> read_flat(const Document& document) {
   }
   Session session = foreign_session("flat JSON");
   ResultLimit limit(document.text);
+  const Facts facts = facts_of(*document.json);
   for (const auto& [name, value] : document.json->items()) {
     if (value.is_null()) session.remarks.push_back(clean_text(name) + " is not a number: left out");
     if (!is_numbers(value)) continue;
-    WM_TRY(read_flat_metric(name, value, session));
+    WM_TRY(read_flat_metric(name, value, facts, session));
     WM_TRY(limit.add(session.runs.back()));
   }
   return std::vector<Session>{std::move(session)};

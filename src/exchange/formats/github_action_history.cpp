@@ -1,7 +1,7 @@
 // The data.js that github-action-benchmark keeps its history in (src/write.ts, src/default_index_html.ts): every entry
 // is a commit with its benches, so that a whole history moves over at once. Imported again after it has grown, it adds
 // the new entries only.
-#include <array>
+#include <optional>
 
 #include "base/clock.h"
 #include "base/json.h"
@@ -16,13 +16,11 @@ constexpr std::string_view kVariable = "window.BENCHMARK_DATA";
 
 bool detect_github_action_history(const Document& document) { return trim(document.text).starts_with(kVariable); }
 
-/// src/extract.ts and src/write.ts: these report rates.
-Better direction_of(std::string_view tool) {
-  constexpr std::array<std::string_view, 3> kRates{"benchmarkjs", "pytest", "customBiggerIsBetter"};
-  for (const auto rate : kRates) {
-    if (tool == rate) return Better::higher;
-  }
-  return Better::lower;
+/// Of custom tools the workflow decides. All others tell it by their units: JMH has rates and times in one file.
+std::optional<Better> direction_of(std::string_view tool) {
+  if (tool == "customBiggerIsBetter") return Better::higher;
+  if (tool == "customSmallerIsBetter") return Better::lower;
+  return std::nullopt;
 }
 
 Result<Session> read_entry(JsonFields& entry, const std::string& suite, ResultLimit& limit,

@@ -49,47 +49,92 @@ Status add_value(Run& run, std::string_view unit_text, double value) {
   return add_metric(run, {id.c_str(), known ? unit.si.c_str() : "", better}, {unit.to_si(value)});
 }
 
-Status add_line(const Words& words, Session& session) {
-  std::string name(words[0]);
-  std::string processors;
-  if (const auto dash = name.rfind('-'); dash != std::string::npos && parse_integer(name.substr(dash + 1)).ok()) {
-    processors = name.substr(dash + 1);
-    name.resize(dash);
+/// Line by line. The package is a parameter: two packages may have benchmarks of one name.
+class Reader {
+ public:
+  Reader(Session& session, std::string_view text) : session_(session), limit_(text) {}
+
+  Status line(std::string_view line) {
+    if (const auto cpu = value_of(line, "cpu:"); !cpu.empty() && session_.machine.devices.empty()) {
+      set_processor(session_, cpu, 0, 0);
+    }
+    if (const auto os = value_of(line, "goos:"); !os.empty()) session_.machine.os = os;
+    if (const auto package = value_of(line, "pkg:"); !package.empty()) package_ = package;
+    if (line.starts_with("--- FAIL")) ++failed_;
+    auto words = profile::words_of(line);
+    if (words.size() >= 2 && (words[0] == "ok" || words[0] == "FAIL")) return end_package(words[1]);
+    if (!words.empty() && words[0].starts_with("Benchmark")) {
+      name_ = words[0];
+    } else if (is_values(words)) {
+      words.insert(words.begin(), name_);
+    }
+    return is_result(words) ? add(words) : Status();
   }
-  Run& run = add_run(session, name, "cpu");
-  run.timing.method = "go test";
-  if (!processors.empty()) WM_TRY(set_param(run, "procs", param_value(processors)));
-  for (std::size_t i = 2; i + 1 < words.size(); i += 2) {
-    const auto value = parse_number(words[i]);
-    if (!value.ok()) break;
-    WM_TRY(add_value(run, words[i + 1], *value));
+
+  void finish() {
+    if (failed_ > 0) {
+      session_.remarks.push_back(std::to_string(failed_) + " benchmarks failed (--- FAIL) and have no result");
+    }
+    merge_repeats(session_);
   }
-  return {};
-}
+
+ private:
+  static std::string value_of(std::string_view line, std::string_view key) {
+    return line.starts_with(key) ? clean_text(trim(line.substr(key.size()))) : std::string();
+  }
+
+  /// What a benchmark prints stands between its name and its values: "171 6722296 ns/op" then begins a line.
+  [[nodiscard]] bool is_values(const Words& words) const {
+    return !name_.empty() && words.size() >= 3 && parse_integer(words[0]).ok() && parse_number(words[1]).ok() &&
+           words[2].ends_with("/op");
+  }
+
+  Status add(const Words& words) {
+    std::string name(words[0]), processors;
+    if (const auto dash = name.rfind('-'); dash != std::string::npos && parse_integer(name.substr(dash + 1)).ok()) {
+      processors = name.substr(dash + 1);
+      name.resize(dash);
+    }
+    Run& run = add_run(session_, name, "cpu");
+    run.timing.method = "go test";
+    if (!package_.empty()) WM_TRY(set_param(run, "pkg", package_));
+    if (!processors.empty()) WM_TRY(set_param(run, "procs", param_value(processors)));
+    for (std::size_t i = 2; i + 1 < words.size(); i += 2) {
+      const auto value = parse_number(words[i]);
+      if (!value.ok()) break;
+      WM_TRY(add_value(run, words[i + 1], *value));
+    }
+    name_ = {};
+    return limit_.add(run);
+  }
+
+  /// "ok  encoding/base32  3.593s": old versions name a package only there.
+  Status end_package(std::string_view package) {
+    for (; begun_ < session_.runs.size(); ++begun_) {
+      Run& run = session_.runs[begun_];
+      if (!run.params.has("pkg")) WM_TRY(set_param(run, "pkg", clean_text(package)));
+    }
+    package_.clear();
+    return {};
+  }
+
+  Session& session_;
+  ResultLimit limit_;
+  std::string package_;
+  std::string_view name_;  ///< of a line without values
+  std::size_t begun_ = 0;  ///< the first run of the package
+  std::int64_t failed_ = 0;
+};
 
 Result<std::vector<Session>> read_go_bench(const Document& document) {
   Session session = foreign_session("go test");
-  ResultLimit limit(document.text);
+  Reader reader(session, document.text);
   Status added;
-  std::int64_t failed = 0;
   for_each_line(document.text, [&](std::string_view line) {
-    const auto value_of = [&](std::string_view key) {
-      return line.starts_with(key) ? clean_text(trim(line.substr(key.size()))) : std::string();
-    };
-    if (const auto cpu = value_of("cpu:"); !cpu.empty() && session.machine.devices.empty()) {
-      set_processor(session, cpu, 0, 0);
-    }
-    if (const auto os = value_of("goos:"); !os.empty()) session.machine.os = os;
-    if (line.starts_with("--- FAIL")) ++failed;
-    const auto words = profile::words_of(line);
-    if (!is_result(words) || !added.ok()) return;
-    added = add_line(words, session);
-    if (added.ok()) added = limit.add(session.runs.back());
+    if (added.ok()) added = reader.line(line);
   });
   if (!added.ok()) return added.error();
-  if (failed > 0)
-    session.remarks.push_back(std::to_string(failed) + " benchmarks failed (--- FAIL) and have no result");
-  merge_repeats(session);
+  reader.finish();
   return std::vector<Session>{std::move(session)};
 }
 

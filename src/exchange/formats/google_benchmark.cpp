@@ -60,7 +60,7 @@ const std::set<std::string, std::less<>>& known_keys() {
 /// One benchmark of the file, its repetitions together.
 struct Benchmark {
   std::string name, label, error, skipped;
-  std::int64_t repetitions = 0, errors = 0;
+  std::int64_t repetitions = 0, errors = 0, iterations = 0, threads = 1;
   std::set<std::int64_t> indexes;                     ///< of the repetitions, where the file has them
   std::map<std::string, std::vector<double>> values;  ///< by key of the entry; times in seconds
   std::vector<std::string> order;                     ///< of the keys
@@ -182,6 +182,8 @@ class GoogleBenchmarkReader {
 
   void read_entry(JsonFields& fields, Benchmark& benchmark) {
     bool failed = false, skipped = false;
+    if (benchmark.aggregate.empty() && benchmark.iterations == 0) fields.maybe("iterations", benchmark.iterations);
+    fields.maybe("threads", benchmark.threads);
     fields.maybe("label", benchmark.label);
     fields.maybe("error_occurred", failed);
     if (fields.has("skipped") && fields.json()["skipped"].is_boolean()) fields.maybe("skipped", skipped);
@@ -225,7 +227,9 @@ class GoogleBenchmarkReader {
     keep_name(run);
     run.timing.method = "Google Benchmark";
     if (!benchmark.label.empty()) run.notes.emplace_back("label", clean_text(benchmark.label));
-    for (const auto& key : benchmark.not_numbers) run.notes.emplace_back(clean_text(key), "is not a number");
+    if (benchmark.iterations > 1) run.timing.launches_per_sample = benchmark.iterations;
+    if (benchmark.threads > 1) run.notes.emplace_back(report::kThreadsNote, std::to_string(benchmark.threads));
+    for (const auto& key : benchmark.not_numbers) run.notes.emplace_back(clean_text(key), report::kNotANumber);
     if (benchmark.values.empty()) {
       const bool skipped = !benchmark.skipped.empty() && benchmark.error.empty();
       run.outcome = skipped ? Outcome::skipped : Outcome::error;
@@ -240,9 +244,7 @@ class GoogleBenchmarkReader {
       run.reason = fmt::format("{} of {} repetitions reported an error: {}", benchmark.errors, benchmark.repetitions,
                                clean_text(benchmark.error));
     }
-    if (!benchmark.aggregate.empty()) {
-      run.notes.emplace_back("samples", "the file has the " + benchmark.aggregate + " of the repetitions alone");
-    }
+    if (!benchmark.aggregate.empty()) run.notes.emplace_back(report::kAggregateNote, benchmark.aggregate);
     for (const std::string& key : benchmark.order) {
       if (key == "cpu_time" && !has_cpu_time_) continue;
       const std::string id = clean_text(key);
@@ -282,19 +284,34 @@ void read_caches(JsonFields& context, DeviceInfo& cpu) {
   });
 }
 
-/// Runs without a time, which our own export keeps beside the benchmarks.
-void read_failed(JsonFields& failed, Session& session) {
-  std::string name;
+/// Outcomes that our own export keeps beside the benchmarks: of runs without a time, which take their place among the
+/// others, and of those whose label repeats them.
+void read_outcome(JsonFields& entry, Session& session) {
+  std::string name, reason;
+  std::int64_t index = 0;
   Outcome outcome = Outcome::error;
-  failed.required("name", name);
-  failed.required_name("outcome", outcome_from, outcome);
-  Run& run = add_run(session, name, "cpu");
-  keep_name(run);
-  run.timing.method = "Google Benchmark";
+  entry.required("index", index);
+  entry.required("name", name);
+  entry.required_name("outcome", outcome_from, outcome);
+  entry.maybe("reason", reason);
+  const auto count = static_cast<std::int64_t>(session.runs.size());
+  if (index < 0 || index > count || (is_measured(outcome) && index == count)) {
+    return entry.fail("index", "is not that of a run");
+  }
+  if (!is_measured(outcome)) {
+    Run& added = add_run(session, name, "cpu");
+    keep_name(added);
+    added.timing.method = "Google Benchmark";
+    if (outcome == Outcome::error) added.fault = ErrorKind::usage;
+    std::rotate(session.runs.begin() + index, session.runs.end() - 1, session.runs.end());
+    for (auto at = static_cast<std::size_t>(index); at < session.runs.size(); ++at) {
+      session.runs[at].index = static_cast<std::int64_t>(at);
+    }
+  }
+  Run& run = session.runs[static_cast<std::size_t>(index)];
   run.outcome = outcome;
-  if (outcome == Outcome::error) run.fault = ErrorKind::usage;
-  failed.maybe("reason", run.reason);
-  run.reason = clean_text(run.reason);
+  run.reason = clean_text(reason);
+  std::erase(run.notes, std::pair<std::string, std::string>("label", report::outcome_label(run)));
 }
 
 void read_context(JsonFields& context, Session& session) {
@@ -336,7 +353,7 @@ Result<std::vector<Session>> read_google_benchmark(const Document& document) {
                                 });
                                 if (added.ok()) added = reader.finish();
                                 fields.object("context", true, [&](JsonFields& c) {
-                                  c.each("warpmark_failed", [&](JsonFields& one) { read_failed(one, session); });
+                                  c.each("warpmark_outcomes", [&](JsonFields& one) { read_outcome(one, session); });
                                 });
                               });
   if (!added.ok()) return added.error();

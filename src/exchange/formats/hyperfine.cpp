@@ -91,7 +91,7 @@ Json result_json(const Run& run, const Metric& time) {
   }
   json["min"] = summary.min;
   json["max"] = summary.max;
-  json["times"] = time.samples;
+  if (note_text(run, "time").empty()) json["times"] = time.samples;
   if (const Metric* memory = metric_of(run, "memory")) json["memory_usage_byte"] = memory->samples;
   for (const auto& [name, value] : run.params.items()) json["parameters"][name] = to_text(value);
   if (const auto codes = note_text(run, kExitCodes); !codes.empty()) {
@@ -111,8 +111,10 @@ Result<Exported> write_hyperfine(const Session& session) {
     }
     json["results"].push_back(result_json(run, *time));
   }
-  return without_other_metrics(exported_json(json, json["results"].size(), left_out, "a time"), session,
-                               {"time", "user_time", "system_time", "memory"});
+  return without_other_metrics(
+      exported_json(json, json["results"].size(), left_out, "a time"), session, [](const Metric& metric) {
+        return metric.id == "time" || metric.id == "user_time" || metric.id == "system_time" || metric.id == "memory";
+      });
 }
 
 }  // namespace

@@ -10,9 +10,28 @@ bool detect_jmh(const Document& document) {
          (*document.json)[0].contains("primaryMetric") && (*document.json)[0].contains("benchmark");
 }
 
+/// Where every call was timed (mode "sample") the percentiles are what was measured.
+Status read_percentiles(JsonFields& fields, const std::string& id, const Unit& unit, Run& run) {
+  if (!fields.has("scorePercentiles") || !fields.json()["scorePercentiles"].is_object()) return {};
+  for (const char* percentile : {"50.0", "90.0", "95.0", "99.0", "99.9", "100.0"}) {
+    const Json& all = fields.json()["scorePercentiles"];
+    if (!all.contains(percentile) || !all[percentile].is_number()) continue;
+    const std::string_view digits = percentile;
+    const std::string name =
+        id + "_p" + std::string(digits.ends_with(".0") ? digits.substr(0, digits.size() - 2) : digits);
+    WM_TRY(
+        add_metric(run, {name.c_str(), unit.si.c_str(), Better::lower}, {unit.to_si(all[percentile].get<double>())}));
+  }
+  return {};
+}
+
 Status read_metric(JsonFields& fields, const std::string& name, Run& run) {
   double score = 0;
   std::string unit_text;
+  if (fields.has("score") && fields.json()["score"].is_string()) {  // "NaN"
+    run.notes.emplace_back(name.empty() ? "score" : clean_text(name), "is not a number");
+    return {};
+  }
   fields.required("score", score);
   fields.maybe("scoreUnit", unit_text);
   const Unit unit = unit_of(unit_text);
@@ -48,7 +67,19 @@ Status read_jmh_benchmark(JsonFields& fields, Session& session) {
   WM_TRY(set_param(run, "mode", clean_text(mode)));
   if (threads > 1) WM_TRY(set_param(run, "threads", threads));
   Status added;
-  fields.object("primaryMetric", true, [&](JsonFields& metric) { added = read_metric(metric, "", run); });
+  fields.object("primaryMetric", true, [&](JsonFields& metric) {
+    added = read_metric(metric, "", run);
+    if (!added.ok() || mode != "sample" || run.metrics.empty()) return;
+    std::string unit;
+    metric.maybe("scoreUnit", unit);
+    const std::string id = run.metrics[0].id;  // metrics are added
+    added = read_percentiles(metric, id, unit_of(unit), run);
+  });
+  if (run.metrics.empty()) {
+    run.outcome = Outcome::error;
+    run.fault = ErrorKind::data;
+    run.reason = "its score is not a number";
+  }
   fields.object("secondaryMetrics", false, [&](JsonFields& metrics) {
     for (const auto& [key, value] : metrics.json().items()) {
       metrics.object(key.c_str(), false, [&](JsonFields& metric) {

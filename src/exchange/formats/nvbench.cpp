@@ -160,14 +160,15 @@ Status add_own_summaries(Run& run, const State& state) {
 
 Status add_times(Run& run, const Document& document, const State& state) {
   auto samples = read_samples(document, state);
-  const auto size = state.text("nv/cold/sample_size").value_or("several");
+  const auto size = state.text("nv/cold/sample_size");
   if (!samples.empty()) WM_TRY(add_metric(run, kTime, std::move(samples)));
   // Without single samples the median of the GPU's time stands for them, or what an older version has.
   for (const char* tag : {"nv/cold/time/gpu/median", "nv/cold/time/gpu/mean", "nv/cpu_only/time/cpu/median",
                           "nv/cpu_only/time/cpu/mean"}) {
     const auto value = run.metrics.empty() ? state.number(tag) : std::nullopt;
-    if (value) WM_TRY(add_summary_metric(run, kTime, *value, fmt::format("{} of {} samples", tag, clean_text(size))));
+    if (value) WM_TRY(add_summary_metric(run, kTime, *value, tag));
   }
+  if (size && !note_text(run, "time").empty()) run.notes.emplace_back("samples", clean_text(*size));
   for (const auto& [tag, quantity, name, hint] : kSummaries) {
     if (const auto value = state.number(tag)) WM_TRY(add_summary_metric(run, quantity, *value, ""));
   }
@@ -243,24 +244,25 @@ Json summary_json(const char* tag, const char* name, const char* hint, double va
   return json;
 }
 
-Json state_json(const Run& run, const Metric& time, std::int64_t device) {
-  Json json{{"name", to_text(run.params)}, {"device", device}, {"type_config_index", 0}};
-  json["axis_values"] = Json::array();
-  for (const auto& [name, value] : run.params.items()) {
-    const char* type = value.index() == 0 ? "int64" : value.index() == 1 ? "float64" : "string";
-    json["axis_values"].push_back(named(name.c_str(), type, to_text(value)));
-  }
+void add_summaries(Json& json, const Run& run, const Metric& time) {
   const Summary& summary = time.summary;
+  // Of an import: the one summary that the file had of the time, and of how many samples.
+  const std::string note(note_text(run, "time")), only = note.starts_with("nv/") ? note : "";
+  const std::string samples(only.empty() ? "" : note_text(run, "samples"));
   Json size{{"tag", "nv/cold/sample_size"}, {"name", "Samples"}, {"hint", "sample_size"}};
-  size["data"] = Json::array({named("value", "int64", std::to_string(summary.n))});
-  json["summaries"] = Json::array({std::move(size)});
+  size["data"] = Json::array({named("value", "int64", samples.empty() ? std::to_string(summary.n) : samples)});
+  if (only.empty() || !samples.empty()) json["summaries"].push_back(std::move(size));
   const auto add = [&](const char* tag, const char* name, const char* hint, double value) {
     json["summaries"].push_back(summary_json(tag, name, hint, value));
   };
-  add("nv/cold/time/gpu/min", "Min GPU Time", "duration", summary.min);
-  add("nv/cold/time/gpu/max", "Max GPU Time", "duration", summary.max);
-  add("nv/cold/time/gpu/mean", "GPU Time", "duration", summary.mean);
-  add("nv/cold/time/gpu/median", "Median GPU Time", "duration", summary.median);
+  if (!only.empty()) {
+    add(only.c_str(), "GPU Time", "duration", summary.median);
+  } else {
+    add("nv/cold/time/gpu/min", "Min GPU Time", "duration", summary.min);
+    add("nv/cold/time/gpu/max", "Max GPU Time", "duration", summary.max);
+    add("nv/cold/time/gpu/mean", "GPU Time", "duration", summary.mean);
+    add("nv/cold/time/gpu/median", "Median GPU Time", "duration", summary.median);
+  }
   if (summary.n > 1) {
     add("nv/cold/time/gpu/stdev/absolute", "Noise", "duration", summary.stdev);
     add("nv/cold/time/gpu/stdev/relative", "Noise", "percentage", summary.cv);
@@ -273,7 +275,20 @@ Json state_json(const Run& run, const Metric& time, std::int64_t device) {
     const char* id = metric.id.c_str();
     add(ours ? known->tag : id, ours ? known->name : id, ours ? known->hint : "", metric.summary.median);
   }
-  json["is_skipped"] = false;
+}
+
+/// A state without a time is one that was skipped.
+Json state_json(const Run& run, const Metric* time, std::int64_t device) {
+  Json json{{"name", to_text(run.params)}, {"device", device}, {"type_config_index", 0}};
+  json["axis_values"] = Json::array();
+  for (const auto& [name, value] : run.params.items()) {
+    const char* type = value.index() == 0 ? "int64" : value.index() == 1 ? "float64" : "string";
+    json["axis_values"].push_back(named(name.c_str(), type, to_text(value)));
+  }
+  json["summaries"] = Json::array();
+  if (time != nullptr) add_summaries(json, run, *time);
+  json["is_skipped"] = time == nullptr;
+  if (time == nullptr) json["skip_reason"] = run.reason;
   return json;
 }
 
@@ -287,6 +302,12 @@ std::int64_t number_of(const Session& session, const std::string& device) {
   return static_cast<std::int64_t>(2 * session.machine.devices.size());
 }
 
+/// 900 of "sm_90".
+std::int64_t sm_version_of(const std::string& architecture) {
+  const auto number = parse_integer(architecture.starts_with("sm_") ? architecture.substr(3) : "");
+  return number.ok() ? 10 * *number : 0;
+}
+
 Result<Exported> write_nvbench(const Session& session) {
   Json json{{"meta", {{"argv", Json::array({session.command})}}}};
   json["meta"]["version"]["json"] = {{"major", 1}, {"minor", 0}, {"patch", 0}, {"string", "1.0.0"}};
@@ -295,6 +316,7 @@ Result<Exported> write_nvbench(const Session& session) {
   for (const auto& device : session.machine.devices) {
     json["devices"].push_back({{"id", number_of(session, device.id)},
                                {"name", device.name},
+                               {"sm_version", sm_version_of(device.architecture)},
                                {"number_of_sms", device.compute_units},
                                {"global_memory_size", device.memory_bytes},
                                {"l2_cache_size", device.last_level_cache_bytes}});
@@ -303,14 +325,14 @@ Result<Exported> write_nvbench(const Session& session) {
   std::unordered_map<std::string, std::size_t> places;  // in the array of benchmarks, by name
   std::size_t written = 0;
   for (const Run& run : session.runs) {
-    const Metric* time = metric_of(run, "time");
-    if (time == nullptr || !report::shows_speed(run)) continue;
+    const Metric* time = report::shows_speed(run) ? metric_of(run, "time") : nullptr;
+    if (time == nullptr && run.outcome != Outcome::skipped) continue;
     const auto [place, added] = places.try_emplace(run.workload, places.size());
     if (added) {
       json["benchmarks"].push_back(
           {{"name", run.workload}, {"index", place->second}, {"axes", Json::array()}, {"states", Json::array()}});
     }
-    json["benchmarks"][place->second]["states"].push_back(state_json(run, *time, number_of(session, run.device)));
+    json["benchmarks"][place->second]["states"].push_back(state_json(run, time, number_of(session, run.device)));
     ++written;
   }
   return exported_json(json, written, session.runs.size() - written, "a time");

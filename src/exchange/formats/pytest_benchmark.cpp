@@ -8,9 +8,10 @@
 
 #include "base/json.h"
 #include "base/text.h"
+#include "base/units.h"
 #include "exchange/exported.h"
 #include "exchange/format.h"
-#include "exchange/imported.h"
+#include "exchange/quantities.h"
 #include "model/run_query.h"
 #include "report/results/build_parts.h"
 #include "report/results/labels.h"
@@ -18,6 +19,9 @@
 
 namespace warpmark::exchange {
 namespace {
+
+constexpr const char* kMedianAlone = "the file has the median of the rounds alone";
+constexpr std::string_view kExtraInfo = "extra_info ";  // before the name of a note
 
 bool detect_pytest_benchmark(const Document& document) {
   if (!document.json || !document.json->is_object()) return false;
@@ -42,6 +46,25 @@ void read_machine(JsonFields& fields, Session& session) {
   machine.kernel = clean_text(std::string(trim(system + " " + release)));
   if (!implementation.empty()) machine.software.emplace_back(clean_text(implementation), clean_text(version));
   set_processor(session, brand, count, 0);
+}
+
+/// What a test stores with its result (`benchmark.extra_info`): numbers are metrics, everything else a note.
+Status read_extra_info(JsonFields& fields, Run& run) {
+  if (!fields.has("extra_info") || !fields.json()["extra_info"].is_object()) return {};
+  for (const auto& [key, value] : fields.json()["extra_info"].items()) {
+    std::vector<double> numbers;
+    for (const Json& item : value.is_array() ? value : Json::array({value})) {
+      if (item.is_number()) numbers.push_back(item.get<double>());
+    }
+    const std::size_t count = value.is_array() ? value.size() : 1;
+    if (!numbers.empty() && numbers.size() == count) {
+      WM_TRY(add_described(run, described(key), std::move(numbers)));
+    } else {
+      run.notes.emplace_back(std::string(kExtraInfo) + clean_text(key),
+                             clean_text(value.is_string() ? value.get<std::string>() : value.dump()));
+    }
+  }
+  return {};
 }
 
 /// A branch that is none is written in brackets, a commit that is none as "unversioned".
@@ -76,8 +99,13 @@ Status read_benchmark(JsonFields& fields, Session& session) {
     stats.maybe("iterations", run.timing.launches_per_sample);
     if (data.empty()) stats.required("median", median);
   });
-  if (!data.empty()) return add_metric(run, kTime, std::move(data));
-  return add_summary_metric(run, kTime, median, fmt::format("the file has the median of {} rounds alone", rounds));
+  if (data.empty()) {
+    WM_TRY(add_summary_metric(run, kTime, median, kMedianAlone));
+    run.notes.emplace_back("rounds", std::to_string(rounds));
+  } else {
+    WM_TRY(add_metric(run, kTime, std::move(data)));
+  }
+  return read_extra_info(fields, run);
 }
 
 Result<std::vector<Session>> read_pytest_benchmark(const Document& document) {
@@ -114,34 +142,57 @@ Json stats_json(const Run& run, const Metric& time) {
   for (const double sample : time.samples) total += sample;
   const auto at_least = std::lower_bound(sorted.begin(), sorted.end(), q1 - fence);
   const auto at_most = std::upper_bound(sorted.begin(), sorted.end(), q3 + fence);
-  return {{"min", summary.min},
-          {"max", summary.max},
-          {"mean", summary.mean},
-          {"stddev", summary.stdev},
-          {"rounds", summary.n},
-          {"median", summary.median},
-          {"iqr", q3 - q1},
-          {"q1", q1},
-          {"q3", q3},
-          {"iqr_outliers", beyond_fence},
-          {"stddev_outliers", beyond_stdev},
-          {"outliers", fmt::format("{};{}", beyond_stdev, beyond_fence)},
-          {"ld15iqr", at_least == sorted.end() ? sorted.back() : *at_least},
-          {"hd15iqr", at_most == sorted.end() ? sorted.back() : *at_most},
-          {"ops", summary.mean > 1e-300 ? Json(1 / summary.mean) : Json(nullptr)},
-          {"total", total},
-          {"data", time.samples},
-          {"iterations", run.timing.launches_per_sample}};
+  Json json{{"min", summary.min},
+            {"max", summary.max},
+            {"mean", summary.mean},
+            {"stddev", summary.stdev},
+            {"rounds", summary.n},
+            {"median", summary.median},
+            {"iqr", q3 - q1},
+            {"q1", q1},
+            {"q3", q3},
+            {"iqr_outliers", beyond_fence},
+            {"stddev_outliers", beyond_stdev},
+            {"outliers", fmt::format("{};{}", beyond_stdev, beyond_fence)},
+            {"ld15iqr", at_least == sorted.end() ? sorted.back() : *at_least},
+            {"hd15iqr", at_most == sorted.end() ? sorted.back() : *at_most},
+            {"ops", summary.mean > 1e-300 ? Json(1 / summary.mean) : Json(nullptr)},
+            {"total", total},
+            {"iterations", run.timing.launches_per_sample}};
+  if (note_text(run, "time").empty()) {
+    json["data"] = time.samples;
+  } else if (const auto rounds = parse_integer(note_text(run, "rounds")); rounds.ok()) {
+    json["rounds"] = *rounds;
+  }
+  return json;
+}
+
+/// Metrics other than the time go where a test would put them, if a name gives back unit and direction.
+Json extra_info_json(const Run& run) {
+  Json extra = Json::object();
+  for (const Metric& metric : run.metrics) {
+    const auto name = name_that_describes(metric);
+    if (metric.id == "time" || metric.samples.empty() || !name) continue;
+    extra[*name] = metric.samples.size() == 1 ? Json(metric.samples[0]) : Json(metric.samples);
+  }
+  for (const auto& [name, text] : run.notes) {
+    if (name.starts_with(kExtraInfo)) extra[name.substr(kExtraInfo.size())] = text;
+  }
+  return extra;
 }
 
 Json benchmark_json(const Run& run, const Metric& time) {
   Json params(nullptr);
   for (const auto& [name, value] : run.params.items()) params[name] = to_text(value);
-  const std::string name = report::case_name(run);
-  return {{"group", nullptr},          {"name", name},
-          {"fullname", name},          {"params", params},
-          {"param", nullptr},          {"extra_info", Json::object()},
-          {"options", Json::object()}, {"stats", stats_json(run, time)}};
+  const std::string name = report::case_name(run), group(note_text(run, "group"));
+  return {{"group", group.empty() ? Json(nullptr) : Json(group)},
+          {"name", name},
+          {"fullname", name},
+          {"params", params},
+          {"param", nullptr},
+          {"extra_info", extra_info_json(run)},
+          {"options", Json::object()},
+          {"stats", stats_json(run, time)}};
 }
 
 Json machine_json(const Session& session) {
@@ -150,14 +201,21 @@ Json machine_json(const Session& session) {
   for (const auto& device : session.machine.devices) {
     if (device.backend == "cpu") cpu["count"] = device.compute_units;
   }
+  const std::string& kernel = session.machine.kernel;
+  const bool named = kernel.starts_with("Linux ") || kernel.starts_with("Darwin ") || kernel.starts_with("Windows ");
+  const auto blank = named ? kernel.find(' ') : std::string::npos;
+  std::pair<std::string, std::string> python;
+  for (const auto& [name, version] : session.machine.software) {
+    if (name.ends_with("Python") || name == "PyPy") python = {name, version};
+  }
   return {{"node", session.machine.hostname},
           {"processor", ""},
           {"machine", "x86_64"},
           {"python_compiler", ""},
-          {"python_implementation", ""},
-          {"python_version", ""},
-          {"release", session.machine.kernel},
-          {"system", "Linux"},
+          {"python_implementation", python.first},
+          {"python_version", python.second},
+          {"release", named ? kernel.substr(blank + 1) : kernel},
+          {"system", named ? kernel.substr(0, blank) : "Linux"},
           {"cpu", cpu}};
 }
 
@@ -182,7 +240,8 @@ Result<Exported> write_pytest_benchmark(const Session& session) {
   if (date.ends_with('Z')) date.pop_back();  // the format's dates are UTC without saying so
   json["datetime"] = date;
   json["version"] = "warpmark " + session.build.version;
-  return without_other_metrics(exported_json(json, json["benchmarks"].size(), left_out, "a time"), session, {"time"});
+  return without_other_metrics(exported_json(json, json["benchmarks"].size(), left_out, "a time"), session,
+                               [](const Metric& metric) { return metric.id == "time" || name_that_describes(metric); });
 }
 
 }  // namespace

@@ -1,5 +1,7 @@
 // Results of load on inference servers: vLLM's and SGLang's `bench serve` (flat keys such as "mean_ttft_ms"), and the
 // summaries of AIPerf and GenAI-Perf (an object with a unit for each metric). One run with all metrics.
+#include <fmt/format.h>
+
 #include <array>
 
 #include "exchange/format.h"
@@ -94,6 +96,24 @@ std::string date_of(const Json& json) {
   return {};
 }
 
+/// vLLM computes all figures of the requests that were answered: the others make a server look fast.
+void judge_requests(const Json& json, Run& run) {
+  const auto number = [&](const char* key) {
+    return json.contains(key) && json[key].is_number() ? json[key].get<double>() : -1;
+  };
+  const double asked = number("num_prompts"), answered = number("completed");
+  if (asked <= 0 || answered < 0 || answered >= asked) return;
+  if (answered == 0) {
+    run.metrics.clear();
+    run.outcome = Outcome::error;
+    run.fault = ErrorKind::data;
+    run.reason = fmt::format("none of the {:.0f} requests was answered", asked);
+    return;
+  }
+  run.outcome = Outcome::unreliable;
+  run.reason = fmt::format("{:.0f} of {:.0f} requests were not answered", asked - answered, asked);
+}
+
 Status read_result(const Json& json, Session& session) {
   Run& run = add_run(session, "serving", kUnknownDevice);
   run.timing.method = "load client";
@@ -105,6 +125,7 @@ Status read_result(const Json& json, Session& session) {
       WM_TRY(read_flat_key(key, value, run));
     }
   }
+  judge_requests(json, run);
   return {};
 }
 

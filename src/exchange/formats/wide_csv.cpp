@@ -104,11 +104,23 @@ std::vector<Role> roles_of(const Table& table) {
   return roles;
 }
 
-/// ISO 8601, a day, or seconds (or milliseconds) since 1970.
+/// As ISO 8601 what people write: "2026.01.01 3:00:00 +0100" of Otava's examples, "2026/01/01".
+std::string iso_date(std::string_view text) {
+  std::string iso(text);
+  for (const std::size_t at : {std::size_t{4}, std::size_t{7}}) {
+    if (iso.size() > at && (iso[at] == '.' || iso[at] == '/')) iso[at] = '-';
+  }
+  if (iso.size() > 12 && iso[12] == ':') iso.insert(11, "0");
+  if (const auto blank = iso.rfind(' '); blank != std::string::npos && blank > 10) iso.erase(blank, 1);
+  return iso;
+}
+
+/// A date with or without a time, or seconds (or milliseconds) since 1970.
 std::string date_of_cell(std::string_view text) {
   text = trim(text);
-  if (const auto utc = to_utc(text)) return *utc;
-  if (const auto utc = to_utc(std::string(text) + "T00:00:00")) return *utc;
+  const std::string iso = iso_date(text);
+  if (const auto utc = to_utc(iso)) return *utc;
+  if (const auto utc = to_utc(iso + "T00:00:00")) return *utc;
   const auto seconds = parse_number(text);
   if (!seconds.ok() || *seconds < 1e8 || *seconds > 1e14) return {};
   return format_utc(*seconds > 1e11 ? *seconds / 1000 : *seconds);
@@ -143,11 +155,14 @@ Result<std::vector<Session>> sessions_of(const Table& table, const std::vector<R
   std::vector<Session> sessions;
   std::map<std::string, std::size_t> places;
   ResultLimit limit(text);
+  std::size_t undated = 0;
+  std::string example;
   for (const Fields& row : table.rows) {
     Session fresh = foreign_session("CSV");
     for (std::size_t i = 0; i < row.size(); ++i) {
       const std::string cell = clean_text(trim(row[i]));
       if (roles[i] == Role::time) fresh.started = date_of_cell(cell);
+      if (roles[i] == Role::time && fresh.started.empty() && undated++ == 0) example = cell;
       if (roles[i] == Role::commit) fresh.commit = cell;
       if (roles[i] == Role::branch) fresh.branch = cell;
     }
@@ -158,7 +173,17 @@ Result<std::vector<Session>> sessions_of(const Table& table, const std::vector<R
     WM_TRY(add_row(table, roles, row, session));
     WM_TRY(limit.add(session.runs.back()));
   }
-  for (Session& session : sessions) merge_repeats(session);
+  std::size_t repeated = 0;
+  for (Session& session : sessions) {
+    repeated += session.runs.size();
+    merge_repeats(session);
+    repeated -= session.runs.size();
+  }
+  auto& remarks = sessions.front().remarks;
+  if (undated > 0) remarks.push_back(fmt::format("{} rows have a time that is no date ('{}')", undated, example));
+  if (repeated > 0) {
+    remarks.push_back(fmt::format("{} rows repeat a name and its parameters: taken for further rounds", repeated));
+  }
   return sessions;
 }
 

@@ -6,7 +6,9 @@
 #include <map>
 
 #include "base/json.h"
+#include "base/units.h"
 #include "model/names.h"
+#include "model/run_query.h"
 #include "report/results/build_parts.h"
 #include "report/results/labels.h"
 
@@ -43,7 +45,7 @@ Json context_json(const Session& session) {
   const bool measured = std::any_of(session.runs.begin(), session.runs.end(),
                                     [](const Run& run) { return metric_of(run, "cpu_time") != nullptr; });
   if (!measured) context["warpmark_cpu_time"] = "repeats real_time: the CPU time is not measured";
-  context["warpmark_failed"] = Json::array();
+  context["warpmark_outcomes"] = Json::array();
   return context;
 }
 
@@ -73,23 +75,37 @@ std::string key_of(const Metric& metric) {
 
 bool is_time(const Metric& metric) { return metric.id == "time" || metric.id == "cpu_time"; }
 
+std::int64_t threads_of(const Run& run) {
+  const auto threads = parse_integer(note_text(run, kThreadsNote));
+  return threads.ok() ? *threads : 1;
+}
+
 void add_samples(Json& benchmarks, const Run& run, const Metric& time, const Family& family) {
   const auto name = case_name(run);
   const auto* cpu = metric_of(run, "cpu_time");
+  const std::string aggregate(note_text(run, kAggregateNote));
   for (std::size_t i = 0; i < time.samples.size(); ++i) {
-    Json json = entry(name, family, "iteration", time.samples.size());
-    json["repetition_index"] = i;
-    json["threads"] = 1;
+    Json json = entry(name, family, aggregate.empty() ? "iteration" : "aggregate", time.samples.size());
+    if (aggregate.empty()) {
+      json["repetition_index"] = i;
+    } else {
+      json["name"] = name + "_" + aggregate;
+      json["aggregate_name"] = aggregate;
+    }
+    json["threads"] = threads_of(run);
     json["iterations"] = run.timing.launches_per_sample;
     put_times(json, time.samples[i], cpu != nullptr && i < cpu->samples.size() ? cpu->samples[i] : time.samples[i]);
     for (const Metric& metric : run.metrics) {
       if (!is_time(metric) && i < metric.samples.size()) json[key_of(metric)] = metric.samples[i];
     }
+    for (const auto& [key, text] : run.notes) {
+      if (text == kNotANumber) json[key] = nullptr;
+    }
     const std::string label(note_text(run, "label"));
-    if (!run.reason.empty()) {
-      json["label"] = std::string(name_of(run.outcome)) + ": " + run.reason;
-    } else if (!label.empty()) {
+    if (!label.empty()) {
       json["label"] = label;
+    } else if (!run.reason.empty()) {
+      json["label"] = outcome_label(run);
     }
     benchmarks.push_back(std::move(json));
   }
@@ -110,7 +126,7 @@ void add_aggregates(Json& benchmarks, const Run& run, const Metric& time, const 
   for (const auto& aggregate : kAggregates) {
     Json json = entry(name, family, "aggregate", time.samples.size());
     json["name"] = name + "_" + aggregate.name;
-    json["threads"] = 1;
+    json["threads"] = threads_of(run);
     json["aggregate_name"] = aggregate.name;
     json["aggregate_unit"] = aggregate.unit;
     json["iterations"] = time.samples.size();
@@ -126,24 +142,28 @@ void add_aggregates(Json& benchmarks, const Run& run, const Metric& time, const 
   }
 }
 
-Json failure_json(const Run& run) {
-  return {{"name", case_name(run)}, {"outcome", name_of(run.outcome)}, {"reason", run.reason}};
+Json outcome_json(const Run& run, std::size_t index) {
+  return {{"index", index}, {"name", case_name(run)}, {"outcome", name_of(run.outcome)}, {"reason", run.reason}};
 }
 
 }  // namespace
 
+std::string outcome_label(const Run& run) { return std::string(name_of(run.outcome)) + ": " + run.reason; }
+
 Json google_benchmark_json(const Session& session) {
   Json json{{"context", context_json(session)}, {"benchmarks", Json::array()}};
   std::map<std::string, Family> families;
+  std::size_t kept = 0;
   for (const auto& run : session.runs) {
     const auto [found, is_new] = families.try_emplace(run.workload);
     Family& family = found->second;
     if (is_new) family.index = families.size() - 1;
     const auto* time = metric_of(run, "time");
-    if (!is_measured(run.outcome)) {
-      json["context"]["warpmark_failed"].push_back(failure_json(run));
-    }
-    if (!shows_speed(run) || time == nullptr) continue;
+    const bool written = shows_speed(run) && time != nullptr;
+    if (!written && is_measured(run.outcome)) continue;
+    if (run.outcome != Outcome::passed) json["context"]["warpmark_outcomes"].push_back(outcome_json(run, kept));
+    ++kept;
+    if (!written) continue;
     add_samples(json["benchmarks"], run, *time, family);
     if (time->samples.size() > 1) add_aggregates(json["benchmarks"], run, *time, family);
     ++family.instances;
