@@ -10,7 +10,7 @@
 namespace warpmark::evaluate {
 namespace {
 
-constexpr const char* kPython = "/usr/bin/python3";
+constexpr const char* kInterpreter = "/usr/bin/python3";
 
 struct Attempt {
   const char* what;
@@ -115,10 +115,10 @@ else:
 TEST(SandboxEscapes, are_contained) {
   const auto works = sandbox_works();
   if (!works.ok()) GTEST_SKIP() << works.error().what << "; " << works.error().hint;
-  if (::access(kPython, X_OK) != 0) GTEST_SKIP() << "there is no " << kPython;
+  if (::access(kInterpreter, X_OK) != 0) GTEST_SKIP() << "there is no " << kInterpreter;
   for (const auto& [what, code] : kAttempts) {
     const std::string program = std::string(kBefore) + "    " + code + kAfter;
-    const auto outcome = run_in_sandbox({kPython, "/sandbox/program"}, program, {.deadline_s = 60});
+    const auto outcome = run_in_sandbox({kInterpreter, "/sandbox/program"}, program, {.deadline_s = 60});
     ASSERT_TRUE(outcome.ok()) << outcome.error().what;
     EXPECT_EQ(outcome->out.rfind("contained", 0), 0U) << what << ": " << outcome->out << outcome->err;
   }
