@@ -11,7 +11,7 @@
 #include "base/text.h"
 #include "base/untrusted/read_fields.h"
 #include "store/location.h"
-#include "warpmark/terminal/common_options.h"
+#include "warpmark/terminal/every_verb_options.h"
 #include "warpmark/terminal/help_text.h"
 #include "warpmark/terminal/standard_output.h"
 #include "warpmark/terminal/topics.h"
@@ -161,7 +161,7 @@ int run_command_line(Context& given) {
     return words.empty() ? kUsage : kSuccess;
   }
   std::vector<std::string> all = words;
-  const auto common = take_common_options(all);
+  const auto common = take_every_verb_options(all);
   if (!common.ok()) return print_error(given, common.error());
   if (common->version) {
     given.out << version_text();

@@ -7,7 +7,7 @@
 #include "base/files.h"
 #include "base/subprocess.h"
 #include "validate/commands/command_words.h"
-#include "warpmark/terminal/common_options.h"
+#include "warpmark/terminal/every_verb_options.h"
 #include "warpmark/terminal/completion.h"
 #include "warpmark/terminal/help_text.h"
 #include "warpmark/terminal/man_page.h"
@@ -38,7 +38,7 @@ TEST(Topics, name_commands_that_parse) {
     const Command* command = find_in(commands(), words->at(1));
     ASSERT_NE(command, nullptr) << line;
     std::vector<std::string> own(words->begin() + 2, words->end());
-    ASSERT_TRUE(take_common_options(own).ok()) << line;
+    ASSERT_TRUE(take_every_verb_options(own).ok()) << line;
     const auto parsed = parse_options(command->options, command->positional, own);
     EXPECT_TRUE(parsed.ok()) << line << ": " << (parsed.ok() ? "" : parsed.error().what);
   };

@@ -15,7 +15,7 @@ namespace {
 
 using testing::HasSubstr;
 
-std::int64_t kernels_in(const Timeline& timeline) {
+std::int64_t recorded_kernels(const Timeline& timeline) {
   return count_of(timeline, [&](EventIndex i) { return timeline.events.kind[i] == EventKind::kernel; });
 }
 
@@ -46,7 +46,7 @@ TEST_F(ProfileDormant, records_a_program_that_runs_as_often_as_it_is_asked) {
     EXPECT_EQ(output.exit_code, 0) << output.err;
     EXPECT_THAT(output.err, HasSubstr("more: warpmark analyze"));
     const Timeline timeline = recorded(path(file));
-    EXPECT_GT(kernels_in(timeline), 50) << file;
+    EXPECT_GT(recorded_kernels(timeline), 50) << file;
     EXPECT_EQ(fact_of(timeline, "process"), std::to_string(id));
     EXPECT_EQ(kill(id, 0), 0) << "it goes on";
   }
@@ -67,7 +67,7 @@ TEST_F(ProfileDormant, keeps_what_was_recorded_when_the_program_ends) {
   const auto output =
       warpmark({"profile", "--pid", std::to_string(id), "--delay", "0s", "--duration", "0s", "--out", path("p.wmrec")});
   EXPECT_EQ(output.exit_code, 0) << output.err;
-  EXPECT_GT(kernels_in(recorded(path("p.wmrec"))), 50);
+  EXPECT_GT(recorded_kernels(recorded(path("p.wmrec"))), 50);
 }
 
 TEST_F(ProfileDormant, says_what_it_cannot_record) {

@@ -9,8 +9,8 @@
 
 namespace warpmark::apps {
 
-/// `files`: one JSON of `warpmark analyze --json`, or whatever `warpmark analyze` reads. Data error where nothing that a
-/// setting could answer was found.
+/// `files`: one JSON of `warpmark analyze --json`, or whatever `warpmark analyze` reads. Data error where nothing was
+/// found.
 [[nodiscard]] Result<std::vector<Finding>> findings_in(const std::vector<std::string>& files);
 
 }  // namespace warpmark::apps

@@ -6,8 +6,8 @@
 
 namespace warpmark::apps {
 
-/// Starts nothing and stores nothing. Usage error where fewer than two commits of the range are measured on one machine,
-/// or where several series fit.
+/// Starts nothing and stores nothing. Usage error where fewer than two commits of the range are measured on this
+/// machine, or where several series fit.
 [[nodiscard]] Result<int> show_history_report(Context& context, const ParsedOptions& options);
 
 }  // namespace warpmark::apps

@@ -18,12 +18,6 @@ constexpr double kUntilTheEnd_s = 1e9;  // the hook keeps to the steps that memo
 
 }  // namespace
 
-bool has_gpu_recorder(const char* cupti) {
-  std::error_code ignored;
-  if (cupti != nullptr && *cupti != '\0') return true;
-  return fs::exists("/proc/driver/nvidia/version", ignored) || fs::exists("/dev/dxg", ignored);
-}
-
 TorchRecorder::~TorchRecorder() {
   std::error_code ignored;
   if (!folder_.empty()) fs::remove_all(folder_, ignored);

@@ -9,12 +9,6 @@
 
 namespace warpmark::apps {
 
-/// Whether an NVIDIA driver is loaded, or somebody named the CUPTI to be used (WARPMARK_CUPTI; may be null).
-[[nodiscard]] bool has_gpu_recorder(const char* cupti);
-[[nodiscard]] inline bool has_gpu_recorder(const Context& context) {
-  return has_gpu_recorder(context.environment("WARPMARK_CUPTI"));
-}
-
 class TorchRecorder {
  public:
   TorchRecorder() = default;

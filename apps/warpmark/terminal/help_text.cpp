@@ -6,7 +6,7 @@
 
 #include "report/draw/format.h"
 #include "warpmark/sessions/build_info.h"
-#include "warpmark/terminal/common_options.h"
+#include "warpmark/terminal/every_verb_options.h"
 
 namespace warpmark::apps {
 namespace {
@@ -85,7 +85,7 @@ std::string general_help(int width) {
     text += help_row(commands()[i]->id, commands()[i]->summary, 12, width);
   }
   text += "\noptions of every verb\n" + help_row("-h, --help", "show this help, or that of the verb", 15, width);
-  for (const auto& option : common_options()) text += help_row(option_usage(option), option.help, 15, width);
+  for (const auto& option : every_verb_options()) text += help_row(option_usage(option), option.help, 15, width);
   text += help_row("--json [FILE]", "where a verb has a result: write it as JSON; without a file, or as -, to stdout",
                    15, width);
   return text +

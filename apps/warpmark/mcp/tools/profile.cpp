@@ -6,7 +6,7 @@
 #include "base/clock.h"
 #include "base/files.h"
 #include "warpmark/mcp/mcp_tool.h"
-#include "warpmark/profiles/torch_recorder.h"
+#include "warpmark/profiles/gpu_recorder.h"
 
 namespace warpmark::apps {
 namespace {

@@ -19,6 +19,7 @@
 #include "profile/read_session.h"
 #include "warpmark/command.h"
 #include "warpmark/profiles/dormant.h"
+#include "warpmark/profiles/gpu_recorder.h"
 #include "warpmark/profiles/nvidia_tools.h"
 #include "warpmark/profiles/profile_ranks.h"
 #include "warpmark/profiles/rank_recordings.h"
@@ -217,17 +218,15 @@ const char* first_given(const ParsedOptions& options, const char* const (&names)
 /// Whether PyTorch's profiler is to record: where it is asked for, or there is no other and no other is asked for.
 Result<bool> records_with_torch(Context& context, const ParsedOptions& options) {
   const char* other = first_given(options, kOfCupti);
-  if (options.has("--torch") && other != nullptr) {
-    return usage_error(std::string(other) + " is not for --torch", "leave one of them out");
-  }
-  return options.has("--torch") || (other == nullptr && !has_gpu_recorder(context));
+  const bool torch = options.has("--torch");
+  if (torch && other != nullptr) return usage_error(std::string(other) + " is not for --torch", "leave one out");
+  return torch || (other == nullptr && !has_gpu_recorder(context.environment("WARPMARK_CUPTI")));
 }
 
 /// What the recording says first, on standard error as the program's output is on the other.
 void show_top_finding(Context& context, const ProfileSession& session, const fs::path& out) {
-  const Analysis analysis = analyze::analyze(session, {.tables = false});
-  context.err << "warpmark: " << analysis.verdict << '\n';
-  context.err << "warpmark: more: warpmark analyze " << shell_quote(out.string()) << '\n';
+  context.err << "warpmark: " << analyze::analyze(session, {.tables = false}).verdict
+              << "\nwarpmark: more: warpmark analyze " << shell_quote(out.string()) << '\n';
 }
 
 /// "25.3 ms per step: 93 % waiting for data, 2 % forward, ..."; empty where they are not known.
@@ -270,7 +269,7 @@ Result<int> record_torch(Context& context, profile::RecordOptions& record) {
 
 Result<int> record_pid(Context& context, const ParsedOptions& options, profile::RecordOptions& record) {
   WM_ASSIGN(const auto process, count_of(options, "--pid", 0, 1, std::numeric_limits<pid_t>::max()));
-  if (has_gpu_recorder(context)) WM_TRY(find_recorder(context, record));
+  if (has_gpu_recorder(context.environment("WARPMARK_CUPTI"))) WM_TRY(find_recorder(context, record));
   WM_ASSIGN(record.stacks, dormant_stacks());
   if (!options.has("--windows")) record.windows = 0;  // what it costs shows next to it, and no further disturbance
   record.deadline_s = 4 * record.duration_s + kLongestSearch_s;
@@ -289,7 +288,8 @@ Result<int> run_profile(Context& context, const ParsedOptions& options) {
   }
   if (options.has("--dormant")) {
     if (options.has("--pid")) return usage_error("--dormant starts a program, --pid records one that runs", "give one");
-    return start_dormant(context, options.positionals(), options.has("--torch") || !has_gpu_recorder(context));
+    return start_dormant(context, options.positionals(),
+                         options.has("--torch") || !has_gpu_recorder(context.environment("WARPMARK_CUPTI")));
   }
   WM_ASSIGN(auto record, record_options(context, options));
   if (options.has("--as-rank")) return record_as_rank(context, std::move(record), !options.has("--no-stacks"));

@@ -8,7 +8,7 @@
 #include "base/text.h"
 #include "report/results/metric_list.h"
 #include "warpmark/command.h"
-#include "warpmark/terminal/common_options.h"
+#include "warpmark/terminal/every_verb_options.h"
 #include "warpmark/terminal/help_text.h"
 #include "warpmark/terminal/man_page.h"
 #include "warpmark/terminal/topics.h"

@@ -275,7 +275,7 @@ extern const Command optimize_command{
         "warpmark optimize --list-knobs -- python train.py\n"
         "warpmark optimize analysis.json -- python train.py\n"
         "warpmark optimize --knob batch='--batch-size {64,128}' -- python train.py\n"
-        "warpmark optimize --from-history v1..main --metric step_time --train-steps 100000 --price 32 --goal 3x\n"
+        "warpmark optimize --from-history v1..main --metric step_time --goal 3x\n"
         "warpmark optimize --apply gains/plan.yaml -- python train.py",
     .run = run_optimize,
 };

@@ -1,4 +1,4 @@
-#include "warpmark/terminal/common_options.h"
+#include "warpmark/terminal/every_verb_options.h"
 
 #include <algorithm>
 
@@ -52,10 +52,10 @@ constexpr Synonym kSynonyms[] = {
 
 }  // namespace
 
-std::span<const OptionSpec> common_options() { return kCommon; }
+std::span<const OptionSpec> every_verb_options() { return kCommon; }
 std::span<const Synonym> option_synonyms() { return kSynonyms; }
 
-Result<CommonOptions> take_common_options(std::vector<std::string>& words) {
+Result<CommonOptions> take_every_verb_options(std::vector<std::string>& words) {
   CommonOptions common;
   std::vector<std::string> rest;
   auto word = words.begin();
