@@ -14,8 +14,8 @@ Examples pairs(const std::vector<std::pair<std::string, std::string>>& texts) {
   std::string references, answers;
   int id = 0;
   for (const auto& [reference, answer] : texts) {
-    references += dump_json(Json{{"id", id}, {"answer", reference}}) + "\n";
-    answers += dump_json(Json{{"id", id++}, {"output", answer}}) + "\n";
+    references += dump_json(Json{{"id", id}, {"answer", reference}}, -1) + "\n";
+    answers += dump_json(Json{{"id", id++}, {"output", answer}}, -1) + "\n";
   }
   return examples_from(references, {answers});
 }
