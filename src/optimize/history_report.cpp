@@ -56,6 +56,7 @@ OptimizationStep step_of(const MeasuredCommit& first, const MeasuredCommit& befo
   OptimizationStep step{.knob = commit.sha.substr(0, 12),
                         .value = "",
                         .title = commit.subject,
+                        .numerics = name_of(Numerics::semantic),  // a commit may change anything
                         .outcome = gain.outcome,
                         .reason = std::move(gain.reason)};
   step.measured = gain.speedup;

@@ -116,11 +116,12 @@ TEST(Findings, of_a_broken_analysis_name_the_key) {
   const auto error_of = [](const char* text) { return findings_from_json(Json::parse(text)).error().what; };
   EXPECT_EQ(error_of(R"({"schema": "warpmark.run/1"})"), "schema is not warpmark.analysis/1");
   EXPECT_EQ(error_of(R"({"schema": "warpmark.analysis/1", "findings": [{}]})"), "findings[0].rule is missing");
-  EXPECT_EQ(error_of(R"({"schema": "warpmark.analysis/1", "findings": 5})"), "findings is not an array");
+  EXPECT_EQ(error_of(R"({"schema": "warpmark.analysis/1", "findings": 5})"), "findings must be an array, not number");
 }
 
 TEST(Findings, advice_that_changes_a_training_or_its_answers_is_named_with_the_reason) {
   ProgramFacts facts;
+  facts.phases.rest = 0;
   facts.report.world = 2;
   facts.report.optimizers.push_back({});
   EXPECT_TRUE(advice_for(facts, {}).empty());
