@@ -306,7 +306,7 @@ TEST_F(CheckVerb, refuses_what_makes_no_sense) {
   fails({"--threshold", "0"}, 2, "--threshold must be between 0 and 1");
   fails({"--format", "xml"}, 2, "there is no format 'xml'");
   fails({"--metrics", "nothing*"}, 2, "no metric matches nothing*");
-  fails({"--run", "2026-0001", "--", "true"}, 2, "give --run or a command, not both");
+  fails({"--run", "2026-0001", "--", "true"}, 2, "give results or a command, not both");
   fails({"--run", "2026-0001", "--run", "2026-0002"}, 2, "not of one commit");
   fails({"--run", "nosuch"}, 2, "there is no session 'nosuch'");
   fails({"--run", path("none.json")}, 2, "none.json");

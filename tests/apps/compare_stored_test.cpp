@@ -30,7 +30,7 @@ TEST_F(Compare, stores_the_variants_and_compares_them_again_by_id) {
   EXPECT_EQ(output.exit_code, 1) << output.err;
   const auto hint = output.err.find("warpmark compare ");
   ASSERT_NE(hint, std::string::npos) << output.err;
-  const auto words = split(std::string(trim(output.err.substr(hint))), ' ');
+  const auto words = split(output.err.substr(hint, output.err.find('\n', hint) - hint), ' ');
   ASSERT_EQ(words.size(), 4U);
   const auto again = compare({words[2], words[3], "--json", path("c.json")});
   EXPECT_EQ(again.exit_code, 1) << again.out << again.err;

@@ -150,7 +150,8 @@ TEST_F(Compare, rejects_outputs_that_a_command_finds_wrong) {
   EXPECT_EQ(right.exit_code, 0) << right.out << right.err;
   const auto wrong = run_with("1.5");
   EXPECT_EQ(wrong.exit_code, 4) << wrong.out << wrong.err;
-  EXPECT_EQ(json("c.json")["accuracy"][0]["reason"], "1 of 1 runs of B are wrong; the check said: The outputs differ.");
+  EXPECT_EQ(json("c.json")["accuracy"][0]["reason"],
+            "1 of 1 runs of B are wrong; the check said: exit code 4: the outputs differ");
   EXPECT_EQ(schema_errors(json("c.json"), "compare.schema.json"), "");
   // A check that cannot run is no verdict.
   EXPECT_EQ(compare({"--accuracy-command", "no-such-program", "--", "true", "--", "true"}).exit_code, 5);

@@ -39,7 +39,7 @@ TEST_F(Interface, writes_json_to_standard_output_alone_whether_a_verb_prints_it_
                             {"check", "--results", path("n.json"), "--baseline", path("n.json"), "--json", "-"}}) {
     write("n.json", R"({"latency_ms": 2})");
     const auto output = warpmark(words);
-    EXPECT_LT(output.exit_code, 2) << words[0] << output.err;
+    EXPECT_EQ(output.exit_code, words[0] == "allclose" ? 4 : 0) << words[0] << output.err;
     EXPECT_TRUE(parse_json(output.out, words[0]).ok()) << words[0] << ": " << output.out;
   }
   EXPECT_THAT(warpmark({"check", "--results", path("n.json"), "--baseline", path("n.json"), "--html", "-"}).out,
@@ -84,7 +84,7 @@ TEST_F(Interface, refuses_what_only_a_shell_understands) {
 
 TEST_F(Interface, explains_concepts_verbs_options_metrics_and_rules) {
   for (const char* word : {"nccl", "mlperf", "ttft", "sla", "cost", "bubble", "checklist", "iperf3", "excel", "TTFT",
-                           "nsight-compute", "roofline", "--budget", "budget", "launch_overhead", "gemm"}) {
+                           "nsight-compute", "roofline", "budget", "launch_overhead", "gemm"}) {
     const auto output = warpmark({"help", word});
     EXPECT_EQ(output.exit_code, 0) << word << output.err;
     EXPECT_GT(output.out.size(), 60U) << word;
@@ -104,7 +104,7 @@ TEST_F(Interface, takes_defaults_from_a_persons_file) {
             "warpmark run --warmup=0 --no-store --rounds=2 --json " + path("r.json") + " -- true")
       << "what is recorded can be repeated without the file";
   EXPECT_EQ(warpmark({"run", "--rounds", "3", "--json", path("r.json"), "--", "true"}).exit_code, 0);
-  EXPECT_EQ(json("r.json")["runs"][0]["metrics"][0]["summary"]["n"], 3);
+  EXPECT_EQ(json("r.json")["runs"][0]["metrics"][0]["n"], 3);
   write("config.yaml", "roundz: 2\n");
   fails_with_hint({"run", "--", "true"}, "did you mean 'rounds'?");
   write("config.yaml", "run: {sweet: 1}\n");
@@ -119,7 +119,8 @@ TEST_F(Interface, says_of_two_files_without_results_that_they_have_none) {
   const auto output = warpmark({"compare", path("bad.json"), path("empty.json")});
   EXPECT_EQ(output.exit_code, 2);
   EXPECT_THAT(output.err, Not(HasSubstr("two commands")));
-  EXPECT_THAT(warpmark({"compare", path("empty.json"), path("empty.json")}).err, HasSubstr("no results"));
+  EXPECT_THAT(warpmark({"compare", path("empty.json"), path("empty.json")}).err,
+              HasSubstr("no known format of results"));
 }
 
 }  // namespace

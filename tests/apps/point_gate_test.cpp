@@ -36,7 +36,7 @@ TEST_F(PointGate, judges_a_file_by_point_values_and_says_that_they_are_untested)
   EXPECT_EQ(result["metrics"].size(), 3U);
   const auto badge = read_file(path("out/badge.svg"));
   ASSERT_TRUE(badge.ok());
-  EXPECT_NE(badge->find("-13.0 % throughput_samples_sec"), std::string::npos) << *badge;
+  EXPECT_NE(badge->find("-13.0 % item_rate"), std::string::npos) << *badge;
   EXPECT_EQ(gate({"--threshold", "20%"}).exit_code, 0);
   EXPECT_EQ(gate({"--metrics", "*latency*"}).exit_code, 0);
   const auto comment = gate({"--format", "github"});

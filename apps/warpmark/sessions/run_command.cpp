@@ -8,6 +8,7 @@
 #include "base/command_line.h"
 #include "base/text.h"
 #include "base/units.h"
+#include "model/run_query.h"
 #include "report/draw/format.h"
 #include "report/results/stages.h"
 #include "validate/commands/command_experiment.h"
@@ -167,6 +168,14 @@ std::string missed_limits(const Session& session) {
   return text;
 }
 
+/// Of the first run that was not measured; empty if all were.
+std::string first_problem(const Session& session) {
+  for (const auto& run : session.runs) {
+    if (!is_measured(run.outcome)) return run.reason;
+  }
+  return {};
+}
+
 int run_command_exit_code(const Session& session, bool strict) {
   if (!session.complete) return kInterrupted;
   int code = kSuccess;
@@ -265,6 +274,7 @@ Result<int> run_users_command(Context& context, const ParsedOptions& options, co
   const int code = run_command_exit_code(session, options.has("--strict"));
   if (code == kGateFailed) context.why = missed_limits(session);
   if (!met) context.why = "a --goal is missed";
+  if (code != kSuccess && context.why.empty()) context.why = first_problem(session);
   return code == kSuccess && !met ? static_cast<int>(kGateFailed) : code;
 }
 

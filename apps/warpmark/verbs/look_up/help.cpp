@@ -125,7 +125,7 @@ extern const Command help_command{
         "nccl-tests), an option, a metric, a rule of analyze or a workload.",
     .options = kHelpOptions,
     .positional = {"WORD", "what to explain", false, "<verbs>"},
-    .examples = "warpmark help run\nwarpmark help nccl\nwarpmark help ttft\nwarpmark help --budget",
+    .examples = "warpmark help run\nwarpmark help nccl\nwarpmark help ttft",
     .run = run_help,
 };
 

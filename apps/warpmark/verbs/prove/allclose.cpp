@@ -168,6 +168,7 @@ Result<int> run_allclose(Context& context, const ParsedOptions& options) {
   }
   context.out << (ok ? "The outputs are the same within tolerance.\n" : "The outputs differ.\n");
   if (options.has("--json")) WM_TRY(write_file(options.get("--json"), dump_json(allclose_json(results, ok)) + "\n"));
+  if (!ok) context.why = "the outputs differ";
   return ok ? kSuccess : kAccuracyRejected;
 }
 
