@@ -192,7 +192,7 @@ Table state_table(const Optimization& optimization) {
   }
   if (optimization.unit != "run") {
     const auto start = [](const OptimizationState& s) { return format_seconds(s.start_s); };
-    row("start, warm-up and compiling", start(a), of(b, start));
+    if (a.start_s > 0) row("start, warm-up and compiling", start(a), of(b, start));
     for (std::size_t i = 0; i < a.phases.size(); ++i) {
       const auto share = [&](const OptimizationState& s) {
         return i < s.phases.size() ? format_percent(s.phases[i].second) : std::string();
@@ -265,7 +265,7 @@ Waterfall waterfall_of(const Optimization& optimization) {
                               outcome_tone(step->outcome)});
     time_s = next_s;
   }
-  if (!optimization.times_optimized_s.empty()) {
+  if (!history && !optimization.times_optimized_s.empty()) {
     const double end_s = stats::median(optimization.times_optimized_s);
     waterfall.bars.push_back({"measured together", 0, end_s, format_seconds(end_s), Tone::plain});
   }
