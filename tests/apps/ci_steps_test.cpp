@@ -10,6 +10,7 @@
 #include <optional>
 
 #include "apps/cli_fixture.h"
+#include "apps/made_up_history.h"
 #include "base/files.h"
 #include "base/json.h"
 #include "base/text.h"
@@ -94,27 +95,7 @@ class CiSteps : public Cli {
     forget_readings();
     ASSERT_EQ(sessions_on_main(), 24U);
   }
-  /// The numbers of this history are made up; the machine's clock and load are not, and a change of them since would
-  /// rightly make every verdict "unreliable". Readings that the history lacks are not judged. To be called before each
-  /// job, as pushes add to the history.
-  void forget_readings() {
-    const auto measured = store::open_sqlite(path("test.db")).value();
-    {
-      const auto kept = store::open_sqlite(path("kept.db")).value();
-      auto listed = *measured->sessions({.hostname = "", .fingerprint = "", .commit = "", .limit = 1000});
-      for (auto summary = listed.rbegin(); summary != listed.rend(); ++summary) {
-        const auto stored = measured->load(summary->id).value();
-        ASSERT_TRUE(kept->begin(stored.session).ok());
-        for (warpmark::Run run : stored.session.runs) {
-          run.environment.readings.clear();
-          ASSERT_TRUE(kept->append_run(stored.session.id, run).ok());
-        }
-        ASSERT_TRUE(kept->finish(stored.session.id, stored.session.ceilings).ok());
-      }
-    }
-    for (const char* part : {"", "-wal", "-shm"}) std::filesystem::remove(path(std::string("test.db") + part));
-    std::filesystem::rename(path("kept.db"), path("test.db"));
-  }
+  void forget_readings() { apps::forget_readings(path("test.db")); }
   JobResult bash(const std::string& script, std::vector<std::string> shell, const Variables& environment,
                  const std::string& directory) {
     EXPECT_TRUE(write_file(path("step.sh"), script).ok());

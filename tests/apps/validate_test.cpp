@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "apps/compare_fixture.h"
+#include "apps/made_up_history.h"
 #include "support/schema_check.h"
 
 namespace warpmark::apps {
@@ -89,6 +90,7 @@ TEST_F(Validate, two_revisions_are_set_against_the_history_of_a_branch) {
   commit("9.00");
   git({"checkout", "-q", "-b", "less_slow"});
   commit("7.00");
+  forget_readings(path("test.db"));
   const auto output = in_repository({kExecutable, "validate", "slow", "less_slow", "--json", path("v.json")});
   EXPECT_EQ(output.exit_code, 1) << output.out << output.err;
   EXPECT_EQ(json("v.json")["verdict"], "regression") << output.out;
