@@ -68,17 +68,25 @@ Result<std::vector<std::string>> own_words_of(const Command& command, std::vecto
   return own;
 }
 
+Context with_streams(const Context& given, std::ostream& out, std::ostream& err) {
+  return {.out = out,
+          .err = err,
+          .out_is_terminal = given.out_is_terminal,
+          .err_is_terminal = given.err_is_terminal,
+          .color = given.color,
+          .unicode = given.unicode,
+          .verbose = given.verbose,
+          .width = given.width,
+          .environment = given.environment,
+          .interrupted = given.interrupted,
+          .words = given.words};
+}
+
 /// With standard output kept for what --json or --html write.
 Result<int> run_without_text(const Command& command, Context& given, const ParsedOptions& options) {
   std::ostream nothing(nullptr);
-  Context context{.out = nothing,
-                  .err = given.err,
-                  .err_is_terminal = given.err_is_terminal,
-                  .unicode = given.unicode,
-                  .width = given.width,
-                  .environment = given.environment,
-                  .interrupted = given.interrupted,
-                  .words = given.words};
+  auto context = with_streams(given, nothing, given.err);
+  context.out_is_terminal = context.color = false;
   auto code = run_to_an_error(command, context, options);
   given.why = std::move(context.why);
   return code;
@@ -93,17 +101,10 @@ void tell_exit(Context& given, const std::string& why, int code) {
 Result<int> run_verb(const Command& command, std::vector<std::string> own, const CommonOptions& common,
                      Context& given) {
   std::ostream nothing(nullptr);
-  Context context{.out = given.out,
-                  .err = common.quiet ? nothing : given.err,
-                  .out_is_terminal = given.out_is_terminal,
-                  .err_is_terminal = given.err_is_terminal && !common.quiet,
-                  .color = common.color == "auto" ? given.color : common.color == "always",
-                  .unicode = given.unicode,
-                  .verbose = common.verbose,
-                  .width = given.width,
-                  .environment = given.environment,
-                  .interrupted = given.interrupted,
-                  .words = given.words};
+  auto context = with_streams(given, given.out, common.quiet ? nothing : given.err);
+  if (common.quiet) context.err_is_terminal = false;
+  if (common.color != "auto") context.color = common.color == "always";
+  context.verbose = common.verbose;
   WM_ASSIGN(own, own_words_of(command, std::move(own), context));
   WM_ASSIGN(auto options, parse_options(command.options, command.positional, own, option_synonyms()));
   if (options.has("--help")) {
@@ -146,6 +147,11 @@ const char* meaning_of_exit(int code) {
     case kEnvironment: return "unreliable: the environment gave no valid measurement";
     default: return "";
   }
+}
+
+int command_exit_code(Context& context, int code) {
+  context.why = "that of the command";
+  return code;
 }
 
 std::string command_line_of(const Context& context) {

@@ -46,6 +46,9 @@ struct Context {
   std::string why{};  ///< why the exit code of this verb is not 0, for the last line; empty: what the code means
 };
 
+/// The exit code of a program that a verb ran, as the verb's own.
+[[nodiscard]] int command_exit_code(Context& context, int code);
+
 struct Command {
   const char* id;
   const char* summary;  ///< one line

@@ -20,11 +20,26 @@ enum class ErrorKind {
   internal,     ///< our own bug
 };
 
+/// What code decides by where the kind is not enough. Texts are for people: no code searches them.
+enum class ErrorCode {
+  none,
+  deadline,            ///< it did not end in time
+  out_of_memory,       ///< of a GPU or the host
+  nothing_to_measure,  ///< nothing of what was asked for is on this machine
+  no_such_path,        ///< of an HTTP request
+};
+
 struct Error {
   ErrorKind kind = ErrorKind::internal;
   std::string what;  ///< the cause, with the names and numbers involved
   std::string hint;  ///< what to do about it; empty if nothing can be suggested
+  ErrorCode code = ErrorCode::none;
 };
+
+[[nodiscard]] inline Error with_code(Error error, ErrorCode code) {
+  error.code = code;
+  return error;
+}
 
 [[nodiscard]] inline Error usage_error(std::string what, std::string hint = {}) {
   return {ErrorKind::usage, std::move(what), std::move(hint)};

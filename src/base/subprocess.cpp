@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
 #include <optional>
 
@@ -119,9 +120,9 @@ Result<ProcessOutput> run_process(const std::vector<std::string>& words, const P
     const bool interrupted = !ended && stopped(options);
     if (interrupted || overdue) {
       child.end();
-      return environment_error(words[0] + (interrupted
-                                               ? std::string(" was interrupted")
-                                               : fmt::format(" did not end within {:g} s", options.deadline_s)));
+      if (interrupted) return environment_error(words[0] + " was interrupted");
+      return with_code(environment_error(fmt::format("{} did not end within {:g} s", words[0], options.deadline_s)),
+                       ErrorCode::deadline);
     }
     std::array<pollfd, 3> ends{
         {{out.read_end, POLLIN, 0}, {err.read_end, POLLIN, 0}, {child.ended_descriptor(), POLLIN, 0}}};
@@ -137,6 +138,17 @@ Result<ProcessOutput> run_process(const std::vector<std::string>& words, const P
     output.peak_memory_bytes = ended->peak_memory_bytes;
   }
   return output;
+}
+
+Error replace_process(std::vector<std::string> words,
+                      const std::vector<std::pair<std::string, std::string>>& environment) {
+  for (const auto& [name, value] : environment) ::setenv(name.c_str(), value.c_str(), 1);
+  std::vector<char*> pointers;
+  for (auto& word : words) pointers.push_back(word.data());
+  pointers.push_back(nullptr);
+  ::execvp(pointers[0], pointers.data());
+  return environment_error(fmt::format("cannot start {}: {}", words.front(), std::strerror(errno)),
+                           "is it installed and on PATH?");
 }
 
 Result<std::filesystem::path> own_executable() {

@@ -48,6 +48,11 @@ struct ProcessOptions {
 [[nodiscard]] Result<ProcessOutput> run_process(const std::vector<std::string>& words,
                                                 const ProcessOptions& options = {});
 
+/// Runs `words` (found on PATH) in place of this program, with these variables set or replaced in its environment.
+/// Returns only where it cannot be started, with the reason.
+[[nodiscard]] Error replace_process(std::vector<std::string> words,
+                                    const std::vector<std::pair<std::string, std::string>>& environment);
+
 /// The file of the running program, to start it once more or to find what lies beside it; none of the words it was
 /// started with need name it. Environment error without /proc. Any thread.
 [[nodiscard]] Result<std::filesystem::path> own_executable();

@@ -188,6 +188,7 @@ Status measure(Run& run, const Case& what, device::Device& device, const RoundOp
 Run failed_run(Run run, const Error& error) {
   run.outcome = error.kind == ErrorKind::unsupported ? Outcome::unsupported : Outcome::error;
   if (run.outcome == Outcome::error) run.fault = error.kind;
+  run.out_of_memory = error.code == ErrorCode::out_of_memory;
   run.reason = error.what;
   run.hint = error.hint;
   run.metrics.clear();

@@ -123,6 +123,7 @@ struct Comparison {
   std::uint64_t seed = 0;
   std::int64_t rounds = 0;
   std::string stopped_because;
+  bool decided = false;  ///< by the sequential test, before all rounds were run
   std::vector<MetricVerdict> metrics;
   std::vector<AccuracyVerdict> accuracy;  ///< gates; their metrics are not among `metrics`
   std::vector<Disturbance> disturbances;  ///< differences in how the machine treated the variants

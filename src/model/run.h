@@ -87,6 +87,7 @@ struct Run {
   Mode mode = Mode::hot;
   Outcome outcome = Outcome::skipped;
   std::optional<ErrorKind> fault;  ///< of an outcome "error": whose fault it is; decides the exit code
+  bool out_of_memory = false;      ///< that is why the outcome is not "passed"
   std::string reason;              ///< why the outcome is not "passed"
   std::string hint;                ///< what to do about it
   std::vector<Metric> metrics;     ///< the first is the primary one

@@ -20,8 +20,6 @@ namespace {
 using measure::RoundOptions;
 using workloads::PlannedCase;
 
-constexpr const char* kOutOfMemory = "out of memory: ";
-
 /// Whether two cases differ in their batch alone.
 bool same_but_batch(const PlannedCase& a, const PlannedCase& b) {
   if (a.what.workload != b.what.workload || a.what.device != b.what.device || a.what.mode != b.what.mode) return false;
@@ -30,12 +28,6 @@ bool same_but_batch(const PlannedCase& a, const PlannedCase& b) {
   return std::equal(left.begin(), left.end(), right.begin(), right.end(), [](const auto& x, const auto& y) {
     return x.first == y.first && (x.first == "batch" || x.second == y.second);
   });
-}
-
-/// The kernel ends what takes more memory than there is, by signal 9.
-bool is_out_of_memory(const Run& run) {
-  return run.outcome == Outcome::error && run.fault == ErrorKind::environment &&
-         (run.reason.find("memory") != std::string::npos || run.reason.find("by signal 9") != std::string::npos);
 }
 
 /// A case in the course of a session.
@@ -150,8 +142,9 @@ class SessionRunner {
     run.started = format_utc(wall_clock_s());
     if (planned.invalid) return measure::failed_run(std::move(run), *planned.invalid);
     if (const auto batch = batch_out_of_memory_before(index); batch > 0) {
-      return measure::failed_run(std::move(run),
-                                 unsupported_error(fmt::format("{}a batch of {} was already", kOutOfMemory, batch)));
+      return measure::failed_run(
+          std::move(run), with_code(unsupported_error(fmt::format("out of memory: a batch of {} was already", batch)),
+                                    ErrorCode::out_of_memory));
     }
     if (options_.budget_s > 0 && elapsed_s() > options_.budget_s * 1.1) {
       run.outcome = Outcome::skipped;
@@ -171,8 +164,9 @@ class SessionRunner {
     round_options.interrupted = options_.interrupted;
     round_options.stage = [this, index, round](const std::string& stage) { report_progress(index, round, stage); };
     run = measure::measure_round(planned.what, *devices_.at(planned.what.device), round_options);
-    if (planned.until_memory && is_out_of_memory(run)) {
-      run = measure::failed_run(std::move(run), unsupported_error(kOutOfMemory + run.reason));
+    if (planned.until_memory && run.out_of_memory) {
+      run = measure::failed_run(std::move(run),
+                                with_code(unsupported_error("out of memory: " + run.reason), ErrorCode::out_of_memory));
       run.fault.reset();
     }
     return run;
@@ -183,7 +177,7 @@ class SessionRunner {
     for (std::size_t i = 0; plan_[index].until_memory && i < index; ++i) {
       if (!plan_[i].until_memory || courses_[i].rounds.empty() || !same_but_batch(plan_[i], plan_[index])) continue;
       const Run& before = courses_[i].rounds.back();
-      if (before.outcome == Outcome::unsupported && before.reason.starts_with(kOutOfMemory)) {
+      if (before.out_of_memory) {
         return plan_[i].what.params.integer("batch");
       }
     }

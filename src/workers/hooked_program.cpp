@@ -25,9 +25,6 @@ std::string path_with(const fs::path& folder, const char* python_path) {
   return folder.string() + (given ? std::string(":") + python_path : "");
 }
 
-/// The error of a run that was killed at its deadline, and no other one.
-bool is_deadline(const Error& error) { return error.what.find("did not end within") != std::string::npos; }
-
 }  // namespace
 
 Status write_hook(const fs::path& folder) {
@@ -135,7 +132,7 @@ Result<HookedRun> run_hooked(const HookedCommand& command, const fs::path& hook,
                                     .interrupted = command.interrupted});
   if (output.ok()) {
     run.output = std::move(*output);
-  } else if (is_deadline(output.error())) {
+  } else if (output.error().code == ErrorCode::deadline) {
     run.ending = Ending::timed_out;
     run.output.wall_s = command.deadline_s;
   } else {

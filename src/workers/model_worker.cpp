@@ -133,11 +133,13 @@ Error ModelWorker::gone(const std::string& asked) {
   const std::string how = !ended       ? "closed its channel"
                           : code > 128 ? fmt::format("was ended by signal {}", code - 128)
                                        : fmt::format("ended with exit code {}", code);
-  return environment_error(
-      fmt::format("the worker {} while it was asked to {}", how, asked),
-      (code == 128 + SIGKILL ? "the kernel kills what takes more memory than there is: try a smaller batch or preset; "
-                             : "") +
-          last_words());
+  const bool killed = code == 128 + SIGKILL;  // as the kernel ends what takes more memory than there is
+  return with_code(
+      environment_error(
+          fmt::format("the worker {} while it was asked to {}", how, asked),
+          (killed ? "the kernel kills what takes more memory than there is: try a smaller batch or preset; " : "") +
+              last_words()),
+      killed ? ErrorCode::out_of_memory : ErrorCode::none);
 }
 
 Result<std::string> ModelWorker::line(double deadline_s, const std::string& asked) {
@@ -199,7 +201,8 @@ Result<Json> ModelWorker::answer(double deadline_s) {
     return data_error("the worker answered another question than '" + asked + "'", last_words());
   }
   if (answer->contains("refused")) {
-    return Error{refused_kind(text_of(*answer, "refused")), text_of(*answer, "what"), text_of(*answer, "hint")};
+    return Error{refused_kind(text_of(*answer, "refused")), text_of(*answer, "what"), text_of(*answer, "hint"),
+                 answer->value("out_of_memory", false) ? ErrorCode::out_of_memory : ErrorCode::none};
   }
   return std::move(*answer);
 }

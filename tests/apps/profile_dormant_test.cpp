@@ -139,6 +139,11 @@ TEST_F(ProfileTorch, records_a_training_that_runs) {
                               in_quotes(path("train.py")) + " 100",
                           path("out"));
   ASSERT_TRUE(comes_to_have(path("out"), "--pid " + std::to_string(id)));
+  // Somebody who changes their mind leaves it ready for the next.
+  const pid_t asker = start_in_background(
+      "profile --pid " + std::to_string(id) + " --duration 100s --out " + in_quotes(path("left.wmrec")), path("asked"));
+  EXPECT_TRUE(comes_to_have(path("left.wmrec.parts/." + std::to_string(id) + ".begun"), ""));
+  end_with_signal(asker, SIGINT);
   const auto output = warpmark({"profile", "--pid", std::to_string(id), "--duration", "1s", "--out", path("p.wmrec")});
   EXPECT_EQ(output.exit_code, 0) << output.err;
   EXPECT_THAT(output.err, HasSubstr("more: warpmark analyze"));

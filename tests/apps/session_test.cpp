@@ -92,7 +92,9 @@ const measure::Workload kModelOfFewSamples{
     .measure = [](const measure::Case& what, device::Device&, const measure::RoundOptions&,
                   warpmark::Run& run) -> Status {
       ++tried_batches;
-      if (what.params.integer("batch") >= 8) return environment_error("not enough memory: 3 of 2");
+      if (what.params.integer("batch") >= 8) {
+        return with_code(environment_error("not enough memory: 3 of 2"), ErrorCode::out_of_memory);
+      }
       run.outcome = Outcome::passed;
       run.metrics.push_back(stats::sampled_metric("time", "s", Better::lower, {1e-3, 1e-3, 1e-3}));
       return {};

@@ -60,6 +60,9 @@ constexpr std::array kTextBans{
         R"(needless|blamed?|journeys?|hopeless|witness)($|[^a-zA-Z]))",
         "write the field's word: fix, predicted, redundant, attributed, report, stopped early, cross-check", in_words},
     Ban{R"(\b(as fast|beside|tells|told|roofs?)\b)", "write the field's word: Nx speedup, next to, shows, peak", plain},
+    Ban{R"(\.(what|hint|reason|stopped_because|failure|problem)\.(find|starts_with|ends_with|contains)\()"
+        R"(")",
+        "texts are for people: decide by a code or an enumeration (ErrorCode)", in_product},
     Ban{R"(\b(TODO|FIXME)\b[:( ])", "do it now or leave it out", everywhere},
     Ban{R"((^|[\s"'`(=])/(work|root)/)", "no paths of somebody's machine", everywhere},
     Ban{R"(\b[\w-]+\.pkg\.dev\b|registry\.npmjs)", "no package registry's host", everywhere},

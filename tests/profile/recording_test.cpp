@@ -299,6 +299,7 @@ TEST_F(Recording, tells_what_the_recorder_could_not_do) {
   RecordingWriter writer;
   ASSERT_TRUE(writer.open(path("a.wmrec").c_str()));
   record_two_events(writer, false);
+  writer.metadata("problem_id", recording::kNoCupti);
   writer.metadata("problem", "CUPTI was not found");
   writer.metadata("dropped_records", "7");
   writer.finish();
@@ -306,6 +307,7 @@ TEST_F(Recording, tells_what_the_recorder_could_not_do) {
   ASSERT_TRUE(session.ok());
   const auto& quality = session->ranks[0].quality;
   ASSERT_EQ(quality.size(), 2U);
+  EXPECT_EQ(quality[0].id, "recorder_no_cupti");
   EXPECT_EQ(quality[0].example, "CUPTI was not found");
   EXPECT_EQ(quality[1].count, 7);
 }

@@ -59,8 +59,7 @@ Status keep_comparison(Context& context, const ParsedOptions& options, CompareRe
     WM_ASSIGN(request.stored, store_variants(context, options, variants, samples, journal.pieces(), comparison));
   }
   // A budget may be raised: the journal stays open for a repetition to go on.
-  const bool over = static_cast<std::int64_t>(samples.size()) == request.test.schedule.slots() ||
-                    comparison.stopped_because.starts_with("decided");
+  const bool over = static_cast<std::int64_t>(samples.size()) == request.test.schedule.slots() || comparison.decided;
   if (over) return journal.complete();
   context.err << fmt::format("{}; give the same command again to go on\n", comparison.stopped_because);
   return {};

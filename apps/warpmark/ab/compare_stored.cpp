@@ -118,7 +118,7 @@ class StoredPairs {
   }
 
   [[nodiscard]] std::string label_of(const Run& run, std::size_t side) const {
-    if (run.workload == "command") return validate::case_label(run.workload, to_text(run.params), run.device, run.mode);
+    if (run.workload == "command") return validate::case_label(run);
     return labels_[side].full(run);
   }
 

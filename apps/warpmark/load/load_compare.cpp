@@ -157,7 +157,7 @@ Cell difference_cell(const serving::LoadDifference& variant, const std::string& 
   if (!variant.value) return {"-"};
   std::string text = number_text(*variant.value, unit);
   if (variant.ratio) text += " (" + report::format_change(*variant.ratio) + ")";
-  if (variant.reason.starts_with("needs ")) text += " *";
+  if (variant.few_requests) text += " *";
   if (variant.verdict == "inconclusive") text += " ?";
   if (variant.verdict == "same") text += " =";
   const Tone tone = variant.verdict == "better" ? Tone::good : variant.verdict == "worse" ? Tone::bad : Tone::plain;

@@ -86,7 +86,7 @@ std::string few_requests_line(const ScenarioResult& result) {
   for (const auto& metric : result.metrics) {
     for (const double p : {0.5, 0.9, 0.95, 0.99}) {
       const Percentile* percentile = serving::percentile_of(metric, p);
-      if (percentile == nullptr || !percentile->value || !percentile->reason.starts_with("needs")) continue;
+      if (percentile == nullptr || !percentile->value || percentile->reason.empty()) continue;
       const Percentile* highest = serving::percentile_of(metric, 0.99);
       return fmt::format("* value of the sample, without an interval: {} {}\n", serving::percentile_name(highest->p),
                          highest->reason);

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 #include <map>
-#include <tuple>
+#include <set>
 
 #include "base/text.h"
 #include "device/machine.h"
@@ -13,6 +13,8 @@
 #include "optimize/history_report.h"
 #include "optimize/outcome.h"
 #include "report/build/optimization.h"
+#include "stats/tests/compare.h"
+#include "validate/guard/series.h"
 #include "warpmark/ab/git_revisions.h"
 #include "warpmark/optimize/optimize_request.h"
 #include "warpmark/sessions/build_info.h"
@@ -24,13 +26,13 @@
 namespace warpmark::apps {
 namespace {
 
-/// What a series is, of one machine: benchmark, parameters, device, metric.
-using SeriesKey = std::tuple<std::string, std::string, std::string, std::string>;
+constexpr std::int64_t kMostResults = 100'000;  // as many as `trend` reads of a series
+
+/// Of a series: the results of each commit, newest first.
 using PointsOfCommits = std::map<std::string, std::vector<store::RunPoint>>;
 
-std::string name_of(const SeriesKey& key) {
-  const auto& [workload, params, device, metric] = key;
-  return workload + (params.empty() ? "" : " " + params) + " " + metric;
+std::string name_of(const store::RunPoint& point) {
+  return validate::case_label(point.workload, point.params, point.device, point.mode) + " " + point.metric;
 }
 
 Result<std::vector<Commit>> commits_of(const std::string& range) {
@@ -43,15 +45,16 @@ Result<std::vector<Commit>> commits_of(const std::string& range) {
 }
 
 /// The one series with at least two of the commits.
-Result<PointsOfCommits> series_of(store::Store& store, const std::vector<Commit>& commits, const std::string& metric) {
-  std::map<SeriesKey, PointsOfCommits> all;
-  for (const auto& commit : commits) {
-    store::RunQuery query{.metric = metric, .commit = commit.sha, .dirty = false};
-    query.fingerprint = device::machine_facts().fingerprint;
-    WM_ASSIGN(auto points, store.find(query));
-    for (auto& point : points) {
-      all[{point.workload, point.params, point.device, point.metric}][commit.sha].push_back(std::move(point));
-    }
+Result<PointsOfCommits> series_of(store::Store& store, const std::vector<Commit>& commits, const std::string& metric,
+                                  const Machine& machine) {
+  std::set<std::string> wanted;
+  for (const auto& commit : commits) wanted.insert(commit.sha);
+  WM_ASSIGN(auto points,
+            store.find({.metric = metric, .fingerprint = machine.fingerprint, .dirty = false, .limit = kMostResults}));
+  std::map<std::string, PointsOfCommits> all;
+  for (auto& point : points) {
+    if (!is_measured(point.outcome) || !wanted.contains(point.commit)) continue;
+    all[name_of(point)][point.commit].push_back(std::move(point));
   }
   std::erase_if(all, [](const auto& series) { return series.second.size() < 2; });
   if (all.size() == 1) return std::move(all.begin()->second);
@@ -60,19 +63,18 @@ Result<PointsOfCommits> series_of(store::Store& store, const std::vector<Commit>
                        "measure each commit: git checkout COMMIT && warpmark run --project warpmark.yaml");
   }
   std::vector<std::string> names;
-  for (const auto& [key, points] : all) names.push_back(name_of(key));
+  for (const auto& [name, commits_of_it] : all) names.push_back(name);
   return usage_error("several series fit: " + join(names, ", "),
-                     "name one: --metric " + std::get<3>(all.begin()->first));
+                     "name one: --metric " + all.begin()->second.begin()->second.front().metric);
 }
 
 /// Values of one session are its rounds' medians; those of several, one each.
-Result<std::vector<double>> values_of(store::Store& store, const std::vector<store::RunPoint>& points) {
+std::vector<double> values_of(const std::vector<store::RunPoint>& points, const Run& newest) {
   std::vector<double> values;
   for (const auto& point : points) values.push_back(point.median);
   if (points.size() > 1) return values;
-  WM_ASSIGN(const auto run, store.run(points.front().session, points.front().index));
-  const Metric* metric = metric_of(run, points.front().metric);
-  return metric != nullptr ? metric->samples : values;
+  const Metric* metric = metric_of(newest, points.front().metric);
+  return metric != nullptr ? stats::round_medians({metric->samples, metric->round_sizes}) : values;
 }
 
 std::optional<double> memory_of(const Run& run) {
@@ -89,9 +91,9 @@ Result<std::vector<optimize::MeasuredCommit>> measured_commits(store::Store& sto
     const auto found = series.find(commit.sha);
     if (found == series.end()) continue;
     const auto& newest = found->second.front();
-    WM_ASSIGN(auto values, values_of(store, found->second));
-    if (newest.better == Better::higher) std::ranges::transform(values, values.begin(), [](double v) { return 1 / v; });
     WM_ASSIGN(const auto run, store.run(newest.session, newest.index));
+    auto values = values_of(found->second, run);
+    if (newest.better == Better::higher) std::ranges::transform(values, values.begin(), [](double v) { return 1 / v; });
     measured.push_back(
         {.sha = commit.sha, .subject = commit.subject, .seconds = values, .memory_bytes = memory_of(run)});
   }
@@ -113,13 +115,13 @@ Result<int> show_history_report(Context& context, const ParsedOptions& options) 
   WM_ASSIGN(how.alpha, ratio_of(options, "--alpha", how.alpha));
   WM_ASSIGN(const auto commits, commits_of(options.get("--from-history")));
   WM_ASSIGN(const auto store, open_to_read(context, options));
-  WM_ASSIGN(const auto series, series_of(*store, commits, metric));
+  const auto machine = device::machine_facts();
+  WM_ASSIGN(const auto series, series_of(*store, commits, metric, machine));
   WM_ASSIGN(const auto measured, measured_commits(*store, commits, series));
   WM_ASSIGN(auto optimization, optimize::optimization_of(measured, how));
-  const auto& newest = series.at(measured.back().sha).front();
-  optimization.program = name_of({newest.workload, newest.params, newest.device, newest.metric});
+  optimization.program = name_of(series.at(measured.back().sha).front());
   optimization.command = command_line_of(context);
-  optimization.machine = device::machine_facts();
+  optimization.machine = machine;
   optimization.build = build_info();
   optimization.goal = training.goal;
   optimization.train_steps = training.steps;

@@ -1,11 +1,7 @@
 #include "warpmark/optimize/optimize_plan.h"
 
 #include <fmt/format.h>
-#include <stdlib.h>
-#include <unistd.h>
 
-#include <cerrno>
-#include <cstring>
 #include <ostream>
 
 #include "base/files.h"
@@ -112,14 +108,8 @@ Result<int> apply_plan(Context& context, const ParsedOptions& options) {
   for (auto& variable : workers::hook_variables(hook, file, hook / "no-report", context.environment("PYTHONPATH"))) {
     variables.push_back(std::move(variable));
   }
-  for (const auto& [name, value] : variables) ::setenv(name.c_str(), value.c_str(), 1);
-  std::vector<char*> arguments;
-  for (auto& word : command.words) arguments.push_back(word.data());
-  arguments.push_back(nullptr);
   context.out.flush();
-  ::execvp(arguments[0], arguments.data());
-  return environment_error(fmt::format("cannot start {}: {}", command.words.front(), std::strerror(errno)),
-                           "is it installed and on PATH?");
+  return replace_process(std::move(command.words), variables);
 }
 
 Result<Optimization> prove_optimization(const ParsedOptions& options, optimize::ProgramRuns& runs,

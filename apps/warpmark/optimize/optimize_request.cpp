@@ -36,7 +36,7 @@ Result<double> time_option(const ParsedOptions& options, const char* name, doubl
   return seconds;
 }
 
-Status read_numbers(const ParsedOptions& options, optimize::OptimizeOptions& wanted) {
+Status read_numbers(const ParsedOptions& options, const TrainingRequest& training, optimize::OptimizeOptions& wanted) {
   WM_ASSIGN(wanted.effect, ratio_of(options, "--effect", 0.01));
   WM_ASSIGN(wanted.alpha, ratio_of(options, "--alpha", 0.05));
   WM_ASSIGN(wanted.loss_margin, ratio_of(options, "--loss-margin", 0.02));
@@ -44,13 +44,12 @@ Status read_numbers(const ParsedOptions& options, optimize::OptimizeOptions& wan
   WM_ASSIGN(const auto seed, count_of(options, "--seed", 1, 0, INT32_MAX));
   wanted.seed = static_cast<std::uint64_t>(seed);
   WM_ASSIGN(wanted.window_steps, count_of(options, "--steps", 0, 0, 1'000'000));
-  WM_ASSIGN(const auto amortize, count_of(options, "--train-steps", 0, 0, INT64_MAX / 2));
-  wanted.amortize_steps = static_cast<double>(amortize);
+  wanted.amortize_steps = training.steps.value_or(0);
   wanted.in_process = !options.has("--separate");
   WM_ASSIGN(wanted.window_s, time_option(options, "--window", 0));
   WM_ASSIGN(wanted.deadline_s, time_option(options, "--timeout", 1800));
   // A start next to others takes longer than alone, and --train-steps counts it.
-  const bool counts_start = options.has("--train-steps");
+  const bool counts_start = training.steps.has_value();
   WM_ASSIGN(wanted.start_ahead, count_of(options, "--start-ahead", counts_start ? 1 : kStartAhead, 1, 64));
   if (wanted.start_ahead > 1 && counts_start) {
     return usage_error("--start-ahead does not go with --train-steps",
@@ -58,19 +57,19 @@ Status read_numbers(const ParsedOptions& options, optimize::OptimizeOptions& wan
   }
   WM_ASSIGN(wanted.budget_s, time_option(options, "--budget", kBudget_s));
   if (options.has("--budget-money")) {
-    if (!options.has("--price"))
-      return usage_error("--budget-money needs --price", "what an hour of the machine costs");
+    const auto price = training.price_per_hour;
+    if (!price) return usage_error("--budget-money needs --price", "what an hour of the machine costs");
     WM_ASSIGN(const double money, parse_number(options.get("--budget-money")));
-    WM_ASSIGN(const double price, parse_number(options.get("--price")));
-    if (!(money > 0) || !(price > 0)) return usage_error("--budget-money and --price must be above 0");
-    const double seconds = money / price * 3600;
+    if (!(money > 0) || !(*price > 0)) return usage_error("--budget-money and --price must be above 0");
+    const double seconds = money / *price * 3600;
     wanted.budget_s = wanted.budget_s > 0 ? std::min(wanted.budget_s, seconds) : seconds;
   }
   return {};
 }
 
 /// "3x" and "3" are a speedup.
-Status read_goal(const ParsedOptions& options, const TrainingRequest& training, OptimizationGoal& goal) {
+Status read_goal(const ParsedOptions& options, TrainingRequest& training) {
+  auto& goal = training.goal;
   const auto read = [&](const char* name, std::optional<double>& value) -> Status {
     if (!options.has(name)) return {};
     std::string text = options.get(name);
@@ -278,7 +277,7 @@ Result<TrainingRequest> training_of(const ParsedOptions& options) {
   if (options.has("--price")) {
     WM_ASSIGN(training.price_per_hour, parse_number(options.get("--price")));
   }
-  WM_TRY(read_goal(options, training, training.goal));
+  WM_TRY(read_goal(options, training));
   return training;
 }
 
@@ -293,9 +292,9 @@ Result<fs::path> hook_folder(Context& context, const ParsedOptions& options) {
 
 Result<OptimizeRequest> optimize_request_of(Context& context, const ParsedOptions& options) {
   OptimizeRequest request;
-  WM_TRY(read_numbers(options, request.options));
-  WM_TRY(read_knobs(options, request.options));
   WM_ASSIGN(request.training, training_of(options));
+  WM_TRY(read_numbers(options, request.training, request.options));
+  WM_TRY(read_knobs(options, request.options));
   WM_ASSIGN(request.format, format_of(options));
   const auto given = command_after_dashes(context.words);
   if (given.empty()) {

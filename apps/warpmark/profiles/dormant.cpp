@@ -5,12 +5,12 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstdlib>
 #include <cstring>
 #include <ostream>
 #include <system_error>
 
 #include "base/files.h"
+#include "base/subprocess.h"
 #include "base/text.h"
 #include "base/units.h"
 #include "profile/collectors/record_program.h"
@@ -85,16 +85,10 @@ Result<int> start_dormant(Context& context, std::vector<std::string> command, bo
     for (auto& variable : workers::stack_variables(hook, stacks, python_path)) variables.push_back(std::move(variable));
   }
   command = workers::keep_variables(std::move(command), hook.string(), variables);
-  for (const auto& [name, value] : variables) ::setenv(name.c_str(), value.c_str(), 1);
   context.err << fmt::format("warpmark: to record it while it runs: warpmark profile --pid {}\n", ::getpid());
   context.err.flush();
   context.out.flush();
-  std::vector<char*> arguments;
-  for (auto& word : command) arguments.push_back(word.data());
-  arguments.push_back(nullptr);
-  ::execvp(arguments[0], arguments.data());
-  return environment_error(fmt::format("cannot start {}: {}", command.front(), std::strerror(errno)),
-                           "is it installed and on PATH?");
+  return replace_process(std::move(command), variables);
 }
 
 }  // namespace warpmark::apps

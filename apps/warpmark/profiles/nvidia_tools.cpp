@@ -107,7 +107,7 @@ Result<int> record_with_nsys(Context& context, const ParsedOptions& options, con
   nsys.interrupted = &context.interrupted;
   WM_ASSIGN(const int code, profile::run_nsys(nsys));
   context.err << "warpmark: next: warpmark analyze " << shell_quote(nsys.out.string()) << '\n';
-  return code;
+  return command_exit_code(context, code);
 }
 
 }  // namespace warpmark::apps

@@ -96,7 +96,8 @@ Result<int> record_ranks(Context& context, const ParsedOptions& options, std::sp
   WM_TRY(profile::kRecordingFormat.write(session, out));
   context.err << "warpmark: next: warpmark analyze " << shell_quote(out.string()) << '\n';
   if (context.interrupted) return kInterrupted;
-  return collected.exit_code == 0 && !collected.problems.empty() ? static_cast<int>(kEnvironment) : collected.exit_code;
+  if (collected.exit_code == 0 && !collected.problems.empty()) return kEnvironment;
+  return command_exit_code(context, collected.exit_code);
 }
 
 Status check_rank_options(const ParsedOptions& options) {

@@ -264,7 +264,7 @@ Result<int> record_as_rank(Context& context, profile::RecordOptions record, bool
                {"after", clock_json(compare_clocks(client))}};
   if (outcome.processes == 0) request["problem"] = "the program made no CUDA call";
   WM_TRY(send_recording(client, std::move(request), record.out));
-  return outcome.exit_code;
+  return command_exit_code(context, outcome.exit_code);
 }
 
 }  // namespace warpmark::apps

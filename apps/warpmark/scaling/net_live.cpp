@@ -165,7 +165,7 @@ Result<int> show_live(Context& context, const ParsedOptions& options, const std:
   if (prints) context.out << '\n';
   WM_TRY(show(context, shown, format));
   WM_TRY(write_report(options, "traffic", shown));
-  if (!command.empty()) return code;
+  if (!command.empty()) return command_exit_code(context, code);
   return context.interrupted && left_s >= 0 ? static_cast<int>(kInterrupted) : static_cast<int>(kSuccess);
 }
 

@@ -103,7 +103,7 @@ Result<Found> measured(Context& context, const ParsedOptions& options, const val
   auto session = measure_request(context, std::move(request), std::move(store));
   if (session.ok()) return Found{std::move(*session), {}};
   // Criteria for a GPU on a machine without one are not measurable, which is a result and no error.
-  if (session.error().what.starts_with("nothing to measure")) return Found{std::nullopt, "no such device is here"};
+  if (session.error().code == ErrorCode::nothing_to_measure) return Found{std::nullopt, "no such device is here"};
   return session.error();
 }
 

@@ -103,21 +103,22 @@ constexpr Topic kTopics[] = {
      "warpmark help run"},
 };
 
-std::string topic_key(std::string_view word) {
+}  // namespace
+
+std::string folded_word(std::string_view word) {
   std::string text = ascii_lower(word);
   std::replace(text.begin(), text.end(), '_', '-');
+  while (text.starts_with("-")) text.erase(0, 1);
   return text;
 }
-
-}  // namespace
 
 std::span<const Topic> topics() { return kTopics; }
 
 const Topic* find_topic(std::string_view word) {
-  const std::string wanted = topic_key(word);
+  const std::string wanted = folded_word(word);
   for (const auto& topic : kTopics) {
     for (const auto& known : split(topic.words, ' ')) {
-      if (topic_key(known) == wanted) return &topic;
+      if (folded_word(known) == wanted) return &topic;
     }
   }
   return nullptr;

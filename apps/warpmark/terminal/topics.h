@@ -15,7 +15,10 @@ struct Topic {
 
 [[nodiscard]] std::span<const Topic> topics();
 
-/// By one of its words, whatever its case, with _ for -. nullptr if there is none.
+/// In lower case, with - for _, without the dashes of an option: "--KV_cache" is "kv-cache".
+[[nodiscard]] std::string folded_word(std::string_view word);
+
+/// By one of its words, folded. nullptr if there is none.
 [[nodiscard]] const Topic* find_topic(std::string_view word);
 
 [[nodiscard]] std::string first_command(const Topic& topic);

@@ -181,9 +181,10 @@ class CpuDevice final : public Device {
   }
 
   static Error no_memory(std::size_t bytes, std::int64_t available) {
-    return environment_error(
-        "needs " + std::to_string(bytes) + " bytes of memory, " + std::to_string(available) + " are available",
-        "choose a smaller shape with --set, or free some memory");
+    return with_code(environment_error("needs " + std::to_string(bytes) + " bytes of memory, " +
+                                           std::to_string(available) + " are available",
+                                       "choose a smaller shape with --set, or free some memory"),
+                     ErrorCode::out_of_memory);
   }
 
   DeviceInfo info_;

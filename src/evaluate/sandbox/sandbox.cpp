@@ -135,8 +135,6 @@ constexpr const char* kHint =
     "install bubblewrap (apt install bubblewrap), and allow user namespaces: "
     "sysctl kernel.unprivileged_userns_clone=1, or on Ubuntu kernel.apparmor_restrict_unprivileged_userns=0";
 
-bool was_deadline(const Error& error) { return error.what.find("did not end within") != std::string::npos; }
-
 std::string random_text() {
   std::random_device source;
   std::string text;
@@ -168,7 +166,7 @@ Result<SandboxOutcome> run_in(const ProgramFolder& folder, const std::vector<std
   if (!output.ok()) {
     if (interrupted != nullptr && interrupted->load()) return output.error();
     if (too_much) return SandboxOutcome{.out_of_memory = true, .exit_code = 137};
-    if (was_deadline(output.error())) return SandboxOutcome{.timed_out = true, .exit_code = 124};
+    if (output.error().code == ErrorCode::deadline) return SandboxOutcome{.timed_out = true, .exit_code = 124};
     return Error{output.error().kind, "the sandbox cannot start: " + output.error().what, kHint};
   }
   const auto mark = output->err.find(kMark);

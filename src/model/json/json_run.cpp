@@ -302,6 +302,7 @@ Json to_json(const Run& run) {
             {"outcome", name_of(run.outcome)}};
   put_text(json, "reason", run.reason);
   if (run.fault) json["fault"] = name_of(*run.fault);
+  if (run.out_of_memory) json["out_of_memory"] = true;
   put_text(json, "hint", run.hint);
   put_measurement(json, run);
   put_text(json, "stopped_because", run.stopped_because);
@@ -323,6 +324,7 @@ void read_run(JsonFields& fields, Run& run) {
   fields.required_name("mode", mode_from, run.mode);
   fields.required_name("outcome", outcome_from, run.outcome);
   fields.maybe("reason", run.reason);
+  fields.maybe("out_of_memory", run.out_of_memory);
   if (fields.has("fault")) fields.required_name("fault", error_kind_from, run.fault.emplace());
   fields.maybe("hint", run.hint);
   read_measurement(fields, run);

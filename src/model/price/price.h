@@ -8,7 +8,7 @@
 
 namespace warpmark {
 
-/// What the same work costs a month where it cost `before`, once it is `speedup` times as fast.
+/// Monthly cost of the same work before and after a speedup.
 struct MonthlySaving {
   double before = 0, after = 0, saved = 0;
   double saved_low = 0, saved_high = 0;

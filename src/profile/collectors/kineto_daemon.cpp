@@ -5,15 +5,19 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cmath>
 #include <cstddef>
 #include <cstring>
+#include <fstream>
+#include <iterator>
 #include <utility>
 #include <vector>
 
 #include "base/files.h"
+#include "base/text.h"
 
 namespace warpmark::profile {
 namespace {
@@ -76,6 +80,14 @@ std::int64_t asking_process(std::string_view payload) {
   std::int32_t process = -1;
   std::memcpy(&process, payload.data() + sizeof asked, sizeof process);
   return asked.processes > 0 && (asked.type & kActivities) != 0 ? process : -1;
+}
+
+/// By its last bytes: traces have hundreds of megabytes.
+bool ends_as_json(const fs::path& trace, std::uintmax_t size) {
+  std::ifstream file(trace, std::ios::binary);
+  file.seekg(static_cast<std::streamoff>(size - std::min<std::uintmax_t>(size, 64)));
+  const std::string end{std::istreambuf_iterator<char>(file), {}};
+  return trim(end).ends_with('}');
 }
 
 }  // namespace
@@ -147,10 +159,8 @@ void KinetoDaemon::note_traces() {
     if (size != seen.bytes) {
       seen = {size, now};
     } else if (now - seen.since > kComplete) {
-      const auto text = read_file(trace);
-      const auto last = text.ok() ? text->find_last_not_of(" \t\r\n") : std::string::npos;
       const fs::path done = request_.folder / fmt::format(".{}.done", process);
-      if (last != std::string::npos && (*text)[last] == '}' && !fs::exists(done, none)) (void)write_file(done, "");
+      if (!fs::exists(done, none) && ends_as_json(trace, size)) (void)write_file(done, "");
     }
   }
 }

@@ -15,6 +15,7 @@
 #include "profile/module/ranges.h"
 #include "profile/module/traced_calls.h"
 #include "profile/module/unix_clock.h"
+#include "profile/recording/format.h"
 
 namespace warpmark::profile::module {
 namespace {
@@ -70,21 +71,21 @@ void Recorder::start() {
   if (!writer_.open(path.c_str())) return;
   describe_process();
   const std::string problem = load_cupti(options_.cupti.c_str(), cupti_);
-  if (!problem.empty()) return give_up(problem);
+  if (!problem.empty()) return give_up({recording::kNoCupti, problem});
   describe_cupti();
   current_recorder() = this;
   native_stacks_.prepare(reinterpret_cast<const void*>(cupti_.Subscribe));
   cupti_.ActivityRegisterTimestampCallback(timestamp);
   if (const auto code = cupti_.ActivityRegisterCallbacks(on_buffer_requested, on_buffer_completed);
       code != CUPTI_SUCCESS) {
-    return give_up(taken_text(code));
+    return give_up({recording::kOtherProfiler, taken_text(code)});
   }
   writer_.flush();
   thread_ = std::thread([this] { run(); });
 }
 
-void Recorder::give_up(const std::string& problem) {
-  writer_.metadata("problem", problem);
+void Recorder::give_up(const Problem& problem) {
+  write_problem(problem);
   writer_.close();
   mark_done();
   concluded_.store(true);
@@ -117,7 +118,7 @@ void Recorder::run() {
     enable(CUPTI_CB_DOMAIN_RUNTIME_API, profiler_calls());
     enable(CUPTI_CB_DOMAIN_DRIVER_API, driver_profiler_calls());
   }
-  while (!stopping_.load(std::memory_order_acquire) && schedule_.phase() != Phase::done && problem_.empty()) {
+  while (!stopping_.load(std::memory_order_acquire) && schedule_.phase() != Phase::done && problem_.text.empty()) {
     if (schedule_.advance(progress())) enter(schedule_.phase());
     flush_if_due();
     drain();
@@ -219,7 +220,7 @@ bool Recorder::is_subscribed() {
   const auto code = cupti_.Subscribe(&subscriber_, on_call, nullptr);
   if (code == CUPTI_SUCCESS) return true;
   subscriber_ = nullptr;
-  if (is_taken(code)) problem_ = taken_text(code);
+  if (is_taken(code)) problem_ = {recording::kOtherProfiler, taken_text(code)};
   refused_ += "callbacks (error " + std::to_string(code) + ") ";
   return false;
 }
@@ -250,7 +251,9 @@ void Recorder::collect(bool on) {
   for (const auto kind : kinds) {
     const auto code = on ? cupti_.ActivityEnable(kind) : cupti_.ActivityDisable(kind);
     if (!on || code == CUPTI_SUCCESS) continue;
-    if (kind == CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL && is_taken(code)) problem_ = taken_text(code);
+    if (kind == CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL && is_taken(code)) {
+      problem_ = {recording::kOtherProfiler, taken_text(code)};
+    }
     refused_ += (refused_.empty() ? "" : ", ") + std::to_string(kind) + " (error " + std::to_string(code) + ")";
   }
   switched_on_ns_ = unix_ns();
@@ -346,16 +349,23 @@ void Recorder::describe_cost() {
 
 void Recorder::describe_problem() {
   const Capture& capture = Capture::instance();
-  if (problem_.empty() && capture.is_on() && !capture.has_begun()) {
-    problem_ = capture.is_of_profiler_calls()
-                   ? "the program did not call cudaProfilerStart as often as was asked for"
-                   : "no range called '" + capture.name() + "' began, or not as often as was asked for";
-  } else if (problem_.empty() && writer_.events_written() == 0) {
-    problem_ = recorded_ ? "the GPU did nothing while it was recorded" : "the program ended before the recording began";
-  } else if (problem_.empty() && schedule_.steps_missed()) {
-    problem_ = "no steps were found in what the program launched: recorded by time instead";
+  if (!problem_.text.empty()) return write_problem(problem_);
+  if (capture.is_on() && !capture.has_begun()) {
+    write_problem({recording::kNoRange,
+                   capture.is_of_profiler_calls()
+                       ? "the program did not call cudaProfilerStart as often as was asked for"
+                       : "no range called '" + capture.name() + "' began, or not as often as was asked for"});
+  } else if (writer_.events_written() == 0) {
+    write_problem({recording::kNoWork, recorded_ ? "the GPU did nothing while it was recorded"
+                                                 : "the program ended before the recording began"});
+  } else if (schedule_.steps_missed()) {
+    write_problem({recording::kNoSteps, "no steps were found in what the program launched: recorded by time instead"});
   }
-  if (!problem_.empty()) writer_.metadata("problem", problem_);
+}
+
+void Recorder::write_problem(const Problem& problem) {
+  writer_.metadata("problem_id", problem.id);
+  writer_.metadata("problem", problem.text);
 }
 
 void Recorder::stop() {

@@ -70,7 +70,11 @@ class Recorder {
   };
 
   void run();
-  void give_up(const std::string& problem);
+  struct Problem {
+    std::string id;    ///< recording/format.h
+    std::string text;  ///< empty: there is none
+  };
+  void give_up(const Problem& problem);
   [[nodiscard]] Progress progress();
   void enter(Phase phase);
   void settle();
@@ -88,6 +92,7 @@ class Recorder {
   void mark_done() const;
   void describe_cost();
   void describe_problem();
+  void write_problem(const Problem& problem);
 
   RecorderOptions options_;
   CuptiLibrary cupti_;
@@ -113,7 +118,7 @@ class Recorder {
   bool recorded_ = false;  ///< a window was recorded, or is
   bool probed_ = false;    ///< what comes now is thrown away
   bool probing_ = false;   ///< collecting what is thrown away, to see what collecting costs
-  std::string problem_;    ///< why CUPTI was given up; empty while it serves
+  Problem problem_;        ///< why CUPTI was given up
   std::string refused_;    ///< kinds of records that CUPTI would not enable, and why
   std::mutex mutex_;       ///< guards the two lists
   std::vector<Filled> filled_;

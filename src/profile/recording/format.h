@@ -14,6 +14,16 @@ inline constexpr std::uint32_t kVersion = 3;  // 2 adds kernels, 3 collectives; 
 inline constexpr std::uint32_t kMaxPayload = 64U << 20;
 inline constexpr const char* kSampledGpu = "sampled_gpu";  ///< metadata "device|uuid" of a part with counters
 
+inline constexpr const char* kRecorderIssue = "recorder";
+
+/// What kept the recorder from its work: the metadata "problem_id", before "problem" with the text for people. The
+/// issue of a timeline has the id "recorder_" and one of these; "recorder" of files that have none.
+inline constexpr const char* kNoCupti = "no_cupti";              ///< the library was not found, or cannot be used
+inline constexpr const char* kOtherProfiler = "other_profiler";  ///< that holds CUPTI
+inline constexpr const char* kNoRange = "no_range";              ///< what was to be recorded never began
+inline constexpr const char* kNoWork = "no_work";                ///< nothing ran on the GPU while it was recorded
+inline constexpr const char* kNoSteps = "no_steps";              ///< recorded by time instead
+
 enum class ChunkType : std::uint16_t {
   begin = 1,        ///< u32 version; begins a part: all ids below start anew
   metadata = 2,     ///< texts in pairs: key, value

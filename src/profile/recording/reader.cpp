@@ -212,7 +212,11 @@ class Part {
     if (key == "world_size") facts.world_size = std::atoi(text.c_str());
     if (key == "gpu") return gpu(text);
     if (key == kSampledGpu) return sampled(text);
-    if (key == "problem") builder_.issue("recorder", "what the recorder could not do", text);
+    if (key == "problem_id") problem_id_ = text;
+    if (key == "problem") {
+      builder_.issue(std::string(kRecorderIssue) + (problem_id_.empty() ? "" : "_" + problem_id_),
+                     "what the recorder could not do", text);
+    }
     if (key == "dropped_records" && std::atoll(text.c_str()) > 0) {
       builder_.issue("dropped_records", "records that CUPTI had no room for: the program was faster than the recorder",
                      {}, std::atoll(text.c_str()));
@@ -326,6 +330,7 @@ class Part {
 
   TimelineBuilder builder_;
   bool complete_ = false;
+  std::string problem_id_;
   std::int64_t begin_ns_ = std::numeric_limits<std::int64_t>::min();
   std::uint64_t events_ = 0;
   std::unordered_map<std::uint64_t, CollectiveRecord> collectives_;  ///< by the number of their event

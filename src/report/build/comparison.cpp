@@ -193,14 +193,12 @@ std::string method_text(const Comparison& comparison) {
   if (!comparison.paired) {
     text = fmt::format(
         "Welch's t test on logarithms, {} intervals. A and B were not interleaved, so a drift of the machine counts as "
-        "a "
-        "difference.",
+        "a difference.",
         confidence);
   } else if (comparison.sequential) {
     text = fmt::format(
         "Sequential test on the paired log ratios of the rounds (t test and signed ranks), random order ({}, seed {}). "
-        "{} "
-        "intervals and p are valid at any stopping time.",
+        "{} intervals and p are valid at any stopping time.",
         name_of(comparison.interleave), comparison.seed, confidence);
   } else {
     text = fmt::format(

@@ -19,7 +19,7 @@ Cell quantity_cell(const Run& run, const char* id) {
   const auto* metric = metric_of(run, id);
   if (metric == nullptr) return {kNothing, Tone::quiet};
   return {metric->unit == "1/s" ? fmt::format("{:.4g}", metric->summary.median)
-                                : format_quantity(metric->summary.median, metric->unit == "1" ? "" : metric->unit)};
+                                : format_quantity(metric->summary.median, metric->unit)};
 }
 
 Cell share_cell(const Run& run, const char* id) {
@@ -88,29 +88,6 @@ std::string memory_text(const Run& run) {
   return text;
 }
 
-/// Trainings to a goal: what each reached, when, and at what price.
-Table quality_table(const Session& session, const RunLabels& labels) {
-  Table table{{{"trained to the goal"},
-               {"time", Align::right},
-               {"quality", Align::right},
-               {"epochs", Align::right},
-               {"samples", Align::right},
-               {"samples/s", Align::right},
-               {"cost", Align::right}},
-              {}};
-  for (const auto& run : session.runs) {
-    if (!shows_speed(run) || metric_of(run, "quality") == nullptr || metric_of(run, "epochs") == nullptr) continue;
-    table.rows.push_back({{labels.of(run)},
-                          quantity_cell(run, "time"),
-                          quantity_cell(run, "quality"),
-                          quantity_cell(run, "epochs"),
-                          quantity_cell(run, "samples"),
-                          quantity_cell(run, "samples_rate"),
-                          quantity_cell(run, "cost")});
-  }
-  return table;
-}
-
 }  // namespace
 
 std::optional<Section> targets_section(const Session& session, const RunLabels& labels) {
@@ -131,12 +108,12 @@ std::optional<Section> targets_section(const Session& session, const RunLabels& 
       const auto* metric = metric_of(run, id);
       return metric == nullptr ? std::string() : format_significant(metric->summary.median, digits);
     };
+    const auto* samples = metric_of(run, "samples");
     table.rows.push_back({{labels.of(run)},
                           {(name.empty() ? "" : name + " ") + number("quality", 4)},
                           {format_quantity(run.metrics.front().summary.median, "s")},
                           {number("epochs", 3)},
-                          {format_count(std::llround(
-                              metric_of(run, "samples") == nullptr ? 0 : metric_of(run, "samples")->summary.median))},
+                          {samples == nullptr ? "" : format_count(std::llround(samples->summary.median))},
                           {number("samples_rate", 4)},
                           {number("cost", 3)}});
   }
@@ -178,12 +155,8 @@ std::optional<Section> models_section(const Session& session, const RunLabels& l
                           metric_of(run, "samples_rate")->summary.median, phases_text(run), memory_text(run));
     add_phases(phases_table, run, labels);
   }
-  Table trained = quality_table(session, labels);
-  if (table.rows.empty() && trained.rows.empty()) return std::nullopt;
-  Section section{"Models", {}};
-  if (!trained.rows.empty()) section.blocks.emplace_back(std::move(trained));
-  if (table.rows.empty()) return section;
-  section.blocks.emplace_back(std::move(table));
+  if (table.rows.empty()) return std::nullopt;
+  Section section{"Models", {std::move(table)}};
   section.blocks.emplace_back(Paragraph{
       "MFU is the share of the datasheet's peak, attention in full; \"of its kernels\" the best time of the step's own "
       "products, convolutions, attentions and memory traffic on this machine, over the step's.",

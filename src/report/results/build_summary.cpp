@@ -166,9 +166,7 @@ Table machine_table(const Machine& machine) {
   if (!machine.virtualization.empty() && machine.virtualization != "none")
     append(system, "in " + machine.virtualization);
   add_fact(table, "system", system);
-  Session of_machine;
-  of_machine.machine = machine;
-  for (const auto& group : device_groups(of_machine)) {
+  for (const auto& group : device_groups(machine)) {
     const auto first = std::find_if(machine.devices.begin(), machine.devices.end(),
                                     [&](const auto& device) { return device.id == group.ids.front(); });
     const auto count = group.ids.size() > 1 ? std::to_string(group.ids.size()) + " x " : std::string();

@@ -26,12 +26,10 @@ bool DeviceGroup::contains(const std::string& device) const {
 
 std::string DeviceGroup::label() const { return ids.size() == 1 ? ids.front() : ids.front() + " to " + ids.back(); }
 
-std::vector<DeviceGroup> device_groups(const Session& session) {
+std::vector<DeviceGroup> device_groups(const Machine& machine) {
   std::vector<DeviceGroup> groups;
   std::map<std::tuple<std::string, std::string, std::int64_t, std::int64_t>, std::size_t> places;
-  std::vector<std::string> known;
-  for (const auto& device : session.machine.devices) {
-    known.push_back(device.id);
+  for (const auto& device : machine.devices) {
     const auto kind = std::tuple(device.backend, device.name, static_cast<std::int64_t>(device.compute_units),
                                  static_cast<std::int64_t>(device.memory_bytes));
     const auto [place, is_new] = places.try_emplace(kind, groups.size());
@@ -41,10 +39,14 @@ std::vector<DeviceGroup> device_groups(const Session& session) {
       groups[place->second].ids.push_back(device.id);
     }
   }
+  return groups;
+}
+
+std::vector<DeviceGroup> device_groups(const Session& session) {
+  auto groups = device_groups(session.machine);
   for (const auto& run : session.runs) {
-    if (std::find(known.begin(), known.end(), run.device) != known.end()) continue;
-    known.push_back(run.device);
-    groups.push_back({.ids = {run.device}, .name = {}});
+    const bool known = std::ranges::any_of(groups, [&](const auto& group) { return group.contains(run.device); });
+    if (!known) groups.push_back({.ids = {run.device}, .name = {}});
   }
   return groups;
 }

@@ -16,8 +16,9 @@ struct DeviceGroup {
   [[nodiscard]] std::string label() const;
 };
 
-/// Devices of one backend, name and size; processors are never grouped. Devices of runs that the machine does not list
-/// are groups of their own.
+/// Devices of one backend, name and size; processors are never grouped.
+[[nodiscard]] std::vector<DeviceGroup> device_groups(const Machine& machine);
+/// And each device of a run that the machine does not list.
 [[nodiscard]] std::vector<DeviceGroup> device_groups(const Session& session);
 
 /// A case on all devices of a group: runs that differ by the device alone, in the order of the devices. At least two.

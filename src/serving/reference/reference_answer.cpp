@@ -148,7 +148,7 @@ Result<Asked> parse_asked(std::string_view method, std::string_view target, std:
   const auto* found =
       std::find_if(std::begin(kPaths), std::end(kPaths), [&](const Path& item) { return path.ends_with(item.end); });
   if (method != "POST" || found == std::end(kPaths))
-    return data_error(fmt::format("no such path: {} {}", method, path));
+    return with_code(data_error(fmt::format("no such path: {} {}", method, path)), ErrorCode::no_such_path);
   WM_ASSIGN(const Json json, parse_json(body, "body"));
   if (!json.is_object()) return data_error("the body is no JSON object");
   return asked_by(json, found->kind, script);

@@ -190,7 +190,7 @@ void ReferenceLoop::answer(std::uint32_t index) {
   const http::RequestHead& head = peer.parser.head();
   const auto asked = parse_asked(head.method, head.target, peer.body, script_);
   if (!asked.ok()) {
-    const bool no_path = asked.error().what.starts_with("no such path");
+    const bool no_path = asked.error().code == ErrorCode::no_such_path;
     send(index, error_answer(no_path ? 404 : 400, asked.error().what));
     return end_answer(index);
   }

@@ -148,6 +148,7 @@ LoadDifference difference(const LoadCell& base, const LoadCell& other, const Sta
   }
   for (const LoadCell* cell : {&base, &other}) {
     if (const std::int64_t needed = requests_missing(*cell, statistic); needed > 0) {
+      result.few_requests = true;
       result.reason = fmt::format("needs {} requests", needed);
       return result;
     }
@@ -228,6 +229,7 @@ Result<LoadComparison> compare_loads(const std::vector<LoadVariant>& variants, d
       LoadComparisonRow row{base.scenario, base.level, statistic.number, {}};
       row.variants.push_back({.value = point_value(base, statistic)});
       if (const std::int64_t needed = requests_missing(base, statistic); needed > 0) {
+        row.variants.front().few_requests = true;
         row.variants.front().reason = fmt::format("needs {} requests", needed);
       }
       bool any = row.variants.front().value.has_value();

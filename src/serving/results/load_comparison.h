@@ -44,8 +44,9 @@ struct LoadDifference {
   std::optional<double> ratio;       ///< to the first variant
   std::optional<Interval> interval;  ///< of the ratio
   std::optional<double> p, adjusted_p;
-  std::string verdict;  ///< "better", "worse", "same" (within 2 %), "inconclusive"; empty for the first variant
-  std::string reason;   ///< why there is no verdict
+  std::string verdict;        ///< "better", "worse", "same" (within 2 %), "inconclusive"; empty for the first variant
+  bool few_requests = false;  ///< too few for an interval
+  std::string reason;         ///< why there is no verdict
 };
 
 struct LoadComparisonRow {

@@ -39,7 +39,7 @@ std::string ending_of(const std::string& text) {
 
 /// Names the limit that a command ran into.
 Error with_limit(Error error, const char* limit) {
-  if (error.hint.empty() && error.what.find("did not end within") != std::string::npos) error.hint = limit;
+  if (error.hint.empty() && error.code == ErrorCode::deadline) error.hint = limit;
   return error;
 }
 

@@ -192,14 +192,14 @@ class AbRunner {
     known_ = next_slot();
     WM_TRY(check_known());
     begin_s_ = now_s();
-    std::string reason = stop_reason();
-    if (reason.empty()) {
+    Stop end = stop();
+    if (end.reason.empty()) {
       WM_TRY(warm_up());
-      reason = stop_reason();
+      end = stop();
     }
-    while (reason.empty()) {
+    while (end.reason.empty()) {
       WM_TRY(run_slot());
-      reason = stop_reason();
+      end = stop();
     }
     AbOptions final_look = options_;
     final_look.affordable_rounds = affordable_rounds();
@@ -209,7 +209,8 @@ class AbRunner {
     }
     outcome_.comparison.name_a = variants_[0]->name;
     outcome_.comparison.name_b = variants_[1]->name;
-    outcome_.comparison.stopped_because = reason;
+    outcome_.comparison.stopped_because = end.reason;
+    outcome_.comparison.decided = end.decided;
     outcome_.complete = !interrupted();
     return std::move(outcome_);
   }
@@ -242,18 +243,22 @@ class AbRunner {
   }
 
   /// Empty while another run is needed.
-  [[nodiscard]] std::string stop_reason() const {
-    if (interrupted()) return "interrupted";
+  struct Stop {
+    std::string reason;  ///< empty: it goes on
+    bool decided = false;
+  };
+  [[nodiscard]] Stop stop() const {
+    if (interrupted()) return {"interrupted"};
     const auto done = next_slot();
     const bool between_rounds = done == 0 || outcome_.samples.back().slot.ends_round;
-    if (done == options_.schedule.slots()) return fmt::format("all {} rounds were run", options_.schedule.rounds);
+    if (done == options_.schedule.slots()) return {fmt::format("all {} rounds were run", options_.schedule.rounds)};
     if (!between_rounds) return {};
     if (sequential(options_) && done > 0) {
       const auto comparison = judge_samples(outcome_.samples, options_, false);
-      if (decided(comparison)) return fmt::format("decided after {} rounds", comparison.rounds);
+      if (decided(comparison)) return {fmt::format("decided after {} rounds", comparison.rounds), true};
     }
     if (options_.budget_s > 0 && now_s() - begin_s_ >= options_.budget_s) {
-      return fmt::format("the budget of {:.3g} s was used up", options_.budget_s);
+      return {fmt::format("the budget of {:.3g} s was used up", options_.budget_s)};
     }
     return {};
   }
@@ -268,7 +273,7 @@ class AbRunner {
   [[nodiscard]] Result<Run> run_variant(const Variant& variant) const {
     auto run = variant.experiment->run(variant.config);
     if (!run.ok()) {
-      return Error{run.error().kind, variant.name + ": " + run.error().what, run.error().hint};
+      return Error{run.error().kind, variant.name + ": " + run.error().what, run.error().hint, run.error().code};
     }
     if (!is_measured(run->outcome)) {
       return data_error(variant.name + " could not be measured: " + run->reason, run->hint);

@@ -116,8 +116,7 @@ class Bisector {
     WM_ASSIGN(auto outcome, run_ab(a, b, options, std::move(known), events));
     result_.runs += static_cast<std::int64_t>(outcome.samples.size());
     result_.disturbances = outcome.comparison.disturbances;
-    if (must_stop() && !outcome.comparison.stopped_because.starts_with("decided"))
-      return std::optional<MetricVerdict>{};
+    if (must_stop() && !outcome.comparison.decided) return std::optional<MetricVerdict>{};
     return std::optional(std::move(outcome.comparison.metrics.front()));
   }
 

@@ -154,7 +154,7 @@ class HistoryCheck {
   Status add_case(const Run& run) {
     WM_ASSIGN(const auto points, points_of(run, newest().machine.fingerprint));
     const auto baselines = series_of(points);
-    const std::string label = case_label(run.workload, to_text(run.params), run.device, run.mode);
+    const std::string label = case_label(run);
     std::set<std::string> here;
     for (const auto& session : sessions_) {
       for (const Run& other : session.runs) {
@@ -223,12 +223,7 @@ class HistoryCheck {
       if (found.id != metric.metric || found.summary.n == 0) continue;
       metric.unit = found.unit;
       metric.better = found.better;
-      metric.current.push_back({.session = session.id,
-                                .started = session.started,
-                                .commit = session.commit,
-                                .dirty = session.dirty,
-                                .n = found.summary.n,
-                                .value = found.summary.median});
+      metric.current.push_back(to_history_point(session, found));
     }
   }
 

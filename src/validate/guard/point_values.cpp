@@ -13,19 +13,6 @@
 namespace warpmark::validate {
 namespace {
 
-std::string case_label_of(const Run& run) {
-  return case_label(run.workload, to_text(run.params), run.device, run.mode);
-}
-
-HistoryPoint history_point_of(const Session& session, const Metric& metric) {
-  return {.session = session.id,
-          .started = session.started,
-          .commit = session.commit,
-          .dirty = session.dirty,
-          .n = metric.summary.n,
-          .value = metric.summary.median};
-}
-
 /// The same case of the baseline; of several of one name the one in the same place. Two files of one result each are
 /// compared whatever they call it.
 const Run* baseline_run_of(const Session& baseline, const Session& now, const Run& run) {
@@ -81,15 +68,14 @@ Result<Check> check_point_values(const Session& baseline, const Session& now, co
     const Run* before = baseline_run_of(baseline, now, run);
     if (before == nullptr) continue;
     for (const Metric& metric : before->metrics) {
-      if (metric.summary.n == 0 || !matches_series(options.metrics, case_label_of(run), metric.id)) continue;
+      if (metric.summary.n == 0 || !matches_series(options.metrics, case_label(run), metric.id)) continue;
       if (options.metrics.empty() && is_beside(metric.id)) continue;
-      MetricCheck judged{
-          .label = case_label_of(run), .metric = metric.id, .unit = metric.unit, .better = metric.better};
-      judged.baseline = {history_point_of(baseline, metric)};
+      MetricCheck judged{.label = case_label(run), .metric = metric.id, .unit = metric.unit, .better = metric.better};
+      judged.baseline = {to_history_point(baseline, metric)};
       judged.level = metric.summary.median;
       judged.level_sessions = 1;
       if (const Metric* current = metric_of(run, metric.id); current != nullptr) {
-        judged.current = {history_point_of(now, *current)};
+        judged.current = {to_history_point(now, *current)};
         judged.value = current->summary.median;
       }
       judge(judged, run, options.threshold);
@@ -104,7 +90,7 @@ Result<Check> check_point_values(const Session& baseline, const Session& now, co
   for (const Run& run : baseline.runs) {
     const bool here = std::any_of(now.runs.begin(), now.runs.end(),
                                   [&](const Run& other) { return baseline_run_of(baseline, now, other) == &run; });
-    if (!here) check.missing.push_back(case_label_of(run));
+    if (!here) check.missing.push_back(case_label(run));
   }
   if (const auto what = machine_differences(now.machine, baseline.machine); !what.empty()) {
     check.disturbances.push_back({.id = "machine", .cause = "The machines differ: " + what});

@@ -145,6 +145,8 @@ std::string case_label(const std::string& workload, const std::string& params, c
                      device == "cpu" ? "" : " on " + device);
 }
 
+std::string case_label(const Run& run) { return case_label(run.workload, to_text(run.params), run.device, run.mode); }
+
 bool matches_series(const std::string& glob, const std::string& label, const std::string& metric) {
   return glob.empty() || glob_match(glob, metric) || glob_match(glob, label + " " + metric);
 }
@@ -156,6 +158,15 @@ HistoryPoint to_history_point(const store::RunPoint& point) {
           .dirty = point.dirty,
           .n = point.n,
           .value = point.median};
+}
+
+HistoryPoint to_history_point(const Session& session, const Metric& metric) {
+  return {.session = session.id,
+          .started = session.started,
+          .commit = session.commit,
+          .dirty = session.dirty,
+          .n = metric.summary.n,
+          .value = metric.summary.median};
 }
 
 std::vector<std::string> unknown_facts(const Machine& machine) {

@@ -28,11 +28,13 @@ struct Series {
 /// `params` as to_text(Params) writes them.
 [[nodiscard]] std::string case_label(const std::string& workload, const std::string& params, const std::string& device,
                                      Mode mode);
+[[nodiscard]] std::string case_label(const Run& run);
 
 /// A glob on the metric or on "label metric"; an empty one matches all.
 [[nodiscard]] bool matches_series(const std::string& glob, const std::string& label, const std::string& metric);
 
 [[nodiscard]] HistoryPoint to_history_point(const store::RunPoint& point);
+[[nodiscard]] HistoryPoint to_history_point(const Session& session, const Metric& metric);
 
 /// Which of the facts that decide speed nobody knows: "no CPU", "no kernel", "no driver of its GPU", ... Empty for a
 /// machine that is known, or that a file or a person has named.

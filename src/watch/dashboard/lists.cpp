@@ -124,7 +124,7 @@ Result<Json> run_answer(store::Store& store, const std::string& text) {
   WM_ASSIGN(const auto index, query.count("index", 0, 0, 1'000'000'000));
   WM_ASSIGN(const auto run, store.run(query.get("session"), index));
   Json json{{"schema", "warpmark.run/1"}, {"session", query.get("session")}, {"run", warpmark::to_json(run)}};
-  json["label"] = validate::case_label(run.workload, to_text(run.params), run.device, run.mode);
+  json["label"] = validate::case_label(run);
   json["params"] = to_text(run.params);
   if (json["run"].contains("metrics")) {
     for (auto& metric : json["run"]["metrics"]) thin_out(metric);

@@ -49,8 +49,11 @@ class Dormant:
             self.begin()
 
     def begin(self):
-        with open(self.path, encoding="utf-8") as file:
-            wanted = dict(line.rstrip("\n").split("=", 1) for line in file if "=" in line)
+        try:
+            with open(self.path, encoding="utf-8") as file:
+                wanted = dict(line.rstrip("\n").split("=", 1) for line in file if "=" in line)
+        except FileNotFoundError:  # whoever asked has gone
+            return
         steps, seconds = (wanted.get("WARPMARK_RECORD_" + name, "0") for name in ("STEPS", "DURATION"))
         self.folder = wanted["WARPMARK_RECORD_FOLDER"]
         self.problem = ""
@@ -75,5 +78,8 @@ class Dormant:
         self.mark("done", self.problem)
 
     def mark(self, kind, text):
-        with open(os.path.join(self.folder, ".%d.%s" % (os.getpid(), kind)), "w", encoding="utf-8") as file:
-            file.write(text)
+        try:
+            with open(os.path.join(self.folder, ".%d.%s" % (os.getpid(), kind)), "w", encoding="utf-8") as file:
+                file.write(text)
+        except FileNotFoundError:  # whoever asked has gone, and the folder with them
+            pass

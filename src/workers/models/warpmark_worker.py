@@ -164,11 +164,12 @@ def answer(worker, ask):
         if name == "Refused":
             return refusal(problem.kind, problem.what, problem.hint)
         if is_out_of_memory(problem):
-            return refusal(
+            refused = refusal(
                 "environment",
                 "not enough memory: " + str(problem).strip().split("\n")[0],
                 "a smaller batch or preset, --set checkpoint=yes, or --set accumulate",
             )
+            return dict(refused, out_of_memory=True)
         import traceback
 
         traceback.print_exc()

@@ -156,7 +156,8 @@ class Reader {
       for (std::size_t i = 0; i < threads_; ++i) {
         memory_.emplace_back(static_cast<std::byte*>(std::aligned_alloc(kAlignment, block_)));
         if (memory_.back() == nullptr)
-          return environment_error("not enough memory for the blocks", "--set block lower");
+          return with_code(environment_error("not enough memory for the blocks", "--set block lower"),
+                           ErrorCode::out_of_memory);
       }
     }
     std::atomic<int> fault = 0;

@@ -64,10 +64,12 @@ Status require_memory(device::Device& device, const MemoryNeed& need) {
   WM_ASSIGN(const std::int64_t free, device.free_memory());
   const double bytes = need.set_bytes * static_cast<double>(need.sets);
   if (bytes <= static_cast<double>(free)) return {};
-  return environment_error(
+  const auto what =
       fmt::format("not enough GPU memory: {:.0f} bytes needed ({} input set(s) of {:.0f} bytes), {} bytes free", bytes,
-                  need.sets, need.set_bytes, free),
-      "choose smaller sizes, or end other processes that use the GPU (nvidia-smi lists them)");
+                  need.sets, need.set_bytes, free);
+  return with_code(
+      environment_error(what, "choose smaller sizes, or end other processes that use the GPU (nvidia-smi lists them)"),
+      ErrorCode::out_of_memory);
 }
 
 Status fill_uniform(device::Stream stream, const DeviceArray& array, const RandomStream& random) {

@@ -44,8 +44,7 @@ extern const McpTool compare_tool{
     .title = "Is B faster than A?",
     .summary =
         "Runs A and B in random order until the verdict is certain: better, same, worse, inconclusive or unreliable, "
-        "with "
-        "the ratio as an interval. Returns warpmark.compare/1. Use it before saying that a change is faster.",
+        "with the ratio as an interval. Returns warpmark.compare/1. Use it before saying that a change is faster.",
     .properties = kCompare,
     .changes_nothing = false,
     .answers = "warpmark.compare/1",

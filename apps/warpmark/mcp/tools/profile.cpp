@@ -57,10 +57,8 @@ extern const McpTool profile_tool{
     .summary =
         "Runs a command of the allow-list, records what it does on the GPU without changing it, and names the "
         "bottlenecks with the gain of fixing each as an interval, and the next step. Without an NVIDIA GPU it probes "
-        "the "
-        "steps of a PyTorch program and returns warpmark.knobs/1: settings with predicted gains and the reason. Needs "
-        "no "
-        "profile. Returns warpmark.analysis/1.",
+        "the steps of a PyTorch program and returns warpmark.knobs/1: settings with predicted gains and the reason. "
+        "Needs no profile. Returns warpmark.analysis/1.",
     .properties = kProfile,
     .changes_nothing = false,
     .answers = "warpmark.analysis/1 warpmark.knobs/1",

@@ -17,6 +17,7 @@
 #include "profile/collectors/record_program.h"
 #include "profile/collectors/tools.h"
 #include "profile/read_session.h"
+#include "profile/recording/format.h"
 #include "warpmark/command.h"
 #include "warpmark/profiles/dormant.h"
 #include "warpmark/profiles/gpu_recorder.h"
@@ -89,15 +90,20 @@ std::string cost_text(const Timeline& timeline) {
 
 struct Recorded {
   bool gpu_work = false;
-  std::string problem;  ///< that the recorder met; empty if none
+  std::string problem;     ///< that the recorder met; empty if none
+  std::string problem_id;  ///< id of its issue (profile/recording/format.h)
 };
+
+bool is_of_recorder(const DataQualityIssue& issue) { return issue.id.starts_with(profile::recording::kRecorderIssue); }
+bool is_problem(std::string_view issue_id, const char* problem) {
+  return issue_id == std::string(profile::recording::kRecorderIssue) + "_" + problem;
+}
 
 /// Of processes without any record beside one that has them. Helpers (compilers, loaders) only initialize CUDA.
 void warn_of_idle_processes(Context& context, const std::vector<DataQualityIssue>& issues) {
   for (const auto& issue : issues) {
-    const bool helper = issue.example == "the program ended before the recording began" ||
-                        issue.example == "the GPU did nothing while it was recorded";
-    if (issue.id == "recorder" && !helper) context.err << "warpmark: of another process: " << issue.example << '\n';
+    const bool helper = is_problem(issue.id, profile::recording::kNoWork);
+    if (is_of_recorder(issue) && !helper) context.err << "warpmark: of another process: " << issue.example << '\n';
   }
 }
 
@@ -106,7 +112,9 @@ Recorded summarize(Context& context, const profile::RecordOutcome& outcome, cons
   Recorded recorded;
   const auto look_at = [&](const std::vector<DataQualityIssue>& issues) {
     for (const auto& issue : issues) {
-      if (issue.id == "recorder" && recorded.problem.empty()) recorded.problem = issue.example;
+      if (!is_of_recorder(issue) || !recorded.problem.empty()) continue;
+      recorded.problem = issue.example;
+      recorded.problem_id = issue.id;
     }
   };
   for (const auto& timeline : session.ranks) {
@@ -129,12 +137,13 @@ Recorded summarize(Context& context, const profile::RecordOutcome& outcome, cons
 }
 
 /// Why a recording holds nothing of the GPU, and what to do.
-Error nothing_recorded(const profile::RecordOutcome& outcome, const std::string& problem, bool whole_graphs) {
+Error nothing_recorded(const profile::RecordOutcome& outcome, const Recorded& recorded, bool whole_graphs) {
+  const auto& problem = recorded.problem;
   if (outcome.processes == 0) {
     return environment_error("the program made no CUDA call",
                              "is there an NVIDIA driver (nvidia-smi), and does the program use the GPU?");
   }
-  if (problem.find("CUPTI") != std::string::npos) {
+  if (is_problem(recorded.problem_id, profile::recording::kNoCupti)) {
     return environment_error(problem,
                              "install it with pip install nvidia-cuda-cupti (or the CUDA toolkit), or name libcupti.so "
                              "in WARPMARK_CUPTI");
@@ -147,7 +156,7 @@ Error nothing_recorded(const profile::RecordOutcome& outcome, const std::string&
     return environment_error("the command ended before what it started had been recorded",
                              "record a command that waits for its processes: a daemon in the foreground");
   }
-  if (problem.find("range called") != std::string::npos || problem.find("cudaProfilerStart") != std::string::npos) {
+  if (is_problem(recorded.problem_id, profile::recording::kNoRange)) {
     return environment_error(problem, "ranges of NVTX and of PyTorch's record_function count, spelled alike");
   }
   return environment_error(problem.empty() ? "nothing that the GPU did was recorded" : problem,
@@ -264,7 +273,7 @@ Result<int> record_torch(Context& context, profile::RecordOptions& record) {
   WM_ASSIGN(const auto outcome, profile::record_program(record));
   if (outcome.processes == 0) return torch.nothing_recorded();
   WM_TRY(show_recorded(context, outcome, record.out));
-  return outcome.interrupted ? kSuccess : outcome.exit_code;
+  return outcome.interrupted ? kSuccess : command_exit_code(context, outcome.exit_code);
 }
 
 Result<int> record_pid(Context& context, const ParsedOptions& options, profile::RecordOptions& record) {
@@ -275,7 +284,7 @@ Result<int> record_pid(Context& context, const ParsedOptions& options, profile::
   record.deadline_s = 4 * record.duration_s + kLongestSearch_s;
   set_grace(kUntilItIsCompleted);
   WM_ASSIGN(const auto outcome, profile::record_running(record, static_cast<pid_t>(process)));
-  if (outcome.processes == 0) return nothing_recorded(outcome, "", record.whole_graphs);
+  if (outcome.processes == 0) return nothing_recorded(outcome, {}, record.whole_graphs);
   return show_recorded(context, outcome, record.out);
 }
 
@@ -328,20 +337,20 @@ Result<int> run_profile(Context& context, const ParsedOptions& options) {
   }
   set_grace(kUntilItIsCompleted);  // the recording is put together after the program has ended
   WM_ASSIGN(const auto outcome, profile::record_program(record));
-  if (outcome.processes == 0) return nothing_recorded(outcome, "", record.whole_graphs);
+  if (outcome.processes == 0) return nothing_recorded(outcome, {}, record.whole_graphs);
   const std::vector<fs::path> files{record.out};
   const auto session = profile::read_session(files);
   if (!session.ok()) return session.error();
   const Recorded recorded = summarize(context, outcome, *session);
-  if (recorded.problem.starts_with("another profiler")) {
+  if (is_problem(recorded.problem_id, profile::recording::kOtherProfiler)) {
     context.err << "warpmark: " << recorded.problem << '\n';
-    return outcome.exit_code;
+    return command_exit_code(context, outcome.exit_code);
   }
-  if (!recorded.gpu_work) return nothing_recorded(outcome, recorded.problem, record.whole_graphs);
+  if (!recorded.gpu_work) return nothing_recorded(outcome, recorded, record.whole_graphs);
   if (!recorded.problem.empty()) context.err << "warpmark: " << recorded.problem << '\n';
   if (asks_for_ncu(options)) WM_TRY(add_kernel_metrics(context, options, ncu, record, *session));
   show_top_finding(context, *session, record.out);
-  return outcome.stopped || outcome.interrupted ? kSuccess : outcome.exit_code;
+  return outcome.stopped || outcome.interrupted ? kSuccess : command_exit_code(context, outcome.exit_code);
 }
 
 }  // namespace
@@ -372,8 +381,7 @@ extern const Command profile_command{
         "or counts --delay from its start. If another profiler holds CUPTI, only the counters are recorded.\n"
         "\n"
         "Without an NVIDIA driver, or with --torch, PyTorch's own profiler records the steps of a Python program: "
-        "after "
-        "--warmup-steps (3), --steps of them or as many as take --duration, 64 at most.\n"
+        "after --warmup-steps (3), --steps of them or as many as take --duration, 64 at most.\n"
         "\n"
         "--dormant starts a program with a recorder that sleeps, and --pid records it at any time while it runs, as "
         "often as you like, and analyzes the recording. Until then nothing of CUPTI is loaded (docs/recording.md).\n"

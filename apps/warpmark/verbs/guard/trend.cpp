@@ -95,9 +95,8 @@ report::Shown shown_trend(const Trend& trend, bool unicode) {
   return shown;
 }
 
-Status write_trend_files(const std::filesystem::path& folder, const Trend& trend) {
+Status write_trend_files(const std::filesystem::path& folder, const Trend& trend, const report::Shown& shown) {
   WM_TRY(make_named_folder(folder));
-  const auto shown = shown_trend(trend, true);
   WM_TRY(write_as(folder / "trend.json", shown, "json"));
   WM_TRY(write_as(folder / "trend.md", shown, "md"));
   WM_TRY(write_as(folder / "trend.html", shown, "html"));
@@ -115,8 +114,10 @@ Result<int> run_trend(Context& context, const ParsedOptions& options) {
   WM_ASSIGN(auto trend, validate::trend_of(*store, wanted));
   trend.command = command_line_of(context);
   WM_TRY(show(context, shown_trend(trend, format == "md" || context.unicode), format));
-  WM_TRY(write_named_files(options, shown_trend(trend, true)));
-  if (options.has("--out")) WM_TRY(write_trend_files(options.get("--out"), trend));
+  if (!options.has("--json") && !options.has("--html") && !options.has("--out")) return kSuccess;
+  const auto in_files = shown_trend(trend, true);
+  WM_TRY(write_named_files(options, in_files));
+  if (options.has("--out")) WM_TRY(write_trend_files(options.get("--out"), trend, in_files));
   return kSuccess;
 }
 

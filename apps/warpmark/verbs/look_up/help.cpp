@@ -20,13 +20,6 @@ namespace {
 constexpr OptionSpec kHelpOptions[] = {{"--markdown", "", "as the page docs/cli/VERB.md"},
                                        {"--man", "", "as a manual page, for man; without a verb warpmark(1)"}};
 
-std::string folded_word(std::string_view word) {
-  std::string text = ascii_lower(word);
-  std::replace(text.begin(), text.end(), '_', '-');
-  while (text.starts_with("-")) text.erase(0, 1);
-  return text;
-}
-
 /// A section of what was found, empty if nothing was.
 class FoundRows {
  public:

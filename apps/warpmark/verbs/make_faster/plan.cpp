@@ -47,8 +47,7 @@ constexpr PlanOption kOptionsOfKinds[] = {
      PlanKind::both},
     {{"--layout", "KEY=N,...",
       "a layout, or as much of one as is fixed: dp, tp, pp, cp, ep, shard, vp, mb, zero, recompute, offload, sp; "
-      "several "
-      "compare",
+      "several compare",
       true},
      PlanKind::model},
     {{"--sequence", "N", "tokens per sequence (default 2048)"}, PlanKind::model},
@@ -271,9 +270,9 @@ extern const Command plan_command{
     .summary = "plan training and serving on paper: what fits, how fast, days and dollars",
     .details =
         "For a transformer on so many GPUs: searches data, tensor, pipeline, context and expert parallelism, ZeRO "
-        "stages, "
-        "offload, recomputation and micro-batches, or takes the layout that you give. Shows memory per GPU by part, "
-        "pipeline bubble, communication, MFU, tokens/s, days and dollars; the fastest layout that fits comes first.\n"
+        "stages, offload, recomputation and micro-batches, or takes the layout that you give. Shows memory per GPU by "
+        "part, pipeline bubble, communication, MFU, tokens/s, days and dollars; the fastest layout that fits comes "
+        "first.\n"
         "\n"
         "With --inference it shows which quantization fits and how many requests. With --step-time it predicts data "
         "parallelism from the step of one GPU and a sweep of `warpmark collective` (docs/scale.md).\n"

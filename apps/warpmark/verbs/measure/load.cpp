@@ -17,8 +17,7 @@ constexpr OptionSpec kLoadOptions[] = {
     {"--api-backend", "NAME",
      "run: openai (default), vllm, sglang, tensorrt-llm, anthropic, azure-openai, together, ...", false,
      "openai vllm sglang tensorrt-llm anthropic azure-openai together gcp-vertex aws-bedrock oci-openai oci-genai "
-     "oci-cohere "
-     "oci-cohere-v2 cohere"},
+     "oci-cohere oci-cohere-v2 cohere"},
     {"--azure-deployment", "NAME", "run: of azure-openai (default: the model's name)"},
     {"--azure-api-version", "DATE", "run: of azure-openai (default 2024-02-01)"},
     {"--aws-region", "NAME", "run: of aws-bedrock; keys: AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY"},

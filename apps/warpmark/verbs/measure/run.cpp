@@ -50,8 +50,9 @@ Result<std::vector<workloads::PlannedCase>> plan_of(const RunRequest& request,
   }
   WM_ASSIGN(auto plan, workloads::make_plan(offered, request.entries, devices));
   if (plan.empty()) {
-    return usage_error("nothing to measure: none of the selected workloads has a default case on this device",
-                       "`warpmark list workloads` shows parameters; give them with --set");
+    return with_code(usage_error("nothing to measure: none of the selected workloads has a default case on this device",
+                                 "`warpmark list workloads` shows parameters; give them with --set"),
+                     ErrorCode::nothing_to_measure);
   }
   // Where no case makes sense there is nothing to wait for.
   const bool none_valid = std::all_of(plan.begin(), plan.end(), [](const auto& planned) {

@@ -179,10 +179,9 @@ extern const Command allclose_command{
     .summary = "check whether two outputs are equal within a tolerance",
     .details =
         "Compares the columns of tables (.csv, .tsv, .txt, with a header line), the values of .json by path, and the "
-        "arrays "
-        "of .npy, .npz and .safetensors. A number passes if |out - ref| <= atol + rtol |ref|; NaN never passes. Text, "
-        "integer columns (keys, labels) without a tolerance of their own, and the columns of --exact must be equal. "
-        "Both sides must have the same columns. Rows are matched by order, or by --key.\n"
+        "arrays of .npy, .npz and .safetensors. A number passes if |out - ref| <= atol + rtol |ref|; NaN never "
+        "passes. Text, integer columns (keys, labels) without a tolerance of their own, and the columns of --exact "
+        "must be equal. Both sides must have the same columns. Rows are matched by order, or by --key.\n"
         "\n"
         "Exit code 0: equal; 4: different.",
     .options = kAllcloseOptions,

@@ -227,8 +227,7 @@ extern const Command mllog_command{
         "and the slowest run, of which one may break the rules (four of unet3d). One log alone is only checked. --rcp "
         "compares the epochs or samples to converge with a reference, as rcp_checker does: a result that converges "
         "faster than the reference can explain is rejected, and one that is a little faster is scaled. Next to the "
-        "score "
-        "stand the best published results of the benchmark, by accelerator and their number.\n"
+        "score stand the best published results of the benchmark, by accelerator and their number.\n"
         "\n"
         "Exit code 0: all hold; 1: a rule is broken, or the logs do not make a result.\n",
     .options = kMllogOptions,

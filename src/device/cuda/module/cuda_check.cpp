@@ -65,7 +65,7 @@ Status cuda_status(cudaError_t code, std::string_view call) {
     hint += "after this error every CUDA call of this process fails: start the program again";
   }
   return Error{kind_of(code), fmt::format("{}: {} ({})", call, cudaGetErrorName(code), cudaGetErrorString(code)),
-               std::move(hint)};
+               std::move(hint), code == cudaErrorMemoryAllocation ? ErrorCode::out_of_memory : ErrorCode::none};
 }
 
 Error allocation_error(cudaError_t code, std::size_t bytes) {
@@ -74,9 +74,10 @@ Error allocation_error(cudaError_t code, std::size_t bytes) {
   std::size_t free = 0;
   std::size_t total = 0;
   (void)cudaMemGetInfo(&free, &total);
-  return environment_error(
-      fmt::format("not enough GPU memory: {} bytes asked for, {} bytes free of {}", bytes, free, total),
-      hint_for(code));
+  return with_code(environment_error(fmt::format("not enough GPU memory: {} bytes asked for, {} bytes free of {}",
+                                                 bytes, free, total),
+                                     hint_for(code)),
+                   ErrorCode::out_of_memory);
 }
 
 }  // namespace warpmark::device

@@ -27,7 +27,9 @@ class HostBytes {
     if (pinned) return pinned_.create(bytes);
     pageable_.reset(new (std::nothrow) unsigned char[bytes]);
     if (pageable_ != nullptr) return {};
-    return environment_error(fmt::format("not enough host memory for {} bytes", bytes), "choose a smaller size");
+    return with_code(
+        environment_error(fmt::format("not enough host memory for {} bytes", bytes), "choose a smaller size"),
+        ErrorCode::out_of_memory);
   }
 
   [[nodiscard]] unsigned char* data() const {
