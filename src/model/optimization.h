@@ -22,11 +22,14 @@ inline constexpr const char* kOptimizationSchema = "warpmark.optimization/1";
 enum class TrialOutcome {
   kept,       ///< proven faster, and as right as before: part of the plan
   rejected,   ///< its answers are not the same: however fast, it is no gain
-  slower,     ///< no faster, or slower
+  no_gain,
+  slower,
   failed,     ///< it did not run to its end, or was not in force
   undecided,  ///< the runs cannot tell
 };
 [[nodiscard]] const char* name_of(TrialOutcome outcome);
+/// The name for people: "no gain".
+[[nodiscard]] std::string words_of(TrialOutcome outcome);
 
 /// A speed-up factor: above 1 is faster.
 struct SpeedUp {

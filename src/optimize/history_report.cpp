@@ -34,7 +34,7 @@ Gain gain_of(const MeasuredCommit& before, const MeasuredCommit& after, const Hi
     case Verdict::better: gain.outcome = TrialOutcome::kept; break;
     case Verdict::worse: gain.outcome = TrialOutcome::slower; break;
     case Verdict::same:
-      gain.outcome = TrialOutcome::slower;
+      gain.outcome = TrialOutcome::no_gain;
       gain.reason = "no difference that matters";
       break;
     default: gain.reason = "the sessions cannot tell";

@@ -22,7 +22,9 @@ int outcome_code(const Optimization& optimization) {
     });
   };
   if (any_asked(TrialOutcome::rejected)) return 4;
-  if (any_asked(TrialOutcome::slower) || any_asked(TrialOutcome::failed)) return 1;
+  for (const auto lost : {TrialOutcome::slower, TrialOutcome::no_gain, TrialOutcome::failed}) {
+    if (any_asked(lost)) return 1;
+  }
   if (!optimization.plan.empty()) return optimization.optimized ? 0 : 3;
   const bool open = std::any_of(optimization.steps.begin(), optimization.steps.end(),
                                 [](const OptimizationStep& step) { return step.outcome == TrialOutcome::undecided; });

@@ -90,8 +90,9 @@ struct Window {
   std::int64_t steps = 0;
   double seconds = 0;
   std::int64_t samples = 0;
-  double began_s = 0;   ///< on the monotonic clock; 0: unknown
-  double before_s = 0;  ///< from the import of torch to its begin: warm-up, compiling
+  std::int64_t left_out = 0;  ///< steps that held an evaluation: neither counted nor timed
+  double began_s = 0;         ///< on the monotonic clock; 0: unknown
+  double before_s = 0;        ///< from the import of torch to its begin: warm-up, compiling
 };
 
 }  // namespace warpmark::workers

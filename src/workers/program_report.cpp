@@ -147,6 +147,7 @@ void read_window(JsonFields& fields, ProgramReport& report) {
   fields.maybe("samples", window.samples);
   fields.maybe("before", window.before_s);
   fields.maybe("began", window.began_s);
+  fields.maybe("left_out", window.left_out);
   if (window.steps < 1 || !(window.seconds > 0)) return fields.fail("seconds", "is no time of steps");
   report.window = window;
 }

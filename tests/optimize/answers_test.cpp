@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <limits>
+#include <random>
 
 namespace warpmark::optimize {
 namespace {
@@ -71,6 +72,34 @@ TEST(Answers, noise_of_repeated_baselines_is_allowed) {
   const std::vector<ProgramReport> noisy{training(1), training(1.03)};
   EXPECT_TRUE(judge_answers(noisy, training(1.06), Numerics::exact, {}).same);
   EXPECT_FALSE(judge_answers(noisy, training(1.2), Numerics::exact, {}).same);
+}
+
+/// Losses of a GAN: they wander, and two runs part after a few steps.
+ProgramReport wandering(unsigned seed, double drift) {
+  ProgramReport report = training(1);
+  std::mt19937 random(seed);
+  std::normal_distribution<double> normal;
+  double now = 0;
+  report.losses.clear();
+  for (std::size_t i = 0; i < 120; ++i) {
+    now = 0.8 * now + normal(random);
+    report.losses.push_back((i == 0 ? 1 : 1 + now) + drift * static_cast<double>(i));
+  }
+  return report;
+}
+
+TEST(Answers, losses_that_wander_do_not_decide_by_chance_and_a_training_that_diverges_is_refused) {
+  int same = 0, diverged = 0;
+  for (unsigned i = 0; i < 100; ++i) {
+    const std::vector<ProgramReport> baselines{wandering(2 * i, 0)};
+    const auto is_same = [&](double drift) {
+      return judge_answers(baselines, wandering(2 * i + 1, drift), Numerics::precision, {.state_checked = true}).same;
+    };
+    same += is_same(0) ? 1 : 0;
+    diverged += is_same(0.2) ? 0 : 1;
+  }
+  EXPECT_GE(same, 93) << "64 of 100 if steps were independent";
+  EXPECT_GE(diverged, 95);
 }
 
 TEST(Answers, a_loss_that_is_no_number_is_refused_and_its_step_named) {

@@ -87,6 +87,19 @@ TEST(Knobs, workers_are_twice_as_many_as_hide_the_loading_where_there_is_a_core_
   EXPECT_EQ(offered(1, 1), (Values{"4"})) << "what waits for a disk keeps no core busy";
 }
 
+TEST(Knobs, workers_that_helped_are_doubled_while_steps_still_wait_for_data) {
+  const auto offered = [](double share, const char* workers) {
+    auto facts = slow_loading();
+    facts.wait_for_data(share);
+    const auto offer = find_in(knobs(), "loader.workers")->offer(facts, {{"loader.workers", workers}});
+    return offer.candidates.empty() ? std::string() : offer.candidates.front().value;
+  };
+  EXPECT_EQ(offered(0.6, "8"), "16");
+  EXPECT_EQ(offered(0.6, "16"), "32") << "four for each of eight cores";
+  EXPECT_EQ(offered(0.6, "32"), "");
+  EXPECT_EQ(offered(0.1, "8"), "") << "little is left to gain";
+}
+
 TEST(Knobs, workers_are_not_offered_to_an_iterable_dataset) {
   auto facts = slow_loading();
   facts.report.loaders.front().iterable = true;

@@ -72,12 +72,31 @@ TEST_F(BundleTest, tests_all_at_once_and_proves_them_at_once) {
   EXPECT_EQ(outcome_code(optimization), 0);
 }
 
+TEST_F(BundleTest, compiles_in_no_other_mode_what_one_could_not_compile_and_tunes_nothing_that_gained_nothing) {
+  proposals_ = {bundled("workers", 3), proposal("compile", "default", 2), proposal("compile", "reduce-overhead", 2),
+                proposal("compile", "max-autotune-no-cudagraphs", 2)};
+  for (auto& one : proposals_) one.switchable = true;
+  trials_.settings = {{"workers=on", {0.5}}, {"compile=default", {1, "AssertionError"}}};
+  auto optimization = run();
+  EXPECT_EQ(asked("within workers=on | [workers=on compile=default]"), 1);
+  EXPECT_FALSE(
+      std::ranges::any_of(trials_.asked, [](const auto& text) { return text.find("reduce") != std::string::npos; }));
+  EXPECT_EQ(step(optimization, "compile").outcome, TrialOutcome::failed);
+
+  trials_ = {};
+  trials_.settings = {{"workers=on", {0.5}}, {"compile=default", {1.2}}, {"compile=reduce-overhead", {1.2}}};
+  optimization = run();
+  EXPECT_EQ(asked("within workers=on | [workers=on compile=reduce-overhead]"), 1);
+  EXPECT_FALSE(
+      std::ranges::any_of(trials_.asked, [](const auto& text) { return text.find("autotune") != std::string::npos; }));
+}
+
 TEST_F(BundleTest, takes_out_what_gains_nothing_next_to_the_others_and_proves_the_rest) {
   proposals_ = {bundled("workers", 3), bundled("bf16", 2), bundled("idle", 1.1)};
   trials_.settings = {{"workers=on", {0.5}}, {"bf16=on", {0.8}}, {"idle=on", {1}}};
   const auto optimization = run();
   EXPECT_EQ(optimization.plan.size(), 2U);
-  EXPECT_EQ(step(optimization, "idle").outcome, TrialOutcome::slower);
+  EXPECT_EQ(step(optimization, "idle").outcome, TrialOutcome::no_gain);
   EXPECT_EQ(asked("prove nothing changed | workers=on bf16=on"), 1) << "what is reported is what was proven";
   EXPECT_NEAR(optimization.measured_speedup->ratio, 2.5, 1e-9);
 }
@@ -117,7 +136,7 @@ TEST_F(BundleTest, what_fresh_processes_do_not_confirm_is_no_gain) {
   const auto optimization = run();
   EXPECT_TRUE(optimization.plan.empty());
   EXPECT_FALSE(optimization.measured_speedup);
-  EXPECT_EQ(step(optimization, "odd").outcome, TrialOutcome::slower);
+  EXPECT_EQ(step(optimization, "odd").outcome, TrialOutcome::no_gain);
   EXPECT_EQ(outcome_code(optimization), 0);
 }
 
@@ -231,7 +250,7 @@ TEST_F(SearchTest, drops_a_setting_that_gains_nothing_next_to_the_others) {
   trials_.settings = {{"first=on", {0.8}}, {"second=on", {0.5}}};
   trials_.together = {{"first=on+second=on", 1.25}};  // the second does what the first does
   const auto optimization = run();
-  EXPECT_EQ(step(optimization, "first").outcome, TrialOutcome::slower);
+  EXPECT_EQ(step(optimization, "first").outcome, TrialOutcome::no_gain);
   ASSERT_EQ(optimization.plan.size(), 1u);
   EXPECT_EQ(optimization.plan.front().first, "second");
 }

@@ -118,7 +118,7 @@ TEST(OptimizationReport, tells_what_is_not_proven_what_it_cost_and_what_was_save
   EXPECT_THAT(text,
               HasSubstr("train.py:57: .item() reads a value once a step. Estimated speedup 1.10x-1.30x (not proven)"));
   EXPECT_THAT(text, HasSubstr("2.5 per hour: 1.25"));
-  EXPECT_THAT(text, HasSubstr("pays back after 1 h 30 min"));
+  EXPECT_THAT(text, HasSubstr("breaks even after 1 h 30 min"));
   EXPECT_THAT(text, HasSubstr("Speedup 1.5x, memory saved 954 MiB"));
   const Json json = to_json(whole);
   EXPECT_DOUBLE_EQ(json["memory_saved"].get<double>(), 1e9);

@@ -186,6 +186,8 @@ dist.init_process_group('gloo', init_method='file://' + os.path.abspath('meeting
 model = nn.parallel.DistributedDataParallel(model)
 optimizer = torch.optim.AdamW(model.parameters(), lr=1e-3)
 for step in range(1000000):
+    if step % 4 == 0 and dist.get_rank() == 0:  # as nanoGPT does
+        with torch.no_grad(): model.module(torch.randn(4, 3, 8, 8))
     optimizer.zero_grad()
     loss_of(torch.randn(4, 3, 8, 8)).backward()
     optimizer.step()

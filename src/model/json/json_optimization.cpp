@@ -1,6 +1,8 @@
 // Optimization as JSON, "warpmark.optimization/1". Written only.
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "base/json.h"
 #include "model/json/json.h"
 #include "model/json/json_fields.h"
@@ -110,11 +112,18 @@ const char* name_of(TrialOutcome outcome) {
   switch (outcome) {
     case TrialOutcome::kept: return "kept";
     case TrialOutcome::rejected: return "rejected";
+    case TrialOutcome::no_gain: return "no_gain";
     case TrialOutcome::slower: return "slower";
     case TrialOutcome::failed: return "failed";
     case TrialOutcome::undecided: return "undecided";
   }
   return "unknown";
+}
+
+std::string words_of(TrialOutcome outcome) {
+  std::string words = name_of(outcome);
+  std::ranges::replace(words, '_', ' ');
+  return words;
 }
 
 std::optional<TrainingCost> training_cost(const Optimization& optimization, const OptimizationState& state) {

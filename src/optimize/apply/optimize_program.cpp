@@ -107,8 +107,7 @@ void start_together(ProgramRuns& runs, const FirstLook& look, const OptimizeOpti
   const int most = most_together(like, static_cast<int>(options.start_ahead), available,
                                  static_cast<int>(device::usable_cpus().size()));
   runs.start_together(most);
-  if (most > 1)
-    note(options, optimization, fmt::format("{} runs of a test start at once and are timed one at a time", most));
+  if (most > 1) note(options, optimization, fmt::format("{} runs start in parallel and are timed one at a time", most));
 }
 
 double spread_of(const std::vector<double>& times) {

@@ -50,15 +50,20 @@ std::string ending(const std::string& text) {
   return text.size() <= kMostSaid ? text : text.substr(text.size() - kMostSaid);
 }
 
-/// The slowest rank's time, over the samples or steps of all.
+/// The slowest rank's time, over the samples or steps of all. Where one rank evaluates the others wait for it in the
+/// exchange, and only it knows how long.
 Result<double> time_of(const std::vector<const workers::ProgramReport*>& main, const RunOptions& options,
                        double wall_s) {
   if (options.time_of == TimeOf::run) return wall_s;
+  const bool one_evaluates =
+      std::ranges::any_of(main, [](const auto* report) { return report->window && report->window->left_out > 0; });
   double slowest_s = 0, samples = 0, steps = 0, before_s = 0;
   for (const auto* report : main) {
     if (!report->window) return data_error(report->steps.empty() ? "made no step" : "made too few steps to be timed");
     const auto count = static_cast<double>(report->window->steps);
-    slowest_s = std::max(slowest_s, report->window->seconds / count);
+    if (!one_evaluates || report->window->left_out > 0) {
+      slowest_s = std::max(slowest_s, report->window->seconds / count);
+    }
     before_s = std::max(before_s, report->window->before_s);
     samples += static_cast<double>(report->window->samples) / count;
     steps = count;

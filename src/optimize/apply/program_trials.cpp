@@ -19,6 +19,7 @@ namespace {
 constexpr std::int64_t kFewestPairs = 2;
 constexpr double kWindow_s = 2;
 constexpr double kCompile_s = 300;         // that compiling may take in the living process
+constexpr double kShareOfCompiling = 0.6;  // of the budget left
 constexpr double kShareOfDeciding = 0.15;  // of the budget left, for further rounds in the living process
 
 bool compiles(const Settings& settings) { return !value_of(settings, "compile").empty(); }
@@ -117,7 +118,9 @@ Status ProgramTrials::ask_blocks(const Settings& from, std::span<const Variant> 
     const auto command = blocks_command(facts_, from, variants, skip, base_s, kBlockRounds, blocks_++ % 2 == 0);
     bool any_compiles = compiles(from);
     for (const auto& variant : variants) any_compiles = any_compiles || compiles(variant.settings);
-    const double deadline_s = 60 + 10 * expected_s(command, base_s) + (any_compiles ? kCompile_s : 0);
+    double deadline_s = 60 + 10 * expected_s(command, base_s);
+    if (any_compiles)
+      deadline_s = std::min(deadline_s + kCompile_s, std::max(60.0, kShareOfCompiling * runs_.left_s()));
     const auto answers = runs_.ask(command, deadline_s);
     if (!answers.ok()) {
       if (is_stopped(result)) return {};

@@ -4,7 +4,21 @@
 namespace warpmark::optimize {
 namespace {
 
-Offer offer_loader_workers(const ProgramFacts& facts, [[maybe_unused]] const Settings& settings) {
+/// Twice as many as were measured to help where steps still wait: loaders that wait for a disk or a network do not
+/// need a core each. Four for each core at most, as each takes memory.
+Offer more_workers(const ProgramFacts& facts, std::int64_t now, std::int64_t cores) {
+  constexpr double kStillWaits = 0.2;
+  if (facts.phases.data < kStillWaits || 2 * now > std::clamp<std::int64_t>(4 * cores, 16, 64)) {
+    return no_offer("it has as many as would help");
+  }
+  const double best = 1 / std::max(0.5, 1 - facts.phases.data);
+  return one_offer(std::to_string(2 * now),
+                   {.low = 1,
+                    .high = best,
+                    .method = fmt::format("steps wait for data {:.0f} % of their time", facts.phases.data * 100)});
+}
+
+Offer offer_loader_workers(const ProgramFacts& facts, const Settings& settings) {
   const auto& loaders = facts.report.loaders;
   if (loaders.empty()) return no_offer("the program makes no DataLoader");
   if (loaders.front().iterable) return no_offer("an IterableDataset would be read once by each worker");
@@ -12,11 +26,14 @@ Offer offer_loader_workers(const ProgramFacts& facts, [[maybe_unused]] const Set
   if (facts.phases.data < kWorthIt) {
     return no_offer(fmt::format("steps wait for data {:.1f} % of their time", facts.phases.data * 100));
   }
+  const auto per_gpu = std::max<std::int64_t>(1, facts.report.cpus / std::max<std::int64_t>(1, facts.report.world));
+  if (const auto given = value_of(settings, "loader.workers"); !given.empty()) {
+    return more_workers(facts, loader_workers(facts, settings), per_gpu);
+  }
   const auto now = std::max<std::int64_t>(1, loaders.front().workers);
   const double compute = std::max(1 - facts.phases.data, 0.02);
   // As many as hide the loading behind the rest of the step; a loader that waits for a disk or a network keeps no core
   // busy, so up to twice the cores.
-  const auto per_gpu = std::max<std::int64_t>(1, facts.report.cpus / std::max<std::int64_t>(1, facts.report.world));
   const auto most = std::clamp<std::int64_t>(2 * per_gpu, 4, 16);
   const double load = facts.phases.data + (loaders.front().workers > 0 ? compute : 0);
   const auto needed = static_cast<std::int64_t>(static_cast<double>(now) * load / compute) + 1;
@@ -26,7 +43,7 @@ Offer offer_loader_workers(const ProgramFacts& facts, [[maybe_unused]] const Set
   for (const auto count : {std::clamp<std::int64_t>(first, 2, most), most}) {
     const auto value = std::to_string(count);
     const bool known = !offer.candidates.empty() && offer.candidates.front().value == value;
-    if (known || count == loaders.front().workers || value_of(settings, "loader.workers") == value) continue;
+    if (known || count == loaders.front().workers) continue;
     const double left = std::max(0.0, load * static_cast<double>(now) / static_cast<double>(count) - compute);
     const double best = 1 / (compute + left);
     offer.candidates.push_back(

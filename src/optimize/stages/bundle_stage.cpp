@@ -3,15 +3,17 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "base/quantity.h"
+#include "optimize/stages/pair_test.h"
 #include "optimize/stages/search_state.h"
 
 namespace warpmark::optimize {
 namespace {
 
-constexpr double kClearlyFaster = 1.1;
 constexpr double kRecording_s = 20;
+constexpr double kCompiling_s = 90;  // median of public programs on an H200, and again in fresh processes
 constexpr int kMostSplits = 6;
 constexpr int kMostImprovements = 6;
 constexpr const char* kCompile = "compile";
@@ -41,9 +43,21 @@ class BundleStage {
     const auto& likely = state_.likely;
     const double proven = state_.proof && state_.proof->speedup ? state_.proof->speedup->ratio : 1;
     const bool fixed = std::ranges::any_of(state_.kept, [](const Kept& one) { return !one.proposal.switchable; });
-    const bool clear = likely && (state_.proof ? likely->low > 1 && likely->ratio >= proven * kClearlyFaster
-                                               : likely->low >= kClearlyFaster);
-    return clear || fixed ? state_.prove() : Status();
+    const auto over_proven = [&] {
+      return SpeedUp{likely->ratio / proven, likely->low / proven, likely->high / proven};
+    };
+    const bool clear = likely && is_worth_proof(over_proven()) && likely->low > (state_.proof ? 1 : 0);
+    return clear || fixed ? prove_once() : Status();
+  }
+  Status prove_once() {
+    if (std::exchange(attempted_, state_.best) == state_.best) return {};
+    return state_.prove();
+  }
+
+  /// A compiler may take all that is left of the budget.
+  Status prove_before_compiling() {
+    const bool gains = state_.likely && state_.likely->ratio >= 1 + state_.options.effect;
+    return gains && !state_.best.empty() && !state_.is_proven() ? prove_once() : Status();
   }
 
   /// Of each setting the most promising value; then what is offered on top of these, as pinned memory for workers.
@@ -133,11 +147,11 @@ class BundleStage {
       }
       const bool undecided = whole.failure.empty() && whole.answers_same && whole.gain && whole.gain->high >= 1;
       if (undecided) {  // no part does harm, and each may gain on top of what else is found
-        state_.decide(fmt::format("{} in one process with all {} settings together: tested later, one by one",
+        state_.decide(fmt::format("{} in one process with all {} settings: testing them one by one later",
                                   interval_text(*whole.gain), members.size()));
         return {};
       }
-      state_.decide(fmt::format("all {} settings together: {}; each is tested alone", members.size(), why_not(whole)));
+      state_.decide(fmt::format("all {} settings: {}; testing each alone", members.size(), why_not(whole)));
       WM_TRY(split(members));
       if (over()) return {};
     }
@@ -165,14 +179,13 @@ class BundleStage {
     const auto outcome = !result.failure.empty()                                         ? TrialOutcome::failed
                          : !result.answers_same                                          ? TrialOutcome::rejected
                          : result.gain && result.gain->high >= 1 + state_.options.effect ? TrialOutcome::undecided
-                                                                                         : TrialOutcome::slower;
+                                                                                         : without_gain(result.gain);
     const bool measured = result.failure.empty() && result.answers_same && result.gain;
     state_.close(proposal, outcome,
                  measured ? fmt::format("{} in one process", interval_text(*result.gain)) : why_not(result));
   }
 
-  /// Each member alone: what fails, changes the answers or is certainly slower goes; if none does, the one that gains
-  /// least.
+  /// Each member alone: what fails, changes the answers or seems slower goes; if none does, the one that gains least.
   Status split(std::vector<Proposal>& members) {
     std::vector<Variant> variants;
     for (const auto& member : members) variants.push_back(variant_of(state_.best, {member}, state_.numerics()));
@@ -182,7 +195,7 @@ class BundleStage {
     std::optional<std::size_t> least;
     for (std::size_t i = 0; i < members.size(); ++i) {
       const auto& one = result.variants[i];
-      const bool slower = one.gain && one.gain->high < 1;
+      const bool slower = one.gain && (one.gain->high < 1 || one.gain->ratio <= 1 - state_.options.effect);
       if (!one.failure.empty() || !one.answers_same || slower) {
         close_failed(members[i], one);
         continue;
@@ -194,7 +207,7 @@ class BundleStage {
       if (!least || gain < gain_of(*least)) least = rest.size() - 1;
     }
     if (rest.size() == members.size() && least) {
-      state_.close(rest[*least], TrialOutcome::slower, "gains least, and all together are no faster");
+      state_.close(rest[*least], TrialOutcome::no_gain, "smallest gain, and no gain with all of them");
       rest.erase(rest.begin() + static_cast<std::ptrdiff_t>(*least));
     }
     members = std::move(rest);
@@ -226,6 +239,7 @@ class BundleStage {
 
   Status improve() {
     for (int i = 0; i < kMostImprovements && !over(); ++i) {
+      close_compilers();
       auto candidates = state_.open();
       std::erase_if(candidates,
                     [&](const Proposal& one) { return !one.switchable || unswitchable_.contains(one.setting.knob); });
@@ -241,11 +255,33 @@ class BundleStage {
                               return one.setting.knob == kCompile;
                             }));
       std::erase_if(candidates, [&](const Proposal& one) { return (one.setting.knob == kCompile) != compile; });
-      if (compile) candidates.resize(1);
+      if (compile) {
+        candidates.resize(1);
+        WM_TRY(prove_before_compiling());
+        if (over()) return {};
+      }
       WM_TRY(try_on_top(candidates));
       if (!over()) WM_TRY(prove_if_faster());
     }
     return {};
+  }
+
+  /// A program that one mode could not compile breaks in the others too, after as long; tuning kernels for minutes pays
+  /// where compiling them did.
+  void close_compilers() {
+    for (const auto& one : state_.open()) {
+      if (one.setting.knob != kCompile || one.asked) continue;
+      const bool tunes = one.setting.value.starts_with("max-autotune");
+      const bool in_vain = state_.tried.contains("compile=default") && value_of(state_.best, kCompile).empty();
+      if (compile_failed_) {
+        state_.close(one, TrialOutcome::failed, "another mode could not compile the program");
+      } else if (tunes && in_vain) {
+        state_.close(one, TrialOutcome::no_gain, "compile=default gained nothing");
+      } else if (!state_.affords(kCompiling_s)) {
+        state_.cut_short = true;
+        state_.close(one, TrialOutcome::undecided, "the budget left is too short to compile");
+      }
+    }
   }
 
   Status try_on_top(std::vector<Proposal> candidates) {
@@ -257,6 +293,7 @@ class BundleStage {
     for (std::size_t i = 0; i < candidates.size(); ++i) {
       const auto& one = result.variants[i];
       if (changes_nothing(one, candidates[i])) continue;
+      compile_failed_ = compile_failed_ || (candidates[i].setting.knob == kCompile && !one.failure.empty());
       const bool gains = passes(one) && one.gain->low > 1;
       if (!gains) {
         close_failed(candidates[i], one);
@@ -331,7 +368,7 @@ class BundleStage {
     }
     const auto least = std::ranges::min_element(idle, {}, own_gain);
     for (const auto& knob : idle) {
-      if (all || knob == *least) state_.drop(knob, TrialOutcome::slower, "gains nothing next to the others");
+      if (all || knob == *least) state_.drop(knob, TrialOutcome::no_gain, "no gain on top of the others");
     }
     return {};
   }
@@ -362,6 +399,8 @@ class BundleStage {
 
   SearchState& state_;
   bool available_ = true;
+  bool compile_failed_ = false;
+  Settings attempted_;                  ///< the best that was last put to the proof
   std::set<std::string> unswitchable_;  ///< that need a process of their own in this program
 };
 

@@ -74,17 +74,20 @@ void add_variant(const Json& variant, VariantResult& result) {
   result.warm_s = std::max(result.warm_s, number_at(variant, "warm_seconds"));
 }
 
-/// Of block `i` in all ranks: seconds a step of the slowest; 0 where it was not timed.
+/// Of block `i` in all ranks: seconds per step of the slowest; 0 where it was not timed. Where one rank evaluates the
+/// others wait for it, and only it knows how long.
 double step_time(const Json& answers, std::size_t i) {
-  double slowest = 0;
+  double slowest = 0, of_evaluating = 0;
   for (const auto& answer : answers) {
     const auto& blocks = list_at(answer, "blocks");
     if (i >= blocks.size()) return 0;
     const double steps = number_at(blocks[i], "steps");
     if (steps < 1) return 0;
-    slowest = std::max(slowest, number_at(blocks[i], "seconds") / steps);
+    const double time_s = number_at(blocks[i], "seconds") / steps;
+    slowest = std::max(slowest, time_s);
+    if (number_at(blocks[i], "left_out") > 0) of_evaluating = std::max(of_evaluating, time_s);
   }
-  return slowest;
+  return of_evaluating > 0 ? of_evaluating : slowest;
 }
 
 }  // namespace
@@ -155,15 +158,16 @@ void add_blocks(const Json& answers, std::span<VariantResult> results) {
       base.push_back(time_s);
       continue;
     }
-    if (variant > results.size() || !(time_s > 0)) continue;
+    if (variant > results.size()) continue;
     times[variant - 1].push_back(time_s);
+    if (!(time_s > 0)) continue;
     auto& result = results[variant - 1];
     if (const double memory = number_at(blocks[i], "reserved"); memory > 0) result.memory_bytes = memory;
     result.data_share = number_at(blocks[i], "wait") / std::max(number_at(blocks[i], "seconds"), 1e-9);
   }
   for (std::size_t i = 0; i < results.size(); ++i) {
     for (std::size_t k = 0; k < std::min(base.size(), times[i].size()); ++k) {
-      if (!(base[k] > 0)) continue;
+      if (!(base[k] > 0) || !(times[i][k] > 0)) continue;
       results[i].base_s.push_back(base[k]);
       results[i].times_s.push_back(times[i][k]);
     }

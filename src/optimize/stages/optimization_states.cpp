@@ -40,8 +40,8 @@ void judge_trial(const TrialResult& result, OptimizationStep& step) {
     step.outcome = TrialOutcome::kept;
     step.reason = "faster: " + interval;
   } else if (result.verdict == Verdict::same || result.verdict == Verdict::worse || result.futile) {
-    step.outcome = TrialOutcome::slower;
-    step.reason = interval.empty() ? result.reason : "no faster: " + interval;
+    step.outcome = without_gain(result.speedup);
+    step.reason = interval.empty() ? result.reason : interval;
   } else {
     step.outcome = TrialOutcome::undecided;
     step.reason = result.reason;

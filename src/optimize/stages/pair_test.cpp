@@ -46,9 +46,14 @@ PairVerdict judge_pairs(std::span<const double> before_s, std::span<const double
   return result;
 }
 
+bool is_worth_proof(const SpeedUp& estimate) {
+  constexpr double kClear = 1.1, kHarmless = 0.9;
+  return estimate.ratio >= kClear && estimate.low >= kHarmless;
+}
+
 bool needs_blocks(const PairVerdict& judged, bool decide) {
   constexpr double kWide = 1.3;
-  const bool wide = judged.speedup.high > kWide * judged.speedup.low;
+  const bool wide = judged.speedup.high > kWide * judged.speedup.low && !is_worth_proof(judged.speedup);
   return judged.verdict == Verdict::inconclusive && (decide || wide);
 }
 

@@ -43,7 +43,11 @@ struct PairVerdict {
 [[nodiscard]] PairVerdict judge_pairs(std::span<const double> before_s, std::span<const double> after_s, double effect,
                                       double alpha, const PairPrior& prior);
 
-/// Whether further blocks are worth their time: where a decision is wanted, or the interval says too little to go on.
+/// An estimate in one process that fresh processes should confirm or refute at once: a clear gain, and harm is
+/// unlikely. What is small is looked for together with the rest first.
+[[nodiscard]] bool is_worth_proof(const SpeedUp& estimate);
+
+/// Whether further blocks are worth their time: where a decision is wanted, or the interval is too wide to go on.
 [[nodiscard]] bool needs_blocks(const PairVerdict& judged, bool decide);
 
 }  // namespace warpmark::optimize

@@ -21,6 +21,10 @@ std::string clock_text(double seconds) {
 
 }  // namespace
 
+TrialOutcome without_gain(const std::optional<SpeedUp>& measured) {
+  return measured && measured->high < 1 ? TrialOutcome::slower : TrialOutcome::no_gain;
+}
+
 std::string interval_text(const SpeedUp& speedup) {
   return fmt::format("{:.3g}x [{:.3g}, {:.3g}]", speedup.ratio, speedup.low, speedup.high);
 }
@@ -67,7 +71,7 @@ void SearchState::keep(const Proposal& proposal) {
   step.outcome = TrialOutcome::kept;
   for (const auto& known : kept) {
     if (known.proposal.setting.knob != proposal.setting.knob) continue;
-    optimization.steps[known.step].outcome = TrialOutcome::slower;
+    optimization.steps[known.step].outcome = TrialOutcome::no_gain;
     optimization.steps[known.step].reason = "replaced by " + text_of({proposal.setting});
   }
   std::erase_if(kept, [&](const auto& known) { return known.proposal.setting.knob == proposal.setting.knob; });
@@ -81,7 +85,7 @@ void SearchState::drop(const std::string& knob, TrialOutcome outcome, const std:
     if (known.proposal.setting.knob != knob) continue;
     optimization.steps[known.step].outcome = outcome;
     optimization.steps[known.step].reason = reason;
-    decide(fmt::format("{} is left out: {}", text_of({known.proposal.setting}), reason));
+    decide(fmt::format("{} removed: {}", text_of({known.proposal.setting}), reason));
   }
   best = without(best, knob);
   std::erase_if(kept, [&](const auto& known) { return known.proposal.setting.knob == knob; });
@@ -92,7 +96,7 @@ void SearchState::close(const Proposal& proposal, TrialOutcome outcome, const st
   step.outcome = outcome;
   step.reason = reason;
   tried.insert(text_of({proposal.setting}));
-  decide(fmt::format("{}: {}, {}", text_of({proposal.setting}), name_of(outcome), reason));
+  decide(fmt::format("{}: {}, {}", text_of({proposal.setting}), words_of(outcome), reason));
 }
 
 NumericsSet SearchState::numerics() const {
@@ -157,7 +161,7 @@ Status SearchState::prove() {
       const auto why = result.failure.empty() ? result.answers.text : result.failure;
       if (kept.size() == 1) optimization.steps[kept.front().step].answers = result.answers;
       if (drop_riskiest(outcome, why)) continue;
-      decide(fmt::format("fresh processes do not confirm {}: {}", text_of(best), why));
+      decide(fmt::format("not confirmed in fresh processes: {}: {}", text_of(best), why));
       go_back(outcome, why);
       return {};
     }
@@ -171,7 +175,7 @@ Status SearchState::prove() {
       return {};
     }
     const auto text = result.speedup ? interval_text(*result.speedup) : result.reason;
-    decide(fmt::format("fresh processes do not confirm {}: {}", text_of(best), text));
+    decide(fmt::format("not confirmed in fresh processes: {}: {}", text_of(best), text));
     if (result.verdict == Verdict::unreliable) optimization.unreliable = result.reason;
     const bool open = result.verdict == Verdict::inconclusive || result.verdict == Verdict::unreliable;
     if (open && proven.empty()) {
@@ -180,7 +184,7 @@ Status SearchState::prove() {
       optimization.times_optimized_s = result.times_to_s;
       return {};
     }
-    go_back(open ? TrialOutcome::undecided : TrialOutcome::slower, "fresh processes: " + text);
+    go_back(open ? TrialOutcome::undecided : without_gain(result.speedup), "fresh processes: " + text);
     return {};
   }
   return {};

@@ -74,6 +74,8 @@ class SearchState {
 
 /// "2.9x [2.5, 3.3]".
 [[nodiscard]] std::string interval_text(const SpeedUp& speedup);
+/// Of a setting that is not proven faster: slower where its interval shows that.
+[[nodiscard]] TrialOutcome without_gain(const std::optional<SpeedUp>& measured);
 
 /// The stages, in this order.
 Status bundle_stage(SearchState& state);

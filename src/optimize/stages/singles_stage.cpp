@@ -24,7 +24,7 @@ class SinglesStage {
       if (!proposal) break;
       if (!state_.affords(state_.trials.test_s())) {
         state_.cut_short = true;
-        state_.decide("the budget ends; the same command continues with " + text_of({proposal->setting}));
+        state_.decide("budget used; the same command continues with " + text_of({proposal->setting}));
         break;
       }
       WM_TRY(trial(*proposal));
@@ -81,8 +81,8 @@ class SinglesStage {
     int& in_vain = in_vain_[step.knob];
     in_vain = step.outcome == TrialOutcome::kept ? 0 : result.out_of_memory ? kMostInVain : in_vain + 1;
     if (in_vain == kMostInVain) {
-      state_.decide(fmt::format("{}: no larger value is tried, {}", step.knob,
-                                result.out_of_memory ? "memory ends here" : "two gained nothing"));
+      state_.decide(fmt::format("{}: no larger value is tried: {}", step.knob,
+                                result.out_of_memory ? "out of memory" : "two gained nothing"));
     }
   }
 
@@ -134,7 +134,7 @@ class SinglesStage {
       if (holds) {
         state_.decide(fmt::format("without {}: {}", knob, text));
       } else {
-        state_.drop(knob, TrialOutcome::slower, "gains nothing next to the others: " + text);
+        state_.drop(knob, without_gain(result.speedup), "no gain on top of the others: " + text);
       }
     }
     return {};

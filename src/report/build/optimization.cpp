@@ -25,6 +25,7 @@ Tone outcome_tone(TrialOutcome outcome) {
     case TrialOutcome::rejected:
     case TrialOutcome::failed: return Tone::bad;
     case TrialOutcome::undecided: return Tone::warning;
+    case TrialOutcome::no_gain:
     case TrialOutcome::slower: return Tone::quiet;
   }
   return Tone::plain;
@@ -53,7 +54,7 @@ const std::optional<SpeedUp>& own_speedup(const OptimizationStep& step) {
 Table plan_table(const Optimization& optimization) {
   Table table{{{is_history(optimization) ? "commit" : "setting"},
                {"speedup", Align::right},
-               {"cumulative", Align::right},
+               {"so far", Align::right},
                {"time", Align::right, 1},
                {"memory", Align::right, 2},
                {"kernels", Align::left, 3}},
@@ -86,7 +87,7 @@ Table left_out_table(const Optimization& optimization) {
   for (const auto& step : optimization.steps) {
     if (in_plan(optimization, step)) continue;
     table.rows.push_back({{label_of(step)},
-                          {name_of(step.outcome), outcome_tone(step.outcome)},
+                          {words_of(step.outcome), outcome_tone(step.outcome)},
                           {factor_text(own_speedup(step))},
                           {step.reason, Tone::quiet}});
   }
@@ -100,7 +101,7 @@ void add_answers(const Optimization& optimization, Section& section) {
     if (!in_plan(optimization, step) || step.answers.text.empty()) continue;
     if (std::ranges::find(texts, step.answers.text) == texts.end()) texts.push_back(step.answers.text);
   }
-  for (const auto& text : texts) section.blocks.push_back(Paragraph{"Answers: " + text + ".", Tone::quiet});
+  for (const auto& text : texts) section.blocks.push_back(Paragraph{"Same answers: " + text + ".", Tone::quiet});
 }
 
 /// What the techniques that were tried gained in other programs: one row a bottleneck.
@@ -192,12 +193,13 @@ Table state_table(const Optimization& optimization) {
   }
   if (optimization.unit != "run") {
     const auto start = [](const OptimizationState& s) { return format_seconds(s.start_s); };
-    if (a.start_s > 0) row("start, warm-up and compiling", start(a), of(b, start));
+    if (a.start_s > 0) row("startup and warm-up", start(a), of(b, start));
     for (std::size_t i = 0; i < a.phases.size(); ++i) {
       const auto share = [&](const OptimizationState& s) {
         return i < s.phases.size() ? format_percent(s.phases[i].second) : std::string();
       };
-      row("share of " + a.phases[i].first, share(a), of(b, share));
+      const auto& phase = a.phases[i].first;
+      row((phase == "data" ? "waiting for data" : phase) + ", share of step", share(a), of(b, share));
     }
   }
   return table;
@@ -237,7 +239,7 @@ std::string cost_text(const Optimization& optimization) {
   if (optimization.optimized && optimization.measured_speedup && optimization.measured_speedup->ratio > 1) {
     const double share = 1 - 1 / optimization.measured_speedup->ratio;
     text +=
-        fmt::format("; it pays back after {} of the original's time", format_duration(optimization.spent_s / share));
+        fmt::format("; breaks even after {} of the original program", format_duration(optimization.spent_s / share));
   }
   return text + ".";
 }

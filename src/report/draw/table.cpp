@@ -15,6 +15,7 @@ namespace {
 constexpr std::size_t kColumnGap = 2;     // blanks between columns
 constexpr std::size_t kComfortable = 22;  // a text column is not wrapped below this while anything else can be given up
 constexpr std::size_t kNarrowest = 6;     // nor below this at all
+constexpr std::size_t kLongestWord = 32;  // that is kept whole while anything else can be given up
 constexpr std::size_t kWideBar = 10;
 constexpr std::size_t kNarrowBar = 6;
 
@@ -43,15 +44,28 @@ bool has_header(const Table& table) {
                      [](const auto& column) { return !column.name.empty(); });
 }
 
-/// Width of the widest text of every column, header included.
-std::vector<std::size_t> natural_widths(const Table& table, const RenderOptions& options) {
-  std::vector<std::size_t> widths;
+/// Of every column, header included: the widest text, and the widest word.
+struct Widths {
+  std::vector<std::size_t> texts, words;
+};
+
+Widths natural_widths(const Table& table, const RenderOptions& options) {
+  Widths widths;
   for (std::size_t i = 0; i < table.columns.size(); ++i) {
-    std::size_t width = display_width(shown_text(table.columns[i].name, options));
+    std::size_t text_width = 0, word_width = 0;
+    const auto add = [&](const std::string& raw) {
+      const auto text = shown_text(raw, options);
+      text_width = std::max(text_width, display_width(text));
+      for (const auto& word : split(text, ' ')) {
+        if (const auto width = display_width(word); width <= kLongestWord) word_width = std::max(word_width, width);
+      }
+    };
+    add(table.columns[i].name);
     for (const auto& row : table.rows) {
-      if (i < row.size()) width = std::max(width, display_width(shown_text(row[i].text, options)));
+      if (i < row.size()) add(row[i].text);
     }
-    widths.push_back(width);
+    widths.texts.push_back(text_width);
+    widths.words.push_back(word_width);
   }
   return widths;
 }
@@ -61,12 +75,16 @@ std::size_t total_width(const Layout& layout) {
   return sum + kColumnGap * (layout.widths.empty() ? 0 : layout.widths.size() - 1);
 }
 
-/// Narrows the widest text column by one until the table fits or no text column is wider than `least`.
-void narrow(const Table& table, Layout& layout, std::size_t width, std::size_t least) {
+/// Narrows the widest text column by one until the table fits or no text column is wider than `least` or than its
+/// widest word (`words`, by column; empty: words may be broken).
+void narrow(const Table& table, Layout& layout, std::size_t width, std::size_t least,
+            const std::vector<std::size_t>& words) {
   for (std::size_t total = total_width(layout); total > width; --total) {
     std::size_t* widest = nullptr;
     for (std::size_t i = 0; i < layout.shown.size(); ++i) {
-      if (table.columns[layout.shown[i]].align == Align::right || layout.widths[i] <= least) continue;
+      const std::size_t column = layout.shown[i];
+      const std::size_t floor = std::max(least, words.empty() ? 0 : words[column]);
+      if (table.columns[column].align == Align::right || layout.widths[i] <= floor) continue;
       if (widest == nullptr || layout.widths[i] > *widest) widest = &layout.widths[i];
     }
     if (widest == nullptr) return;
@@ -84,16 +102,17 @@ Layout lay_out(const Table& table, const RenderOptions& options) {
     for (std::size_t i = 0; i < table.columns.size(); ++i) {
       if (table.columns[i].optional > keep) continue;
       layout.shown.push_back(i);
-      layout.widths.push_back(natural[i] + (bar > 0 && has_bar(table, i) ? bar + 1 : 0));
+      layout.widths.push_back(natural.texts[i] + (bar > 0 && has_bar(table, i) ? bar + 1 : 0));
     }
-    narrow(table, layout, width, kComfortable);
+    narrow(table, layout, width, kComfortable, natural.words);
     return layout;
   };
   Layout layout = try_layout(most_optional, kWideBar);
   for (const std::size_t bar : {kNarrowBar, std::size_t{0}}) {
     for (int keep = most_optional; keep >= 0 && total_width(layout) > width; --keep) layout = try_layout(keep, bar);
   }
-  narrow(table, layout, width, kNarrowest);
+  narrow(table, layout, width, kNarrowest, natural.words);
+  narrow(table, layout, width, kNarrowest, {});
   return layout;
 }
 

@@ -5,6 +5,7 @@ import _warpmark_steps as steps
 import _warpmark_switches as switches
 
 PHASES = ("wait", "forward", "backward", "optimizer")
+MAX_REPEATS = 3  # of a block in which a compiler was at work
 MAX_COMPILING_STEPS = 30  # more than `wash` asks for, while a compiler works
 COMPILING_STEPS = 10  # with several ranks, which cannot know of each other's compilers
 
@@ -115,6 +116,7 @@ class Blocks(commands.Command):
                 if self.variant.failed and self.lab.alone():
                     continue
             self.wash = int(self.block.get("wash", 0))
+            self.repeats = 0
             self.restart()
             return False
         self.lab.switch_to(None)
@@ -134,7 +136,9 @@ class Blocks(commands.Command):
         evaluated_s = self.recorder.evaluated_s
         if self.timing and evaluated_s is not None:  # a step that holds an evaluation is no step of the training
             self.begin_s += evaluated_s
-            return False
+            self.left_out += 1
+            if self.lab.alone():
+                return False
         self.count += 1
         if not self.timing:
             if self.washed():
@@ -143,6 +147,10 @@ class Blocks(commands.Command):
         self.samples += row[-1]
         self.sums = [total + part for total, part in zip(self.sums, row)]
         if self.is_long_enough():
+            if self.compiled_meanwhile():
+                self.repeats += 1
+                self.restart()
+                return False
             self.end_block()
             return self.next_block()
         return False
@@ -167,9 +175,11 @@ class Blocks(commands.Command):
         if self.recorder.on_cuda():
             self.lab.torch.cuda.reset_peak_memory_stats()
         self.count = 0
+        self.left_out = 0
         self.samples = 0
         self.sums = [0.0] * len(PHASES)
         self.timing = True
+        self.graphs_before = self.compiled_graphs()
         self.begin_s = steps.clock()
         if self.variant.warm_s is None:
             self.variant.warm_s = self.begin_s - self.switched_s
@@ -181,13 +191,24 @@ class Blocks(commands.Command):
         enough = self.count >= max(1, int(self.block.get("least", 1))) and self.count % self.block.get("whole", 1) == 0
         return bool(seconds and enough and self.lab.alone() and steps.clock() - self.begin_s >= seconds)
 
+    def compiled_graphs(self):
+        compiler = self.variant.warming() if self.variant.compiles and self.lab.alone() else None
+        return 0 if compiler is None else compiler.graphs()
+
+    def compiled_meanwhile(self):
+        """As for the smaller batch at the end of an epoch, which is compiled once in the whole training."""
+        return self.repeats < MAX_REPEATS and self.compiled_graphs() != self.graphs_before
+
     def end_block(self):
         self.recorder.synchronize()
         seconds = steps.clock() - self.begin_s
         self.variant.see_changes()
         if self.variant.failed:
             return
-        entry = {"variant": self.variant.number, "steps": self.count, "seconds": seconds, "samples": self.samples}
+        # Between ranks the count goes on over an evaluation; only the rank that evaluates knows what it took.
+        counted = self.count if self.lab.alone() else self.count - self.left_out
+        entry = {"variant": self.variant.number, "steps": counted, "seconds": seconds, "samples": self.samples}
+        entry["left_out"] = self.left_out
         entry.update(zip(PHASES, self.sums))
         cuda = self.lab.torch.cuda if self.recorder.on_cuda() else None
         entry["memory"] = cuda.max_memory_allocated() if cuda is not None else 0

@@ -61,6 +61,7 @@ class Recorder:
         self.has_optimizer = False
         self.cuda = None
         self.bound = False
+        self.world = 1
         self.forwards_seen = 0
         self.backwards_seen = 0
         self.emptied = 0
@@ -363,7 +364,8 @@ class Recorder:
             self.window_begin = clock()
             self.window_began = time.clock_gettime(time.CLOCK_MONOTONIC_RAW)  # of the tool's own monotonic_ns()
         elif self.window_begin is not None:
-            inside = self.steps_seen - self.warmup - self.left_out
+            # All ranks end after the same step, also where one of them evaluates.
+            inside = self.steps_seen - self.warmup - (self.left_out if self.world == 1 else 0)
             enough = (self.window and inside >= self.window) or (
                 self.window_s and inside > 0 and now - self.window_begin >= self.window_s
             )
@@ -410,7 +412,8 @@ class Recorder:
 
     def tell_world(self):
         """Again, as a program that starts its ranks itself has no WORLD_SIZE when torch is loaded."""
-        self.report.add("world", world=world_size(self.torch))
+        self.world = world_size(self.torch)
+        self.report.add("world", world=self.world)
 
     def flush_rows(self):
         self.last_flush = clock()
@@ -461,6 +464,7 @@ class Recorder:
                 samples=self.window_samples,
                 before=self.window_begin - self.begin_s,
                 began=self.window_began,
+                left_out=self.left_out,
             )
         if self.steps_seen > 0 and self.on_cuda():
             cuda = self.torch.cuda

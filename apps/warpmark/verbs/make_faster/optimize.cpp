@@ -11,8 +11,8 @@
 #include "base/files.h"
 #include "base/json.h"
 #include "base/text.h"
-#include "base/untrusted/read_fields.h"
 #include "base/units.h"
+#include "base/untrusted/read_fields.h"
 #include "device/machine.h"
 #include "model/price/price.h"
 #include "optimize/job.h"
@@ -143,8 +143,7 @@ Status write_optimization_files(const ParsedOptions& options, const Optimization
 void warn_of_writing(Context& context, const OptimizeRequest& request) {
   if (!request.places.original.empty()) return;
   context.err
-      << "the program runs many times in this folder, where it may write and find its own files; --copy runs it "
-         "in copies\n";
+      << "optimize runs the program many times in this folder; what it writes stays. --copy runs it in copies\n";
 }
 
 Result<Optimization> make_optimization(Context& context, const ParsedOptions& options, OptimizeRequest& request) {
