@@ -12,13 +12,10 @@ namespace warpmark::analyze {
 
 namespace {
 
-constexpr std::size_t kLongestKept = 5;
 // Recording costs carried on. Idle stretches are few: what recording cost while the GPU was busy shows in the next one,
 // where the replay sees every stretch and carries a tenth of it.
-constexpr std::int64_t kMostDebtNs = 1'000'000;
 // The host runs again this long after what it waited for has ended: the interrupt, the scheduler and the call's return.
 // Longer, the call did something else.
-constexpr std::int64_t kLongestReturnNs = 100'000;
 
 struct Launch {
   std::int64_t time;
@@ -37,7 +34,7 @@ struct Lead {
 class Explainer {
  public:
   Explainer(const BreakdownInput& input, Breakdown& breakdown)
-      : input_(input), breakdown_(breakdown), debt_(recording_cost(input.timeline).most_share, kMostDebtNs) {
+      : input_(input), breakdown_(breakdown), debt_(recording_cost(input.timeline).most_share, kHeldLaunchNs) {
     const EventColumns& events = input.timeline.events;
     for (const GpuWork& work : input.list.works) {
       if (work.launch != kNoEvent) launches_.push_back({events.start[work.launch], events.track[work.launch]});
@@ -91,7 +88,6 @@ class Explainer {
     segments_.clear();
     input_.host.segments(track, track_before(launch, track), gap.start, handed_over, segments_);
     name_by_works({.to_upload = uploads(input_.timeline, *next),
-                   .leads_to_upload = next->leads_to_upload,
                    .between_values = false,
                    .downloaded = next->downloads ? events.value[next->event] : 0,
                    .step_ns = step_ns_},
@@ -106,7 +102,8 @@ class Explainer {
   [[nodiscard]] Part in_call(const GpuWork& work) const {
     const Part launching = work.in_optimizer ? Part::idle_optimizer : Part::idle_launch;
     const bool copies = is_copy_call(input_.timeline.name_of(work.launch));
-    if (!copies || input_.timeline.events.duration[work.launch] <= kLongestReturnNs) return launching;
+    if (!copies && input_.timeline.events.duration[work.launch] >= kHeldLaunchNs) return Part::idle_blocking_call;
+    if (!copies || input_.timeline.events.duration[work.launch] <= kOwnWorkNs) return launching;
     return moves_data(work) ? Part::idle_host_transfer : Part::idle_blocking_call;
   }
 
@@ -142,15 +139,14 @@ class Explainer {
     }
     // What is recorded as work would be there without the waits, too.
     const bool unnamed_work = segment.cause == HostCause::work && segment.event == kNoEvent;
-    const bool behind_waits = is_dispatching(segment.cause) || unnamed_work;
-    if (behind_waits) {
+    if (is_dispatching(segment.cause) || unnamed_work) {
       for (Lead& lead : lead_) {
         const std::int64_t taken = std::min(lead.ns, rest.end - rest.start);
         lead.ns -= taken;
         rest = take(lead.part, taken, rest, lead.event, next);
       }
     } else if (segment.cause == HostCause::sync) {
-      const std::int64_t returning = std::min(rest.end - rest.start, kLongestReturnNs);
+      const std::int64_t returning = std::min(rest.end - rest.start, kOwnWorkNs);
       rest = take(Part::idle_sync, returning, rest, segment.event, next);
       return give(Part::idle_blocking_call, rest, segment.event, next);
     }
@@ -184,6 +180,7 @@ class Explainer {
       case HostCause::optimizer: return Part::idle_optimizer;
       case HostCause::work: return Part::idle_host_work;
       case HostCause::input: return Part::idle_waiting_for_input;
+      case HostCause::held: return Part::idle_blocking_call;
       default: return Part::idle_launch;
     }
   }
@@ -213,9 +210,9 @@ class Explainer {
     std::vector<IdlePiece>& longest = breakdown_.longest[index];
     const auto shorter = [&piece](const IdlePiece& one) { return one.end - one.start < piece.end - piece.start; };
     const auto at = std::find_if(longest.begin(), longest.end(), shorter);
-    if (at == longest.end() && longest.size() == kLongestKept) return;
+    if (at == longest.end() && longest.size() == kShown) return;
     longest.insert(at, {piece.start, piece.end, host_event, next});
-    if (longest.size() > kLongestKept) longest.pop_back();
+    if (longest.size() > kShown) longest.pop_back();
   }
 
   static bool is_named_by_host(Part part) {

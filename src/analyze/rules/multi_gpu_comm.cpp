@@ -60,7 +60,7 @@ double waiting_ns(const Evidence& evidence, std::size_t r) {
 }
 
 std::string title_of(const Exposed& exposed, double lost, double step) {
-  const std::string amount = time_text(lost) + " a step (" + format_percent(lost / step) + ")";
+  const std::string amount = time_text(lost) + " per step (" + format_percent(lost / step) + ")";
   return exposed.waiting > exposed.all() / 2 ? "Ranks wait for one another in collectives, " + amount
                                              : "Communication takes " + amount + " that no computation overlaps";
 }
