@@ -224,6 +224,8 @@ std::string scattered_idle(const Analysis& analysis) {
   if (severity_of(idle, 1) < kWarning) return "";
   std::string cause = longest->id.substr(std::string_view("idle_").size());
   std::ranges::replace(cause, '_', ' ');
+  if (longest->share >= kNearlyAll * idle)
+    return fmt::format("The GPU idles {:.0f} % of the step ({}).", idle * 100, cause);
   return fmt::format("The GPU idles {:.0f} % of the step for several reasons, the longest {} ({:.0f} %).", idle * 100,
                      cause, longest->share * 100);
 }
@@ -294,6 +296,16 @@ std::string lost_work(const ProfileSession& session) {
                    : "Record the GPU's activity, too (warpmark profile; nsys profile --trace=cuda)");
 }
 
+/// What the GPU did is not known, so neither is what a fix gains.
+void forget_gains(Analysis& analysis) {
+  const Gain unknown{.method = "GPU work is missing", .unknown = true};
+  analysis.combined = unknown;
+  for (Finding& finding : analysis.findings) {
+    finding.gain = unknown;
+    for (Recommendation& one : finding.recommendations) one.gain.reset();
+  }
+}
+
 /// What was recorded is a copy or two before the program's work.
 std::string without_kernels(const Evidence& evidence) {
   if (!evidence.has_timeline()) return "";
@@ -350,6 +362,7 @@ Analysis analyze(const ProfileSession& session, const AnalyzeOptions& options) {
     if (evidence.has_timeline()) bound_gain(lost, evidence.rank().undisturbed_step_ns(), analysis.combined);
   }
   const std::string lost = lost_work(session);
+  if (!lost.empty()) forget_gains(analysis);
   analysis.verdict = lost.empty() ? verdict_of(analysis, evidence) : lost + ".";
   analysis.cautions = cautions_of(evidence);
   if (options.tables) analysis.tables = all_tables(evidence, options.table_rows);

@@ -5,6 +5,8 @@
 
 #include "analyze/host/segment_names.h"
 #include "analyze/names/api_calls.h"
+#include "analyze/names/ranges.h"
+#include "analyze/names/words.h"
 #include "analyze/recorded/missing_work.h"
 #include "analyze/recorded/recording_debt.h"
 
@@ -50,6 +52,7 @@ class Explainer {
     overhead_ = Coverage(std::move(overhead));
     missing_ = find_missing_work(input.timeline, input.list).unknown;
     step_ns_ = input.steps.length() / std::ssize(input.steps.analyzed);
+    names_loads_ = any_name(input.timeline.names, names_data_loading);
   }
 
   /// What may hide work of the GPU that was not recorded is no idle time with a cause.
@@ -81,20 +84,33 @@ class Explainer {
     const std::int64_t launch = events.start[next->launch];
     if (launch <= gap.start) {
       const bool late = events.end(next->launch) > gap.start;
-      return give(late ? in_call(*next) : Part::idle_kernel_gap, gap, next->launch, next->event);
+      return until_begun(gap, *next, late ? in_call(*next) : Part::idle_kernel_gap);
     }
     const std::int64_t handed_over = std::min(gap.end, launch);
     const std::uint32_t track = events.track[next->launch];
     segments_.clear();
     input_.host.segments(track, track_before(launch, track), gap.start, handed_over, segments_);
-    name_by_works({.to_upload = uploads(input_.timeline, *next),
+    name_by_works({.to_upload = !names_loads_ && uploads(input_.timeline, *next),
                    .between_values = false,
                    .downloaded = next->downloads ? events.value[next->event] : 0,
                    .step_ns = step_ns_},
                   segments_, segments_);
     for (const HostSegment& segment : segments_) explain(segment, next->event);
-    const Interval rest{handed_over, gap.end};
-    give(in_call(*next), rest, next->launch, next->event);
+    until_begun({handed_over, gap.end}, *next, in_call(*next));
+  }
+
+  /// It was launched. Where it begins much later, and the host is blocked meanwhile, both wait for what was not
+  /// recorded.
+  void until_begun(const Interval& gap, const GpuWork& next, Part part) {
+    if (gap.end - gap.start <= kOwnWorkNs) return give(part, gap, next.launch, next.event);
+    const std::uint32_t track = input_.timeline.events.track[next.launch];
+    segments_.clear();
+    input_.host.segments(track, track, gap.start, gap.end, segments_);
+    for (const HostSegment& one : segments_) {
+      const bool blocked = one.event != kNoEvent && (one.cause == HostCause::sync || one.cause == HostCause::transfer);
+      give(blocked ? Part::idle_blocking_call : part, {one.start, one.end}, blocked ? one.event : next.launch,
+           next.event);
+    }
   }
 
   /// The launch was made and its work has not begun: on its way, unless the call itself takes long. A copy call then
@@ -226,6 +242,7 @@ class Explainer {
   std::size_t next_missing_ = 0;
   Coverage overhead_;
   bool has_stacks_ = false;
+  bool names_loads_ = false;  ///< what it does not name is none
   std::int64_t step_ns_ = 0;
   std::size_t next_ = 0;
   bool exchanges_ = false;  ///< what ends this stretch ...

@@ -7,6 +7,8 @@
 #include <span>
 
 #include "analyze/host/segment_names.h"
+#include "analyze/names/ranges.h"
+#include "analyze/names/words.h"
 #include "analyze/recorded/order_statistics.h"
 #include "analyze/recorded/recording_debt.h"
 #include "analyze/recorded/scales.h"
@@ -184,6 +186,7 @@ Replay::Replay(const Timeline& timeline, const WorkList& list, const Steps& step
     end = span.end_ns;
     ++steps_;
   }
+  const bool names_loads = any_name(timeline.names, names_data_loading);  // what it does not name is none
   std::vector<Order> order;
   std::int64_t unknown = 0;
   for (std::size_t i = 0; i < list.works.size(); ++i) {
@@ -196,8 +199,8 @@ Replay::Replay(const Timeline& timeline, const WorkList& list, const Steps& step
     const bool moves_back = work.downloads;
     const bool reads = work.category == Category::copy_to_host;
     order.push_back({i, known ? events.start[work.launch] : work.start, known ? events.end(work.launch) : work.start,
-                     known ? events.track[work.launch] : 0, uploads(timeline, work), moves_back, reads && !moves_back,
-                     blocks, 0, moves_back ? events.value[work.event] : 0});
+                     known ? events.track[work.launch] : 0, !names_loads && uploads(timeline, work), moves_back,
+                     reads && !moves_back, blocks, 0, moves_back ? events.value[work.event] : 0});
   }
   knows_host_ = unknown * 10 < std::ssize(order);
   std::sort(order.begin(), order.end(), [](const Order& a, const Order& b) {

@@ -10,7 +10,6 @@ namespace warpmark::analyze {
 namespace {
 
 constexpr int kRounds = 4;  // times that the recorded steps are played; the first ones fill the queue
-constexpr int kFirstSteady = 1;
 constexpr double kKernelGapNs =
     900;  // between two kernels of a stream that were launched in time (H200: 0.8 to 1.0 us)
 
@@ -100,8 +99,8 @@ class RankRun {
 
   [[nodiscard]] bool done() const { return round_ == kRounds; }
   [[nodiscard]] double step_ns() const {
-    const double rounds = kRounds - 1 - kFirstSteady;
-    return (marks_[kRounds - 1] - marks_[kFirstSteady]) / rounds / replay_.steps();
+    const double rounds = kRounds - 2;
+    return (marks_[kRounds - 1] - marks_[1]) / rounds / replay_.steps();
   }
 
  private:

@@ -158,7 +158,9 @@ std::vector<Finding> blocking_call(const Evidence& evidence) {
                          evidence);
   const std::vector<Doing> doings = doings_in(evidence.rank(), Part::idle_blocking_call);
   const std::string_view call = doings.empty() ? std::string_view() : std::string_view(doings.front().name);
-  advise(evidence, {is_copy_call(call) || is_sync_call(call) ? kFindBlockedCall : kWarmUp}, finding);
+  const bool waits = is_copy_call(call) || is_sync_call(call);
+  if (waits) finding.gain = {.method = "what the call waited for was not recorded", .unknown = true};
+  advise(evidence, {waits ? kFindBlockedCall : kWarmUp}, finding);
   return {finding};
 }
 

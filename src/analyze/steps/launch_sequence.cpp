@@ -123,11 +123,10 @@ void leave_out_irregular_start(Positions& boundaries, std::size_t period) {
 
 /// Where one launch, or the fewest in a row, is met that occurs once in the period from `from` on.
 Positions marked_from(Launches launches, std::size_t from, std::size_t period) {
-  constexpr std::size_t kLongestMarker = 64;
   constexpr std::size_t kMostCompared = 1 << 21;
   constexpr int kTries = 4;
   int tries = 0;
-  const std::size_t longest = std::min({period, kLongestMarker, std::max<std::size_t>(1, kMostCompared / period)});
+  const std::size_t longest = std::min(period, std::max<std::size_t>(1, kMostCompared / period));
   for (std::size_t length = 1; length <= longest; length *= 2) {
     std::map<std::vector<std::uint32_t>, std::size_t> counts;
     const auto marker_at = [&](std::size_t i) { return launches.subspan(i, length); };
