@@ -186,41 +186,6 @@ void mark_downloads(const Timeline& timeline, std::vector<GpuWork>& works) {
   close();
 }
 
-/// Gradients that a hook of the optimizer averages one by one: the few works between two of its collectives are part of
-/// the exchange, unless they update many parameters at once or multiply matrices.
-void give_back_exchange(const Timeline& timeline, NameFacts& facts, std::vector<GpuWork>& works) {
-  const EventColumns& events = timeline.events;
-  std::vector<std::size_t> launched;
-  for (std::size_t i = 0; i < works.size(); ++i) {
-    if (works[i].launch != kNoEvent) launched.push_back(i);
-  }
-  std::ranges::stable_sort(launched, {}, [&](std::size_t i) { return events.start[works[i].launch]; });
-  const auto is_collective = [&](std::size_t i) { return works[i].category == Category::communication; };
-  const auto in_optimizer = [&](std::size_t i) { return works[i].in_optimizer; };
-  const auto computes = [&](std::size_t i) {
-    if (works[i].category != Category::optimizer) return false;
-    const Category category = facts.of(events.name[works[i].event]).category;
-    return category == Category::gemm || category == Category::convolution || category == Category::attention ||
-           is_multi_tensor(timeline.name_of(works[i].event));
-  };
-  for (const std::size_t i : launched) works[i].exchanges = is_collective(i);
-  for (auto at = launched.begin(); at != launched.end();) {
-    const auto begin = std::find_if(at, launched.end(), in_optimizer);
-    at = std::find_if_not(begin, launched.end(), in_optimizer);
-    for (auto first = std::find_if(begin, at, is_collective); first != at;) {
-      const auto next = std::find_if(first + 1, at, is_collective);
-      const bool few = next != at && next - first <= kWorksOfAnExchange + 1 && std::none_of(first + 1, next, computes);
-      for (auto one = first; few && one <= next; ++one) {
-        GpuWork& work = works[*one];
-        work.in_optimizer = false;
-        work.exchanges = true;
-        if (work.category == Category::optimizer) work.category = facts.of(events.name[work.event]).category;
-      }
-      first = next;
-    }
-  }
-}
-
 }  // namespace
 
 bool uploads(const Timeline& timeline, const GpuWork& work) {
@@ -252,7 +217,6 @@ WorkList list_work(const Timeline& timeline) {
     list.works.push_back(work);
   }
   mark_downloads(timeline, list.works);
-  give_back_exchange(timeline, facts, list.works);
   list.main_stream = busiest_stream(list.works);
   return list;
 }

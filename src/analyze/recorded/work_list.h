@@ -24,7 +24,6 @@ struct GpuWork {
   Category category = Category::other;
   MatrixMath math = MatrixMath::none;
   bool in_optimizer = false;  ///< launched inside an optimizer's step
-  bool exchanges = false;     ///< a collective, or between two of them inside an optimizer's step
   bool downloads = false;     ///< a copy to the host that moves data: more than one value (64 KiB), or one of several
 };
 
@@ -37,10 +36,6 @@ struct WorkList {
   int device = -1;  ///< of a list that was split: its GPU
   bool empty() const { return works.empty(); }
 };
-
-/// So many works between two collectives may be there for what is sent (copied, scaled, added up), a parameter at a
-/// time.
-inline constexpr std::ptrdiff_t kWorksOfAnExchange = 8;
 
 /// A copy of no more reads a value, or brings indices and settings; of more it moves data. Up to here the driver copies
 /// pageable memory by itself (CUDA Runtime API, "API synchronization behavior").

@@ -78,8 +78,8 @@ class Explainer {
     const auto next = std::partition_point(works.begin() + static_cast<std::ptrdiff_t>(next_), works.end(),
                                            [works_again](const GpuWork& work) { return work.start < works_again; });
     next_ = static_cast<std::size_t>(next - works.begin());
-    exchanges_ = next != works.end() && next->exchanges;
-    exchanged_ = next != works.begin() && std::prev(next)->exchanges;
+    exchanges_ = next != works.end() && next->category == Category::communication;
+    exchanged_ = next != works.begin() && std::prev(next)->category == Category::communication;
     if (next == works.end() || next->launch == kNoEvent) return without_launch(gap);
     const std::int64_t launch = events.start[next->launch];
     if (launch <= gap.start) {

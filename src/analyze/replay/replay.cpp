@@ -27,10 +27,9 @@ struct Order {
   std::uint32_t track;
   bool uploads;
   bool downloads;
-  bool reads;                  ///< a value or a few, where `downloads` moves data; or is there for such a read
-  bool blocks;                 ///< the launch call waited for this work
-  std::int64_t pending_until;  ///< end of the last of this work and all launched before
-  std::int64_t downloaded;     ///< bytes, if `downloads`
+  bool reads;               ///< a value or a few, where `downloads` moves data; or is there for such a read
+  bool blocks;              ///< the launch call waited for this work
+  std::int64_t downloaded;  ///< bytes, if `downloads`
 };
 
 std::int64_t median_lead(std::span<const Order> order, const WorkList& list) {
@@ -69,8 +68,7 @@ class HostTime {
  public:
   HostTime(const Timeline& timeline, const HostActivity& host, const Coverage& gpu_busy, std::int64_t step_ns,
            bool held_back)
-      : timeline_(timeline),
-        host_(host),
+      : host_(host),
         gpu_busy_(gpu_busy),
         step_ns_(step_ns),
         held_back_(held_back),
@@ -106,7 +104,7 @@ class HostTime {
       if (may_wait) {
         const std::int64_t waited = gpu_busy_.covered(segment.start, segment.end);
         length -= std::min(length, waited);
-        if (waited > most_waited && !is_throttled(segment, from)) {
+        if (waited > most_waited) {
           most_waited = waited;
           work.wait = segment.cause;
           work.host_before_wait_ns = clamp(so_far);
@@ -132,13 +130,6 @@ class HostTime {
   /// What an event's recording cost may fall into the stretch after it: what does not fit is carried on.
   std::int64_t without_recording(std::int64_t length) { return length - debt_.take(length); }
 
-  /// A wait that no call tells and that ends while what was launched before is still under way is for older work: the
-  /// program keeps the host from running further ahead.
-  bool is_throttled(const HostSegment& segment, const Order& from) const {
-    if (segment.event == kNoEvent || timeline_.events.kind[segment.event] != EventKind::os_call) return false;
-    return from.pending_until > segment.end + kOwnWorkNs;
-  }
-
   /// The segments in which the host may have worked: none where the GPU holds it back or the queue is full, and not the
   /// call that waited for a place in it.
   std::span<HostSegment> unblocked(const Order& from, const Order& to) {
@@ -159,7 +150,6 @@ class HostTime {
     return length - kPlainLaunchNs;
   }
 
-  const Timeline& timeline_;
   const HostActivity& host_;
   const Coverage& gpu_busy_;
   std::int64_t step_ns_;
@@ -200,15 +190,13 @@ Replay::Replay(const Timeline& timeline, const WorkList& list, const Steps& step
     const bool reads = work.category == Category::copy_to_host;
     order.push_back({i, known ? events.start[work.launch] : work.start, known ? events.end(work.launch) : work.start,
                      known ? events.track[work.launch] : 0, !names_loads && uploads(timeline, work), moves_back,
-                     reads && !moves_back, blocks, 0, moves_back ? events.value[work.event] : 0});
+                     reads && !moves_back, blocks, moves_back ? events.value[work.event] : 0});
   }
   knows_host_ = unknown * 10 < std::ssize(order);
   std::sort(order.begin(), order.end(), [](const Order& a, const Order& b) {
     return a.launch != b.launch ? a.launch < b.launch : a.work < b.work;
   });
   std::map<std::uint32_t, std::uint32_t> streams;
-  std::int64_t pending_until = 0;
-  for (Order& one : order) one.pending_until = pending_until = std::max(pending_until, list.works[one.work].end);
   HostTime host_time(timeline, host, gpu_busy, steps.length() / std::ssize(steps.analyzed),
                      knows_host_ && is_held_back(order, list, gpu_busy, steps));
   for (std::size_t i = 0; i < order.size(); ++i) {
