@@ -11,6 +11,7 @@
 
 #include "analyze/cautions.h"
 #include "analyze/evidence/evidence.h"
+#include "analyze/evidence/severity.h"
 #include "analyze/missing.h"
 #include "analyze/recommendations/strongest.h"
 #include "analyze/recorded/collective_benchmarks.h"
@@ -21,8 +22,6 @@
 namespace warpmark::analyze {
 
 namespace {
-
-constexpr double kWorthFixing = 0.1;  // severity: five per cent of the step
 
 std::int64_t median_length(const Steps& steps) {
   std::vector<std::int64_t> lengths;
@@ -86,10 +85,11 @@ void mean_breakdown(const Evidence& evidence, Analysis& analysis) {
   largest->total_ns += left;
 }
 
-/// Middle of the interval. A larger batch gains samples a second, no more of the step than is lost.
+/// Without all of the cause; of a bound alone half of it. A larger batch gains samples a second, no more of the step
+/// than is lost.
 double gain_a_step(const Finding& finding) {
-  const double middle = std::sqrt(finding.gain.low * finding.gain.high);
-  return finding.gain.per_sample ? std::min(middle, 1 / (1 - finding.severity / 2)) : middle;
+  const double gain = finding.gain.low > 1 ? finding.gain.high : std::sqrt(finding.gain.high);
+  return finding.gain.per_sample ? std::min(gain, 1 / (1 - finding.severity / 2)) : gain;
 }
 
 /// By class: critical, warning, a note worth its fix, less. What slows the machine down overlaps what the program does:
@@ -120,6 +120,16 @@ void bound_gains(double whole_ns, Finding& finding) {
   }
 }
 
+/// Work that the critical path does not lead through has slack: what its removal gains, and no more, is lost by it.
+void bound_severity(Finding& finding) {
+  if (finding.gain.unknown) return;
+  double most = finding.gain.high;
+  for (const Recommendation& one : finding.recommendations) {
+    if (one.gain) most = std::max(most, one.gain->high);
+  }
+  finding.severity = std::min(finding.severity, 2 * (1 - 1 / std::max(1.0, most)));
+}
+
 std::vector<const Rule*> find_bottlenecks(const Evidence& evidence, const AnalyzeOptions& options, Analysis& analysis) {
   std::vector<const Rule*> applied;
   for (const Rule* rule : rules()) {
@@ -129,9 +139,10 @@ std::vector<const Rule*> find_bottlenecks(const Evidence& evidence, const Analyz
       if (finding.severity < options.least_severity && !healthy) continue;
       if (rule->change != nullptr) {
         if (finding.gain.method.empty()) finding.gain = estimate_gain(*rule, evidence);
-        if (finding.severity >= kWorthFixing) applied.push_back(rule);
       }
       if (evidence.has_timeline() && finding.lost_ns > 0) bound_gains(evidence.rank().undisturbed_step_ns(), finding);
+      if (rule->change != nullptr && !finding.gain.per_sample) bound_severity(finding);
+      if (rule->change != nullptr && finding.severity >= kWorthFixing) applied.push_back(rule);
       analysis.findings.push_back(std::move(finding));
     }
   }
@@ -154,6 +165,16 @@ std::string benchmarks_verdict(const ProfileSession& session) {
                      best->peak_bus_bandwidth * 1e-9, best->collective, best->ranks);
 }
 
+/// Chrome traces of other tools: rows, but of no kind that PyTorch, XLA or a recorder of ours names.
+bool is_of_unknown_kinds(const ProfileSession& session) {
+  std::size_t all = 0, unknown = 0;
+  for (const Timeline& timeline : session.ranks) {
+    all += timeline.events.size();
+    for (EventIndex i = 0; i < timeline.events.size(); ++i) unknown += timeline.events.kind[i] == EventKind::other;
+  }
+  return all > 0 && unknown * 2 > all;
+}
+
 /// Of a session without steps in which nothing is wrong: what was looked at.
 std::string verdict_without_steps(const ProfileSession& session) {
   if (!session.collectives.empty()) return benchmarks_verdict(session);
@@ -169,6 +190,11 @@ std::string verdict_without_steps(const ProfileSession& session) {
   if (gpus.empty() && loss_of(session) != Loss::none) {
     return loss_text(session) +
            ": what the GPU did is not in what is left of it, and nothing can be said about the GPU.";
+  }
+  if (gpus.empty() && is_of_unknown_kinds(session)) {
+    return "The rows of this trace have no category that tells the GPU's work from the host's: nothing can be said "
+           "about "
+           "the GPU.";
   }
   if (gpus.empty()) return "No GPU work was recorded: nothing can be said about the GPU.";
   return fmt::format("Counters alone, of {}: no sign of throttling or of a full link in them; no program was recorded.",
@@ -186,37 +212,42 @@ double unexplained_idle(const Analysis& analysis) {
   return share;
 }
 
-/// A GPU that idles for much longer than the findings account for is not healthy, though no fix is known.
-std::string unclaimed_idle(const Analysis& analysis) {
-  constexpr double kMuch = 0.3;
-  double idle = 0, claimed = 0;
+/// A GPU whose idle time would be a warning with one cause is not healthy, though no single fix gains as much.
+std::string scattered_idle(const Analysis& analysis) {
+  double idle = 0;
   const BreakdownPart* longest = nullptr;
   for (const BreakdownPart& part : analysis.breakdown) {
-    if (part.group != "idle") continue;
+    if (part.group != "idle" || part.id == "idle_profiler") continue;
     idle += part.share;
     if (longest == nullptr || part.share > longest->share) longest = &part;
   }
-  for (const Finding& finding : analysis.findings) claimed += finding.severity / 2;
-  if (idle - claimed < kMuch) return "";
+  if (severity_of(idle, 1) < kWarning) return "";
   std::string cause = longest->id.substr(std::string_view("idle_").size());
   std::ranges::replace(cause, '_', ' ');
-  return fmt::format("The GPU idles {:.0f} % of the step ({}), and what a fix would save is not in the recording.",
-                     idle * 100, cause);
+  if (longest->share >= kNearlyAll * idle)
+    return fmt::format("The GPU idles {:.0f} % of the step ({}).", idle * 100, cause);
+  return fmt::format("The GPU idles {:.0f} % of the step for several reasons, the longest {} ({:.0f} %).", idle * 100,
+                     cause, longest->share * 100);
+}
+
+std::string unexplained_verdict(const Analysis& analysis, double share) {
+  return fmt::format("The GPU idles {:.0f} % of the {}, and why was not recorded.", share * 100,
+                     analysis.ranks.empty() ? "time" : "step");
 }
 
 std::string healthy_verdict(const Analysis& analysis) {
   const double unexplained = unexplained_idle(analysis);
-  constexpr double kMuch = 0.05;
-  if (unexplained >= kMuch) {
-    return fmt::format("The GPU idles {:.0f} % of the {}, and why was not recorded.", unexplained * 100,
-                       analysis.ranks.empty() ? "time" : "step");
-  }
-  if (const std::string unclaimed = unclaimed_idle(analysis); !unclaimed.empty()) return unclaimed;
-  if (analysis.findings.empty() || analysis.findings.front().severity <= 0) return "No significant bottleneck.";
+  if (severity_of(unexplained, 1) >= kWorthFixing) return unexplained_verdict(analysis, unexplained);
+  const std::string scattered = scattered_idle(analysis);
+  const std::string begin = scattered.empty() ? "No significant bottleneck." : scattered;
+  if (analysis.findings.empty() || analysis.findings.front().severity <= 0) return begin;
   const Finding& largest = analysis.findings.front();
   const std::string gain = largest.gain.high > 1.005 ? ", estimated speedup " + speedup_text(largest.gain) : "";
-  return fmt::format("No significant bottleneck. Largest candidate: {} ({:.0f} % of the {}{}).", largest.rule,
-                     std::ceil(largest.severity * 50), analysis.ranks.empty() ? "time" : "step", gain);
+  const double share = largest.lost_ns > 0 && analysis.undisturbed_step_ns > 0
+                           ? static_cast<double>(largest.lost_ns) / analysis.undisturbed_step_ns
+                           : largest.severity / 2;
+  return begin + fmt::format(" Largest candidate: {} ({:.0f} % of the {}{}).", largest.rule, std::ceil(share * 100),
+                             analysis.ranks.empty() ? "time" : "step", gain);
 }
 
 /// "; first: compile the model; most, where it can be done: replay the step as a CUDA graph, 4.8x-9.6x".
@@ -234,31 +265,65 @@ std::string fixes_named(const Finding& finding) {
 std::string verdict_of_all(const Analysis& analysis) {
   if (analysis.findings.empty() || analysis.findings.front().severity < kWarning) return healthy_verdict(analysis);
   const Finding& top = analysis.findings.front();
-  std::string gain = speedup_text(top.gain);
+  std::string gain = top.gain.unknown ? "not known" : speedup_text(top.gain);
   if (top.gain.per_sample) gain += " samples per second";
-  return fmt::format("{} ({}). Estimated speedup if fixed: {}.{}", top.title, top.rule, gain, fixes_named(top));
+  const double unexplained = unexplained_idle(analysis);  // more than what is known: that comes first
+  const std::string idle =
+      severity_of(unexplained, 1) > top.severity ? unexplained_verdict(analysis, unexplained) + " " : "";
+  return idle + fmt::format("{} ({}). Estimated speedup if fixed: {}.{}", top.title, top.rule, gain, fixes_named(top));
 }
 
-/// Graphs without kernels look like an idle GPU, or a healthy one.
-std::string lost_work(const Evidence& evidence) {
-  std::int64_t launches = 0, without = 0;
-  for (const RankEvidence& rank : evidence.ranks) {
-    const MissingWork missing = find_missing_work(*rank.timeline, rank.list);
-    if (!missing.is_most()) continue;
-    launches += missing.graph_launches;
-    without += missing.without_work;
+/// Launches without kernels look like an idle GPU, or a healthy one.
+std::string lost_work(const ProfileSession& session) {
+  if (loss_of(session) != Loss::none) return "";  // which says more
+  MissingWork sum;
+  for (const Timeline& timeline : session.ranks) {
+    const MissingWork missing = find_missing_work(timeline, {});
+    sum.launches += missing.launches;
+    sum.launches_without_work += missing.launches_without_work;
+    sum.graph_launches += missing.graph_launches;
+    sum.graphs_without_work += missing.graphs_without_work;
+    sum.captures = sum.captures || missing.captures;
   }
-  if (without == 0) return "";
+  const bool graphs = sum.graphs_without_work * 2 >= std::max<std::int64_t>(1, sum.graph_launches);
+  if (!graphs && sum.launches_without_work * 2 <= sum.launches) return "";
   return fmt::format(
-      "GPU work is missing: {} of {} CUDA graph launches left no kernel in the recording, so how busy the GPU was is "
-      "not "
-      "known. Record again with kernels of graphs (warpmark profile; nsys profile --cuda-graph-trace=node)",
-      without, launches);
+      "GPU work is missing: {} of {} {} left no kernel in the recording, so how busy the GPU was is not known. {}",
+      graphs ? sum.graphs_without_work : sum.launches_without_work, graphs ? sum.graph_launches : sum.launches,
+      graphs ? "CUDA graph launches" : "kernel launches",
+      sum.captures ? "The program captured CUDA graphs: record it while it replays them"
+      : graphs     ? "Record again with kernels of graphs (warpmark profile; nsys profile --cuda-graph-trace=node)"
+                   : "Record the GPU's activity, too (warpmark profile; nsys profile --trace=cuda)");
 }
 
-std::string verdict_of(const Analysis& analysis, const ProfileSession& session) {
+/// What the GPU did is not known, so neither is what a fix gains.
+void forget_gains(Analysis& analysis) {
+  const Gain unknown{.method = "GPU work is missing", .unknown = true};
+  analysis.combined = unknown;
+  for (Finding& finding : analysis.findings) {
+    finding.gain = unknown;
+    for (Recommendation& one : finding.recommendations) one.gain.reset();
+  }
+}
+
+/// What was recorded is a copy or two before the program's work.
+std::string without_kernels(const Evidence& evidence) {
+  if (!evidence.has_timeline()) return "";
+  for (const RankEvidence& rank : evidence.ranks) {
+    const auto computes = [](const GpuWork& work) {
+      return is_compute(work.category) || work.category == Category::communication;
+    };
+    if (std::ranges::any_of(rank.list.works, computes)) return "";
+  }
+  return "No kernel was recorded: the GPU only copied or set memory.";
+}
+
+std::string verdict_of(const Analysis& analysis, const Evidence& evidence) {
+  const ProfileSession& session = *evidence.session;
   if (analysis.findings.empty() && analysis.ranks.empty()) return verdict_without_steps(session);
-  const std::string verdict = verdict_of_all(analysis);
+  const std::string copies_alone = without_kernels(evidence);
+  const bool minor = analysis.findings.empty() || analysis.findings.front().severity < kWarning;
+  const std::string verdict = minor && !copies_alone.empty() ? copies_alone : verdict_of_all(analysis);
   return loss_of(session) == Loss::none ? verdict : loss_text(session) + "; of what is left of it: " + verdict;
 }
 
@@ -296,8 +361,9 @@ Analysis analyze(const ProfileSession& session, const AnalyzeOptions& options) {
     for (const Finding& finding : analysis.findings) lost += static_cast<double>(finding.lost_ns);
     if (evidence.has_timeline()) bound_gain(lost, evidence.rank().undisturbed_step_ns(), analysis.combined);
   }
-  const std::string lost = lost_work(evidence);
-  analysis.verdict = lost.empty() ? verdict_of(analysis, session) : lost + ".";
+  const std::string lost = lost_work(session);
+  if (!lost.empty()) forget_gains(analysis);
+  analysis.verdict = lost.empty() ? verdict_of(analysis, evidence) : lost + ".";
   analysis.cautions = cautions_of(evidence);
   if (options.tables) analysis.tables = all_tables(evidence, options.table_rows);
   if (options.tables && !lines.rows.empty()) analysis.tables.insert(analysis.tables.begin(), std::move(lines));

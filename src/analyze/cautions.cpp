@@ -15,8 +15,6 @@ namespace warpmark::analyze {
 
 namespace {
 
-constexpr std::size_t kMostNamed = 4;  // files, or programs
-
 /// Readers call these flaws so. A program that was killed wrote all that its recording holds: no loss of the file.
 Loss loss_of(const std::vector<DataQualityIssue>& quality) {
   Loss worst = Loss::none;
@@ -76,7 +74,7 @@ std::vector<std::string> cautions_of_losses(const ProfileSession& session) {
   for (const Timeline& timeline : session.ranks) {
     const Loss loss = loss_of(timeline.quality);
     if (loss == Loss::none) continue;
-    if (cautions.size() < kMostNamed) {
+    if (cautions.size() < kShown) {
       cautions.push_back(caution_of(timeline, loss));
     } else {
       ++more;
@@ -131,9 +129,9 @@ std::string caution_of_programs(const Evidence& evidence) {
   const std::set<std::size_t> programs = evidence.programs_with_steps();
   std::vector<std::string> named;
   for (const std::size_t program : programs) {
-    if (named.size() < kMostNamed) named.push_back(files_of(evidence, program));
+    if (named.size() < kShown) named.push_back(files_of(evidence, program));
   }
-  if (programs.size() > kMostNamed) named.push_back(fmt::format("{} more", programs.size() - kMostNamed));
+  if (programs.size() > kShown) named.push_back(fmt::format("{} more", programs.size() - kShown));
   return fmt::format(
       "these are profiles of {} runs, not of one, as {} ({}). Nothing was compared between them, and what is said here "
       "mixes them: {}.",
@@ -152,8 +150,32 @@ std::string loss_text(const ProfileSession& session) {
   return fmt::format("{} {}", session.ranks.size() > 1 ? "A file" : "The file", lost_how(loss_of(session)));
 }
 
+/// A step that holds little of the recorded time says nothing about the rest, which may be what takes long.
+std::string caution_of_coverage(const RankEvidence& rank) {
+  const EventColumns& events = rank.timeline->events;
+  std::int64_t first = rank.steps.start(), last = rank.steps.end();
+  EventIndex longest = kNoEvent;  // range outside of the steps
+  for (EventIndex i = 0; i < events.size(); ++i) {
+    const EventKind kind = events.kind[i];
+    if (kind != EventKind::op && kind != EventKind::annotation) continue;
+    first = std::min(first, events.start[i]);
+    last = std::max(last, events.end(i));
+    const bool outside = events.end(i) <= rank.steps.start() || events.start[i] >= rank.steps.end();
+    if (outside && (longest == kNoEvent || events.duration[i] > events.duration[longest])) longest = i;
+  }
+  const std::int64_t recorded = last - first, analyzed = rank.steps.end() - rank.steps.start();
+  if (longest == kNoEvent || events.duration[longest] * 2 <= recorded || analyzed * 2 >= recorded) return "";
+  return fmt::format("Most of the recording lies outside of the analyzed steps ({} of {}): {} alone takes {}.",
+                     format_seconds(static_cast<double>(analyzed) * 1e-9),
+                     format_seconds(static_cast<double>(recorded) * 1e-9), rank.timeline->name_of(longest),
+                     format_seconds(static_cast<double>(events.duration[longest]) * 1e-9));
+}
+
 std::vector<std::string> cautions_of(const Evidence& evidence) {
   std::vector<std::string> cautions;
+  if (evidence.has_timeline()) {
+    if (std::string text = caution_of_coverage(evidence.rank()); !text.empty()) cautions.push_back(std::move(text));
+  }
   if (!evidence.of_one_program()) cautions.push_back(caution_of_programs(evidence));
   for (std::string& caution : cautions_of_losses(*evidence.session)) cautions.push_back(std::move(caution));
   return cautions;

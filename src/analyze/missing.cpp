@@ -53,10 +53,9 @@ struct Recorder {
 /// Whether worker processes brought all recorded batches without a wait worth mentioning, but few enough that they may
 /// have lain ready: starting the profiler takes seconds, in which workers fill their queues.
 bool took_only_batches_that_lay_ready(const RankEvidence& rank) {
-  constexpr std::size_t kMayLieReady = 16;   // of 8 workers with PyTorch's prefetch_factor of 2
-  constexpr double kWorthMentioning = 0.02;  // of a step
+  constexpr std::size_t kMayLieReady = 16;  // of 8 workers with PyTorch's prefetch_factor of 2
   return rank.loading.brought_by_workers() && rank.loading.waits_ns.size() <= kMayLieReady &&
-         rank.loading.mean_ns() < kWorthMentioning * rank.undisturbed_step_ns();
+         rank.loading.mean_ns() < kMatters * rank.undisturbed_step_ns();
 }
 
 /// How a program marks its steps for recorders of ranges.

@@ -14,34 +14,33 @@ bool is_host_copy_part(Part part) {
 
 /// Of one rank, seconds a step.
 StepShares shares_of(const RankEvidence& rank, const Claims& claims) {
-  constexpr double kNs = 1e-9;
   StepShares shares;
   const double waiting = rank.part_ns(Part::idle_waiting_for_rank);
   const double for_nobody = std::min(waiting, claims.claimed_ns(Claimant::multi_gpu_comm, Part::idle_waiting_for_rank));
   const double for_hosts =
       std::min(waiting - for_nobody, claims.claimed_ns(Claimant::late_host, Part::idle_waiting_for_rank));
   const double between = rank.between_collectives_ns();
-  shares.step_s = rank.undisturbed_step_ns() * kNs;
-  shares.communication_s = (rank.part_ns(Part::exposed_communication) + between + for_nobody) * kNs;
-  shares.imbalance_s = (waiting - for_nobody - for_hosts) * kNs;
-  shares.loading_s = rank.part_ns(Part::idle_data_loading) * kNs;
-  shares.host_s = (for_hosts - between) * kNs;
+  shares.step_s = rank.undisturbed_step_ns() * 1e-9;
+  shares.communication_s = (rank.part_ns(Part::exposed_communication) + between + for_nobody) * 1e-9;
+  shares.imbalance_s = (waiting - for_nobody - for_hosts) * 1e-9;
+  shares.loading_s = rank.part_ns(Part::idle_data_loading) * 1e-9;
+  shares.host_s = (for_hosts - between) * 1e-9;
   for (const Part part : {Part::idle_sync, Part::idle_allocation, Part::idle_optimizer, Part::idle_launch,
                           Part::idle_host_work, Part::idle_host_transfer}) {
     const bool communicates =
         rank.over_host != OverHost::nothing &&
         (is_host_copy_part(part) || (part == Part::idle_optimizer && rank.over_host == OverHost::gradients));
-    (communicates ? shares.communication_s : shares.host_s) += rank.part_ns(part) * kNs;
+    (communicates ? shares.communication_s : shares.host_s) += rank.part_ns(part) * 1e-9;
   }
   if (rank.over_host != OverHost::nothing) {
     shares.communication_s +=
-        (rank.part_ns(Part::exposed_copy_to_device) + rank.part_ns(Part::exposed_copy_to_host)) * kNs;
+        (rank.part_ns(Part::exposed_copy_to_device) + rank.part_ns(Part::exposed_copy_to_host)) * 1e-9;
   }
-  shares.compute_s = rank.group_ns("compute") * kNs;
+  shares.compute_s = rank.group_ns("compute") * 1e-9;
   shares.rest_s = shares.step_s - shares.communication_s - shares.imbalance_s - shares.loading_s - shares.host_s;
   const auto busy = static_cast<double>(rank.busy.covered(rank.steps.start(), rank.steps.end())) / rank.step_count();
-  shares.utilization = std::min(1.0, busy * kNs / shares.step_s);
-  if (!rank.loading.waits_ns.empty()) shares.loading_host_s = rank.loading.mean_ns() * kNs;
+  shares.utilization = std::min(1.0, busy * 1e-9 / shares.step_s);
+  if (!rank.loading.waits_ns.empty()) shares.loading_host_s = rank.loading.mean_ns() * 1e-9;
   return shares;
 }
 

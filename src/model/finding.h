@@ -34,6 +34,7 @@ struct Gain {
   double high = 1;
   std::string method;  ///< how it was estimated
   bool per_sample = false;
+  bool unknown = false;  ///< the recording does not show it: low and high are 1
 };
 
 /// Concrete enough to paste.

@@ -10,6 +10,7 @@
   READER(kXlaTraceReader)       \
   READER(kNsysSqliteReader)     \
   READER(kNcuCsvReader)         \
+  READER(kRocprofJsonReader)    \
   READER(kNvidiaSmiDmonReader)  \
   READER(kNvidiaSmiQueryReader) \
   READER(kDcgmDmonReader)       \
@@ -18,6 +19,7 @@
 #define WM_WRITERS(WRITER) \
   WRITER(kChromeWriter)    \
   WRITER(kSqliteWriter)    \
+  WRITER(kFoldedWriter)    \
   WRITER(kRecordingFormat)
 
 namespace warpmark::profile {

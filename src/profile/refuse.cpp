@@ -90,6 +90,13 @@ Refusal look_at(std::string_view head) {
     return {"an XPlane of XLA's profiler (.xplane.pb)", "read the .trace.json.gz that lies beside it"};
   }
   if (is_binary(head)) return {"binary data of an unknown format", "'warpmark analyze --help' lists the formats"};
+  // PyTorch's ExecutionTraceObserver and Chakra's converter (chakra_schema, mlcommons/chakra).
+  const bool nodes =
+      begin.find("\"nodes\"") != std::string::npos || begin.find("\"workload_graph\"") != std::string::npos;
+  if (begin.starts_with("{") && nodes) {
+    return {"a Chakra or PyTorch execution trace: operators without times of the GPU",
+            "read the profiler's trace of the same run (Kineto, *.pt.trace.json)"};
+  }
   if (begin.starts_with("{") || begin.starts_with("[")) {
     return {"JSON without a list of trace events", "export the trace with export_chrome_trace()"};
   }

@@ -23,7 +23,7 @@ std::string joined_name(const ProfileSession& session, std::size_t kernel) {
 }
 
 /// Launches at 1004, 1009, 1014, ... us: one every 5 us, each reaching an idle GPU 4 us later.
-ProfileSession session_of(const std::vector<std::pair<std::string, std::uint32_t>>& launches) {
+ProfileSession session_with(const std::vector<std::pair<std::string, std::uint32_t>>& launches) {
   TimelineScene scene;
   for (const auto& [name, blocks] : launches) scene.launch(name, 500, blocks);
   ProfileSession session;
@@ -32,10 +32,10 @@ ProfileSession session_of(const std::vector<std::pair<std::string, std::uint32_t
 }
 
 TEST(JoinKernels, goes_by_name_grid_and_ordinal) {
-  auto session = session_of({{"void ns::gemm<float, 4>(float*, int)", 64},
-                             {"softmax(float*)", 64},
-                             {"void ns::gemm<float, 4>(float*, int)", 128},
-                             {"void ns::gemm<float, 4>(float*, int)", 64}});
+  auto session = session_with({{"void ns::gemm<float, 4>(float*, int)", 64},
+                               {"softmax(float*)", 64},
+                               {"void ns::gemm<float, 4>(float*, int)", 128},
+                               {"void ns::gemm<float, 4>(float*, int)", 64}});
   session.kernels = {measured("void ns::gemm<float, (int)4>(float *, int)", "(64, 1, 1)", 1),
                      measured("void ns::gemm<float, (int)4>(float *, int)", "(128, 1, 1)", 0),
                      measured("softmax(float *)", "(64, 1, 1)", 0), measured("softmax(float *)", "(65, 1, 1)", 0),
@@ -49,14 +49,14 @@ TEST(JoinKernels, goes_by_name_grid_and_ordinal) {
 }
 
 TEST(JoinKernels, tells_instances_of_a_template_apart_where_both_tools_spell_them_alike) {
-  auto session = session_of({{"void add<int>(int*)", 8}, {"void add<char>(char*)", 8}});
+  auto session = session_with({{"void add<int>(int*)", 8}, {"void add<char>(char*)", 8}});
   session.kernels = {measured("void add<char>(char *)", "(8, 1, 1)", 0)};
   join_kernels(session);
   EXPECT_EQ(joined_name(session, 0), "void add<char>(char*) at 9000");
 }
 
 TEST(JoinKernels, begins_anew_where_the_profiler_saw_more_launches_than_the_timeline) {
-  auto session = session_of({{"a()", 8}, {"a()", 8}});
+  auto session = session_with({{"a()", 8}, {"a()", 8}});
   session.kernels = {measured("a()", "(8, 1, 1)", 5)};
   join_kernels(session);
   EXPECT_EQ(joined_name(session, 0), "a() at 9000");

@@ -5,6 +5,7 @@
 #include <system_error>
 
 #include "base/files.h"
+#include "warpmark/profiles/gpu_recorder.h"
 #include "workers/command_environment.h"
 #include "workers/hooked_program.h"
 
@@ -24,6 +25,10 @@ TorchRecorder::~TorchRecorder() {
 }
 
 Status TorchRecorder::prepare(Context& context, profile::RecordOptions& record) {
+  if (!has_gpu_recorder(context.environment("WARPMARK_CUPTI"))) {  // said before minutes of a program are recorded
+    context.err << "warpmark: no NVIDIA driver: PyTorch's own profiler records the steps of a PyTorch program; for "
+                   "other programs: py-spy record -o host.svg -- COMMAND\n";
+  }
   folder_ = fs::absolute(record.out.string() + ".hook");
   const fs::path hook = folder_ / "hook", plan = folder_ / "plan.json", reports = folder_ / "reports";
   WM_TRY(workers::write_hook(hook));

@@ -13,10 +13,7 @@ namespace warpmark::analyze {
 namespace {
 
 /// What is lost: as computed, or what of it was given.
-double settled(double lost, double given) {
-  constexpr double kRounding = 1;  // ns
-  return lost - given > kRounding ? given : lost;
-}
+double settled(double lost, double given) { return lost - given > kRoundingNs ? given : lost; }
 
 class Attributor {
  public:

@@ -4,12 +4,6 @@
 
 namespace warpmark::analyze {
 
-namespace {
-
-constexpr double kRounding = 1;  // ns: what is missing by no more is the rounding of differences
-
-}  // namespace
-
 Claims::Claims(const RankEvidence& rank) {
   for (const GpuWork& work : rank.list.works) {
     if (rank.in_steps(work))
@@ -27,7 +21,7 @@ double Claims::claim(Claimant by, std::initializer_list<Part> parts, double ns) 
     claimed_[index(by)][index(part)] += given;
     missing -= given;
   }
-  return missing > kRounding ? ns - missing : ns;
+  return missing > kRoundingNs ? ns - missing : ns;
 }
 
 }  // namespace warpmark::analyze

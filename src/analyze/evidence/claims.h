@@ -31,6 +31,8 @@ enum class Claimant : std::uint8_t {
 };
 inline constexpr std::size_t kClaimants = static_cast<std::size_t>(Claimant::count);
 
+inline constexpr double kRoundingNs = 1;  ///< what is missing by no more is the rounding of differences
+
 /// Of one rank, ns a step.
 class Claims {
  public:

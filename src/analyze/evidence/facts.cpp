@@ -37,11 +37,9 @@ void correct_for_recording(RankEvidence& rank) {
 /// Worker processes set the pace of a loop that waits for them: without recording it would not be faster, but wait for
 /// them longer.
 void give_to_loading(RankEvidence& rank) {
-  constexpr double kLeastWait = 0.02;  // of a step
-  constexpr std::size_t kFewWaits = 2;
   const Loading& loading = rank.loading;
   const bool paced =
-      !loading.in_process && loading.waits_ns.size() >= kFewWaits && loading.mean_ns() > kLeastWait * rank.step_ns();
+      !loading.in_process && loading.waits_ns.size() >= 2 && loading.mean_ns() > kMatters * rank.step_ns();
   if (!paced || rank.breakdown.of(Part::idle_data_loading) == 0) return;
   std::int64_t& recording = rank.breakdown.ns[static_cast<std::size_t>(Part::idle_profiler)];
   rank.breakdown.ns[static_cast<std::size_t>(Part::idle_data_loading)] += recording;
@@ -52,7 +50,6 @@ void give_to_loading(RankEvidence& rank) {
 /// longest ones (what repeats within a step is shorter) hold for all, on each rank's clock.
 void agree_on_steps(const ProfileSession& session, const std::vector<RankAlignment>& alignments,
                     std::vector<Steps>& steps) {
-  constexpr double kAlike = 1.3;
   const auto length = [&](std::size_t r) {
     const auto count = static_cast<double>(std::max<std::size_t>(1, steps[r].analyzed.size()));
     return static_cast<double>(steps[r].length()) / count;
@@ -66,7 +63,7 @@ void agree_on_steps(const ProfileSession& session, const std::vector<RankAlignme
     return session.ranks[r].origin_ns - session.ranks[0].origin_ns + alignments[r].clock_offset_ns;
   };
   for (std::size_t r = 0; r < steps.size(); ++r) {
-    const bool alike = length(r) * kAlike > length(longest);
+    const bool alike = length(r) * kClearlyMore > length(longest);
     if (alike || !alignments[r].aligned || steps[r].analyzed.empty()) continue;
     steps[r] = steps[longest];
     for (StepSpan& span : steps[r].analyzed) {

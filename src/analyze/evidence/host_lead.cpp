@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "analyze/recorded/launch_times.h"
+#include "analyze/recorded/scales.h"
 
 namespace warpmark::analyze {
 

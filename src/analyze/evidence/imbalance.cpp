@@ -7,9 +7,6 @@ namespace warpmark::analyze {
 
 namespace {
 
-constexpr double kMoreOften = 2;    // times as many waits
-constexpr double kHardlyAny = 0.1;  // a rank that dispatches less than this share does something else, not less
-
 /// The share of a rank's idle time while its host does something for `own` that is not there for all: the others' hosts
 /// do it for `usual`, if only while their GPUs wait for this one.
 double share_beyond(double own, double usual) { return own > 0 && own >= kClearlyMore * usual ? 1 - usual / own : 0; }
@@ -43,7 +40,7 @@ double loading_ns(const Facts& facts) {
 double lead_ns(const Facts& facts, double lost_lead_ns, double dispatching_ns) {
   const double waits = waits_of(facts.rank());
   const double usual = median_of_others(facts, facts.critical, waits_of);
-  if (waits < kMoreOften * usual + 1) return 0;
+  if (waits < kClearlyMore * usual + 1) return 0;
   return std::min(dispatching_ns, lost_lead_ns * (1 - usual / waits));
 }
 
@@ -54,7 +51,6 @@ double dispatch_ns(const Facts& facts, double dispatching_ns) {
   };
   const double own = dispatches(facts.rank());
   const double usual = median_of_others(facts, facts.critical, dispatches);
-  if (usual < kHardlyAny * own) return 0;
   return std::min(dispatching_ns * share_beyond(own, usual), excess_ns(facts, Part::idle_launch));
 }
 

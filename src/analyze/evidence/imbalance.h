@@ -9,8 +9,6 @@
 
 namespace warpmark::analyze {
 
-inline constexpr double kClearlyMore = 1.2;  ///< times: ranks that do the same, and their hosts, differ by less
-
 /// Times a step. Own work of the rank that the others wait for is also what keeps its GPU idle and the others' hosts do
 /// clearly less of: it loads longer, dispatches longer (as it launches more, or is slower), or waits for the GPU more
 /// often. How long all hosts take is data_loading, launch_overhead and cpu_gpu_sync.
@@ -24,8 +22,6 @@ struct Imbalance {
   double dispatch_ns = 0;   ///< ... for dispatching ...
   double lead_ns = 0;       ///< ... and what waits took of its host's lead
   double attributed_share = 0;  ///< of the critical rank's excess; 0 if no rank waits for it
-  /// Median own work of the others, or the mean of all.
-  [[nodiscard]] double others_ns() const { return own_ns.empty() ? 0 : own_ns[latest] - late_ns; }
   /// Waiting that the late rank's own work explains.
   [[nodiscard]] double explained_ns() const { return std::min(late_ns, waiting_ns); }
   /// What of a rank's waiting is imbalance.

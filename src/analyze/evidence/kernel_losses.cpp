@@ -3,15 +3,28 @@
 #include <algorithm>
 
 #include "analyze/evidence/severity.h"
+#include "analyze/names/api_calls.h"
 #include "analyze/names/words.h"
 
 namespace warpmark::analyze {
 
 namespace {
 
-constexpr double kLeastInDoubles = 0.02;  // of the step
+/// Recordings of the GPU alone have no calls: then it is taken to be one of these.
+bool is_launched_by_cuda_or_hip(const RankEvidence& rank) {
+  const EventColumns& events = rank.timeline->events;
+  bool calls = false;
+  for (EventIndex i = 0; i < events.size(); ++i) {
+    if (!is_api_call(events.kind[i])) continue;
+    if (is_cuda_or_hip(rank.timeline->name_of(i))) return true;
+    calls = true;
+  }
+  return !calls;
+}
 
+/// Of other accelerators the names say nothing about the units that multiply.
 bool has_tensor_cores(const RankEvidence& rank) {
+  if (rank.timeline->gpus.empty() && !is_launched_by_cuda_or_hip(rank)) return false;
   for (const GpuInfo& gpu : rank.timeline->gpus) {
     if (gpu.compute_major > 0 && gpu.compute_major < 7) return false;
   }
@@ -56,8 +69,8 @@ PrecisionLoss precision_loss_of(const RankEvidence& rank) {
       loss.in_doubles_ns += static_cast<double>(work.end - work.start) / rank.step_count();
   }
   const double step = rank.undisturbed_step_ns();
-  if (loss.in_doubles_ns < kLeastInDoubles * step) loss.in_doubles_ns = 0;
-  const double note = std::min(severity_of(loss.in_doubles_ns * (1 - kLeftInSingles), step), kPrecisionNoteAtMost);
+  if (loss.in_doubles_ns < kMatters * step) loss.in_doubles_ns = 0;
+  const double note = std::min(severity_of(loss.in_doubles_ns * (1 - kLeftInSingles), step), kMostOfANote);
   loss.of_doubles = loss.in_doubles_ns > 0 && (loss.products_ns <= 0 || note > severity_of(loss.products_ns, step));
   return loss;
 }

@@ -13,7 +13,6 @@ namespace warpmark::analyze {
 /// FP64 to FP32 outside of tensor cores on data centre GPUs: 34 to 67 TFLOP/s (NVIDIA H100 data sheet), and half of the
 /// bytes. Others have far fewer units for FP64.
 inline constexpr double kLeftInSingles = 0.5;
-inline constexpr double kPrecisionNoteAtMost = 0.35;  ///< much is computed in doubles or in TF32 because it has to be
 
 /// Per work: a kernel of the program's own whose data is in doubles, and no product.
 [[nodiscard]] std::vector<bool> works_in_doubles(const RankEvidence& rank);

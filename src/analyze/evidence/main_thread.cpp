@@ -11,7 +11,6 @@ namespace warpmark::analyze {
 
 namespace {
 
-constexpr double kLeastCovered = 0.5;                  // of the steps by samples: less tells nothing about them
 constexpr const char* kEveryLook = "program_threads";  // a series that every look at the machine adds to
 
 /// Share of the time up to each sample, by the sample's time since the Unix epoch.
@@ -112,21 +111,20 @@ std::optional<MainThread> main_thread(const ProfileSession& session, const RankE
     thread.idle_blocked_low += std::max(0.0, blocked - busy);
     thread.idle_blocked_high += std::min(blocked, length - busy);
   }
-  if (covered < kLeastCovered * static_cast<double>(end - begin)) return std::nullopt;
+  if (covered * 2 < static_cast<double>(end - begin)) return std::nullopt;  // of less than half nothing is known
   for (double* share : {&thread.running, &thread.waiting, &thread.blocked}) *share /= covered;
   for (double* share : {&thread.idle_blocked_low, &thread.idle_blocked_high}) *share = idle > 0 ? *share / idle : 0;
   return thread;
 }
 
 std::string idle_text(const MainThread& thread) {
-  constexpr double kMostly = 0.5;
   const std::string range =
       fmt::format("{:.0f} to {:.0f} %", thread.idle_blocked_low * 100, thread.idle_blocked_high * 100);
-  if (thread.idle_blocked_low > kMostly) {
+  if (thread.idle_blocked_low * 2 > 1) {
     return "While the GPU idles the host is mostly blocked (" + range +
            " of that time): it waits for a loader, another thread, a lock or a disk";
   }
-  if (thread.idle_blocked_high < kMostly) {
+  if (thread.idle_blocked_high * 2 < 1) {
     return "While the GPU idles the host mostly works (blocked " + range +
            " of that time): on data, on dispatching or in an interpreter";
   }

@@ -11,8 +11,6 @@ namespace warpmark::analyze {
 namespace {
 
 constexpr std::int64_t kSamplePeriodNs = 1'000'000'000 / 6;
-constexpr int kLeastSamples = 3;
-constexpr std::int64_t kCountedGapNs = 5'000;
 
 /// Share of the steps in which the rank's GPU works for it, the gaps that are counted as work included.
 double counted_share(const RankEvidence& rank) {
@@ -21,7 +19,7 @@ double counted_share(const RankEvidence& rank) {
   for (std::size_t i = 1; i < busy.size(); ++i) {
     const bool within = busy[i - 1].end >= rank.steps.start() && busy[i].start <= rank.steps.end();
     const std::int64_t gap = busy[i].start - busy[i - 1].end;
-    if (within && gap <= kCountedGapNs) gaps += gap;
+    if (within && gap <= kLatencyNs) gaps += gap;
   }
   return static_cast<double>(rank.busy.covered(rank.steps.start(), rank.steps.end()) + gaps) /
          static_cast<double>(rank.steps.length());
@@ -31,7 +29,7 @@ double counted_share(const RankEvidence& rank) {
 
 std::optional<double> mean_in_steps(const CounterSeries& series, std::int64_t origin_ns, const RankEvidence& rank) {
   double sum = 0;
-  int samples = 0;
+  std::size_t samples = 0;
   for (std::size_t i = 0; i < series.times.size(); ++i) {
     const std::int64_t time = series.times[i] + origin_ns - rank.timeline->origin_ns;
     const bool within = time - kSamplePeriodNs >= rank.steps.start() && time <= rank.steps.end();
@@ -39,8 +37,8 @@ std::optional<double> mean_in_steps(const CounterSeries& series, std::int64_t or
     sum += series.values[i];
     ++samples;
   }
-  if (samples < kLeastSamples) return std::nullopt;
-  return sum / samples;
+  if (samples < kFewest) return std::nullopt;
+  return sum / static_cast<double>(samples);
 }
 
 std::optional<double> used_by_others(const ProfileSession& session, const RankEvidence& rank) {

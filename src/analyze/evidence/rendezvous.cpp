@@ -7,8 +7,6 @@ namespace warpmark::analyze {
 
 namespace {
 
-constexpr std::int64_t kJustBeforeNs = 5'000;  // the end of a collective: computing still hides it
-
 /// To be added to times of one rank's timeline to get the other's.
 std::int64_t shift_between(const RankEvidence& from, const RankEvidence& to) {
   return from.timeline->origin_ns + from.alignment.clock_offset_ns - to.timeline->origin_ns -
@@ -40,7 +38,7 @@ class Lateness {
         if (only == nullptr || &facts_.ranks[late] == only)
           explained += static_cast<double>(std::clamp<std::int64_t>(later(r, late, met, i), 0, wait));
       }
-      if (rank.compute.covered(work.end - kJustBeforeNs, work.end) == 0) ended = std::max(ended, work.end);
+      if (rank.compute.covered(work.end - kLatencyNs, work.end) == 0) ended = std::max(ended, work.end);
     }
     return all > 0 ? rank.part_ns(Part::idle_waiting_for_rank) * explained / all : 0;
   }

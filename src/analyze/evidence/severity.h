@@ -1,9 +1,13 @@
-// How severe a loss is.
+// How severe a loss is, and what severities mean (with kWarning and kCritical of the model).
 #pragma once
 
 #include <algorithm>
 
 namespace warpmark::analyze {
+
+inline constexpr double kWorthFixing = 0.1;  ///< five per cent of the step: less is a candidate, and named last
+/// Whether it is a fault is the user's decision, or others know more of the same: half of a warning.
+inline constexpr double kMostOfANote = 0.2;
 
 /// Twice its share of the undisturbed step, at most 1. Both a step, ns.
 [[nodiscard]] inline double severity_of(double lost_ns, double step_ns) {

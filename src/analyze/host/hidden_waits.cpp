@@ -10,12 +10,6 @@ namespace warpmark::analyze {
 
 namespace {
 
-constexpr std::int64_t kShortestWaitNs = 20'000;
-// From the end of the work until the thread runs again: the callback, the condition variable and the scheduler.
-constexpr std::int64_t kLongestWakeNs = 150'000;
-constexpr std::int64_t kEndedSlackNs = 3'000;    // work that ends this soon after: clocks of GPU and host differ
-constexpr std::int64_t kRightBeforeNs = 20'000;  // from the end of a wait to the call that gives memory back
-
 using Ends = std::vector<std::pair<std::int64_t, std::size_t>>;  // end, index into works
 
 /// What a thread may wait for. One that launches much waits for whatever is read, also by other threads; a thread of a
@@ -37,7 +31,7 @@ class Awaited {
   [[nodiscard]] HiddenWait waited_for(EventIndex event, std::int64_t until) const {
     const EventColumns& events = timeline_.events;
     const std::uint32_t track = events.track[event];
-    const auto* ended = last_end(track, events.start[event], until + kEndedSlackNs);
+    const auto* ended = last_end(track, events.start[event], until + kLatencyNs);
     if (ended == nullptr) return {};
     const GpuWork& work = list_.works[ended->second];
     // What is read may be copied by another thread. Anything else that another one launched meanwhile was not there to
@@ -45,7 +39,7 @@ class Awaited {
     const bool reads = work.category == Category::copy_to_host || work.launch == kNoEvent;
     const std::int64_t launched = reads ? events.start[event] : events.start[work.launch];
     return {.start = std::max(events.start[event], launched),
-            .end = std::min(events.end(event), ended->first + kLongestWakeNs),
+            .end = std::min(events.end(event), ended->first + kOwnWorkNs),
             .event = event,
             .track = track,
             .moves_data = reads && downloads_much(track, ended, events.start[event]),
@@ -54,13 +48,13 @@ class Awaited {
 
  private:
   const Ends& ends_for(std::uint32_t track) const {
-    return own_[track].size() * kLaunchesMuch >= all_.size() ? all_ : own_[track];
+    const bool much = own_[track].size() * 5 >= all_.size();  // a fifth
+    return much ? all_ : own_[track];
   }
 
   /// Of several copies to the host that the wait was for the last may be a small one.
   [[nodiscard]] bool downloads_much(std::uint32_t track, const Ends::value_type* last, std::int64_t from) const {
-    constexpr std::ptrdiff_t kMostLookedAt = 64;
-    const auto before = std::min(last - ends_for(track).data(), kMostLookedAt);
+    const auto before = last - ends_for(track).data();
     for (std::ptrdiff_t i = 0; i <= before && last[-i].first > from; ++i) {
       if (list_.works[last[-i].second].downloads) return true;
     }
@@ -74,7 +68,6 @@ class Awaited {
     return next == ends.begin() || std::prev(next)->first <= from ? nullptr : &*std::prev(next);
   }
 
-  static constexpr std::size_t kLaunchesMuch = 5;  // one in so many, or more
   const Timeline& timeline_;
   const WorkList& list_;
   Ends all_;
@@ -94,11 +87,11 @@ std::vector<HiddenWait> find_hidden_waits(const Timeline& timeline, const WorkLi
   for (EventIndex i = static_cast<EventIndex>(events.size()); i-- > 0;) {
     const EventKind kind = events.kind[i];
     if (is_api_call(kind)) next_call[events.track[i]] = events.start[i];
-    if (kind != EventKind::os_call || !waits.contains(events.name[i]) || events.duration[i] < kShortestWaitNs) continue;
+    if (kind != EventKind::os_call || !waits.contains(events.name[i]) || events.duration[i] < kDispatchNs) continue;
     const std::int64_t next = next_call[events.track[i]];
     const bool exact = timeline.name_of(i) != kBlockedThread || next == kNever;
     const auto wait = awaited.waited_for(i, exact ? events.end(i) : std::max(events.end(i), next));
-    if (wait.end - wait.start >= kShortestWaitNs) found.push_back(wait);
+    if (wait.end - wait.start >= kDispatchNs) found.push_back(wait);
   }
   std::reverse(found.begin(), found.end());
   return found;
@@ -116,7 +109,7 @@ std::vector<EventIndex> find_waits_for_release(const Timeline& timeline) {
     if (!is_api_call(events.kind[i])) continue;
     EventIndex& before = last[events.track[i]];
     const bool waited = before != kNoEvent && calls[events.name[before]] == Call::wait;
-    if (waited && calls[events.name[i]] == Call::release && events.start[i] - events.end(before) < kRightBeforeNs) {
+    if (waited && calls[events.name[i]] == Call::release && events.start[i] - events.end(before) < kDispatchNs) {
       found.push_back(before);
     }
     before = i;

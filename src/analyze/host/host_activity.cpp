@@ -14,10 +14,7 @@ namespace warpmark::analyze {
 
 namespace {
 
-constexpr std::int64_t kLongCopyCallNs = 20'000;  // an asynchronous copy call above this does the copying itself
-// Dispatching an operator takes about 10 us (PyTorch, "CUDA semantics", and its benchmark of instruction counts): what
-// lasts ten times as long and launches nothing is work of its own.
-constexpr std::int64_t kLongerThanDispatchNs = 100'000;
+constexpr std::int64_t kHeldSetupNs = 100'000'000;  // cudaMalloc takes up to a millisecond a GiB
 
 HostCause cause_of(const HiddenWait& wait) { return wait.moves_data ? HostCause::transfer : HostCause::sync; }
 
@@ -28,7 +25,6 @@ struct HostActivity::Builder {
   const WorkList& list;
   const Coverage& gpu_busy;
   RecordingCost cost;
-  const DebugModes& modes;
   std::vector<std::uint8_t> name_cause = std::vector<std::uint8_t>(timeline.names.size(), 0xFF);
   std::unordered_map<EventIndex, const GpuWork*> copies = {};
   std::vector<EventIndex> release_waits = find_waits_for_release(timeline);
@@ -88,16 +84,29 @@ struct HostActivity::Builder {
   /// It lasts, calls nothing of the GPU, and no other thread launches for it meanwhile (a backward pass).
   [[nodiscard]] bool is_of_host_alone(EventIndex i) const {
     const EventColumns& events = timeline.events;
-    if (events.duration[i] < kLongerThanDispatchNs || calls_within[i]) return false;
+    if (events.duration[i] < kOwnWorkNs || calls_within[i]) return false;
     const auto next = std::lower_bound(launch_times.begin(), launch_times.end(), events.start[i]);
     return next == launch_times.end() || *next >= events.end(i);
+  }
+
+  /// CUDA loads a kernel's code with its first launch, and creates its context with the first call that needs one (CUDA
+  /// C++ Programming Guide, "Lazy Loading" and "Initialization"): milliseconds and more in a call that takes
+  /// microseconds else, with nothing on the GPU to wait for.
+  [[nodiscard]] bool holds_host(EventIndex i, HostCause cause) const {
+    const EventColumns& events = timeline.events;
+    const std::int64_t least = cause == HostCause::dispatch ? kHeldLaunchNs
+                               : cause == HostCause::allocation && !is_host_memory_call(timeline.name_of(i))
+                                   ? kHeldSetupNs
+                                   : INT64_MAX;
+    return is_api_call(events.kind[i]) && events.duration[i] >= least &&
+           gpu_busy.covered(events.start[i], events.end(i)) * 2 < events.duration[i];
   }
 
   /// A blocking copy from or to pinned memory is an asynchronous call and a wait for it, in one operator.
   HostCause of_event(EventIndex i) {
     const EventColumns& events = timeline.events;
-    if (modes.checks.contains(i)) return HostCause::reading;
     const HostCause cause = of_name(events.name[i], events.kind[i]);
+    if (holds_host(i, cause)) return HostCause::held;
     const bool unnamed = cause == HostCause::none || (cause == HostCause::dispatch && events.kind[i] == EventKind::op);
     if (unnamed && is_of_host_alone(i))
       return waits_for_input(timeline.name_of(i)) ? HostCause::input : HostCause::work;
@@ -105,16 +114,16 @@ struct HostActivity::Builder {
     if (cause == HostCause::sync && moving_ops.contains(list.parent[i])) return HostCause::transfer;
     if (cause != HostCause::transfer || !is_api_call(events.kind[i])) return cause;
     const auto copy = copies.find(i);
-    if (copy == copies.end()) return events.duration[i] >= kLongCopyCallNs ? cause : HostCause::dispatch;
+    if (copy == copies.end()) return events.duration[i] >= kDispatchNs ? cause : HostCause::dispatch;
     const EventIndex work = copy->second->event;
     if (copy->second->category == Category::copy_on_device) return HostCause::dispatch;  // the host has no part in it
     const bool pageable = host_memory(events.detail[work]) == HostMemory::pageable;
     if (copy->second->category == Category::copy_to_device && !uploads(timeline, *copy->second)) {  // an argument, ...
-      const bool waits = pageable && events.duration[i] >= kLongCopyCallNs;  // ... but the call waits for the stream
+      const bool waits = pageable && events.duration[i] >= kDispatchNs;  // ... but the call waits for the stream
       return waits ? HostCause::sync : HostCause::dispatch;
     }
     if (copy->second->category == Category::copy_to_host && !copy->second->downloads) return HostCause::sync;
-    return pageable || events.duration[i] >= kLongCopyCallNs ? cause : HostCause::dispatch;
+    return pageable || events.duration[i] >= kDispatchNs ? cause : HostCause::dispatch;
   }
 
   /// A call that copies from or to pinned memory and returns before the copy has ended did not wait for it.
@@ -139,6 +148,7 @@ struct HostActivity::Builder {
       case HostCause::sync:
       case HostCause::data_loading:
       case HostCause::optimizer: return own;
+      case HostCause::held:
       case HostCause::input: return own;
       case HostCause::work: return around == HostCause::optimizer || around == HostCause::input ? around : own;
       case HostCause::reading: return around == HostCause::optimizer ? around : own;
@@ -193,19 +203,14 @@ struct HostActivity::Builder {
     const bool waits = cause == HostCause::sync || cause == HostCause::transfer || cause == HostCause::allocation;
     if (waits && !in_wait && (is_api_call(kind) || own == HostCause::sync))
       blocking.push_back({events.start[i], end, gpu_busy.covered(events.start[i], end), i, cause});
-    if (const auto saves = modes.stacks.find(i); saves != modes.stacks.end() && cause == HostCause::dispatch) {
-      mark(track, events.start[i], HostCause::reading, i);
-      mark(track, events.start[i] + saves->second, open.cause, open.event);
-    } else {
-      mark(track, events.start[i], open.cause, open.event);
-    }
+    mark(track, events.start[i], open.cause, open.event);
     stack.push_back(open);
   }
 };
 
 HostActivity::HostActivity(const Timeline& timeline, const WorkList& list, const Coverage& gpu_busy)
     : tracks_(timeline.tracks.size()), modes_(find_debug_modes(timeline, list)) {
-  Builder builder{timeline, list, gpu_busy, recording_cost(timeline), modes_};
+  Builder builder{timeline, list, gpu_busy, recording_cost(timeline)};
   std::vector<bool> wanted(timeline.tracks.size(), false);
   for (const GpuWork& work : list.works) {
     if (work.launch == kNoEvent) continue;

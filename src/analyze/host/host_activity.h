@@ -26,9 +26,11 @@ enum class HostCause : std::uint8_t {
   other,  ///< inside a range or Python function, but in no operator or call
   work,   ///< an operator, range or function of the host alone, that launches nothing and lasts
   input,  ///< blocked until somebody sends something: a request, a batch, another thread's result
-  /// what is there for the host to see a value, beside the wait for it: operators that read one, those that only pick
-  /// the next of many to be read, anomaly mode's checks and stacks. Who does not look needs none of it
+  /// what is there for the host to see a value, beside the wait for it: operators that read one, and those that only
+  /// pick the next of many to be read. Who does not look needs none of it
   reading,
+  held,  ///< in a call that launches or creates, for far longer than that takes: the driver loads code or sets itself
+         ///< up
   count,
 };
 inline constexpr std::size_t kHostCauses = static_cast<std::size_t>(HostCause::count);

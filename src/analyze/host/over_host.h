@@ -1,5 +1,4 @@
-// Communication that goes over the host: collectives of Gloo or MPI on copies of what the GPUs hold, and objects, which
-// the host packs, copies to its GPU, and after the collective copies back and unpacks.
+// Communication that goes over the host: collectives of Gloo or MPI on copies of what the GPUs hold.
 #pragma once
 
 #include "analyze/recorded/work_list.h"
@@ -13,7 +12,6 @@ enum class OverHost {
   nothing,
   values,     ///< a few sums, which take long
   gradients,  ///< collectives of a host library, and hardly any of the GPUs'
-  objects,    ///< most of what the steps copy between host and GPU are objects that ranks send one another
 };
 
 [[nodiscard]] OverHost over_host_of(const Timeline& timeline, const WorkList& list, const Steps& steps);

@@ -6,13 +6,6 @@ namespace warpmark::analyze {
 
 namespace {
 
-constexpr std::int64_t kLongLoadingNs = 300'000;
-constexpr std::int64_t kLongPreparingNs = 1'000'000;
-// Calling an operator from Python takes some us around what is recorded of it, an index into a list 0.1 us: a longer
-// stretch between operators is the program's own.
-constexpr std::int64_t kShortGlueNs = 20'000;
-constexpr std::int64_t kLongGlueNs = 500'000;  // fifty operators' worth
-
 // One thread that touches fresh memory and one that copies each reach some 4 GB/s: one after the other 2 GB/s.
 constexpr std::int64_t kRoomBytesPerNs = 2;
 
@@ -31,22 +24,17 @@ void name_loading(std::span<HostSegment> segments, std::int64_t least_ns, Predic
 void name_picking(std::span<HostSegment> segments) {
   for (HostSegment& one : segments) {
     const bool glue = is_unrecorded(one.cause);
-    if (one.cause == HostCause::dispatch || (glue && one.end - one.start < kShortGlueNs))
-      one.cause = HostCause::reading;
+    if (one.cause == HostCause::dispatch || (glue && one.end - one.start < kDispatchNs)) one.cause = HostCause::reading;
   }
 }
-
-bool prepares_beforehand(HostCause cause) { return may_prepare(cause) && cause != HostCause::dispatch; }
 
 }  // namespace
 
 void name_by_works(const BetweenWorks& between, std::span<HostSegment> segments, std::span<HostSegment> working) {
   if (between.to_upload) {
-    name_loading(working, std::max(kLongLoadingNs, between.step_ns / 40), may_prepare);
-  } else {
-    if (between.between_values) name_picking(segments);
-    if (between.leads_to_upload)
-      name_loading(working, std::max(kLongPreparingNs, between.step_ns / 10), prepares_beforehand);
+    name_loading(working, std::max(kLongGlueNs, between.step_ns / 40), may_prepare);
+  } else if (between.between_values) {
+    name_picking(segments);
   }
   for (HostSegment& one : working) {
     if (!is_unrecorded(one.cause) || one.end - one.start - one.recording_ns <= kLongGlueNs) continue;

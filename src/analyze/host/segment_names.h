@@ -11,17 +11,15 @@ namespace warpmark::analyze {
 
 /// The works on both sides of a stretch of host time.
 struct BetweenWorks {
-  bool to_upload = false;        ///< the next one uploads data ...
-  bool leads_to_upload = false;  ///< ... or is followed by an upload of its thread
-  bool between_values = false;   ///< both only read a value
-  std::int64_t downloaded = 0;   ///< bytes that the next one copies to the host
+  bool to_upload = false;       ///< the next one uploads data
+  bool between_values = false;  ///< both only read a value
+  std::int64_t downloaded = 0;  ///< bytes that the next one copies to the host
   std::int64_t step_ns = 0;
 };
 
 /// Renames segments of a stretch for what surrounds it:
 /// - Long host work that ends with an upload prepares the input, whether or not somebody named it so: what dispatches
-///   there loads if it (without recording costs) lasts longer than 300 us and a fortieth of a step. Before a work that
-///   only leads to an upload the same holds of what the host does in no operator, for 1 ms and a tenth of a step.
+///   there loads if it (without recording costs) lasts longer than 300 us and a fortieth of a step.
 /// - Between two reads of values with no other work of the GPU the operators only pick the next value (`x[i][j]`): one
 ///   copy of all of them needs none, nor the glue between them (below 20 us): reading.
 /// - Before a copy to the host the program makes room for what comes, and the driver copies it there: unrecorded work

@@ -8,6 +8,12 @@ bool is_launch_call(std::string_view api) { return contains_any(api, {"launch"})
 
 bool is_graph_launch_call(std::string_view api) { return contains_any(api, {"graphlaunch"}); }
 
+bool is_cuda_or_hip(std::string_view api) {
+  return api.starts_with("cuda") || api.starts_with("hip") || api.starts_with("cu");
+}
+
+bool is_capture_call(std::string_view api) { return contains_any(api, {"streambegincapture"}); }
+
 bool is_sync_call(std::string_view api) { return contains_any(api, {"synchronize", "queuefinish", "ureventwait"}); }
 
 bool is_copy_call(std::string_view api) { return contains_any(api, {"memcpy"}); }
@@ -18,6 +24,8 @@ bool is_allocation_call(std::string_view api) {
                             "cumemunmap", "cumemrelease", "cumemsetaccess", "cumemaddress", "cudahostalloc",
                             "cudahostregister", "cudahostunregister", "cumemhost", "hipmalloc", "hipfree"});
 }
+
+bool is_host_memory_call(std::string_view api) { return contains_any(api, {"host"}); }
 
 bool is_release_call(std::string_view api) {
   return is_allocation_call(api) && contains_any(api, {"free", "unmap", "release"});

@@ -12,11 +12,16 @@ namespace warpmark::analyze {
   return kind == EventKind::runtime_api || kind == EventKind::driver_api;
 }
 
+[[nodiscard]] bool is_cuda_or_hip(std::string_view api);
 [[nodiscard]] bool is_launch_call(std::string_view api);
 [[nodiscard]] bool is_graph_launch_call(std::string_view api);
+/// From here on a thread's launches are put into a CUDA graph instead of run.
+[[nodiscard]] bool is_capture_call(std::string_view api);
 [[nodiscard]] bool is_sync_call(std::string_view api);
 [[nodiscard]] bool is_copy_call(std::string_view api);
 [[nodiscard]] bool is_allocation_call(std::string_view api);
+/// Of the calls that allocate and free, those that pin memory of the host.
+[[nodiscard]] bool is_host_memory_call(std::string_view api);
 /// Of the calls that allocate and free, those that give memory back.
 [[nodiscard]] bool is_release_call(std::string_view api);
 

@@ -5,8 +5,6 @@
 
 namespace warpmark::analyze {
 
-bool is_xla_product(std::string_view kernel) { return kernel.starts_with("gemm_fusion"); }
-
 bool is_of_library(std::string_view kernel) {
   return contains_any(kernel, {"at::native", "cublas", "cutlass", "cudnn", "xmma", "nvjet", "nccl", "cub::", "thrust::",
                                "triton_", "ampere_", "volta_", "turing_", "sm80_", "sm90_", "sm100_"});

@@ -5,8 +5,6 @@
 
 namespace warpmark::analyze {
 
-/// A product that XLA fused with what surrounds it.
-[[nodiscard]] bool is_xla_product(std::string_view kernel);
 /// Of a framework, a library or a compiler: no user writes it.
 [[nodiscard]] bool is_of_library(std::string_view kernel);
 /// Before arguments and template parameters: kernel profilers and timelines spell the rest differently.

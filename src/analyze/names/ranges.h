@@ -34,8 +34,6 @@ enum class Loader : std::uint8_t { none, some, single, multi };
 /// The execution of an XLA program.
 [[nodiscard]] bool names_xla_execution(std::string_view range);
 
-/// The range that PyTorch records of a forward pass of DistributedDataParallel.
-inline constexpr const char* kDdpForward = "DistributedDataParallel.forward";
 /// torch.nn.DataParallel: the range of its forward pass, or a frame of its file.
 [[nodiscard]] bool names_data_parallel(std::string_view name);
 /// As torch.distributed names the ranges of its backends on the host, Gloo and MPI: sums between two copies, no

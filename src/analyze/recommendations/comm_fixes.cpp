@@ -11,8 +11,6 @@ namespace warpmark::analyze {
 namespace {
 
 // Communication above this share of computation cannot be hidden behind it: what computes last ends alone.
-constexpr double kHideable = 0.8;
-constexpr double kOverlapping = 0.02;  // of the collectives' time
 
 // NCCL user guide: "ncclAllReduce", "Group Calls" (several collectives as one launch), "NCCL_DEBUG".
 constexpr Advice kReduceOnGpus = {
@@ -22,11 +20,6 @@ constexpr Advice kReduceOnGpus = {
     .pytorch = "torch.distributed.init_process_group('nccl'); model = DistributedDataParallel(model.cuda())",
     .jax = "grads = jax.lax.pmean(grads, axis_name='batch')",
 };
-// PyTorch, torch.distributed: objects are pickled, and moved to the GPU and back, by the calling process.
-const Recommendation kSendTensors = {AdviceKind::code,
-                                     "Send tensors that are on the GPU, not objects that the host packs and unpacks.",
-                                     "dist.broadcast(batch, src=0)  # not broadcast_object_list\n"
-                                     "dist.all_gather_into_tensor(all_scores, scores)  # not all_gather_object"};
 constexpr Advice kBuckets = {
     .kind = AdviceKind::code,
     .text = "Overlap with the backward pass: DistributedDataParallel, few large buckets, no copy into them.",
@@ -94,7 +87,7 @@ bool is_more_than_compute(const RankEvidence& rank, double overlap) {
     if (category == Category::communication) communication += static_cast<double>(one.duration_ns);
     if (is_compute(category)) compute += static_cast<double>(one.duration_ns);
   }
-  return communication > kHideable * compute && overlap > kOverlapping;
+  return communication > kNearlyAll * compute && overlap > kMatters;
 }
 
 /// Whether the recording knows the types of what is sent, and none is wider than 16 bits.
@@ -123,8 +116,7 @@ Recommendation communicate_less(const Evidence& evidence) {
 
 void add_comm_fixes(const Evidence& evidence, const RankEvidence& rank, double overlap, bool mostly_over_host,
                     Finding& finding) {
-  if (mostly_over_host && rank.over_host == OverHost::objects) finding.recommendations.push_back(kSendTensors);
-  if (mostly_over_host && rank.over_host != OverHost::objects) return advise(evidence, {kReduceOnGpus}, finding);
+  if (mostly_over_host) return advise(evidence, {kReduceOnGpus}, finding);
   const bool wide = !sends_16_bits(evidence);
   if (any_name(rank.timeline->names, names_sharding)) {
     finding.recommendations.push_back(kKeepGathered);

@@ -15,8 +15,6 @@ namespace warpmark::analyze {
 namespace {
 
 constexpr double kAssumedClockLoss = 0.1;
-constexpr double kLeastShare = 0.01;
-constexpr std::size_t kLeastSamplesOfSteps = 3;
 
 // Payload that a link carries: about 0.8 of generation x lanes (PCI Express base specification: 0.985 GB/s a lane for
 // generation 3, doubled with every generation, less packet headers).
@@ -53,7 +51,7 @@ CounterSeries within_steps(const CounterSeries& series, const SampledGpus& gpus)
     within.times.push_back(series.times[i]);
     within.values.push_back(series.values[i]);
   }
-  return within.times.size() < kLeastSamplesOfSteps ? series : within;
+  return within.times.size() < kFewest ? series : within;
 }
 
 /// GPUs that the recorded program works on, as far as they may be among those sampled.
@@ -111,19 +109,18 @@ Throttle throttle_of(const CounterSeries& reasons_of_gpu, const SampledGpus& gpu
 }
 
 std::optional<InUse> mean_with_work(const CounterSeries& series, const CounterSeries* busy) {
-  constexpr double kHasWork = 0.05, kLeast = 0.001;
   std::map<std::int64_t, double> work;
   for (std::size_t i = 0; busy != nullptr && i < busy->times.size(); ++i) work[busy->times[i]] = busy->values[i];
   double sum = 0, of_work = 0, count = 0, known = 0;
   for (std::size_t i = 0; i < series.times.size(); ++i) {
     const auto at = work.find(series.times[i]);
     const bool is_known = at != work.end() && !std::isnan(at->second);
-    if (std::isnan(series.values[i]) || (is_known ? at->second < kHasWork : series.values[i] < kLeast)) continue;
+    if (std::isnan(series.values[i]) || (is_known ? at->second < kMatters : series.values[i] <= 0)) continue;
     sum += series.values[i];
     ++count;
     if (is_known) of_work += at->second, ++known;
   }
-  if (count < kLeastSamplesOfSteps) return std::nullopt;
+  if (count < static_cast<double>(kFewest)) return std::nullopt;
   return InUse{sum / count, known > 0 ? std::optional(of_work / known) : std::nullopt};
 }
 
@@ -161,7 +158,7 @@ std::optional<Throttle> worst_of(const Evidence& evidence, const SampledGpus& gp
   if (sampled.empty()) return std::nullopt;
   const std::size_t used = evidence.has_timeline() ? gpus_used(evidence, gpus) : sampled.size();
   const Throttle& worst = sampled[std::clamp<std::size_t>(used, 1, sampled.size()) - 1];
-  return worst.share < kLeastShare ? std::nullopt : std::optional(worst);
+  return worst.share < kMatters ? std::nullopt : std::optional(worst);
 }
 
 /// Where the link was not sampled: what the GPU can do at most, so that a slower link goes unnoticed, but none is
@@ -301,13 +298,11 @@ std::optional<Throttle> worst_throttle(const Evidence& evidence, std::uint64_t r
 Finding throttle_finding(const Rule& rule, const Evidence& evidence, const Throttle& throttle,
                          const ThrottleText& text) {
   const double step = evidence.has_timeline() ? evidence.rank().undisturbed_step_ns() : 1e9;
-  constexpr double kInAll = 0.95;     // a GPU that is never free of it does not show the clock that it would have
-  constexpr double kMostLost = 0.95;  // samples of a clock of 0 tell nothing of how fast it would be
-  const double lost_share = std::min(lost_by(throttle), kMostLost);
+  const double lost_share = std::min(lost_by(throttle), kNearlyAll);
   Finding finding = make_finding(
       rule, step * lost_share * text.counted, step,
       fmt::format("GPU {} {} in {:.0f} % of the samples", throttle.device, text.what, throttle.share * 100));
-  if (throttle.share >= kInAll && !evidence.has_timeline()) finding.severity = std::max(finding.severity, kWarning);
+  if (throttle.share >= kNearlyAll && !evidence.has_timeline()) finding.severity = std::max(finding.severity, kWarning);
   if (!evidence.has_timeline()) finding.lost_ns = 0;
   finding.evidence = {
       share_fact("throttled_share", "Samples in which it is slowed down", throttle.share),

@@ -13,7 +13,6 @@ namespace warpmark::analyze {
 
 namespace {
 
-constexpr std::size_t kEventsShown = 5;
 constexpr double kToldInTenths = 9.5;  // told with a decimal: a mean of 1.5 a step is neither 1 nor 2
 
 /// The range of a whole step, around all that the host did in it, shows nothing of why the GPU was idle.
@@ -64,7 +63,7 @@ void show_idle(const RankEvidence& rank, std::initializer_list<Part> parts, Find
   for (const IdlePiece& piece : pieces) {
     const bool host = piece.host_event != kNoEvent && !is_profiled_step(rank, piece.host_event);
     const EventIndex event = host ? piece.host_event : piece.next_work;
-    if (event == kNoEvent || finding.events.size() >= kEventsShown) continue;
+    if (event == kNoEvent || finding.events.size() >= kShown) continue;
     const bool shown = std::any_of(finding.events.begin(), finding.events.end(),
                                    [event](const EventReference& one) { return one.event == event; });
     if (!shown) finding.events.push_back(reference(rank, event));
@@ -76,10 +75,10 @@ void show_works(const RankEvidence& rank, const std::function<bool(std::size_t)>
   const auto length = [&rank](std::size_t i) { return rank.list.works[i].end - rank.list.works[i].start; };
   for (std::size_t i = 0; i < rank.list.works.size(); ++i) {
     if (!rank.in_steps(rank.list.works[i]) || !wanted(i)) continue;
-    if (longest.size() == kEventsShown && length(i) <= length(longest.back())) continue;
+    if (longest.size() == kShown && length(i) <= length(longest.back())) continue;
     const auto at = std::find_if(longest.begin(), longest.end(), [&](std::size_t j) { return length(j) < length(i); });
     longest.insert(at, i);
-    if (longest.size() > kEventsShown) longest.pop_back();
+    if (longest.size() > kShown) longest.pop_back();
   }
   for (const std::size_t i : longest) finding.events.push_back(reference(rank, rank.list.works[i].event));
 }
@@ -93,8 +92,7 @@ void show_main_thread(const Evidence& evidence, Finding& finding) {
   finding.evidence.push_back(share_fact("main_thread_running", who + " was computing", thread->running));
   finding.evidence.push_back(
       share_fact("main_thread_blocked", "It was waiting: for the GPU, data, or another thread", thread->blocked));
-  constexpr double kWorthSaying = 0.05;
-  if (thread->waiting > kWorthSaying) {
+  if (thread->waiting > kMatters) {
     finding.evidence.push_back(share_fact(
         "main_thread_waiting", "It could have gone on, but every processor core was taken", thread->waiting));
   }

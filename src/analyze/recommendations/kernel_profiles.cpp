@@ -11,8 +11,6 @@ namespace warpmark::analyze {
 
 namespace {
 
-constexpr std::size_t kKernelsShown = 5;
-
 struct Group {
   const KernelProfile* longest = nullptr;
   double longest_ns = -1;
@@ -96,7 +94,7 @@ std::vector<Finding> kernel_finding(const Rule& rule, const Evidence& evidence, 
       make_finding(rule, lost, whole,
                    title + " in " + std::to_string(hits.size()) + (hits.size() == 1 ? " kernel" : " kernels") +
                        ", worst " + stem(hits.front().profile->name));
-  for (std::size_t i = 0; i < std::min(hits.size(), kKernelsShown); ++i) {
+  for (std::size_t i = 0; i < std::min(hits.size(), kShown); ++i) {
     finding.evidence.push_back({stem(hits[i].profile->name) + " (launch " + std::to_string(hits[i].profile->ordinal) +
                                     "): " + hits[i].saving.text,
                                 hits[i].saving.id, hits[i].saving.value, hits[i].saving.unit});

@@ -3,17 +3,12 @@
 #include <algorithm>
 #include <cstdint>
 #include <iterator>
-#include <utility>
+#include <span>
 #include <vector>
 
 namespace warpmark::analyze {
 
 namespace {
-
-constexpr double kMostCopies = 4;         // a step between host and GPU: inputs and a loss stay outside of a graph
-constexpr std::size_t kUncertain = 4;     // works at the borders of a step, or in one step only; and 2 % more
-constexpr std::size_t kTimesOfAKind = 4;  // that a kind of step comes again, in the mean ...
-constexpr std::size_t kMostKinds = 8;     // ... where there is more than one
 
 /// Tells grids and sizes apart.
 std::uint32_t shape_of(const Timeline& timeline, EventIndex event) {
@@ -37,15 +32,11 @@ std::vector<std::uint64_t> works_of(const RankEvidence& rank, const StepSpan& sp
   return keys;
 }
 
-/// Whether these keys, ascending, are those of a kind of step that was seen; else they are a new kind.
-bool is_known(std::vector<std::uint64_t> keys, std::vector<std::vector<std::uint64_t>>& kinds) {
-  const bool known = std::ranges::any_of(kinds, [&keys](const std::vector<std::uint64_t>& kind) {
-    std::vector<std::uint64_t> other;
-    std::ranges::set_symmetric_difference(kind, keys, std::back_inserter(other));
-    return other.size() <= kUncertain + kind.size() / 50;
-  });
-  if (!known) kinds.push_back(std::move(keys));
-  return known;
+/// But for works at the borders of a step, which the GPU may begin in the next one.
+bool are_alike(const std::vector<std::uint64_t>& one, const std::vector<std::uint64_t>& other) {
+  std::vector<std::uint64_t> differing;
+  std::ranges::set_symmetric_difference(one, other, std::back_inserter(differing));
+  return static_cast<double>(differing.size()) <= kFewest + kMatters * static_cast<double>(one.size());
 }
 
 }  // namespace
@@ -59,12 +50,12 @@ bool repeats_exactly(const RankEvidence& rank) {
     waits += 1;
   }
   double copies = 0;
-  const std::size_t most_kinds = std::clamp<std::size_t>(rank.steps.analyzed.size() / kTimesOfAKind, 1, kMostKinds);
-  std::vector<std::vector<std::uint64_t>> kinds;
-  for (const StepSpan& span : rank.steps.analyzed) {
-    if (!is_known(works_of(rank, span, copies), kinds) && kinds.size() > most_kinds) return false;
+  const std::vector<std::uint64_t> first = works_of(rank, rank.steps.analyzed.front(), copies);
+  for (const StepSpan& span : std::span(rank.steps.analyzed).subspan(1)) {
+    if (!are_alike(first, works_of(rank, span, copies))) return false;
   }
-  return waits <= kWaitsOutsideOfAGraph * rank.step_count() && copies <= kMostCopies * rank.step_count();
+  // Inputs and a loss stay outside of a graph.
+  return waits <= kWaitsOutsideOfAGraph * rank.step_count() && copies <= kFewest * rank.step_count();
 }
 
 }  // namespace warpmark::analyze

@@ -17,12 +17,7 @@ namespace warpmark::analyze {
 
 namespace {
 
-constexpr std::int64_t kSameLineNs = 20'000;  // about what an operator takes on the host around its launch
-constexpr std::size_t kEnoughSeen = 8;
-constexpr std::int64_t kSeenByItself = 5'000'000;  // about the time between samples: a longer call has its own
-constexpr std::size_t kLookBack = 64;              // events, for the launch before a call
-constexpr double kWorthNaming = 0.05;              // of the finding's time
-constexpr std::size_t kLinesNamed = 3;
+constexpr std::size_t kLookBack = 64;  // events, for the launch before a call
 
 struct Cause {
   const char* rule;
@@ -139,7 +134,7 @@ class Placing {
   /// A call that waited, or allocated: calls of one name behind the same kernel are the same place of a step.
   void attribute(EventIndex call, double weight) {
     const EventColumns& events = timeline_.events;
-    if (events.end(call) - events.start[call] >= kSeenByItself) return launch(call, weight);
+    if (events.end(call) - events.start[call] >= kStackPeriodNs) return launch(call, weight);
     NameId behind = 0;
     std::size_t left = kLookBack;
     for (EventIndex before = call; before > 0 && left > 0 && behind == 0; --left) {
@@ -166,7 +161,7 @@ class Placing {
       place.weight += one.weight;
       all += one.weight;
       // A launch is short, and its operator takes a while around it; a wait is what lasts.
-      const std::int64_t around = launched_.contains(one.call) ? kSameLineNs : 0;
+      const std::int64_t around = launched_.contains(one.call) ? kDispatchNs : 0;
       const std::int64_t from = events.start[one.call] - around, to = events.end(one.call) + around;
       const auto frame = stacks_.seen_at(events.track[one.call], from, to);
       if (frame) place.frames.push_back(*frame);
@@ -176,7 +171,7 @@ class Placing {
       seen += place.frames.size();
       if (!place.frames.empty()) told += place.weight;
     }
-    if (seen < kEnoughSeen || told < all / 2) return false;
+    if (seen < kFewest || told < all / 2) return false;
     for (const auto& [name, place] : places) {
       for (const InFrame& frame : place.frames) add(frame, place.weight / static_cast<double>(place.frames.size()));
     }
@@ -210,7 +205,7 @@ class Placing {
     std::vector<LineShare> lines;
     for (const auto& [key, weight] : lines_) {
       const auto& [file, line, function, call] = key;
-      if (weight >= kWorthNaming * all_) lines.push_back({file, line, function, call, weight / all_});
+      if (weight >= kMatters * all_) lines.push_back({file, line, function, call, weight / all_});
     }
     std::stable_sort(lines.begin(), lines.end(), [](const auto& a, const auto& b) { return a.share > b.share; });
     return lines;
@@ -269,7 +264,7 @@ AnalysisTable place_in_source(const Evidence& evidence, const SourceText& source
       const std::string code = source ? source(line.file, line.line) : "";
       table.rows.push_back({finding.rule, line.file, line.line, line.function, line.call, code,
                             static_cast<double>(finding.lost_ns) * 1e-9 * line.share, line.share});
-      if (facts.size() == kLinesNamed) continue;
+      if (facts.size() == kShown) continue;
       facts.push_back(share_fact("source_line", "At " + text_of(line) + (code.empty() ? "" : ": " + code), line.share));
     }
     finding.evidence.insert(finding.evidence.begin(), facts.begin(), facts.end());

@@ -28,18 +28,31 @@ std::int64_t known_again(const Timeline& timeline, const WorkList& list, const N
 MissingWork find_missing_work(const Timeline& timeline, const WorkList& list) {
   const EventColumns& events = timeline.events;
   const NameSet graphs(timeline.names, is_graph_launch_call);
+  const NameSet launches(timeline.names, is_launch_call);
   MissingWork missing;
-  if (!graphs.any()) return missing;
+  if (!launches.any()) return missing;
+  missing.captures = any_name(timeline.names, is_capture_call);
   const NameSet waits(timeline.names, is_sync_call);
-  std::unordered_set<EventIndex> worked;
-  for (const GpuWork& work : list.works) worked.insert(work.launch);
+  std::unordered_set<std::uint32_t> worked;  // by correlation
+  std::int64_t works = 0;
   for (EventIndex i = 0; i < events.size(); ++i) {
-    if (!is_api_call(events.kind[i]) || !graphs.contains(events.name[i]) || events.correlation[i] == 0) continue;
+    if (!is_gpu_work(events.kind[i])) continue;
+    worked.insert(events.correlation[i]);
+    ++works;
+  }
+  for (EventIndex i = 0; i < events.size(); ++i) {
+    if (!is_api_call(events.kind[i]) || !launches.contains(events.name[i]) || events.correlation[i] == 0) continue;
+    if (!graphs.contains(events.name[i])) {
+      ++missing.launches;
+      continue;
+    }
     ++missing.graph_launches;
-    if (worked.contains(i)) continue;
-    ++missing.without_work;
+    if (worked.contains(events.correlation[i])) continue;
+    ++missing.graphs_without_work;
     missing.unknown.push_back({events.start[i], known_again(timeline, list, waits, i)});
   }
+  // Not by correlation, which the rows of the GPU may lack.
+  missing.launches_without_work = std::max<std::int64_t>(0, missing.launches - works);
   missing.unknown = united(std::move(missing.unknown));
   return missing;
 }

@@ -1,4 +1,4 @@
-// Work of the GPU that the recording lost: launches of whole CUDA graphs without a kernel, as profilers leave them.
+// Work of the GPU that the recording lost: launches of kernels or of whole CUDA graphs that left nothing on the GPU.
 #pragma once
 
 #include <cstdint>
@@ -11,12 +11,14 @@
 namespace warpmark::analyze {
 
 struct MissingWork {
+  std::int64_t launches = 0;               ///< of kernels, one by one
+  std::int64_t launches_without_work = 0;  ///< as many as there are fewer works of the GPU
   std::int64_t graph_launches = 0;
-  std::int64_t without_work = 0;  ///< of them
-  /// From each such launch until the host has waited for it, or until other work begins: the GPU may have been busy.
+  std::int64_t graphs_without_work = 0;
+  bool captures = false;  ///< launches were captured into a CUDA graph, which runs none of them
+  /// From each such graph's launch until the host has waited for it, or until other work begins: the GPU may have been
+  /// busy.
   std::vector<Interval> unknown;
-  /// Most graphs left nothing: what the GPU did is not known.
-  [[nodiscard]] bool is_most() const { return without_work > 0 && without_work * 2 >= graph_launches; }
 };
 
 [[nodiscard]] MissingWork find_missing_work(const Timeline& timeline, const WorkList& list);

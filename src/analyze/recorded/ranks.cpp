@@ -15,11 +15,6 @@ namespace {
 // A rank may be a step ahead of another one: some programs have hundreds of collectives a step.
 constexpr int kMostShift = 2048;
 constexpr std::int64_t kProbes = 512;
-constexpr std::int64_t kLeastMatches = 3;
-constexpr std::int64_t kNoiseNs = 5'000;        // by which one collective's ends on two GPUs differ, ...
-constexpr std::int64_t kMostNoiseNs = 20'000;   // ... at most: some kinds of collectives by more than others
-constexpr std::int64_t kOneClockNs = 100'000;   // clocks that differ by less are one: ranks of a host
-constexpr std::int64_t kMostApartNs = 200'000;  // a message is sent some time before it is received, if it is small
 
 struct Shift {
   bool found = false;
@@ -31,7 +26,7 @@ struct Shift {
 /// other[i + by] is the same collective as first[i].
 Shift best_shift(const std::vector<std::int64_t>& first, const std::vector<std::int64_t>& other) {
   Shift best;
-  const std::int64_t least = std::max(kLeastMatches, std::min(std::ssize(first), std::ssize(other)) / 2);
+  const std::int64_t least = std::max<std::int64_t>(kFewest, std::min(std::ssize(first), std::ssize(other)) / 2);
   const std::int64_t stride = std::max<std::int64_t>(1, std::ssize(first) / kProbes);
   std::vector<std::int64_t> differences;
   std::int64_t least_spread = std::numeric_limits<std::int64_t>::max() / 2;
@@ -45,20 +40,20 @@ Shift best_shift(const std::vector<std::int64_t>& first, const std::vector<std::
       if (at < 0 || at >= std::ssize(other)) continue;
       differences.push_back(first[static_cast<std::size_t>(i)] - other[static_cast<std::size_t>(at)]);
     }
-    if (std::ssize(differences) < kLeastMatches) continue;
+    if (differences.size() < kFewest) continue;
     const std::int64_t offset = upper_median(differences);
     for (std::int64_t& one : differences) one = std::abs(one - offset);
     const std::int64_t spread = upper_median(differences);
     // Of two shifts that fit alike (a regular program), the one that needs the smaller correction of clocks.
-    const bool closer =
-        best.found && spread <= least_spread + least_spread / 4 + kNoiseNs && std::abs(offset) < std::abs(best.offset);
+    const bool closer = best.found && spread <= least_spread + least_spread / 4 + kLatencyNs &&
+                        std::abs(offset) < std::abs(best.offset);
     least_spread = std::min(least_spread, spread);
     const auto on_one_clock = [](std::int64_t apart, std::int64_t scatter) {
-      return std::abs(apart) < kOneClockNs && scatter <= kMostNoiseNs;
+      return std::abs(apart) < kOwnWorkNs && scatter <= kDispatchNs;
     };
     const bool settled = best.found && on_one_clock(best.offset, best.spread);
     const bool better =
-        !best.found || (!settled && (spread * 5 + kNoiseNs < best.spread * 4 || on_one_clock(offset, spread)));
+        !best.found || (!settled && (spread * 5 + kLatencyNs < best.spread * 4 || on_one_clock(offset, spread)));
     if (better || closer) best = {true, by, offset, spread};
   }
   return best;
@@ -115,7 +110,7 @@ void align(const ProfileSession& session, const std::vector<WorkList>& lists, co
       most_apart = std::max(most_apart, std::abs(work.end + origin_of(r) + shifts[r].offset - own[first].ends[i]));
     }
     if (!everywhere) continue;
-    const std::int32_t rendezvous = most_apart <= kMostApartNs ? count++ : -1;
+    const std::int32_t rendezvous = most_apart <= kOwnWorkNs ? count++ : -1;
     for (const std::size_t r : members) {
       if (!shifts[r].found) continue;
       const auto at = static_cast<std::size_t>(static_cast<std::int64_t>(i) + shifts[r].by);

@@ -1,6 +1,7 @@
 #include "analyze/recorded/recording_cost.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdlib>
 #include <vector>
 
@@ -16,8 +17,6 @@ namespace {
 constexpr double kSlowerWithShapes = 1.89;
 constexpr double kSlowerWithoutShapes = 1.74;
 constexpr double kMeasuredShare = 0.7;
-constexpr double kMostInflation = 10;
-constexpr std::int64_t kMostCallCostNs = 20'000;  // more is no cost of timing a call
 
 /// What recording takes of a stretch of a program that it makes so many times as long.
 double share_of(double times) { return 1 - 1 / times; }
@@ -35,7 +34,7 @@ std::int64_t measured_call_cost_ns(const Timeline& timeline, double inflation) {
   }
   if (calls == 0) return 0;
   const double cost = static_cast<double>(last - first) * inflation / (1 + inflation) / static_cast<double>(calls);
-  return std::min(kMostCallCostNs, static_cast<std::int64_t>(cost));
+  return std::min(kDispatchNs, static_cast<std::int64_t>(cost));
 }
 
 bool records_shapes(const Timeline& timeline) {
@@ -54,7 +53,7 @@ std::optional<double> measured_inflation(const Timeline& timeline) {
     if (key == "warpmark_inflation_corrected" && value == "1") return std::nullopt;
     if (key != "inflation") continue;
     const double ratio = std::strtod(value.c_str(), nullptr);
-    if (ratio >= 0) inflation = std::min(ratio, kMostInflation);  // not so for NaN
+    if (ratio >= 0 && std::isfinite(ratio)) inflation = ratio;
   }
   return inflation;
 }

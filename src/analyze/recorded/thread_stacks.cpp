@@ -8,19 +8,18 @@
 namespace warpmark::analyze {
 namespace {
 
-constexpr std::int64_t kNearNs = 20'000'000;  // stacks are sampled: the one before or after tells, too
-constexpr std::size_t kWaitsOnly = 10;        // a thread with so many times fewer frames than another
+constexpr std::size_t kWaitsOnly = 10;  // a thread with so many times fewer frames than another
 
-/// The first after `from`, else the last before; none further away than kNearNs.
+/// The first after `from`, else the last before; none further away than kStackPeriodNs.
 const InFrame* nearest(const std::vector<InFrame>& all, std::vector<InFrame>::const_iterator at, std::int64_t from,
                        std::int64_t to) {
-  for (auto one = at; one != all.end() && one->start <= to + kNearNs; ++one) {
+  for (auto one = at; one != all.end() && one->start <= to + kStackPeriodNs; ++one) {
     if (one->innermost != kNoEvent && one->start >= from) return &*one;
   }
   while (at != all.begin()) {
     const auto end = at->start;
     --at;
-    if (end < from - kNearNs) return nullptr;
+    if (end < from - kStackPeriodNs) return nullptr;
     if (at->innermost != kNoEvent) return &*at;
   }
   return nullptr;

@@ -186,96 +186,6 @@ void mark_downloads(const Timeline& timeline, std::vector<GpuWork>& works) {
   close();
 }
 
-/// A batch is often made before the first launches of a step (zeroed gradients, draws on the GPU), and uploaded after
-/// them. A graph is one launch.
-void mark_leading_to_upload(const Timeline& timeline, std::vector<GpuWork>& works) {
-  constexpr int kMostLaunches = 8;
-  constexpr std::int64_t kMostBetweenNs = 1'000'000;
-  const EventColumns& events = timeline.events;
-  std::map<std::uint32_t, std::vector<std::size_t>> launched;  // by thread
-  for (std::size_t i = 0; i < works.size(); ++i) {
-    if (works[i].launch != kNoEvent) launched[events.track[works[i].launch]].push_back(i);
-  }
-  const auto time = [&](std::size_t i) { return events.start[works[i].launch]; };
-  for (auto& [thread, order] : launched) {
-    std::ranges::stable_sort(order, {}, time);
-    for (std::size_t at = 0; at < order.size(); ++at) {
-      const GpuWork& upload = works[order[at]];
-      if (!uploads(timeline, upload) || events.value[upload.event] < kBatchBytes) continue;
-      EventIndex launch = upload.launch;
-      int launches = 0;
-      for (std::size_t back = at; back-- > 0;) {
-        GpuWork& before = works[order[back]];
-        launches += before.launch != launch;
-        launch = before.launch;
-        const bool far = launches > kMostLaunches || time(order[at]) - time(order[back]) > kMostBetweenNs;
-        if (far || is_host_copy(before.category) || launch == upload.launch) break;
-        before.leads_to_upload = true;
-      }
-    }
-  }
-}
-
-/// XLA's own products ("gemm_fusion_dot_7") tell no type: they compute in that of nearly all products of the program
-/// that do, as one setting (jax_default_matmul_precision) or the weights' type decides for all.
-void type_fused_products(const Timeline& timeline, std::vector<GpuWork>& works) {
-  constexpr double kNearlyAll = 0.9;
-  std::map<MatrixMath, double> typed;
-  double all = 0, untyped = 0;
-  std::vector<std::size_t> fused;
-  for (std::size_t i = 0; i < works.size(); ++i) {
-    if (works[i].category != Category::gemm) continue;
-    if (is_xla_product(timeline.name_of(works[i].event))) {
-      if (works[i].math == MatrixMath::none) fused.push_back(i);
-      untyped += static_cast<double>(works[i].end - works[i].start);
-    } else if (works[i].math != MatrixMath::none) {
-      const auto length = static_cast<double>(works[i].end - works[i].start);
-      typed[works[i].math] += length;
-      all += length;
-    }
-  }
-  for (const auto& [math, length] : typed) {
-    // A small product (a loss, a router) tells nothing of the others.
-    if (length < kNearlyAll * all || all < untyped / 2 || math == MatrixMath::simt_fp64) continue;
-    for (const std::size_t i : fused) works[i].math = math;
-  }
-}
-
-/// Gradients that a hook of the optimizer averages one by one: the few works between two of its collectives are part of
-/// the exchange, unless they update many parameters at once or multiply matrices.
-void give_back_exchange(const Timeline& timeline, NameFacts& facts, std::vector<GpuWork>& works) {
-  const EventColumns& events = timeline.events;
-  std::vector<std::size_t> launched;
-  for (std::size_t i = 0; i < works.size(); ++i) {
-    if (works[i].launch != kNoEvent) launched.push_back(i);
-  }
-  std::ranges::stable_sort(launched, {}, [&](std::size_t i) { return events.start[works[i].launch]; });
-  const auto is_collective = [&](std::size_t i) { return works[i].category == Category::communication; };
-  const auto in_optimizer = [&](std::size_t i) { return works[i].in_optimizer; };
-  const auto computes = [&](std::size_t i) {
-    if (works[i].category != Category::optimizer) return false;
-    const Category category = facts.of(events.name[works[i].event]).category;
-    return category == Category::gemm || category == Category::convolution || category == Category::attention ||
-           is_multi_tensor(timeline.name_of(works[i].event));
-  };
-  for (const std::size_t i : launched) works[i].exchanges = is_collective(i);
-  for (auto at = launched.begin(); at != launched.end();) {
-    const auto begin = std::find_if(at, launched.end(), in_optimizer);
-    at = std::find_if_not(begin, launched.end(), in_optimizer);
-    for (auto first = std::find_if(begin, at, is_collective); first != at;) {
-      const auto next = std::find_if(first + 1, at, is_collective);
-      const bool few = next != at && next - first <= kWorksOfAnExchange + 1 && std::none_of(first + 1, next, computes);
-      for (auto one = first; few && one <= next; ++one) {
-        GpuWork& work = works[*one];
-        work.in_optimizer = false;
-        work.exchanges = true;
-        if (work.category == Category::optimizer) work.category = facts.of(events.name[work.event]).category;
-      }
-      first = next;
-    }
-  }
-}
-
 }  // namespace
 
 bool uploads(const Timeline& timeline, const GpuWork& work) {
@@ -307,26 +217,26 @@ WorkList list_work(const Timeline& timeline) {
     list.works.push_back(work);
   }
   mark_downloads(timeline, list.works);
-  mark_leading_to_upload(timeline, list.works);
-  type_fused_products(timeline, list.works);
-  give_back_exchange(timeline, facts, list.works);
   list.main_stream = busiest_stream(list.works);
   return list;
 }
 
 std::vector<WorkList> split_by_gpu(const Timeline& timeline, WorkList list) {
-  constexpr double kMuch = 0.05;  // of the GPUs' time: less is a helper's
   const EventColumns& events = timeline.events;
-  using Owner = std::pair<int, std::int64_t>;                               // device, process
-  std::map<std::uint32_t, std::map<std::int64_t, std::int64_t>> processes;  // of each stream, with their time
+  using Owner = std::pair<int, std::int64_t>;              // device, process
+  using Processes = std::map<std::int64_t, std::int64_t>;  // with their time
+  std::map<std::uint32_t, Processes> of_stream;
+  std::map<int, Processes> of_device;  // pages of unified memory move on a stream that nothing is launched on
   for (const GpuWork& work : list.works) {
-    if (work.launch != kNoEvent)
-      processes[work.track][timeline.tracks[events.track[work.launch]].process] += work.end - work.start;
+    if (work.launch == kNoEvent) continue;
+    const std::int64_t process = timeline.tracks[events.track[work.launch]].process;
+    of_stream[work.track][process] += work.end - work.start;
+    of_device[timeline.tracks[work.track].device][process] += work.end - work.start;
   }
   const auto owner_of = [&](const GpuWork& work) -> Owner {
     const int device = timeline.tracks[work.track].device;
     if (work.launch != kNoEvent) return {device, timeline.tracks[events.track[work.launch]].process};
-    const auto& known = processes[work.track];
+    const Processes& known = of_stream[work.track].empty() ? of_device[device] : of_stream[work.track];
     const auto most = std::ranges::max_element(known, {}, [](const auto& one) { return one.second; });
     return {device, most == known.end() ? 0 : most->first};
   };
@@ -337,7 +247,7 @@ std::vector<WorkList> split_by_gpu(const Timeline& timeline, WorkList list) {
     all += work.end - work.start;
   }
   std::erase_if(time,
-                [&](const auto& one) { return static_cast<double>(one.second) < kMuch * static_cast<double>(all); });
+                [&](const auto& one) { return static_cast<double>(one.second) < kMatters * static_cast<double>(all); });
   std::vector<WorkList> lists;
   if (time.size() < 2) {
     lists.push_back(std::move(list));

@@ -8,6 +8,7 @@
 
 #include "analyze/names/kernel_category.h"
 #include "analyze/recorded/intervals.h"
+#include "analyze/recorded/scales.h"
 #include "model/profile/timeline.h"
 
 namespace warpmark::analyze {
@@ -23,9 +24,7 @@ struct GpuWork {
   Category category = Category::other;
   MatrixMath math = MatrixMath::none;
   bool in_optimizer = false;  ///< launched inside an optimizer's step
-  bool exchanges = false;     ///< a collective, or between two of them inside an optimizer's step
   bool downloads = false;     ///< a copy to the host that moves data: more than one value (64 KiB), or one of several
-  bool leads_to_upload = false;  ///< its thread uploads a batch within a few launches, and copies nothing before
 };
 
 struct WorkList {
@@ -38,16 +37,9 @@ struct WorkList {
   bool empty() const { return works.empty(); }
 };
 
-inline constexpr std::int64_t kBandwidthBoundNs = 4'000;  ///< shorter kernels are bound by latency, not by memory
-
-/// So many works between two collectives may be there for what is sent (copied, scaled, added up), a parameter at a
-/// time.
-inline constexpr std::ptrdiff_t kWorksOfAnExchange = 8;
-
-/// A copy to the host of no more reads a value; of more it moves data.
+/// A copy of no more reads a value, or brings indices and settings; of more it moves data. Up to here the driver copies
+/// pageable memory by itself (CUDA Runtime API, "API synchronization behavior").
 inline constexpr std::int64_t kValueBytes = 64 << 10;
-/// Less than a batch are indices, lengths and settings.
-inline constexpr std::int64_t kBatchBytes = 64 << 10;
 /// A copy of no more is one number, complex in double precision at most.
 inline constexpr std::int64_t kOneNumberBytes = 16;
 /// A copy to the GPU of more than one number, which is an argument of the call that follows and no input (16 bytes).

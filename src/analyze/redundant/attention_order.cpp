@@ -6,9 +6,6 @@ namespace warpmark::analyze {
 
 namespace {
 
-constexpr int kAttentionReach = 10;
-constexpr int kPassOfSoftmax = 8;  // a kernel shorter than the softmax by more does not pass over the scores
-
 class Finder {
  public:
   Finder(const Timeline& timeline, const WorkList& list, std::span<const std::size_t> order)
@@ -33,7 +30,7 @@ class Finder {
     const std::size_t softmax = order_[from];
     const bool backward = is_of_backward_pass(name(softmax));
     auto at = static_cast<std::ptrdiff_t>(from);
-    for (int n = 0; n < kAttentionReach; ++n) {
+    while (true) {
       at += step;
       if (at < 0 || at >= std::ssize(order_)) return false;
       const std::size_t i = order_[static_cast<std::size_t>(at)];
@@ -47,9 +44,8 @@ class Finder {
       }
       const bool unnamed = work.category == Category::other && work.op == kNoEvent;  // a mask of the program's own
       if (!is_elementwise(work.category) && work.category != Category::reduction && !unnamed) return false;
-      if (length(i) * kPassOfSoftmax >= length(softmax)) run.push_back(i);
+      run.push_back(i);
     }
-    return false;
   }
 
   /// The backward pass has two products on either side: gradients of the scores and of V, of Q and of K.

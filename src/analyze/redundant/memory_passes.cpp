@@ -52,7 +52,7 @@ class MemoryPasses {
   void gathers(const std::vector<std::size_t>& order) {
     for (std::size_t at = 0; at + 1 < order.size(); ++at) {
       const std::size_t i = order[at], next = order[at + 1];
-      if (list_.works[i].category != Category::gather || length(i) <= kBandwidthBoundNs) continue;
+      if (list_.works[i].category != Category::gather || length(i) <= kLatencyNs) continue;
       const Category category = list_.works[next].category;
       const bool read = category == Category::reduction || category == Category::gather || is_elementwise(category);
       if (!read || result_.owner[i] != Owner::none) continue;
@@ -69,7 +69,7 @@ class MemoryPasses {
       sum += length(i);
       longest = std::max(longest, length(i));
     }
-    if (chain.size() >= 2 && sum > kBandwidthBoundNs * std::ssize(chain) && passes * longest < sum) {
+    if (chain.size() >= 2 && sum > kLatencyNs * std::ssize(chain) && passes * longest < sum) {
       const float left = static_cast<float>(passes * longest) / static_cast<float>(sum);
       for (const std::size_t i : chain)
         result_.own(i, Owner::memory_bandwidth, left, static_cast<float>(passes) / static_cast<float>(chain.size()));

@@ -11,12 +11,6 @@ namespace warpmark::analyze {
 
 namespace {
 
-constexpr int kMostLevels = 8;                         // of ranges around a launch
-constexpr std::int64_t kShortestScorePassNs = 20'000;  // below it a pass is bound by latency
-constexpr std::int64_t kLeastTimesProducts = 2;
-constexpr std::int64_t kShareOfAll = 20;
-constexpr std::size_t kMostFusions = 4;  // between the two products
-
 std::int64_t length_of(const WorkList& list, std::size_t i) { return list.works[i].end - list.works[i].start; }
 
 /// Products next to `at` that take as long as it, on the side of `step`: of the backward pass there are two.
@@ -34,10 +28,8 @@ void take_twin(const WorkList& list, std::span<const std::size_t> order, std::si
 }  // namespace
 
 EventIndex xla_module_of(const Timeline& timeline, const WorkList& list, std::size_t work) {
-  EventIndex at = list.works[work].launch;
-  for (int level = 0; level < kMostLevels && at != kNoEvent; ++level) {
+  for (EventIndex at = list.works[work].launch; at != kNoEvent; at = list.parent[at]) {
     if (names_xla_execution(timeline.name_of(at))) return at;
-    at = list.parent[at];
   }
   return kNoEvent;
 }
@@ -81,11 +73,10 @@ std::vector<std::size_t> find_xla_attention(const Timeline& timeline, const Work
       continue;
     }
     // The last product of one execution and the first of the next one share no scores.
-    const bool between = product != SIZE_MAX && at > product + 1 && at <= product + 1 + kMostFusions &&
+    const bool between = product != SIZE_MAX && at > product + 1 &&
                          xla_module_of(timeline, list, order[product]) == xla_module_of(timeline, list, i);
-    if (between && fusions_only && passes >= kShortestScorePassNs &&
-        passes > kLeastTimesProducts * (length_of(list, order[product]) + length_of(list, i)) &&
-        list.works[i].math != MatrixMath::simt_fp64) {
+    if (between && fusions_only && passes >= kDispatchNs &&
+        passes > length_of(list, order[product]) + length_of(list, i) && list.works[i].math != MatrixMath::simt_fp64) {
       Run& run = runs[timeline.events.name[list.works[order[product + 1]].event]];
       run.passes_ns += passes;
       take_twin(list, order, product, -1, run.works);
@@ -98,7 +89,8 @@ std::vector<std::size_t> find_xla_attention(const Timeline& timeline, const Work
   }
   std::vector<std::size_t> found;
   for (const auto& [name, run] : runs) {
-    if (run.passes_ns * kShareOfAll >= all) found.insert(found.end(), run.works.begin(), run.works.end());
+    if (static_cast<double>(run.passes_ns) >= kMatters * static_cast<double>(all))
+      found.insert(found.end(), run.works.begin(), run.works.end());
   }
   return found;
 }

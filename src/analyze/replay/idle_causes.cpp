@@ -5,6 +5,8 @@
 
 #include "analyze/host/segment_names.h"
 #include "analyze/names/api_calls.h"
+#include "analyze/names/ranges.h"
+#include "analyze/names/words.h"
 #include "analyze/recorded/missing_work.h"
 #include "analyze/recorded/recording_debt.h"
 
@@ -12,13 +14,10 @@ namespace warpmark::analyze {
 
 namespace {
 
-constexpr std::size_t kLongestKept = 5;
 // Recording costs carried on. Idle stretches are few: what recording cost while the GPU was busy shows in the next one,
 // where the replay sees every stretch and carries a tenth of it.
-constexpr std::int64_t kMostDebtNs = 1'000'000;
 // The host runs again this long after what it waited for has ended: the interrupt, the scheduler and the call's return.
 // Longer, the call did something else.
-constexpr std::int64_t kLongestReturnNs = 100'000;
 
 struct Launch {
   std::int64_t time;
@@ -37,7 +36,7 @@ struct Lead {
 class Explainer {
  public:
   Explainer(const BreakdownInput& input, Breakdown& breakdown)
-      : input_(input), breakdown_(breakdown), debt_(recording_cost(input.timeline).most_share, kMostDebtNs) {
+      : input_(input), breakdown_(breakdown), debt_(recording_cost(input.timeline).most_share, kHeldLaunchNs) {
     const EventColumns& events = input.timeline.events;
     for (const GpuWork& work : input.list.works) {
       if (work.launch != kNoEvent) launches_.push_back({events.start[work.launch], events.track[work.launch]});
@@ -53,6 +52,7 @@ class Explainer {
     overhead_ = Coverage(std::move(overhead));
     missing_ = find_missing_work(input.timeline, input.list).unknown;
     step_ns_ = input.steps.length() / std::ssize(input.steps.analyzed);
+    names_loads_ = any_name(input.timeline.names, names_data_loading);
   }
 
   /// What may hide work of the GPU that was not recorded is no idle time with a cause.
@@ -78,27 +78,39 @@ class Explainer {
     const auto next = std::partition_point(works.begin() + static_cast<std::ptrdiff_t>(next_), works.end(),
                                            [works_again](const GpuWork& work) { return work.start < works_again; });
     next_ = static_cast<std::size_t>(next - works.begin());
-    exchanges_ = next != works.end() && next->exchanges;
-    exchanged_ = next != works.begin() && std::prev(next)->exchanges;
+    exchanges_ = next != works.end() && next->category == Category::communication;
+    exchanged_ = next != works.begin() && std::prev(next)->category == Category::communication;
     if (next == works.end() || next->launch == kNoEvent) return without_launch(gap);
     const std::int64_t launch = events.start[next->launch];
     if (launch <= gap.start) {
       const bool late = events.end(next->launch) > gap.start;
-      return give(late ? in_call(*next) : Part::idle_kernel_gap, gap, next->launch, next->event);
+      return until_begun(gap, *next, late ? in_call(*next) : Part::idle_kernel_gap);
     }
     const std::int64_t handed_over = std::min(gap.end, launch);
     const std::uint32_t track = events.track[next->launch];
     segments_.clear();
     input_.host.segments(track, track_before(launch, track), gap.start, handed_over, segments_);
-    name_by_works({.to_upload = uploads(input_.timeline, *next),
-                   .leads_to_upload = next->leads_to_upload,
+    name_by_works({.to_upload = !names_loads_ && uploads(input_.timeline, *next),
                    .between_values = false,
                    .downloaded = next->downloads ? events.value[next->event] : 0,
                    .step_ns = step_ns_},
                   segments_, segments_);
     for (const HostSegment& segment : segments_) explain(segment, next->event);
-    const Interval rest{handed_over, gap.end};
-    give(in_call(*next), rest, next->launch, next->event);
+    until_begun({handed_over, gap.end}, *next, in_call(*next));
+  }
+
+  /// It was launched. Where it begins much later, and the host is blocked meanwhile, both wait for what was not
+  /// recorded.
+  void until_begun(const Interval& gap, const GpuWork& next, Part part) {
+    if (gap.end - gap.start <= kOwnWorkNs) return give(part, gap, next.launch, next.event);
+    const std::uint32_t track = input_.timeline.events.track[next.launch];
+    segments_.clear();
+    input_.host.segments(track, track, gap.start, gap.end, segments_);
+    for (const HostSegment& one : segments_) {
+      const bool blocked = one.event != kNoEvent && (one.cause == HostCause::sync || one.cause == HostCause::transfer);
+      give(blocked ? Part::idle_blocking_call : part, {one.start, one.end}, blocked ? one.event : next.launch,
+           next.event);
+    }
   }
 
   /// The launch was made and its work has not begun: on its way, unless the call itself takes long. A copy call then
@@ -106,7 +118,8 @@ class Explainer {
   [[nodiscard]] Part in_call(const GpuWork& work) const {
     const Part launching = work.in_optimizer ? Part::idle_optimizer : Part::idle_launch;
     const bool copies = is_copy_call(input_.timeline.name_of(work.launch));
-    if (!copies || input_.timeline.events.duration[work.launch] <= kLongestReturnNs) return launching;
+    if (!copies && input_.timeline.events.duration[work.launch] >= kHeldLaunchNs) return Part::idle_blocking_call;
+    if (!copies || input_.timeline.events.duration[work.launch] <= kOwnWorkNs) return launching;
     return moves_data(work) ? Part::idle_host_transfer : Part::idle_blocking_call;
   }
 
@@ -142,15 +155,14 @@ class Explainer {
     }
     // What is recorded as work would be there without the waits, too.
     const bool unnamed_work = segment.cause == HostCause::work && segment.event == kNoEvent;
-    const bool behind_waits = is_dispatching(segment.cause) || unnamed_work;
-    if (behind_waits) {
+    if (is_dispatching(segment.cause) || unnamed_work) {
       for (Lead& lead : lead_) {
         const std::int64_t taken = std::min(lead.ns, rest.end - rest.start);
         lead.ns -= taken;
         rest = take(lead.part, taken, rest, lead.event, next);
       }
     } else if (segment.cause == HostCause::sync) {
-      const std::int64_t returning = std::min(rest.end - rest.start, kLongestReturnNs);
+      const std::int64_t returning = std::min(rest.end - rest.start, kOwnWorkNs);
       rest = take(Part::idle_sync, returning, rest, segment.event, next);
       return give(Part::idle_blocking_call, rest, segment.event, next);
     }
@@ -184,6 +196,7 @@ class Explainer {
       case HostCause::optimizer: return Part::idle_optimizer;
       case HostCause::work: return Part::idle_host_work;
       case HostCause::input: return Part::idle_waiting_for_input;
+      case HostCause::held: return Part::idle_blocking_call;
       default: return Part::idle_launch;
     }
   }
@@ -213,9 +226,9 @@ class Explainer {
     std::vector<IdlePiece>& longest = breakdown_.longest[index];
     const auto shorter = [&piece](const IdlePiece& one) { return one.end - one.start < piece.end - piece.start; };
     const auto at = std::find_if(longest.begin(), longest.end(), shorter);
-    if (at == longest.end() && longest.size() == kLongestKept) return;
+    if (at == longest.end() && longest.size() == kShown) return;
     longest.insert(at, {piece.start, piece.end, host_event, next});
-    if (longest.size() > kLongestKept) longest.pop_back();
+    if (longest.size() > kShown) longest.pop_back();
   }
 
   static bool is_named_by_host(Part part) {
@@ -229,6 +242,7 @@ class Explainer {
   std::size_t next_missing_ = 0;
   Coverage overhead_;
   bool has_stacks_ = false;
+  bool names_loads_ = false;  ///< what it does not name is none
   std::int64_t step_ns_ = 0;
   std::size_t next_ = 0;
   bool exchanges_ = false;  ///< what ends this stretch ...

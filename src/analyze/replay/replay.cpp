@@ -7,9 +7,11 @@
 #include <span>
 
 #include "analyze/host/segment_names.h"
-#include "analyze/recorded/launch_times.h"
+#include "analyze/names/ranges.h"
+#include "analyze/names/words.h"
 #include "analyze/recorded/order_statistics.h"
 #include "analyze/recorded/recording_debt.h"
+#include "analyze/recorded/scales.h"
 #include "analyze/replay/replay_together.h"
 
 namespace warpmark::analyze {
@@ -17,14 +19,6 @@ namespace warpmark::analyze {
 namespace {
 
 constexpr std::size_t kMostWorks = 400'000;
-constexpr double kBusyWhileBlocked = 0.95;  // of the call
-constexpr std::int64_t kLongLaunchNs =
-    1'000'000;                          // nothing but the queue delays a launch so long, or loading the kernel:
-constexpr double kBusyWhileLong = 0.5;  // the GPU is busy then, if between kernels only now and then
-constexpr std::int64_t kMostReplayDebtNs = 100'000;  // recording costs carried on: they fall soon after their event
-constexpr std::int64_t kDependencySlackNs = 1'500;
-constexpr std::int64_t kPendingSlackNs = 50'000;
-constexpr std::int64_t kLongPauseNs = 100'000;  // of a host that is held back
 
 struct Order {
   std::size_t work;
@@ -32,12 +26,10 @@ struct Order {
   std::int64_t launch_end;
   std::uint32_t track;
   bool uploads;
-  bool leads_to_upload;
   bool downloads;
-  bool reads;                  ///< a value or a few, where `downloads` moves data; or is there for such a read
-  bool blocks;                 ///< the launch call waited for this work
-  std::int64_t pending_until;  ///< end of the last of this work and all launched before
-  std::int64_t downloaded;     ///< bytes, if `downloads`
+  bool reads;               ///< a value or a few, where `downloads` moves data; or is there for such a read
+  bool blocks;              ///< the launch call waited for this work
+  std::int64_t downloaded;  ///< bytes, if `downloads`
 };
 
 std::int64_t median_lead(std::span<const Order> order, const WorkList& list) {
@@ -46,30 +38,16 @@ std::int64_t median_lead(std::span<const Order> order, const WorkList& list) {
   return upper_median(std::move(leads));
 }
 
-/// The host is a step or more ahead of the GPU and gets no further ahead, though it waits in no call: something holds
-/// it back that was not recorded (XLA lets only so many executions be under way). Then a long stretch between two calls
-/// is no work that has to be done.
-bool is_held_back(std::span<const Order> order, const WorkList& list, const HostActivity& host, const Steps& steps) {
-  constexpr std::size_t kFewest = 64;
-  constexpr double kMostInCalls = 0.25;  // of the time
-  constexpr double kMostGrowth = 0.05;   // of the lead, to the time
-  if (order.size() < kFewest || steps.analyzed.size() < 3) return false;
-  std::int64_t in_calls = 0;
-  for (const BlockingCall& call : host.blocking_calls()) {
-    if (call.end >= steps.start() && call.start < steps.end()) in_calls += call.waited_ns;
-  }
-  std::int64_t counted_until = INT64_MIN;  // a graph is launched by one call
-  for (const Order& one : order) {
-    if (one.launch_end - one.launch < kWaitingLaunchNs || one.launch < counted_until) continue;
-    in_calls += one.launch_end - one.launch;
-    counted_until = one.launch_end;
-  }
-  if (static_cast<double>(in_calls) > kMostInCalls * static_cast<double>(steps.length())) return false;
-  const std::int64_t step_ns = steps.length() / std::ssize(steps.analyzed);
-  const std::int64_t first = median_lead(order.first(order.size() / 4), list);
-  const std::int64_t last = median_lead(order.last(order.size() / 4), list);
-  const double growth = static_cast<double>(last - first) / static_cast<double>(steps.length());
-  return first >= step_ns && growth < kMostGrowth;
+/// A host that never lets the GPU idle, and yet gets no further ahead of it, is held back, if by nothing that was
+/// recorded: a long stretch between two calls is no work that has to be done.
+bool is_held_back(std::span<const Order> order, const WorkList& list, const Coverage& gpu_busy, const Steps& steps) {
+  const auto length = static_cast<double>(steps.length());
+  if (static_cast<double>(gpu_busy.covered(steps.start(), steps.end())) < kNearlyAll * length) return false;
+  const std::size_t quarter = order.size() / 4;  // the first one may still fill the queue
+  if (quarter == 0) return true;
+  const std::int64_t first = median_lead(order.subspan(quarter, quarter), list);
+  const std::int64_t last = median_lead(order.last(quarter), list);
+  return static_cast<double>(last - first) < kMatters * length;
 }
 
 /// A work on its stream, for the one that ended last. Of those that ended together the lowest stream comes last, and on
@@ -90,19 +68,17 @@ class HostTime {
  public:
   HostTime(const Timeline& timeline, const HostActivity& host, const Coverage& gpu_busy, std::int64_t step_ns,
            bool held_back)
-      : timeline_(timeline),
-        host_(host),
+      : host_(host),
         gpu_busy_(gpu_busy),
         step_ns_(step_ns),
         held_back_(held_back),
         queue_full_(intervals_with_full_queue(timeline)),
-        debt_(recording_cost(timeline).most_share, kMostReplayDebtNs) {}
+        debt_(recording_cost(timeline).most_share, kOwnWorkNs) {}
 
   void fill(const Order& from, const Order& to, ReplayWork& work) {
     segments_.clear();
     host_.segments(to.track, from.track, from.launch, to.launch, segments_);
     name_by_works({.to_upload = to.uploads,
-                   .leads_to_upload = to.leads_to_upload,
                    .between_values = from.reads && to.reads,
                    .downloaded = to.downloaded,
                    .step_ns = step_ns_},
@@ -128,15 +104,15 @@ class HostTime {
       if (may_wait) {
         const std::int64_t waited = gpu_busy_.covered(segment.start, segment.end);
         length -= std::min(length, waited);
-        if (waited > most_waited && !is_throttled(segment, from)) {
+        if (waited > most_waited) {
           most_waited = waited;
           work.wait = segment.cause;
           work.host_before_wait_ns = clamp(so_far);
         }
         // A call returns at once. Who is woken by a thread of the runtime that read the value waits for that one, too.
         if (segment.cause == HostCause::sync)
-          length = host_.awaits_read(segment) ? without_recording(length) : std::min(length, kWakeUpNs);
-      } else if (held_back_ && length >= kLongPauseNs && is_unrecorded(segment.cause)) {
+          length = host_.awaits_read(segment) ? without_recording(length) : std::min(length, kLatencyNs);
+      } else if (held_back_ && length >= kOwnWorkNs && is_unrecorded(segment.cause)) {
         length -= std::min(length, gpu_busy_.covered(segment.start, segment.end));
       } else if (segment.cause != HostCause::data_loading) {
         length = without_recording(length);
@@ -154,13 +130,6 @@ class HostTime {
   /// What an event's recording cost may fall into the stretch after it: what does not fit is carried on.
   std::int64_t without_recording(std::int64_t length) { return length - debt_.take(length); }
 
-  /// A wait that no call tells and that ends while what was launched before is still under way is for older work: the
-  /// program keeps the host from running further ahead.
-  bool is_throttled(const HostSegment& segment, const Order& from) const {
-    if (segment.event == kNoEvent || timeline_.events.kind[segment.event] != EventKind::os_call) return false;
-    return from.pending_until > segment.end + kPendingSlackNs;
-  }
-
   /// The segments in which the host may have worked: none where the GPU holds it back or the queue is full, and not the
   /// call that waited for a place in it.
   std::span<HostSegment> unblocked(const Order& from, const Order& to) {
@@ -176,12 +145,11 @@ class HostTime {
   std::int64_t blocked_by_queue(const Order& from) const {
     const std::int64_t length = from.launch_end - from.launch;
     const auto busy = static_cast<double>(gpu_busy_.covered(from.launch, from.launch_end));
-    const double least = length < kLongLaunchNs ? kBusyWhileBlocked : kBusyWhileLong;
-    if (length < kWaitingLaunchNs || busy < least * static_cast<double>(length)) return 0;
+    const double least = length < kHeldLaunchNs ? kNearlyAll : 0.5;
+    if (length < kDispatchNs || busy < least * static_cast<double>(length)) return 0;
     return length - kPlainLaunchNs;
   }
 
-  const Timeline& timeline_;
   const HostActivity& host_;
   const Coverage& gpu_busy_;
   std::int64_t step_ns_;
@@ -208,6 +176,7 @@ Replay::Replay(const Timeline& timeline, const WorkList& list, const Steps& step
     end = span.end_ns;
     ++steps_;
   }
+  const bool names_loads = any_name(timeline.names, names_data_loading);  // what it does not name is none
   std::vector<Order> order;
   std::int64_t unknown = 0;
   for (std::size_t i = 0; i < list.works.size(); ++i) {
@@ -220,19 +189,16 @@ Replay::Replay(const Timeline& timeline, const WorkList& list, const Steps& step
     const bool moves_back = work.downloads;
     const bool reads = work.category == Category::copy_to_host;
     order.push_back({i, known ? events.start[work.launch] : work.start, known ? events.end(work.launch) : work.start,
-                     known ? events.track[work.launch] : 0, uploads(timeline, work),
-                     work.leads_to_upload && !uploads(timeline, work), moves_back, reads && !moves_back, blocks, 0,
-                     moves_back ? events.value[work.event] : 0});
+                     known ? events.track[work.launch] : 0, !names_loads && uploads(timeline, work), moves_back,
+                     reads && !moves_back, blocks, moves_back ? events.value[work.event] : 0});
   }
   knows_host_ = unknown * 10 < std::ssize(order);
   std::sort(order.begin(), order.end(), [](const Order& a, const Order& b) {
     return a.launch != b.launch ? a.launch < b.launch : a.work < b.work;
   });
   std::map<std::uint32_t, std::uint32_t> streams;
-  std::int64_t pending_until = 0;
-  for (Order& one : order) one.pending_until = pending_until = std::max(pending_until, list.works[one.work].end);
   HostTime host_time(timeline, host, gpu_busy, steps.length() / std::ssize(steps.analyzed),
-                     knows_host_ && is_held_back(order, list, host, steps));
+                     knows_host_ && is_held_back(order, list, gpu_busy, steps));
   for (std::size_t i = 0; i < order.size(); ++i) {
     const GpuWork& work = list.works[order[i].work];
     if (work.start >= end) continue;  // the first work of the next step: its launch ends the last stretch of host time
@@ -269,8 +235,8 @@ void Replay::find_dependencies(const WorkList& list) {
     ReplayWork& one = works_[i];
     const GpuWork& work = list.works[one.work];
     const std::int64_t own_end = last[one.stream] == ended.end() ? 0 : last[one.stream]->end;
-    const std::int64_t earliest = std::max(own_end + 1, work.start - 3 * kLaunchLatencyNs);
-    for (auto at = ended.upper_bound({.end = work.start + kDependencySlackNs}); at != ended.begin();) {
+    const std::int64_t earliest = std::max(own_end + 1, work.start - 3 * kLatencyNs);
+    for (auto at = ended.upper_bound({.end = work.start + kUnrecordedLaunchNs}); at != ended.begin();) {
       --at;
       if (at->end < earliest) break;
       if (at->stream == one.stream || at->work >= i) continue;

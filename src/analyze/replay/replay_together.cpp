@@ -3,15 +3,13 @@
 #include <algorithm>
 #include <vector>
 
-#include "analyze/recorded/launch_times.h"
+#include "analyze/recorded/scales.h"
 
 namespace warpmark::analyze {
 
 namespace {
 
 constexpr int kRounds = 4;  // times that the recorded steps are played; the first ones fill the queue
-constexpr int kFirstSteady = 1;
-constexpr std::size_t kQueueDepth = 1'000;  // launches that a stream holds before the call blocks (HTA: 1022 to 1024)
 constexpr double kKernelGapNs =
     900;  // between two kernels of a stream that were launched in time (H200: 0.8 to 1.0 us)
 
@@ -101,8 +99,8 @@ class RankRun {
 
   [[nodiscard]] bool done() const { return round_ == kRounds; }
   [[nodiscard]] double step_ns() const {
-    const double rounds = kRounds - 1 - kFirstSteady;
-    return (marks_[kRounds - 1] - marks_[kFirstSteady]) / rounds / replay_.steps();
+    const double rounds = kRounds - 2;
+    return (marks_[kRounds - 1] - marks_[1]) / rounds / replay_.steps();
   }
 
  private:
@@ -134,7 +132,7 @@ class RankRun {
   }
 
   [[nodiscard]] double begin_of(const ReplayWork& one) const {
-    double begin = std::max(host_ + static_cast<double>(kLaunchLatencyNs), stream_end_[one.stream] + gap_);
+    double begin = std::max(host_ + static_cast<double>(kLatencyNs), stream_end_[one.stream] + gap_);
     if (one.waits_for >= 0) begin = std::max(begin, end_[static_cast<std::size_t>(one.waits_for)]);
     return begin;
   }
@@ -152,7 +150,7 @@ class RankRun {
     const bool waits = one.wait != HostCause::none && !change_.drop_wait[static_cast<std::size_t>(one.wait)];
     if (waits) {
       const double before = std::min(ahead, static_cast<double>(one.host_before_wait_ns));
-      host_ = std::max(host_ + before, gpu_ + static_cast<double>(kWakeUpNs)) + (ahead - before);
+      host_ = std::max(host_ + before, gpu_ + static_cast<double>(kLatencyNs)) + (ahead - before);
     } else {
       host_ += ahead;
     }

@@ -6,8 +6,6 @@ namespace warpmark::analyze {
 
 namespace {
 
-constexpr double kLeastByOrder = 0.02;
-
 // Native: the graph API of cuDNN's frontend ("Scaled Dot Product Attention" of its developer guide).
 constexpr Advice kFuseAttention = {
     .kind = AdviceKind::code,
@@ -30,13 +28,13 @@ std::vector<Finding> apply(const Evidence& evidence) {
   const double lost = evidence.attribution.lost_ns(Claimant::attention);
   const double step = rank.undisturbed_step_ns();
   // Between two products there may also be a loss: what the order alone tells is worth a word where it matters.
-  if (lost <= kLeastByOrder * step) return {};
+  if (lost <= kMatters * step) return {};
   double kernels = 0;
   for (std::size_t i = 0; i < rank.list.works.size(); ++i) {
     kernels += rank.attribution.owner[i] == Owner::attention && rank.in_steps(rank.list.works[i]);
   }
   Finding finding = make_finding(kAttentionRule, lost, step,
-                                 "Unfused attention spends " + time_text(lost) + " a step (" +
+                                 "Unfused attention spends " + time_text(lost) + " per step (" +
                                      format_percent(lost / step) + ") on its score matrices");
   finding.evidence = {
       time_fact("score_kernels_per_step", "Softmax, mask, scale and cast kernels on attention scores, per step", lost),

@@ -5,9 +5,6 @@ namespace warpmark::analyze {
 
 namespace {
 
-constexpr double kBusyShare = 0.85;
-constexpr double kMostlyOwn = 0.5;
-
 /// Where nearly all the time goes to kernels whose names say nothing, what they lose shows in their metrics alone.
 void ask_for_metrics(double own_share, Finding& finding) {
   finding.evidence.push_back(
@@ -23,7 +20,7 @@ std::vector<Finding> apply(const Evidence& evidence) {
   const RankEvidence& rank = evidence.rank();
   const double step = rank.undisturbed_step_ns();
   const double compute = rank.group_ns("compute");
-  if (compute < kBusyShare * step) return {};
+  if (compute < kNearlyAll * step) return {};
   Finding finding =
       make_finding(kComputeBoundRule, 0, step, "The GPU computes " + format_percent(compute / step) + " of the step");
   finding.evidence = {
@@ -33,7 +30,7 @@ std::vector<Finding> apply(const Evidence& evidence) {
   finding.recommendations = {{AdviceKind::measure, "To go further, profile the costliest kernels one by one.",
                               "ncu --csv --page raw --print-units base --launch-count 200 <command> > kernels.csv"}};
   const double own = rank.part_ns(Part::other_kernels) / step;
-  if (own > kMostlyOwn && evidence.session->kernels.empty()) ask_for_metrics(own, finding);
+  if (own * 2 > 1 && evidence.session->kernels.empty()) ask_for_metrics(own, finding);
   finding.gain = {1.0, 1.0, "nothing to remove"};
   return {finding};
 }

@@ -86,9 +86,8 @@ Waits waits_in_steps(const RankEvidence& rank) {
 }
 
 std::string title_of(const DebugModes& modes, double lost, double step) {
-  const std::string idle = "the GPU idle for " + time_text(lost) + " a step (" + format_percent(lost / step) + ")";
+  const std::string idle = "the GPU idle for " + time_text(lost) + " per step (" + format_percent(lost / step) + ")";
   if (modes.launches_block) return "Every launch waits for its kernel to end, which leaves " + idle;
-  if (modes.anomaly_mode) return "Anomaly mode looks for NaN after every function, which leaves " + idle;
   return "Waits of the host for the GPU leave " + idle;
 }
 
@@ -105,19 +104,6 @@ void add_debug_modes(const RankEvidence& rank, const DebugModes& modes, Finding&
          "Launches are synchronous: unset CUDA_LAUNCH_BLOCKING, which is for finding faults (or leave out the debugger "
          "or tool that serializes kernels).",
          "unset CUDA_LAUNCH_BLOCKING"});
-  }
-  if (modes.anomaly_mode) {
-    finding.evidence.push_back(share_fact("anomaly_checked_share",
-                                          "Functions of the backward pass whose results were checked for NaN",
-                                          modes.checked_share));
-    finding.evidence.push_back(time_fact("reading_per_step",
-                                         "Host time in such checks and in saving the stack of every operator, per step",
-                                         rank.replay.host_ns(HostCause::reading)));
-    finding.recommendations.push_back(
-        {AdviceKind::code,
-         "Turn anomaly mode off, which is for finding faults: it reads back every result of the backward pass and "
-         "saves the Python stack of every operator.",
-         "torch.autograd.set_detect_anomaly(False)"});
   }
 }
 

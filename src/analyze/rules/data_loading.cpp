@@ -68,9 +68,9 @@ std::vector<Finding> apply(const Evidence& evidence) {
   const double lost = evidence.attribution.lost_ns(Claimant::data_loading);
   if (lost <= 0) return {};
   const double step = rank.undisturbed_step_ns();
-  Finding finding =
-      make_finding(kDataLoadingRule, lost, step,
-                   "The GPU waits " + time_text(lost) + " a step (" + format_percent(lost / step) + ") for input data");
+  Finding finding = make_finding(
+      kDataLoadingRule, lost, step,
+      "The GPU waits " + time_text(lost) + " per step (" + format_percent(lost / step) + ") for input data");
   finding.evidence = {
       time_fact("data_loading_idle_per_step", "GPU idle while the host loads data, per step", lost),
       time_fact("data_loading_host_per_step", "Host time in data loading, per step",
@@ -79,6 +79,9 @@ std::vector<Finding> apply(const Evidence& evidence) {
                 static_cast<double>(rank.busy.covered(rank.steps.start(), rank.steps.end())) / rank.step_count()),
       time_fact("step_time", "Step", step),
   };
+  // The first batch of a loader takes its start, too, and what the next ones take was not recorded.
+  if (!rank.steps.repeating && rank.loading.waits_ns.size() == 1)
+    finding.gain = {.method = "one batch alone was recorded", .unknown = true};
   const bool workers = rank.loading.by_workers();
   advise(evidence, {workers ? kMoreWorkers : kLoadAhead, kReadAhead}, finding);
   advise(evidence, {kDecodeOnGpu, kReadPastHost, kWatchHost}, finding);

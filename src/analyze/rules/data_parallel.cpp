@@ -13,8 +13,6 @@ namespace warpmark::analyze {
 
 namespace {
 
-constexpr double kMostSeverity = 0.39;
-
 /// Time a step that each GPU computes, communication and copies apart.
 std::map<int, double> computing_by_device(const Evidence& evidence, const RankEvidence& rank) {
   std::map<int, double> by_device;
@@ -53,7 +51,7 @@ std::vector<Finding> apply(const Evidence& evidence) {
       make_finding(kDataParallelRule, std::max(0.0, step - even), step,
                    "nn.DataParallel drives " + std::to_string(computing.size()) +
                        " GPUs from one process: they compute " + format_percent(even / step) + " of the step");
-  finding.severity = std::min(finding.severity, kMostSeverity);
+  finding.severity = std::min(finding.severity, kMostOfANote);
   finding.evidence.push_back(time_fact("step", "Step", step));
   for (const auto& [device, ns] : computing) {
     finding.evidence.push_back(time_fact("computing_gpu_" + std::to_string(device),

@@ -12,10 +12,7 @@ namespace warpmark::analyze {
 
 namespace {
 
-constexpr double kNearlyFull = 0.92;    // of the GPU's memory, reserved
-constexpr double kMuchUnused = 0.2;     // of what is reserved, when memory is given back
-constexpr double kMuchOfTheGpu = 0.05;  // of the GPU's memory
-constexpr double kLeastNote = 0.1, kMostSeverity = 0.3;
+constexpr double kMuchUnused = 0.2;  // of what is reserved, when memory is given back
 
 constexpr Advice kGrowSegments = {
     .kind = AdviceKind::environment,
@@ -40,9 +37,9 @@ struct Worst {
   [[nodiscard]] double full() const { return curve.capacity > 0 ? peak / curve.capacity : 0; }
   [[nodiscard]] double scattered() const { return back.reserved > 0 ? back.unused / back.reserved : 0; }
   [[nodiscard]] bool is_scattered() const {
-    return scattered() >= kMuchUnused && back.unused >= kMuchOfTheGpu * curve.capacity;
+    return scattered() >= kMuchUnused && back.unused >= kMatters * curve.capacity;
   }
-  [[nodiscard]] bool is_full() const { return full() >= kNearlyFull; }
+  [[nodiscard]] bool is_full() const { return full() >= kNearlyAll; }
 };
 
 std::optional<Worst> worst_of(const RankEvidence& rank) {
@@ -68,8 +65,8 @@ std::vector<Finding> apply(const Evidence& evidence) {
           : fmt::format("The memory of GPU {} is nearly full: {} of {}", worst->curve.device, format_bytes(worst->peak),
                         format_bytes(worst->curve.capacity));
   Finding finding = make_finding(kGpuMemoryRule, 0, rank.undisturbed_step_ns(), title);
-  const double share = worst->is_scattered() ? worst->scattered() : worst->full() - kNearlyFull + kLeastNote;
-  finding.severity = std::clamp(share, kLeastNote, kMostSeverity);
+  const double share = worst->is_scattered() ? worst->scattered() : worst->full() - kNearlyAll + kWorthFixing;
+  finding.severity = std::clamp(share, kWorthFixing, kMostOfANote);
   finding.evidence.push_back({"Most memory held: " + format_bytes(worst->peak), "memory_peak", worst->peak, "B"});
   if (worst->curve.capacity > 0) finding.evidence.push_back(share_fact("memory_share", "Of the GPU's", worst->full()));
   if (worst->back.times > 0) {

@@ -1,10 +1,13 @@
 // Kernels with fewer blocks than the GPU has multiprocessors leave parts of it idle, and matrix kernels with narrow
-// tiles read their weights for few rows: a small batch. A note, never a warning: whether a larger batch is wanted is
-// the user's decision.
+// tiles read their weights for few rows: a small batch. Of a framework or a library a note, never a warning: whether a
+// larger batch is wanted is the user's decision. A kernel of the program's own has as many blocks as its author chose.
 #include <fmt/format.h>
 
 #include <algorithm>
 
+#include "analyze/evidence/severity.h"
+#include "analyze/names/kernel_category.h"
+#include "analyze/names/kernel_names.h"
 #include "analyze/recorded/memory_curves.h"
 #include "analyze/rules/rules.h"
 
@@ -12,8 +15,6 @@ namespace warpmark::analyze {
 
 namespace {
 
-constexpr double kMostSeverity = 0.2;
-constexpr double kLeastShare = 0.02;  // of the step
 // Eleven programs were given 16 to 128 times their batch, 50 times in the geometric mean.
 constexpr const char* kTrainLarger =
     "Raise the batch size as far as memory allows, and scale the learning rate with it.";
@@ -41,6 +42,12 @@ double occupied(const RankEvidence& rank, const GpuWork& work, int sms) {
   return blocks <= 0 ? 1 : std::min(1.0, blocks / sms);
 }
 
+/// A kernel that its author launches with as many blocks as he chose: of no framework and no library.
+bool is_of_program(const RankEvidence& rank, const GpuWork& work) {
+  const std::string_view kernel = rank.timeline->name_of(work.event);
+  return work.op == kNoEvent && !is_of_library(kernel) && !is_xla_fusion(kernel);
+}
+
 int multiprocessors(const RankEvidence& rank) {
   int count = 0;
   for (const GpuInfo& gpu : rank.timeline->gpus) count = std::max(count, gpu.sm_count);
@@ -51,20 +58,23 @@ std::vector<Finding> apply(const Evidence& evidence) {
   const RankEvidence& rank = evidence.rank();
   const int sms = multiprocessors(rank);
   if (sms == 0) return {};
-  double lost = 0, small = 0, kernels = 0;
+  double lost = 0, lost_by_own = 0, small = 0, kernels = 0;
   for (const GpuWork& work : rank.list.works) {
     if (!is_compute(work.category) || !rank.in_steps(work)) continue;
     const double used = occupied(rank, work, sms);
     kernels += 1;
     small += used < 1;
-    lost += static_cast<double>(work.end - work.start) * (1 - used) / rank.step_count();
+    const double unused = static_cast<double>(work.end - work.start) * (1 - used) / rank.step_count();
+    lost += unused;
+    if (is_of_program(rank, work)) lost_by_own += unused;
   }
   const double step = rank.undisturbed_step_ns();
-  if (lost < kLeastShare * step) return {};
+  if (lost < kMatters * step) return {};
   Finding finding =
       make_finding(kGpuUnderusedRule, lost, step,
                    "Small kernels leave " + format_percent(lost / step) + " of the GPU's multiprocessor time unused");
-  finding.severity = std::min(finding.severity / 2, kMostSeverity);
+  finding.severity =
+      std::max(std::min(finding.severity / 2, kMostOfANote), severity_of(lost_by_own, rank.undisturbed_step_ns()) / 2);
   finding.evidence = {
       share_fact("unused_sm_time", "Multiprocessor time that small kernels leave unused", lost / step),
       share_fact("small_kernel_share", "Kernels with fewer blocks than multiprocessors",

@@ -53,6 +53,18 @@ constexpr Advice kFindBlockedCall = {
     .jax = "nsys profile --trace=cuda,osrt,nvtx --python-backtrace=cuda <command>",
 };
 
+// CUDA C++ Programming Guide, "Lazy Loading": the first launch of a kernel loads its code.
+constexpr const char* kLoadEarly = "CUDA_MODULE_LOADING=EAGER <command>";
+constexpr Advice kWarmUp = {
+    .kind = AdviceKind::environment,
+    .text =
+        "A launch or an allocation takes so long once: the driver loads the kernel's code, compiles it, or creates its "
+        "context. Run some steps before those that you record; load all code at the start.",
+    .native = kLoadEarly,
+    .pytorch = kLoadEarly,
+    .jax = kLoadEarly,
+};
+
 /// What the host did in a part, longest first.
 struct Doing {
   std::string name;  ///< empty where nothing was recorded
@@ -85,7 +97,6 @@ struct Reader {
 };
 
 Finding read(const Reader& reader, const Evidence& evidence) {
-  constexpr std::size_t kNamed = 3;
   const RankEvidence& rank = evidence.rank();
   const double lost = evidence.attribution.lost_ns(reader.by);
   const double step = rank.undisturbed_step_ns();
@@ -97,7 +108,7 @@ Finding read(const Reader& reader, const Evidence& evidence) {
   Finding finding = make_finding(reader.rule, lost, step,
                                  fmt::format("The GPU waits {} per step ({}) while the host {}", time_text(lost),
                                              format_percent(lost / step), what));
-  for (std::size_t i = 0; i < std::min(kNamed, doings.size()); ++i) {
+  for (std::size_t i = 0; i < std::min(kShown, doings.size()); ++i) {
     const std::string name = doings[i].name.empty() ? "Not recorded" : shown_name(doings[i].name);
     finding.evidence.push_back(
         time_fact(i == 0 ? "host_time_per_step" : "", "GPU idle per step: " + name, doings[i].ns));
@@ -106,12 +117,26 @@ Finding read(const Reader& reader, const Evidence& evidence) {
   return finding;
 }
 
+/// The GPU waits for nothing else meanwhile: all of the idle time goes, also what lies before the first launch of a
+/// single step or is no part of the replay.
+template <Claimant by>
+double without(const Evidence& evidence) {
+  const double step = evidence.rank().undisturbed_step_ns();
+  return step / std::max(1.0, step - evidence.attribution.lost_ns(by));
+}
+
 std::vector<Finding> host_work(const Evidence& evidence) {
   if (evidence.attribution.lost_ns(Claimant::host_work) <= 0) return {};
   Finding finding =
       read({kHostWorkRule, Claimant::host_work, Part::idle_host_work, "runs", "does something that was not recorded"},
            evidence);
-  advise(evidence, {kRunAhead, kProfileHost}, finding);
+  const std::vector<Doing> doings = doings_in(evidence.rank(), Part::idle_host_work);
+  if (!doings.empty() && doings.front().name.empty()) {
+    finding.gain = {.method = "what the host did was not recorded", .unknown = true};
+    advise(evidence, {kProfileHost}, finding);
+  } else {
+    advise(evidence, {kRunAhead, kProfileHost}, finding);
+  }
   show_main_thread(evidence, finding);
   return {finding};
 }
@@ -131,7 +156,11 @@ std::vector<Finding> blocking_call(const Evidence& evidence) {
   Finding finding = read({kBlockingCallRule, Claimant::blocking_call, Part::idle_blocking_call, "is inside",
                           "is inside a call of the GPU's API"},
                          evidence);
-  advise(evidence, {kFindBlockedCall}, finding);
+  const std::vector<Doing> doings = doings_in(evidence.rank(), Part::idle_blocking_call);
+  const std::string_view call = doings.empty() ? std::string_view() : std::string_view(doings.front().name);
+  const bool waits = is_copy_call(call) || is_sync_call(call);
+  if (waits) finding.gain = {.method = "what the call waited for was not recorded", .unknown = true};
+  advise(evidence, {waits ? kFindBlockedCall : kWarmUp}, finding);
   return {finding};
 }
 
@@ -141,14 +170,6 @@ void scale_host(HostCause cause, double success, Change& change) {
 
 void drop_work(const Evidence&, double success, Change& change) { scale_host(HostCause::work, success, change); }
 void drop_input(const Evidence&, double success, Change& change) { scale_host(HostCause::input, success, change); }
-
-/// The GPU waits for nothing else meanwhile: all of the idle time goes, also what lies before the first launch of a
-/// single step or is no part of the replay.
-template <Claimant by>
-double without(const Evidence& evidence) {
-  const double step = evidence.rank().undisturbed_step_ns();
-  return step / std::max(1.0, step - evidence.attribution.lost_ns(by));
-}
 
 void drop_nothing(const Evidence&, double, Change&) {}
 

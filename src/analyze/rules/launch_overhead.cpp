@@ -146,9 +146,8 @@ double executions_a_step(const Evidence& evidence) {
 /// Of dispatching that compiling takes away. An execution of an XLA program is one dispatch from Python, whatever the
 /// program holds: compiled as one, all but one go away.
 double compiled_away(const Evidence& evidence) {
-  constexpr double kFewest = 2;  // executions a step: fewer are compiled as one
   const double executions = executions_a_step(evidence);
-  return executions < kFewest ? kCompiledAway : 1 - 1 / executions;
+  return executions < 2 ? kCompiledAway : 1 - 1 / executions;
 }
 
 /// Executions compiled as one need no numbers from the host between them, and pass over memory together; unless values
@@ -184,14 +183,13 @@ double when_compiled(const Evidence& evidence) {
 
 /// Compiled as one, and yet bound by launches: a loop within it, or what XLA puts into no graph by itself.
 bool is_compiled_as_one(const Evidence& evidence) {
-  constexpr double kOne = 1.5;
   const double executions = executions_a_step(evidence);
-  return evidence.ranks.size() == 1 && executions > 0 && executions < kOne;
+  return evidence.ranks.size() == 1 && executions > 0 && executions < 2;
 }
 
 /// A step that repeats exactly is replayed as a graph, if that gains clearly more than compiling it.
-bool graph_first(const Evidence& evidence, double limit) {
-  if (limit <= kWorthCapturing || compiled_away(evidence) > kCompiledAway) return false;
+bool graph_first(const Evidence& evidence) {
+  if (evidence.attribution.without_dispatch <= kWorthCapturing || compiled_away(evidence) > kCompiledAway) return false;
   return is_compiled_as_one(evidence) || repeats_exactly(evidence);
 }
 
@@ -213,7 +211,7 @@ void recommend(const Evidence& evidence, double limit, double launches, Finding&
     give(evidence.compiled ? kFixGraphBreaks : kCompile, "compile", compiled);
     give(kFuseKernels, "fewer_launches", compiled);
   };
-  if (graph_first(evidence, limit)) {
+  if (graph_first(evidence)) {
     finding.gain = graph;
     give(training ? kCaptureTraining : kCapture, "cuda_graph", graph);
     finding.recommendations.front().text =
@@ -251,9 +249,9 @@ std::vector<Finding> apply(const Evidence& evidence) {
   if (lost <= 0) return {};
   const double step = rank.undisturbed_step_ns();
   const Launches launches = launches_in_steps(rank);
-  Finding finding = make_finding(
-      kLaunchOverheadRule, lost, step,
-      "The GPU waits " + time_text(lost) + " a step (" + format_percent(lost / step) + ") for the host to launch work");
+  Finding finding = make_finding(kLaunchOverheadRule, lost, step,
+                                 "The GPU waits " + time_text(lost) + " per step (" + format_percent(lost / step) +
+                                     ") for the host to launch work");
   finding.evidence = {
       time_fact("launch_idle_per_step", "GPU idle while the host dispatches, per step", lost),
       count_fact("launches_per_step", "Launches per step", launches.count / rank.step_count()),
@@ -280,7 +278,7 @@ std::vector<Finding> apply(const Evidence& evidence) {
 }
 
 void change(const Evidence& evidence, double success, Change& change) {
-  if (graph_first(evidence, evidence.attribution.without_dispatch)) {
+  if (graph_first(evidence)) {
     drop_dispatch(success, change);
   } else {
     compile(evidence, success, change);

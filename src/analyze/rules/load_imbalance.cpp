@@ -11,8 +11,6 @@ namespace warpmark::analyze {
 
 namespace {
 
-constexpr double kWiderElsewhere = 0.1;  // of the late rank's products outside of tensor cores, on others
-
 constexpr Advice kSameWork = {
     .kind = AdviceKind::code,
     .text = "Give all ranks the same work: batches of equal size, samples bucketed by length, experts balanced.",
@@ -84,7 +82,7 @@ bool multiplies_in_wider_type(const Evidence& evidence, const Imbalance& imbalan
   const RankEvidence& late = evidence.ranks[imbalance.latest];
   const Computing wide = products_of(late, false);
   if (wide.ns <= imbalance.late_ns / 2) return false;
-  if (median_of_others(evidence, imbalance.latest, wide_ns) > kWiderElsewhere * wide.ns) return false;
+  if (median_of_others(evidence, imbalance.latest, wide_ns) > kMatters * wide.ns) return false;
   const auto narrow = [](const RankEvidence& rank) { return products_of(rank, true).kernels; };
   const double missing = median_of_others(evidence, imbalance.latest, narrow) - narrow(late);
   return missing >= wide.kernels / 2;
@@ -140,7 +138,7 @@ std::vector<Finding> apply(const Evidence& evidence) {
   Finding finding = make_finding(kLoadImbalanceRule, lost, step,
                                  "Rank " + std::to_string(late.number()) +
                                      (wider ? " multiplies in a wider type" : " has more work") + ": the others wait " +
-                                     time_text(lost) + " a step (" + format_percent(lost / step) + ") for it");
+                                     time_text(lost) + " per step (" + format_percent(lost / step) + ") for it");
   add_evidence(evidence, imbalance, wider, finding);
   if (wider) advise(evidence, {kSameSettings}, finding);
   advise(evidence, {kSameWork, kDealOut, kCompareMachines}, finding);

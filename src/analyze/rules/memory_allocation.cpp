@@ -56,7 +56,7 @@ std::vector<Finding> apply(const Evidence& evidence) {
   const double step = rank.undisturbed_step_ns();
   Finding finding = make_finding(kMemoryAllocationRule, lost, step,
                                  "Allocating and freeing memory leaves the GPU idle for " + time_text(lost) +
-                                     " a step (" + format_percent(lost / step) + ")");
+                                     " per step (" + format_percent(lost / step) + ")");
   finding.evidence = {
       time_fact("allocation_idle_per_step", "GPU idle because of allocation calls, per step", idle),
       count_fact("allocation_calls_per_step", "Allocation and free calls per step", calls / rank.step_count()),

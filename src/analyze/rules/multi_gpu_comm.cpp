@@ -60,7 +60,7 @@ double waiting_ns(const Evidence& evidence, std::size_t r) {
 }
 
 std::string title_of(const Exposed& exposed, double lost, double step) {
-  const std::string amount = time_text(lost) + " a step (" + format_percent(lost / step) + ")";
+  const std::string amount = time_text(lost) + " per step (" + format_percent(lost / step) + ")";
   return exposed.waiting > exposed.all() / 2 ? "Ranks wait for one another in collectives, " + amount
                                              : "Communication takes " + amount + " that no computation overlaps";
 }
@@ -116,7 +116,7 @@ std::vector<Finding> apply(const Evidence& evidence) {
   return {finding};
 }
 
-/// Copying, scaling and adding up what is sent, a parameter at a time: it goes with its collective. A few works between
+/// Copying, scaling and adding up what is sent, a parameter at a time: it goes with its collective. What lies between
 /// two collectives, none of which is a model's own. Indices of works.
 std::vector<std::size_t> works_between_collectives(const RankEvidence& rank) {
   const auto serves = [](Category category) {
@@ -128,8 +128,7 @@ std::vector<std::size_t> works_between_collectives(const RankEvidence& rank) {
   for (const ReplayWork& one : rank.replay.works()) {
     const Category category = rank.list.works[one.work].category;
     if (category == Category::communication) {
-      if (after_collective && std::ssize(since) <= kWorksOfAnExchange)
-        serving.insert(serving.end(), since.begin(), since.end());
+      if (after_collective) serving.insert(serving.end(), since.begin(), since.end());
       after_collective = true;
       since.clear();
     } else if (serves(category)) {

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 
 #include "analyze/recommendations/kernel_profiles.h"
 #include "analyze/rules/rules.h"
@@ -49,15 +50,15 @@ std::string number_of(const KernelProfile& profile, const char* metric, const ch
 /// By the limits of blocks on a multiprocessor, which Nsight Compute prints. Of two that are alike the number of blocks
 /// itself is named first: it is there whatever the kernel does.
 Bound bound_of(const KernelProfile& profile) {
-  constexpr double kNone = 1e9;
+  const double none = std::numeric_limits<double>::infinity();
   const auto limit = [&](const char* of) {
-    return profile.metric(std::string("launch__occupancy_limit_") + of).value_or(kNone);
+    return profile.metric(std::string("launch__occupancy_limit_") + of).value_or(none);
   };
   const double blocks = limit("blocks"), registers = limit("registers"), shared = limit("shared_mem"),
                warps = limit("warps"), barriers = limit("barriers");
   const double least = std::min({blocks, registers, shared, warps, barriers});
   const std::string threads = number_of(profile, "launch__block_size", "threads");
-  if (least == kNone) {
+  if (least == none) {
     Recommendation all = fewer_registers();
     all.text = "Use fewer registers or less shared memory per block, or blocks of another size.";
     return {"", {std::move(all), other_block_size()}};

@@ -64,7 +64,7 @@ std::vector<Finding> apply(const Evidence& evidence) {
   const double step = rank.undisturbed_step_ns();
   Finding finding =
       make_finding(kOptimizerRule, lost, step,
-                   "The optimizer's update loses " + time_text(lost) + " a step (" + format_percent(lost / step) +
+                   "The optimizer's update loses " + time_text(lost) + " per step (" + format_percent(lost / step) +
                        ") in " + kernels_text(updates.kernels / rank.step_count()));
   finding.evidence = {
       count_fact("optimizer_kernels_per_step", "Kernels of the optimizer per step",

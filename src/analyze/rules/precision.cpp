@@ -103,7 +103,7 @@ struct MatrixTimes {
 };
 
 std::string title_of(const MatrixTimes& times, double step) {
-  const auto part = [step](double ns) { return time_text(ns) + " a step (" + format_percent(ns / step) + ")"; };
+  const auto part = [step](double ns) { return time_text(ns) + " per step (" + format_percent(ns / step) + ")"; };
   if (times.wide > times.simt && times.wide > times.tf32) {
     return "Matrix work takes " + part(times.wide) + " in double precision";
   }
@@ -162,8 +162,8 @@ Finding of_doubles(const Evidence& evidence) {
   const double sum = evidence.attribution.precision.in_doubles_ns;
   Finding finding = make_finding(
       kPrecisionRule, evidence.attribution.lost_ns(Claimant::precision), step,
-      "Kernels compute in double precision for " + time_text(sum) + " a step (" + format_percent(sum / step) + ")");
-  finding.severity = std::min(finding.severity, kPrecisionNoteAtMost);
+      "Kernels compute in double precision for " + time_text(sum) + " per step (" + format_percent(sum / step) + ")");
+  finding.severity = std::min(finding.severity, kMostOfANote);
   finding.evidence = {time_fact("fp64_per_step", "Kernels whose data is in double precision, per step", sum)};
   advise(evidence, {kComputeInSingles}, finding);
   finding.gain = gain_up_to(speedup_of(evidence, change), "replay with half the time for what is computed in doubles");
@@ -185,7 +185,7 @@ std::vector<Finding> apply(const Evidence& evidence) {
   const double half = math_ns(rank, MatrixMath::tensor_half);
   Finding finding = make_finding(kPrecisionRule, lost, step, title_of({simt, wide, tf32}, step));
   // TF32 already runs on tensor cores: 16 bits may still help, but that is a note, never a warning.
-  if (simt + wide < tf32) finding.severity = std::min(finding.severity, kPrecisionNoteAtMost);
+  if (simt + wide < tf32) finding.severity = std::min(finding.severity, kMostOfANote);
   add_times({{"fp32_matrix_per_step", "Matrix kernels on FP32 units, per step", simt},
              {"tf32_matrix_per_step", "Matrix kernels on tensor cores with FP32 inputs (TF32), per step", tf32},
              {"half_matrix_per_step", "Matrix kernels on tensor cores with 16 bits or fewer, per step", half},

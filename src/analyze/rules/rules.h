@@ -37,9 +37,7 @@ namespace warpmark::analyze {
   RULE(kTailEffectRule)          \
   RULE(kLowUtilizationRule)      \
   RULE(kIdleMultiprocessorsRule) \
-  RULE(kIdleTensorCoresRule)     \
   RULE(kMemoryBusyRule)          \
-  RULE(kDoublePrecisionRule)     \
   RULE(kThermalThrottleRule)     \
   RULE(kPowerThrottleRule)       \
   RULE(kPcieSaturatedRule)

@@ -20,7 +20,6 @@ namespace {
 // Tensor cores fed by narrow loads are seldom faster than half of their rate with wide ones (NVIDIA, "Matrix
 // Multiplication Background User's Guide", "Tensor Core Requirements").
 constexpr double kLeftWhenAligned = 0.5;
-constexpr double kLeastShare = 0.01;   // of the step, in such kernels
 constexpr std::int64_t kSmallest = 8;  // a dimension of less is padded at a multiple of its cost
 
 /// Numbers that a row's pieces of 16 bytes hold; 0 of what runs on no tensor cores, or wider than 16 bits: these are
@@ -95,7 +94,7 @@ std::vector<Finding> apply(const Evidence& evidence) {
     if (rank.in_steps(work)) sum += static_cast<double>(work.end - work.start) / rank.step_count(), ++count;
   }
   const double step = rank.undisturbed_step_ns();
-  if (sum < kLeastShare * step) return {};
+  if (sum < kMatters * step) return {};
   const Culprits culprits = culprits_of(rank, products);
   const auto worst = std::ranges::max_element(culprits, {}, &Culprits::value_type::second);
   const std::string of = worst == culprits.end()
@@ -103,7 +102,7 @@ std::vector<Finding> apply(const Evidence& evidence) {
                              : fmt::format(", as {} is no multiple of {}", worst->first.first, worst->first.second);
   Finding finding = make_finding(
       kTensorDimensionsRule, sum * (1 - kLeftWhenAligned), step,
-      "Tensor cores read narrowly for " + time_text(sum) + " a step (" + format_percent(sum / step) + ")" + of);
+      "Tensor cores read narrowly for " + time_text(sum) + " per step (" + format_percent(sum / step) + ")" + of);
   finding.evidence = {
       time_fact("narrow_products_per_step", "Products that read less than 16 bytes at once, per step", sum),
       count_fact("narrow_product_count_per_step", "Such kernels per step", count / rank.step_count()),

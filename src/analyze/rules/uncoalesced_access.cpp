@@ -12,8 +12,7 @@ namespace warpmark::analyze {
 
 namespace {
 
-constexpr double kLeastExcess = 0.1;  // of the sectors
-constexpr double kManySectors = 12;   // a request: more than 8-byte words need
+constexpr double kManySectors = 12;  // a request: more than 8-byte words need
 
 std::optional<KernelSaving> judge(const KernelProfile& profile) {
   const double memory =
@@ -22,7 +21,7 @@ std::optional<KernelSaving> judge(const KernelProfile& profile) {
   const auto sectors = profile.metric("memory_l2_theoretical_sectors_global");
   if (excessive && sectors && *sectors > 0) {
     const double share = *excessive / *sectors;
-    if (share < kLeastExcess) return std::nullopt;
+    if (share < 1 - kNearlyAll) return std::nullopt;
     return KernelSaving{share * memory,
                         fmt::format("{:.0f} % of the sectors moved between L1 and L2 are excessive", share * 100),
                         "excessive_sectors", share, ""};

@@ -8,6 +8,8 @@
 #include <set>
 #include <span>
 
+#include "analyze/recorded/scales.h"
+
 namespace warpmark::analyze {
 namespace {
 
@@ -36,11 +38,10 @@ std::vector<Regular> regular_kinds(const std::vector<std::uint32_t>& launches) {
   return result;
 }
 
-/// The distance at which a kind most often occurs again for the `nth` time; 0 if it does not. The last ones tell.
+/// The distance at which a kind most often occurs again for the `nth` time; 0 if it does not.
 std::size_t usual_distance(const Positions& at, std::size_t nth) {
-  constexpr std::size_t kEnough = 4096;
   std::vector<std::size_t> distances;
-  for (std::size_t i = at.size(); i > nth && distances.size() < kEnough; --i) {
+  for (std::size_t i = at.size(); i > nth; --i) {
     distances.push_back(at[i - 1] - at[i - 1 - nth]);
   }
   std::sort(distances.begin(), distances.end());
@@ -58,10 +59,9 @@ std::size_t usual_distance(const Positions& at, std::size_t nth) {
 std::set<std::size_t> possible_periods(Launches launches) {
   constexpr std::size_t kKinds = 24;
   constexpr std::size_t kOccurrencesAPeriod = 8;
-  constexpr std::size_t kFewestPeriods = 3;
   std::vector<Positions> kinds;
   for (auto& [kind, at] : positions_by_kind(launches)) {
-    if (at.size() >= kFewestPeriods) kinds.push_back(std::move(at));
+    if (at.size() >= kFewest) kinds.push_back(std::move(at));
   }
   std::stable_sort(kinds.begin(), kinds.end(),
                    [](const Positions& left, const Positions& right) { return left.size() < right.size(); });
@@ -70,7 +70,7 @@ std::set<std::size_t> possible_periods(Launches launches) {
   for (const Positions& at : kinds) {
     for (std::size_t nth = 1; nth <= kOccurrencesAPeriod; ++nth) {
       const std::size_t distance = usual_distance(at, nth);
-      if (distance >= 2 && distance * kFewestPeriods <= launches.size()) periods.insert(distance);
+      if (distance >= 2 && distance * kFewest <= launches.size()) periods.insert(distance);
     }
   }
   return periods;
@@ -123,11 +123,10 @@ void leave_out_irregular_start(Positions& boundaries, std::size_t period) {
 
 /// Where one launch, or the fewest in a row, is met that occurs once in the period from `from` on.
 Positions marked_from(Launches launches, std::size_t from, std::size_t period) {
-  constexpr std::size_t kLongestMarker = 64;
   constexpr std::size_t kMostCompared = 1 << 21;
   constexpr int kTries = 4;
   int tries = 0;
-  const std::size_t longest = std::min({period, kLongestMarker, std::max<std::size_t>(1, kMostCompared / period)});
+  const std::size_t longest = std::min(period, std::max<std::size_t>(1, kMostCompared / period));
   for (std::size_t length = 1; length <= longest; length *= 2) {
     std::map<std::vector<std::uint32_t>, std::size_t> counts;
     const auto marker_at = [&](std::size_t i) { return launches.subspan(i, length); };

@@ -103,9 +103,9 @@ std::vector<std::size_t> matching_starts(const Timeline& timeline, const std::ve
 }
 
 /// Whether as many rounds of `spacing` launches lie between any two: a model has the same layers in each step, and not
-/// hundreds. A program that waits now and then, by the clock or to print how far it is, makes steps in between.
+/// hundreds.
 bool are_layers(const std::vector<std::size_t>& waited, std::size_t spacing) {
-  constexpr std::size_t kMostLayers = 128;
+  constexpr std::size_t kMostLayers = 128;  // Llama 3.1 405B has 126
   const std::size_t usual = even_spacing(waited);
   if (usual < 2 * spacing || usual > kMostLayers * spacing) return false;
   std::size_t same = 0;
@@ -132,7 +132,6 @@ std::vector<std::size_t> step_starts(const Timeline& timeline, const std::vector
 /// Where a loop within the step was found, the host reads, writes or waits at the end of the step only: every so many
 /// windows one is much longer, and they take much of the time. The step then ends where a long window ends.
 std::vector<std::int64_t> up_to_long_windows(const std::vector<std::int64_t>& boundaries) {
-  constexpr std::int64_t kMuchLonger = 3;  // than the median
   std::vector<std::int64_t> lengths;
   for (std::size_t i = 0; i + 1 < boundaries.size(); ++i) lengths.push_back(boundaries[i + 1] - boundaries[i]);
   if (lengths.empty()) return boundaries;
@@ -141,7 +140,7 @@ std::vector<std::int64_t> up_to_long_windows(const std::vector<std::int64_t>& bo
   std::vector<std::int64_t> ends;
   std::int64_t in_long = 0;
   for (std::size_t i = 0; i < lengths.size(); ++i) {
-    if (lengths[i] <= kMuchLonger * median) continue;
+    if (lengths[i] <= 3 * median) continue;
     in_long += lengths[i];
     after_long.push_back(i + 1);
     ends.push_back(boundaries[i + 1]);

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "analyze/names/ranges.h"
+#include "analyze/names/words.h"
 #include "analyze/recorded/order_statistics.h"
 #include "analyze/steps/marked_ranges.h"
 #include "analyze/steps/repeating_launches.h"
@@ -33,13 +34,12 @@ bool are_in_turn(const RangeGroup& group) { return !group.overlapping && group.c
 /// Of the groups that `wanted` accepts the one that holds the most work; of about as much, the fewest ranges.
 template <typename Wanted>
 const RangeGroup* most_work(const std::vector<RangeGroup>& groups, Wanted wanted) {
-  constexpr double kAsMuch = 0.02;
   const RangeGroup* best = nullptr;
   for (const RangeGroup& one : groups) {
     if (!are_in_turn(one) || !wanted(one)) continue;
-    const bool more = best == nullptr || one.work_share > best->work_share + kAsMuch;
+    const bool more = best == nullptr || one.work_share > best->work_share + kMatters;
     const bool fewer =
-        best != nullptr && one.work_share > best->work_share - kAsMuch && one.ranges.size() < best->ranges.size();
+        best != nullptr && one.work_share > best->work_share - kMatters && one.ranges.size() < best->ranges.size();
     if (more || fewer) best = &one;
   }
   return best;
@@ -106,7 +106,19 @@ Steps from_launches(const Timeline& timeline, const WorkList& list) {
   return steps;
 }
 
-Steps whole_recording(const Timeline& timeline, const WorkList& list) {
+/// When the program asks its loader for the next batch.
+std::vector<std::int64_t> loads_of(const Timeline& timeline) {
+  const std::vector<Loader> loaders = told_by_names(timeline.names, loader_of);
+  std::vector<std::int64_t> starts;
+  for (EventIndex i = 0; i < timeline.events.size(); ++i) {
+    const bool loads = loaders[timeline.events.name[i]] != Loader::none;
+    if (loads && timeline.events.kind[i] == EventKind::annotation) starts.push_back(timeline.events.start[i]);
+  }
+  return starts;
+}
+
+/// From the first work of the GPU, or from the load that it works on.
+Steps whole_recording(const Timeline& timeline, const WorkList& list, const std::vector<std::int64_t>& loads = {}) {
   Steps steps;
   steps.found_by = "whole recording";
   steps.found = 1;
@@ -114,6 +126,7 @@ Steps whole_recording(const Timeline& timeline, const WorkList& list) {
   std::int64_t end = 0;
   if (!list.empty()) {
     start = list.works.front().start;
+    if (!loads.empty()) start = std::min(start, loads.front());
     for (const GpuWork& work : list.works) end = std::max(end, work.end);
   } else if (timeline.events.size() > 0) {
     start = timeline.events.start[0];
@@ -156,12 +169,23 @@ std::string what_paused(const Timeline& timeline, const StepSpan& span, std::str
   return most ? std::string(timeline.name_of(longest)) : "";
 }
 
+/// Time of the GPU's work that begins in these windows, ns.
+double work_in(const WorkList& list, const std::vector<StepSpan>& spans) {
+  double sum = 0;
+  auto work = list.works.begin();
+  for (const StepSpan& span : spans) {
+    work = std::ranges::lower_bound(work, list.works.end(), span.start_ns, {}, &GpuWork::start);
+    for (; work != list.works.end() && work->start < span.end_ns; ++work)
+      sum += static_cast<double>(work->end - work->start);
+  }
+  return sum;
+}
+
 /// Takes the pauses out: the steps analyzed are the longest run of steady ones between two pauses, so that they still
-/// follow one another. Programs whose steps are long again and again have no pauses but steps of several kinds.
-void separate_pauses(const Timeline& timeline, std::string_view step, Steps& steps) {
-  constexpr std::size_t kFewest = 5;      // of fewer none is usual
-  constexpr std::size_t kMostPauses = 5;  // one step of five
-  if (steps.analyzed.size() < kFewest) return;
+/// follow one another. Programs whose steps are long again and again, or do far more work than those, have no pauses
+/// but steps of several kinds.
+void separate_pauses(const Timeline& timeline, const WorkList& list, std::string_view step, Steps& steps) {
+  if (steps.analyzed.size() <= kFewest) return;
   const double steady = longest_steady_ns(steps.analyzed);
   std::vector<StepSpan> best, run;
   for (const StepSpan& span : steps.analyzed) {
@@ -174,7 +198,9 @@ void separate_pauses(const Timeline& timeline, std::string_view step, Steps& ste
     if (run.size() > best.size()) best = run;
   }
   if (steps.pauses.empty()) return;
-  if (steps.pauses.size() * kMostPauses > steps.analyzed.size() || best.size() < 2) return steps.pauses.clear();
+  const bool usual = work_in(list, best) * static_cast<double>(steps.analyzed.size()) >=
+                     kRepeatedShare * work_in(list, steps.analyzed) * static_cast<double>(best.size());
+  if (steps.pauses.size() * kFewest > steps.analyzed.size() || best.size() < 2 || !usual) return steps.pauses.clear();
   for (StepPause& pause : steps.pauses) pause.name = what_paused(timeline, {pause.start_ns, pause.end_ns}, step);
   steps.analyzed = std::move(best);
 }
@@ -186,10 +212,13 @@ Steps find_steps(const Timeline& timeline, const WorkList& list) {
   const std::vector<RangeGroup> groups = marked_ranges(timeline, list);
   const RangeGroup* chosen = choose(groups);
   Steps steps = chosen != nullptr ? from_ranges(*chosen) : from_launches(timeline, list);
-  if (steps.analyzed.empty()) return whole_recording(timeline, list);
+  const std::vector<std::int64_t> loads = loads_of(timeline);
+  // What repeats between two loads is a layer.
+  const bool layers = chosen == nullptr && !loads.empty() && loads.size() * 2 <= steps.analyzed.size();
+  if (layers || steps.analyzed.empty()) return whole_recording(timeline, list, loads);
   steps.repeating = true;
   leave_out_start(steps);
-  separate_pauses(timeline, chosen != nullptr ? chosen->name : "", steps);
+  separate_pauses(timeline, list, chosen != nullptr ? chosen->name : "", steps);
   return steps;
 }
 

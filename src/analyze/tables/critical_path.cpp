@@ -13,8 +13,6 @@ namespace warpmark::analyze {
 
 namespace {
 
-constexpr std::int64_t kGapNs = 3'000;
-
 class Walk {
  public:
   Walk(const RankEvidence& rank, const StepSpan& step) : rank_(rank), step_(step) {
@@ -41,7 +39,7 @@ class Walk {
       // Where clocks are off, a call may seem to come after its work: the walk never goes forward in time.
       const std::int64_t launch =
           current.launch == kNoEvent ? time : std::min(time, rank_.timeline->events.start[current.launch]);
-      const bool from_gpu = before >= 0 && (time - end(before) <= kGapNs || launch <= end(before));
+      const bool from_gpu = before >= 0 && (time - end(before) <= kLatencyNs || launch <= end(before));
       if (from_gpu) {
         add("kernel gap", time - end(before));
         time = end(before);

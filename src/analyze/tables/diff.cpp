@@ -128,7 +128,6 @@ std::map<std::string, Use> step_of(const Evidence& evidence) {
 
 /// Fewer tell no variation.
 bool has_few_steps(const Evidence& evidence) {
-  constexpr std::size_t kFewest = 3;
   return evidence.has_timeline() && evidence.rank().steps.analyzed.size() < kFewest;
 }
 

@@ -28,8 +28,6 @@ TableValue value_of(const std::optional<double>& value) {
   return value ? TableValue(*value) : TableValue(std::string());
 }
 
-// Of one launch's time there is no spread; at clocks that nobody fixed it varies by about this.
-constexpr double kSameTime = 0.01;
 constexpr const char* kCompute = "sm__throughput.avg.pct_of_peak_sustained_elapsed";
 constexpr const char* kOccupancy = "sm__warps_active.avg.pct_of_peak_sustained_active";
 constexpr const char* kRegisters = "launch__registers_per_thread";
@@ -104,11 +102,11 @@ AnalysisTable kernel_card_diff(const Evidence& before, const Evidence& after, st
       return value_of(card.longest == nullptr ? std::nullopt : std::optional(card.longest_ns * 1e-9));
     };
     const double change = change_ns(pair);
-    const char* word = old_card.longest == nullptr                           ? "appeared"
-                       : new_card.longest == nullptr                         ? "vanished"
-                       : std::abs(change) <= kSameTime * old_card.longest_ns ? "same"
-                       : change > 0                                          ? "slower"
-                                                                             : "faster";
+    const char* word = old_card.longest == nullptr                          ? "appeared"
+                       : new_card.longest == nullptr                        ? "vanished"
+                       : std::abs(change) <= kMatters * old_card.longest_ns ? "same"
+                       : change > 0                                         ? "slower"
+                                                                            : "faster";
     const auto metric = [](const KernelCard& card, const char* id) {
       return card.longest == nullptr ? std::nullopt : card.longest->metric(id);
     };

@@ -10,8 +10,6 @@ namespace warpmark::analyze {
 namespace {
 
 constexpr double kSlowCallNs = 50'000;  // outliers as in HTA
-constexpr double kLongDelayNs = 100'000;
-constexpr std::int64_t kFullQueue = 1000;
 
 struct Calls {
   double count = 0;
@@ -55,7 +53,7 @@ AnalysisTable launch_table(const Evidence& evidence) {
     one.call_ns += call;
     one.delay_ns += delay;
     one.slow += call > kSlowCallNs;
-    one.delayed += delay > kLongDelayNs;
+    one.delayed += delay > kOwnWorkNs;
     one.shorter += static_cast<double>(work.end - work.start) < call;
   }
   if (calls.empty()) table.note = "No launch calls were recorded.";
@@ -98,7 +96,7 @@ AnalysisTable queue_table(const Evidence& evidence) {
       if (change < 0) continue;
       longest = std::max(longest, length);
       sum += static_cast<double>(length);
-      full += length >= kFullQueue;
+      full += length >= static_cast<std::int64_t>(kQueueDepth);
     }
     const double launches = static_cast<double>(list.size()) / 2;
     table.rows.push_back({stream_name(*rank.timeline, track), sum / launches, longest, full / launches});

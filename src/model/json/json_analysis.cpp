@@ -36,6 +36,7 @@ Json gain_to_json(const Gain& gain) {
   Json json{{"low", finite_number(gain.low)}, {"high", finite_number(gain.high)}};
   put_text(json, "method", gain.method);
   if (gain.per_sample) json["per"] = "sample";
+  if (gain.unknown) json["unknown"] = true;
   return json;
 }
 
@@ -99,6 +100,7 @@ Gain gain_from(JsonFields& fields) {
   std::string per;
   fields.maybe("per", per);
   gain.per_sample = per == "sample";
+  fields.maybe("unknown", gain.unknown);
   return gain;
 }
 

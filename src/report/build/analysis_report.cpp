@@ -116,6 +116,7 @@ Whole whole_of(const Analysis& analysis) {
 }
 
 std::string gain_text(const Gain& gain) {
+  if (gain.unknown) return "not known";
   if (gain.high <= 1.005) return "none expected";
   const std::string range = analyze::speedup_text(gain);
   return gain.per_sample ? range + " samples per second" : range;

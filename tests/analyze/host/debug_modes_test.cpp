@@ -67,49 +67,5 @@ TEST(DebugModes, clocks_that_disagree_tell_nothing_of_launches) {
   EXPECT_FALSE(modes_of(timeline).launches_block);
 }
 
-/// 20 operators forward, which save a stack of `stack_ns`, and 20 functions backward; the first `checked` look for NaN.
-Timeline checked_training(std::int64_t stack_ns, int checked) {
-  return stepped(6, [=](TimelineScene& scene) {
-    for (int i = 0; i < 20; ++i) {
-      scene.within("aten::linear", EventKind::op, [&] {
-        scene.idle_host(stack_ns);
-        scene.launch(kTensorGemm, 20'000);
-      });
-    }
-    for (int i = 0; i < 20; ++i) {
-      scene.within("autograd::engine::evaluate_function: AddmmBackward0", EventKind::op, [&] {
-        scene.within("aten::mm", EventKind::op, [&] {
-          scene.idle_host(3'000);
-          scene.launch(kTensorGemm, 20'000);
-        });
-        if (i >= checked) return;
-        scene.within("aten::isnan", EventKind::op, [&] { scene.launch("CompareEqFunctor", 2'000); });
-        scene.within("aten::_is_any_true", EventKind::op, [&] { scene.launch("reduce_kernel", 2'000); });
-        scene.within("aten::item", EventKind::op, [&] {
-          scene.copy(CopyKind::device_to_host, HostMemory::pinned, 1, 1'000, false);
-          scene.synchronize();
-        });
-      });
-    }
-  });
-}
-
-TEST(DebugModes, anomaly_mode_is_told_from_a_check_after_every_function) {
-  EXPECT_TRUE(modes_of(checked_training(200'000, 20)).anomaly_mode);
-  EXPECT_EQ(modes_of(checked_training(200'000, 20)).stacks.size(), 6U * 20);
-  EXPECT_FALSE(modes_of(checked_training(200'000, 1)).anomaly_mode);  // a hook on one layer
-  EXPECT_TRUE(modes_of(checked_training(200'000, 1)).checks.empty());
-  EXPECT_FALSE(modes_of(checked_training(200'000, 0)).anomaly_mode);
-}
-
-TEST(DebugModes, anomaly_mode_takes_its_checks_and_its_stacks) {
-  const Timeline with = checked_training(200'000, 20);
-  const double step = static_cast<double>(with.events.duration[0]);  // the first annotation
-  const Analysis analysis = of(checked_training(200'000, 20));
-  expect_first(analysis, "cpu_gpu_sync", step / (40 * 20'000));
-  EXPECT_THAT(analysis.findings.front().title, HasSubstr("Anomaly mode"));
-  EXPECT_THAT(analysis.findings.front().recommendations.front().snippet, HasSubstr("set_detect_anomaly(False)"));
-}
-
 }  // namespace
 }  // namespace warpmark::analyze

@@ -31,7 +31,7 @@ TEST(HiddenWaits, end_soon_after_the_work_that_they_are_for) {
   const auto waits = find_hidden_waits(timeline, list_work(timeline));
   ASSERT_EQ(waits.size(), 1U);
   EXPECT_EQ(waits[0].start, gone);
-  EXPECT_EQ(waits[0].end, gone + 999'000 + 150'000);  // and what comes after is for something else
+  EXPECT_EQ(waits[0].end, gone + 999'000 + kOwnWorkNs);  // and what comes after is for something else
   EXPECT_FALSE(waits[0].moves_data);
 }
 
@@ -58,7 +58,7 @@ TEST(HiddenWaits, of_a_thread_that_launches_little_are_for_its_own_work) {
   const Timeline timeline = scene.build();
   const auto waits = find_hidden_waits(timeline, list_work(timeline));
   ASSERT_EQ(waits.size(), 1U);
-  EXPECT_EQ(waits[0].end, gone + 1'002'000 + 150'000);
+  EXPECT_EQ(waits[0].end, gone + 1'002'000 + kOwnWorkNs);
   EXPECT_TRUE(waits[0].moves_data);
 }
 

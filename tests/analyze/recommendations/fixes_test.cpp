@@ -134,7 +134,7 @@ TEST(Fixes, the_wait_in_a_blocking_copy_goes_with_the_copy) {
   }));
   ASSERT_FALSE(analysis.findings.empty());
   EXPECT_EQ(analysis.findings.front().rule, "host_transfer");
-  expect_gain(&analysis.findings.front(), 380.0 / 100);
+  expect_gain(&analysis.findings.front(), 380.0 / 200);  // from pinned memory already: the link stays as long busy
   EXPECT_EQ(find(analysis, "cpu_gpu_sync"), nullptr);
 }
 

@@ -121,24 +121,6 @@ TEST(XlaKernels, of_executions_compiled_as_one_pass_over_memory_together) {
   EXPECT_TRUE(waiting == nullptr || waiting->gain.high < 8);
 }
 
-TEST(XlaKernels, of_products_have_the_type_of_nearly_all_others) {
-  const auto math_beside = [](const char* library_product) {
-    const Timeline timeline = iterated(6, [library_product](TimelineScene& scene) {
-      scene.launch(library_product, 300'000);
-      scene.launch("gemm_fusion_dot_7", 300'000);
-    });
-    return list_work(timeline).works[1].math;
-  };
-  EXPECT_EQ(math_beside("sm80_xmma_gemm_f32f32_f32f32_f32_tn_n_tilesize128x64x8_stage3_ffma"), MatrixMath::simt_fp32);
-  EXPECT_EQ(math_beside("sm90_xmma_gemm_f32f32_tf32f32_f32_nt_n_tilesize128x256x32"), MatrixMath::tensor_tf32);
-  EXPECT_EQ(math_beside("gemm_fusion_dot_8"), MatrixMath::none) << "nothing tells";
-  const Timeline timeline = iterated(6, [](TimelineScene& scene) {
-    scene.launch("sm80_xmma_gemm_f32f32_f32f32_f32_tn_n_tilesize128x64x8_stage3_ffma", 10'000);
-    scene.launch("gemm_fusion_dot_7", 300'000);
-  });
-  EXPECT_EQ(list_work(timeline).works[1].math, MatrixMath::none) << "a small product tells nothing of the others";
-}
-
 TEST(XlaKernels, of_one_execution_that_is_bound_by_launches_gain_what_a_graph_gains) {
   int rounds = 0;
   const Analysis analysis = testing_support::of(testing_support::iterated(8, [&rounds](TimelineScene& scene) {

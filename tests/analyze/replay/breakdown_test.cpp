@@ -131,7 +131,7 @@ class Oracle {
     const Part launching = next->in_optimizer ? Part::idle_optimizer : Part::idle_launch;
     if (launch <= gap_start_) return events.end(next->launch) > gap_start_ ? launching : Part::idle_kernel_gap;
     if (t >= launch) return launching;
-    return host_part(t, next->exchanges);
+    return host_part(t, next->category == Category::communication);
   }
 
   Part host_part(std::int64_t t, bool exchanges) {

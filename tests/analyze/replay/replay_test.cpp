@@ -52,7 +52,7 @@ std::vector<std::int32_t> searched(const RankEvidence& rank) {
       for (std::size_t back = 1; back <= std::min<std::size_t>(2, stream.size()); ++back) {
         const std::size_t at = stream[stream.size() - back];
         const std::int64_t end = work_of(at).end;
-        if (at >= i || end > start + 1'500 || end <= latest || start - end > 12'000) continue;
+        if (at >= i || end > start + kUnrecordedLaunchNs || end <= latest || start - end > 3 * kLatencyNs) continue;
         latest = end;
         found[i] = static_cast<std::int32_t>(at);
       }

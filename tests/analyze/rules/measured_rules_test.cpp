@@ -276,25 +276,6 @@ TEST(CounterRules, say_little_of_multiprocessors_beside_a_timeline) {
   EXPECT_NEAR(severity(session, "idle_multiprocessors"), 0.2, 1e-9);
 }
 
-TEST(CounterRules, tell_of_tensor_cores_that_idle_beside_matrix_work) {
-  ProfileSession session;
-  session.counters = {series("tensor_active", {0, 0.01, 0.01, 0.01}), series("fp32_active", {0.5, 0.6, 0.6, 0.5}),
-                      series("gpu_utilization", {1, 1, 1, 1})};
-  EXPECT_NEAR(severity(session, "idle_tensor_cores"), 0.3, 1e-9) << "a note: it may be no matrix work";
-  session.counters[1] = series("fp32_active", {0.05, 0.05, 0.05, 0.05});
-  EXPECT_EQ(severity(session, "idle_tensor_cores"), 0);
-  session.counters[0] = series("tensor_active", {0.5, 0.4, 0.5, 0.4});
-  session.counters[1] = series("fp32_active", {0.5, 0.6, 0.6, 0.5});
-  EXPECT_EQ(severity(session, "idle_tensor_cores"), 0);
-
-  ProfileSession recorded;
-  recorded.ranks.push_back(testing_support::stepped(
-      100, [](testing_support::TimelineScene& scene) { scene.launch("my_gemm_f32", 10'000'000); }));
-  recorded.ranks[0].counters = {series("tensor_active", std::vector<double>(10, 0.0)),
-                                series("gpu_utilization", std::vector<double>(10, 1.0))};
-  EXPECT_GT(severity(recorded, "idle_tensor_cores"), 0.1);
-}
-
 TEST(CounterRules, tell_of_memory_that_is_as_busy_as_it_can_be) {
   ProfileSession session;
   session.counters = {series("dram_active", {0.75, 0.75, 0.0, 0.75}), series("graphics_active", {1, 1, 0, 1})};
@@ -314,20 +295,6 @@ TEST(CounterRules, say_little_of_busy_memory_beside_a_timeline) {
   session.ranks[0].counters = {series("dram_active", std::vector<double>(10, 0.8)),
                                series("gpu_utilization", std::vector<double>(10, 1.0))};
   EXPECT_NEAR(severity(session, "memory_busy"), 0.2, 1e-9);
-}
-
-TEST(CounterRules, note_double_precision) {
-  ProfileSession session;
-  session.counters = {series("fp64_active", {0.4, 0.5, 0.4, 0.5}), series("fp32_active", {0.1, 0.1, 0.1, 0.1}),
-                      series("gpu_utilization", {1, 1, 1, 1})};
-  EXPECT_NEAR(severity(session, "double_precision"), 0.3, 1e-9);
-  session.counters[0] = series("fp64_active", {0.01, 0.0, 0.02, 0.01});
-  EXPECT_EQ(severity(session, "double_precision"), 0) << "an index or a mean now and then";
-  session.counters = {series("fp64_active", {0.06, 0.06, 0.06}), series("fp64_active", {0.9, 0.9, 0.9})};
-  session.counters[1].device = 1;
-  const Analysis two = analyze(session);
-  ASSERT_FALSE(two.findings.empty());
-  EXPECT_NE(two.findings.front().title.find("GPU 1 are busy in 90 %"), std::string::npos) << two.findings.front().title;
 }
 
 TEST(CounterRules, tell_limits_from_the_times_that_dcgm_counts) {

@@ -71,38 +71,6 @@ TEST(Rules, data_loading_without_a_name_before_an_upload) {
              "data_loading", 2.0);
 }
 
-struct BatchBeforeADraw {
-  std::int64_t host_ns = 4'000'000;
-  EventKind within = EventKind::python;
-  std::int64_t bytes = 1 << 20;
-  bool reads = false;
-  int graph = 0;  ///< kernels in one launch
-};
-
-/// A batch made on the host, then a draw on the GPU and, unless something is read between, its upload.
-Analysis of_batch(const BatchBeforeADraw& batch) {
-  return of(stepped(6, [&](TimelineScene& scene) {
-    scene.range("draw", batch.host_ns, batch.within);
-    if (batch.graph > 0) scene.replay(std::vector<std::string>(static_cast<std::size_t>(batch.graph), "draw"), 1'000);
-    if (batch.graph == 0) scene.launch("distribution_elementwise_kernel", 2'000);
-    if (batch.reads) scene.copy(CopyKind::device_to_host, HostMemory::pageable, 4, 1'000, true);
-    scene.copy(CopyKind::host_to_device, HostMemory::pinned, batch.bytes, 50'000, false);
-    healthy_work(scene);
-  }));
-}
-
-bool is_loading(const Analysis& analysis) {
-  return !analysis.findings.empty() && analysis.findings.front().rule == "data_loading";
-}
-
-TEST(Rules, data_loading_before_a_few_launches_that_lead_to_an_upload) {
-  expect_top(of_batch({}), "data_loading", 2.0);
-  EXPECT_TRUE(is_loading(of_batch({.graph = 20})));          // one launch
-  EXPECT_FALSE(is_loading(of_batch({.host_ns = 900'000})));  // as long as Python takes to glue a model
-  EXPECT_FALSE(is_loading(of_batch({.reads = true})));
-  EXPECT_FALSE(is_loading(of_batch({.bytes = 4096})));  // indices
-}
-
 TEST(Rules, host_transfer_from_pageable_memory) {
   expect_top(of(stepped(6,
                         [](TimelineScene& scene) {
@@ -380,9 +348,8 @@ TEST(Rules, catalog_is_complete_and_ids_are_unique) {
                        "memory_bandwidth", "optimizer", "memory_allocation", "multi_gpu_comm", "load_imbalance",
                        "compute_bound", "gpu_underused", "tensor_dimensions", "gpu_memory", "host_work",
                        "waiting_for_input", "blocking_call", "low_utilization", "data_parallel", "idle_multiprocessors",
-                       "idle_tensor_cores", "occupancy", "warp_divergence", "uncoalesced_access", "sm_efficiency",
-                       "memory_bound_kernel", "tail_effect", "thermal_throttle", "power_throttle", "pcie_saturated",
-                       "memory_busy", "double_precision"));
+                       "occupancy", "warp_divergence", "uncoalesced_access", "sm_efficiency", "memory_bound_kernel",
+                       "tail_effect", "thermal_throttle", "power_throttle", "pcie_saturated", "memory_busy"));
   for (const Rule* rule : rules()) EXPECT_STRNE(rule->question, "") << rule->id;
 }
 

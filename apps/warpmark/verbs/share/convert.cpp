@@ -20,8 +20,8 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr OptionSpec kConvertOptions[] = {
-    {"--to", "FORMAT", "chrome (for Perfetto), sqlite (for SQL) or warpmark (compact)", false,
-     "chrome sqlite warpmark"},
+    {"--to", "FORMAT", "chrome (for Perfetto), sqlite (for SQL), folded (host stacks) or warpmark (compact)", false,
+     "chrome sqlite folded warpmark"},
     {"--out", "FILE", "where to (default: the first input's name with the format's extension); - is the output", false,
      "<files>"},
 };
@@ -58,7 +58,7 @@ Result<int> run_convert(Context& context, const ParsedOptions& options) {
   }
   const std::vector<fs::path> inputs(options.positionals().begin(), options.positionals().end());
   const bool to_output = options.get("--out") == "-";
-  if (to_output && context.out_is_terminal && format != "chrome") {
+  if (to_output && context.out_is_terminal && format != "chrome" && format != "folded") {
     return usage_error("what " + format + " makes is not for a terminal", "name a file with --out, or send it on");
   }
   const fs::path out = options.has("--out") ? fs::path(options.get("--out")) : renamed(inputs[0], writer->extension);
@@ -93,14 +93,16 @@ Result<int> run_convert(Context& context, const ParsedOptions& options) {
 
 extern const Command convert_command{
     .id = "convert",
-    .summary = "write a profile in another format: Chrome trace, SQLite, warpmark",
+    .summary = "write a profile in another format: Chrome trace, SQLite, folded stacks, warpmark",
     .details =
         "Reads what `warpmark analyze` reads. Lost or missing data of the source is recorded in the table quality. "
         "Query the SQLite tables with SQL: sqlite3 run.sqlite 'select name, sum(duration_ns) from events group by "
-        "name order by 2 desc limit 9'.",
+        "name order by 2 desc limit 9'. Folded stacks of the host open in speedscope.app and flamegraph.pl.",
     .options = kConvertOptions,
     .positional = {"PATH", "profiles, or a folder of them", true, "<files>"},
-    .examples = "warpmark convert trace.json.gz --to sqlite\nwarpmark convert profile.wmrec --to chrome --out run.json",
+    .examples =
+        "warpmark convert trace.json.gz --to sqlite\nwarpmark convert profile.wmrec --to chrome --out run.json\n"
+        "warpmark convert trace.json.gz --to folded --out host.folded",
     .run = run_convert,
 };
 

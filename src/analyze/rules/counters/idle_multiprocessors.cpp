@@ -13,8 +13,6 @@ namespace warpmark::analyze {
 namespace {
 
 constexpr double kEffective = 0.5;
-constexpr double kMostAlone = 0.65;  // severity: a warning, as nobody knows what the program is
-constexpr double kMostBeside = 0.2;  // of a timeline, whose rules know more
 
 struct Idle {
   int device = -1;
@@ -44,7 +42,7 @@ std::vector<Finding> apply(const Evidence& evidence) {
                    fmt::format("The multiprocessors of GPU {} are active in {:.0f} % of the time in which "
                                "it is used",
                                idle->device, idle->active * 100));
-  finding.severity = std::min(finding.severity, alone ? kMostAlone : kMostBeside);
+  finding.severity = std::min(finding.severity, alone ? kCritical : kMostOfANote);
   finding.lost_ns = 0;  // time is not lost where others computed meanwhile: no step tells
   finding.evidence = {
       share_fact("sm_active", "Multiprocessors with a warp, over the samples with work", idle->active),

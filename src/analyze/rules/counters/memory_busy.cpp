@@ -12,13 +12,10 @@ namespace warpmark::analyze {
 
 namespace {
 
-constexpr double kMost = 0.8;        // of the memory's cycles, in practice
-constexpr double kBusy = 0.6;        // three quarters of that
-constexpr double kMostAlone = 0.65;  // severity: a warning, as nobody knows what the program is
-constexpr double kMostBeside = 0.2;  // of a timeline, whose rules know more
+constexpr double kMost = 0.8;  // of the memory's cycles, in practice
 
 std::vector<Finding> apply(const Evidence& evidence) {
-  const auto busiest = busiest_of(evidence, "dram_active", kBusy);
+  const auto busiest = busiest_of(evidence, "dram_active", kMost * 3 / 4);
   if (!busiest) return {};
   const bool alone = !evidence.has_timeline();
   const double step = alone ? 1e9 : evidence.rank().undisturbed_step_ns();
@@ -26,7 +23,7 @@ std::vector<Finding> apply(const Evidence& evidence) {
   Finding finding = make_finding(kMemoryBusyRule, share * step, step,
                                  fmt::format("The memory of GPU {} is busy in {:.0f} % of the time in which it is used",
                                              busiest->device, busiest->mean * 100));
-  finding.severity = std::min(finding.severity, alone ? kMostAlone : kMostBeside);
+  finding.severity = std::min(finding.severity, alone ? kCritical : kMostOfANote);
   finding.lost_ns = 0;  // bytes that have to be moved are no loss: no counter tells which need not
   finding.evidence = {share_fact("dram_active", "Memory sends or receives, over the samples with work", busiest->mean),
                       share_fact("dram_active_most", "As busy as memory gets, about (DCGM)", kMost)};

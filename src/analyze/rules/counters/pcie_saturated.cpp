@@ -10,8 +10,6 @@ namespace warpmark::analyze {
 
 namespace {
 
-constexpr double kSaturated = 0.9;
-
 struct Busy {
   int device = -1;
   double share = 0;  ///< of the samples with the link at its limit
@@ -35,7 +33,7 @@ std::optional<Busy> busiest(const Evidence& evidence) {
       const auto [limit, known] = as_share ? LinkRate{1, true} : link_rate(evidence, series->device);
       if (limit <= 0 || series->values.empty()) continue;
       const auto busy = std::count_if(series->values.begin(), series->values.end(),
-                                      [limit = limit](double value) { return value >= kSaturated * limit; });
+                                      [limit = limit](double value) { return value >= kNearlyAll * limit; });
       Busy one{series->device,
                static_cast<double>(busy) / static_cast<double>(series->values.size()),
                highest_of(*series).value_or(0),

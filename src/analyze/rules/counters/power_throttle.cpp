@@ -12,13 +12,12 @@ namespace warpmark::analyze {
 namespace {
 
 constexpr double kCounted = 0.5;
-constexpr double kLowered = 0.95;  // of the limit as delivered
 
 struct PowerLimit {
   std::optional<double> now;  // W
   std::optional<double> delivered;
   bool known() const { return now && delivered; }
-  bool lowered() const { return known() && *now < kLowered * *delivered; }
+  bool lowered() const { return known() && *now < kNearlyAll * *delivered; }
 };
 
 PowerLimit limit_of(const Evidence& evidence, int device) {

@@ -1,0 +1,165 @@
+// Kinds of recordings that published profiles show: first launches, captured graphs, unified memory, one-block kernels,
+// copies that dwarf the kernels, work beside the critical path.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "support/analyzed.h"
+#include "support/timeline_scene.h"
+
+namespace warpmark::analyze {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+using testing_support::find;
+using testing_support::iterated;
+using testing_support::kTensorGemm;
+using testing_support::of;
+using testing_support::stepped;
+using testing_support::TimelineScene;
+
+TEST(PublicKinds, a_first_launch_that_loads_its_code_is_no_dispatch) {
+  TimelineScene scene;
+  scene.launch("first", 20'000);
+  for (int i = 0; i < 4; ++i) {
+    const std::string name = "kernel_" + std::to_string(i);
+    scene.add({EventKind::runtime_api, scene.now(), 300'000'000, "hipLaunchKernel", TimelineScene::kHost,
+               900U + static_cast<unsigned>(i)});
+    scene.idle_host(300'000'000);
+    scene.add({EventKind::kernel, scene.now() + 4'000, 20'000, name, scene.stream(7), 900U + static_cast<unsigned>(i)});
+    scene.idle_host(30'000);
+  }
+  const Analysis analysis = of(scene.build());
+  ASSERT_FALSE(analysis.findings.empty());
+  EXPECT_EQ(analysis.findings.front().rule, "blocking_call");
+  EXPECT_THAT(analysis.findings.front().title, HasSubstr("hipLaunchKernel"));
+  EXPECT_THAT(analysis.findings.front().recommendations.front().text, HasSubstr("before those that you record"));
+  EXPECT_EQ(find(analysis, "launch_overhead"), nullptr);
+}
+
+TEST(PublicKinds, captured_launches_are_missing_work) {
+  TimelineScene scene;
+  scene.launch("before", 10'000);
+  scene.api("cudaStreamBeginCapture", 5'000);
+  for (int i = 0; i < 40; ++i) scene.api("cudaLaunchKernel", 5'000);
+  scene.api("cudaStreamEndCapture", 5'000);
+  scene.idle_host(1'000'000);
+  scene.launch("after", 10'000);
+  const Analysis analysis = of(scene.build());
+  EXPECT_THAT(analysis.verdict, HasSubstr("GPU work is missing: 40 of 42 kernel launches"));
+  EXPECT_THAT(analysis.verdict, HasSubstr("captured CUDA graphs"));
+}
+
+TEST(PublicKinds, launches_without_any_work_of_the_gpu_are_missing_work) {
+  TimelineScene scene;
+  for (int i = 0; i < 5; ++i) scene.api("cudaLaunchKernel", 5'000);
+  EXPECT_THAT(of(scene.build()).verdict, HasSubstr("GPU work is missing: 5 of 5 kernel launches"));
+}
+
+TEST(PublicKinds, a_few_launches_without_work_are_not_most) {
+  TimelineScene scene;
+  for (int i = 0; i < 20; ++i) scene.launch("kernel_" + std::to_string(i), 50'000);
+  for (int i = 0; i < 3; ++i) scene.api("cudaLaunchKernel", 5'000);
+  EXPECT_THAT(of(scene.build()).verdict, Not(HasSubstr("missing")));
+}
+
+/// Pages move on a stream that nothing is launched on.
+TEST(PublicKinds, pages_of_unified_memory_are_no_second_gpu) {
+  TimelineScene scene;
+  const std::uint32_t pages = scene.stream(0);
+  scene.launch("add", 5'000'000);
+  for (int i = 0; i < 40; ++i) {
+    scene.add({EventKind::memcpy, 1'100'000 + i * 100'000, 50'000, "Memcpy HtoD", pages, 0, 1 << 20,
+               copy_detail(CopyKind::host_to_device, HostMemory::managed)});
+  }
+  scene.synchronize();
+  EXPECT_EQ(of(scene.build()).ranks.size(), 1U);
+}
+
+TEST(PublicKinds, copies_that_dwarf_the_kernels_gain_no_more_than_overlap_and_pinning_allow) {
+  const Analysis analysis = of(iterated(6, [](TimelineScene& scene) {
+    scene.copy(CopyKind::host_to_device, HostMemory::pageable, 600'000'000, 180'000'000, true);
+    scene.launch("saxpy", 10'000'000);
+    scene.copy(CopyKind::device_to_host, HostMemory::pageable, 300'000'000, 90'000'000, true);
+  }));
+  const Finding* copies = find(analysis, "host_transfer");
+  ASSERT_NE(copies, nullptr);
+  EXPECT_LT(copies->gain.high, 3.3) << "the copies to the GPU still take half of their time";
+  EXPECT_GT(copies->gain.high, 2.5);
+}
+
+TEST(PublicKinds, pinned_copies_gain_no_more_than_hiding_the_kernels_behind_them) {
+  const Analysis analysis = of(iterated(6, [](TimelineScene& scene) {
+    scene.copy(CopyKind::host_to_device, HostMemory::pinned, 600'000'000, 90'000'000, true);
+    scene.launch("saxpy", 10'000'000);
+  }));
+  const Finding* copies = find(analysis, "host_transfer");
+  ASSERT_NE(copies, nullptr);
+  EXPECT_LT(copies->gain.high, 1.2);
+}
+
+TEST(PublicKinds, a_kernel_of_one_block_is_critical_in_a_program_of_its_own) {
+  TimelineScene scene;
+  scene.launch("add", 2'000'000'000, 1);
+  scene.synchronize();
+  const Analysis analysis = of(scene.build());
+  ASSERT_FALSE(analysis.findings.empty());
+  EXPECT_EQ(analysis.findings.front().rule, "gpu_underused");
+  EXPECT_GE(analysis.findings.front().severity, 0.4);
+}
+
+TEST(PublicKinds, small_kernels_of_a_framework_stay_a_note) {
+  const Analysis analysis = of(stepped(6, [](TimelineScene& scene) {
+    scene.within("aten::mm", EventKind::op, [&] { scene.launch(kTensorGemm, 2'000'000, 1); });
+  }));
+  const Finding* small = find(analysis, "gpu_underused");
+  ASSERT_NE(small, nullptr);
+  EXPECT_LE(small->severity, 0.2);
+}
+
+/// The host draws numbers for 10 ms while the GPU multiplies for 6: faster products would wait for the host longer.
+TEST(PublicKinds, work_beside_the_critical_path_is_not_severe) {
+  const Analysis analysis = of(stepped(8, [](TimelineScene& scene) {
+    scene.range("aten::normal_", 10'000'000, EventKind::op);
+    scene.within("aten::mm", EventKind::op, [&] { scene.launch("volta_sgemm_128x64_tn", 6'000'000); });
+  }));
+  ASSERT_FALSE(analysis.findings.empty());
+  EXPECT_EQ(analysis.findings.front().rule, "host_work");
+  if (const Finding* precision = find(analysis, "precision")) {
+    EXPECT_LT(precision->severity, 0.1);
+  }
+}
+
+/// The GPU never idles: what the host does between two steps, and nobody recorded, is no limit.
+TEST(PublicKinds, a_host_that_keeps_the_gpu_busy_does_not_limit_what_a_kernel_gains) {
+  const Analysis analysis = of(stepped(8, [](TimelineScene& scene) {
+    scene.within("aten::mm", EventKind::op, [&] { scene.launch("volta_sgemm_128x64_tn", 1'000'000); });
+    scene.within("aten::add", EventKind::op, [&] { scene.launch("add", 1'000'000); });
+    scene.idle_host(1'980'000);
+  }));
+  const Finding* precision = find(analysis, "precision");
+  ASSERT_NE(precision, nullptr);
+  EXPECT_GT(precision->gain.high, 1.5);
+}
+
+TEST(PublicKinds, host_time_that_was_not_recorded_promises_nothing) {
+  const Analysis analysis = of(stepped(8, [](TimelineScene& scene) {
+    scene.launch(kTensorGemm, 500'000);
+    scene.synchronize();
+    scene.idle_host(20'000'000);
+  }));
+  const Finding* host = find(analysis, "host_work");
+  ASSERT_NE(host, nullptr);
+  EXPECT_EQ(host->gain.low, 1);
+  EXPECT_THAT(host->title, HasSubstr("not recorded"));
+  EXPECT_EQ(host->recommendations.front().kind, AdviceKind::command);
+}
+
+TEST(PublicKinds, a_memset_alone_is_no_healthy_program) {
+  TimelineScene scene;
+  scene.add({EventKind::memset, 1'000'000, 1'500, "Memset", scene.stream(7), 0, 4096});
+  EXPECT_THAT(of(scene.build()).verdict, HasSubstr("No kernel was recorded"));
+}
+
+}  // namespace
+}  // namespace warpmark::analyze
