@@ -189,6 +189,8 @@ TEST(Published, zero_infinity_trains_70_billion_parameters_on_one_node) {
   const auto plan = asked(job, cluster, "zero=3,tp=1,pp=1,recompute=full,mb=1,offload=state+parameters");
   EXPECT_TRUE(plan.fits) << plan.memory.gpu() * 1e-9 << " " << plan.memory.host * 1e-9;
   EXPECT_EQ(plan.memory.parameters, 0);
+  EXPECT_EQ(parse_layout("offload=parameters")->zero, 3) << "other stages keep them on the GPU";
+  EXPECT_FALSE(parse_layout("zero=1,offload=parameters").ok());
   EXPECT_NEAR(plan.memory.host, 18 * 68.98e9 / 16, 0.02 * plan.memory.host) << "DeepSpeed, memory.rst: 18 a parameter";
   cluster.host_link = 1e9;
   const auto slow = asked(job, cluster, "zero=3,tp=1,pp=1,recompute=full,mb=1,offload=state+parameters");

@@ -137,6 +137,9 @@ Result<LayoutRequest> parse_layout(std::string_view text) {
     if (equals == std::string::npos) return usage_error("--layout: '" + pair + "' is not KEY=VALUE", kKeys);
     WM_TRY(read_word(pair.substr(0, equals), pair.substr(equals + 1), request));
   }
+  if (text.find("parameters") == std::string_view::npos) return request;  // "all" takes what the stage allows
+  if (request.zero.value_or(3) != 3) return usage_error("--layout: offload=parameters needs zero=3", kKeys);
+  request.zero = 3;
   return request;
 }
 
