@@ -1,9 +1,10 @@
-"""Pages of the dashboard over a million results, timed in a real browser.
+"""Pages of the dashboard over a million results, timed in a real browser; or the same answers of SQLite and PostgreSQL.
 
     python3 bench/dashboard.py build/release/warpmark STORE [URL]
 
 Makes STORE with a million results (2000 sessions of 500 benchmarks; some minutes) if it is not there, serves it, and prints for
 each page the first contentful paint and when its chart or table was there, as the browser's own clock tells: medians of 7 loads.
+With URL, which store_speed filled like STORE, every answer of the API and the export are timed on both instead.
 """
 
 import json
@@ -15,6 +16,7 @@ import sys
 import tempfile
 import time
 import urllib.parse
+import urllib.request
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "tests", "dashboard"))
 import browser as driving
@@ -71,10 +73,41 @@ def load(browser, url, chart):
     return dict(paints).get("first-contentful-paint", float("nan")), ready
 
 
-def asked(browser, path):
-    """Milliseconds of one answer of the API, by the browser's clock."""
-    return browser.execute_async_script("""const done = arguments[1]; const begin = performance.now();
-        fetch(arguments[0]).then((answer) => answer.text()).then(() => done(performance.now() - begin));""", path)
+def asked(url, path):
+    """Median milliseconds of an answer of the API, and the last one."""
+    taken = []
+    for _ in range(LOADS):
+        begin = time.perf_counter()
+        with urllib.request.urlopen(url + path, timeout=60) as answer:
+            body = answer.read()
+        taken.append(1e3 * (time.perf_counter() - begin))
+    return statistics.median(taken), json.loads(body)
+
+
+def api_paths(url):
+    """Every answer that the pages ask for, of the first run and case of this store."""
+    run = asked(url, "api/runs?limit=1")[1]["runs"][0]
+    case = {name: run[name] for name in ("workload", "params", "device", "mode", "metric")}
+    one = urllib.parse.urlencode({"session": run["session"], "index": run["index"]})
+    sessions = [each["id"] for each in asked(url, "api/sessions?limit=2")[1]["sessions"]]
+    series = "api/series?" + urllib.parse.urlencode(case)
+    return ["api/sessions?limit=100", "api/runs?limit=100", f"api/runs?session={sessions[-1]}", "api/runs?limit=100&text=workload7",
+            "api/run?" + one, "api/cases?limit=200", series, series + "&last=20000", "api/documents", "api/changes", "api/fleet",
+            "api/pair?" + urllib.parse.urlencode({"a": sessions[0], "b": sessions[-1]})]
+
+
+def compare_stores(executable, stores):
+    """Every answer and the export, in milliseconds, of both stores."""
+    taken = []
+    for store in stores:
+        served = driving.Dashboard(executable, "--db", store)
+        taken.append({path: asked(served.url, path)[0] for path in api_paths(served.url)})
+        served.stop()
+        begin = time.perf_counter()
+        subprocess.run([executable, "dashboard", "--db", store, "--export", tempfile.mkdtemp()], check=True, stdout=subprocess.DEVNULL)
+        taken[-1]["dashboard --export"] = 1e3 * (time.perf_counter() - begin)
+    for (path, first), second in zip(taken[0].items(), taken[1].values()):
+        print(f"{path[:60]:60} {first:8.1f} ms {second:8.1f} ms {second / first:5.1f}x")
 
 
 def changed_to(browser, address):
@@ -87,6 +120,9 @@ def changed_to(browser, address):
 
 def main():
     executable, database = os.path.abspath(sys.argv[1]), sys.argv[2]
+    if len(sys.argv) > 3:
+        compare_stores(executable, sys.argv[2:4])
+        return
     if not os.path.exists(database):
         make(executable, database)
     count = sqlite3.connect(database).execute("SELECT count(*) FROM runs").fetchone()[0]
@@ -106,7 +142,7 @@ def main():
             taken = [changed_to(browser, case(64 * (i + 2), last)) for i in range(LOADS)]
             print(f"another chart, {last or '200':>5} sessions {statistics.median(taken):6.0f} ms, slowest {max(taken):.0f} ms")
         for path in ("api/sessions?limit=100", "api/runs?limit=100", "api/runs?limit=100&text=m%3D6400", "api/cases?limit=200", "api/changes", "api/fleet"):
-            print(f"/{path:36} {statistics.median(asked(browser, served.url + path) for _ in range(LOADS)):6.0f} ms")
+            print(f"/{path:36} {asked(served.url, path)[0]:6.0f} ms")
     finally:
         browser.quit()
         print("memory of the dashboard", served.memory_kib() >> 10, "MiB")

@@ -263,6 +263,13 @@ std::vector<ChangePoint> without_newest(std::span<const double> series, const Ch
   return more && is_out_of_line(series, others.back().index, options.max_p) ? others : found;
 }
 
+/// Whether no change can be large enough: levels are means, which lie between the smallest and the largest value.
+bool is_even(std::span<const double> series, double min_magnitude) {
+  if (series.empty()) return true;
+  const auto [least, most] = std::ranges::minmax(series);
+  return least > 0 && most / least - 1 <= min_magnitude;
+}
+
 }  // namespace
 
 double ChangePoint::magnitude() const {
@@ -274,6 +281,7 @@ double ChangePoint::magnitude() const {
 std::vector<ChangePoint> change_points(std::span<const double> series, const ChangePointOptions& options) {
   WM_CHECK(options.window >= 2 && options.max_p > 0);
   for (const double value : series) WM_CHECK(std::isfinite(value));
+  if (is_even(series, options.min_magnitude)) return {};
   return without_newest(series, options, Detector(series, options).run());
 }
 

@@ -61,6 +61,20 @@ TEST_F(AcceptCli, says_why_a_required_criterion_cannot_be_measured) {
   EXPECT_THAT(without.out, HasSubstr("--run"));
 }
 
+TEST_F(AcceptCli, limits_tests_of_other_tools_and_metrics_of_models) {
+  write("tests.json",
+        R"({"results":[{"command":"parse","mean":0.0125,"times":[0.0125,0.0126,0.0124,0.0125,0.0125,0.0125]}]})");
+  write("c.yaml", "criteria:\n  - {title: Parse, workload: parse, metric: time, operator: '<=', value: 20 ms}\n");
+  const auto met = warpmark({"accept", path("c.yaml"), "--results", path("tests.json")});
+  EXPECT_EQ(met.exit_code, 0) << met.out << met.err;
+  write("c.yaml",
+        "criteria:\n  - {title: Parse, workload: parse, metric: time, operator: '<=', value: 10 ms}\n"
+        "  - {title: Load, workload: load, metric: samples_rate, operator: '>=', value: 400 1/s}\n");
+  const auto missed = warpmark({"accept", path("c.yaml"), "--results", path("tests.json"), "--json", path("a.json")});
+  EXPECT_EQ(missed.exit_code, 1) << missed.out << missed.err;
+  EXPECT_EQ(json("a.json")["rows"][1]["state"], "not measurable") << "the file has no such test";
+}
+
 TEST_F(AcceptCli, names_what_is_wrong_with_the_criteria) {
   write("c.yaml", "criteria:\n  - {workload: cpoy, metric: bandwidth, operator: '>=', value: 1 GB/s}\n");
   const auto typo = warpmark({"accept", path("c.yaml")});

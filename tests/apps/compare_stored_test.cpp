@@ -120,5 +120,40 @@ TEST_F(Compare, compares_stored_results) {
   EXPECT_EQ(compare({path("a.json"), path("none.json")}).exit_code, 2);
 }
 
+// After NVIDIA/nvbench#295: a full file and one of a part of its states.
+TEST_F(Compare, compares_what_two_files_share) {
+  const auto file = [&](const std::string& name, const std::vector<std::pair<std::string, double>>& states) {
+    std::string text;
+    for (const auto& [type, seconds] : states) {
+      text += std::string(text.empty() ? "" : ",") +
+              R"({"name":"s","device":0,"axis_values":[{"name":"T","type":"string",
+        "value":")" +
+              type + R"("}],"summaries":[{"tag":"nv/cold/time/gpu/mean","name":"GPU Time","data":[{"name":"value",
+        "type":"float64","value":")" +
+              std::to_string(seconds) + R"("}]}],"is_skipped":false})";
+    }
+    write(name, R"({"devices":[{"id":0,"name":"H100"}],"benchmarks":[{"name":"stream","states":[)" + text + "]}]}");
+  };
+  file("full.json", {{"I16", 1.0}, {"I32", 2.0}});
+  file("part.json", {{"I16", 1.5}});
+  const auto output = compare({path("full.json"), path("part.json"), "--json", path("c.json")});
+  ASSERT_EQ(json("c.json")["metrics"].size(), 1U) << output.out << output.err;
+  EXPECT_NEAR(json("c.json")["metrics"][0]["ratio"].get<double>(), 1.5, 1e-9);
+  EXPECT_NE(output.err.find("(only A has it)"), std::string::npos) << output.err;
+}
+
+// After google/benchmark#1648: one run of each benchmark has no statistics.
+TEST_F(Compare, asks_for_repetitions_where_files_have_one) {
+  for (const auto& [name, time] : {std::pair{"a.json", "10"}, {"b.json", "11"}}) {
+    write(name,
+          std::string(R"({"context":{"host_name":"h"},"benchmarks":[{"name":"x","run_name":"x","run_type":"iteration",
+      "repetitions":1,"repetition_index":0,"iterations":10,"time_unit":"ms","cpu_time":10,"real_time":)") +
+              time + "}]}");
+  }
+  const auto output = compare({path("a.json"), path("b.json")});
+  EXPECT_EQ(output.exit_code, 3) << output.out << output.err;
+  EXPECT_NE(output.out.find("inconclusive"), std::string::npos) << output.out;
+}
+
 }  // namespace
 }  // namespace warpmark::apps

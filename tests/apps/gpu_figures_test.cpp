@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "apps/cli_fixture.h"
+#include "base/files.h"
 #include "base/text.h"
 #include "model/beside.h"
 #include "support/schema_check.h"
@@ -75,6 +76,7 @@ TEST_F(GpuFigures, of_each_number_of_gpus_are_energy_of_a_sample_and_memory) {
     EXPECT_NEAR(point["work_per_joule"].get<double>(), 1 / expected, 0.1 / expected) << i;
     EXPECT_GE(point["gpu_memory"].get<double>(), kEightGib) << i;
     EXPECT_GT(point["peak_memory"].get<double>(), 0) << i;
+    EXPECT_DOUBLE_EQ(point["gpu_utilization"].get<double>(), 0.97) << i;
   }
   EXPECT_THAT(output.out, HasSubstr("J/samples"));
   EXPECT_THAT(output.out, HasSubstr("NVML, about "));
@@ -82,6 +84,41 @@ TEST_F(GpuFigures, of_each_number_of_gpus_are_energy_of_a_sample_and_memory) {
   const auto session = parse_json(stored.out, "report");
   ASSERT_TRUE(session.ok()) << stored.err;
   EXPECT_GE(median((*session)["runs"][0], kGpuEnergy), 700 * 0.6) << "beside the throughput";
+}
+
+TEST_F(GpuFigures, are_goals_of_each_number_of_gpus) {
+  const auto code = [&](const char* goal) {
+    const auto output = warpmark(with({"scale", "--gpus", "1,2", "--rounds", "1", "--warmup", "0", "--no-store",
+                                       "--goal", "gpu_utilization>=80%", "--goal", goal},
+                                      at_work(kEightGib)));
+    EXPECT_THAT(output.err, HasSubstr("gpu_utilization>=80%")) << output.err;
+    EXPECT_THAT(output.err, HasSubstr("2 GPUs"));
+    return output.exit_code;
+  };
+  EXPECT_EQ(code("gpu_peak_memory<=9GB"), 0);
+  EXPECT_EQ(code("gpu_peak_memory<=8GB"), 1) << "8 GiB are 8.6 GB";
+}
+
+TEST_F(GpuFigures, scale_gives_a_program_the_numbers_of_its_gpus) {
+  const auto ids = [&](const char* visible) {
+    visible == nullptr ? unsetenv("CUDA_VISIBLE_DEVICES") : setenv("CUDA_VISIBLE_DEVICES", visible, 1);
+    const auto output = warpmark({"scale", "--gpus", "1,2", "--rounds", "1", "--warmup", "0", "--no-store", "--shell",
+                                  "--", "echo {gpu_ids} on $CUDA_VISIBLE_DEVICES >> " + path("ids")});
+    unsetenv("CUDA_VISIBLE_DEVICES");
+    EXPECT_EQ(output.exit_code, 0) << output.err;
+    const auto text = read_file(path("ids"));
+    std::filesystem::remove(path("ids"));
+    auto lines = split(text.ok() ? *text : "", '\n');
+    std::ranges::sort(lines);
+    return lines;
+  };
+  EXPECT_THAT(ids(nullptr), ::testing::IsSupersetOf({"0 on 0", "0,1 on 0,1"}));
+  EXPECT_THAT(ids("1,0"), ::testing::IsSupersetOf({"0 on 1", "0,1 on 1,0"})) << "of those that the user chose";
+  setenv("CUDA_VISIBLE_DEVICES", "1", 1);
+  const auto output = warpmark({"scale", "--gpus", "1,2", "--", "true"});
+  unsetenv("CUDA_VISIBLE_DEVICES");
+  EXPECT_EQ(output.exit_code, 2);
+  EXPECT_THAT(output.err, HasSubstr("this machine has 1 in CUDA_VISIBLE_DEVICES=1"));
 }
 
 TEST_F(GpuFigures, are_not_told_of_a_command_that_uses_none) {

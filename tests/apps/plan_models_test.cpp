@@ -75,6 +75,27 @@ TEST_F(Cli, plan_comes_near_published_gpu_hours_without_a_given_utilization) {
   }
 }
 
+// GPU hours of the model cards of Llama 3 and 3.1 on H100 lie in the range of days that stands below the table.
+TEST_F(Cli, plan_has_a_range_that_holds_published_gpu_hours_on_h100) {
+  struct Trained {
+    const char* model;
+    const char* tokens;
+    double hours;
+  };
+  for (const auto& [model, tokens, hours] : {Trained{"llama3-8b", "15e12", 1.3e6},
+                                             {"llama3-8b", "15.6e12", 1.46e6},
+                                             {"llama3-70b", "15e12", 6.4e6},
+                                             {"llama3-405b", "15.6e12", 30.84e6}}) {
+    const auto plan = warpmark({"plan", "--model", model, "--gpus", "1024", "--sequence", "8192", "--tokens", tokens});
+    ASSERT_EQ(plan.exit_code, 0) << plan.err;
+    const auto end = plan.out.rfind("days") - 1, blank = plan.out.find_last_of(" \n", end - 1);
+    double low = 0, high = 0;
+    ASSERT_EQ(std::sscanf(plan.out.substr(blank + 1, end - blank).c_str(), "%lf-%lf", &low, &high), 2) << plan.out;
+    EXPECT_LE(low, hours / 1024 / 24) << model;
+    EXPECT_GE(high * 1.02, hours / 1024 / 24) << model;
+  }
+}
+
 TEST_F(Cli, plan_answers_whether_adapters_of_7b_fit_24_gb) {
   const std::vector<std::string> words{"plan", "--model", "llama2-7b", "--gpu", "rtx-4090", "--gpus", "1", "--tune"};
   for (const char* tuning : {"lora", "qlora:64"}) {

@@ -140,7 +140,26 @@ TEST_F(RunCommand, measures_stages_with_their_shares_and_limits) {
   EXPECT_EQ(prepare["items"], 5);
   EXPECT_NEAR(staged["all"]["items_per_second"].get<double>(), 300 / staged["all"]["seconds"].get<double>(), 1e-6);
   EXPECT_NE(output.out.find("train takes most"), std::string::npos) << output.out;
+  EXPECT_NE(output.out.find(", over its limit of 1.0 ms."), std::string::npos) << output.out;
+  EXPECT_NEAR(prepare["seconds_per_item"].get<double>(), prepare["seconds"].get<double>() / 5, 1e-9);
   EXPECT_EQ(points({.metric = "stage.*"}).size(), 2U) << "each is a series";
+}
+
+TEST_F(RunCommand, counts_items_of_stages_by_the_configuration) {
+  ASSERT_TRUE(write_file(path("p.yaml"),
+                         "stages:\n  - {name: load, run: 'echo {n}', items: '{n}'}\n  - {name: train, run: 'true'}\n")
+                  .ok());
+  const auto output = run({"--project", path("p.yaml"), "--sweep", "n=10,1000", "--rounds", "2", "--warmup", "0",
+                           "--json", path("o.json")});
+  ASSERT_EQ(output.exit_code, 0) << output.out << output.err;
+  const Json staged = json("o.json")["stages"];
+  ASSERT_EQ(staged.size(), 2U);
+  EXPECT_EQ(staged[0]["stages"][0]["items"], 10);
+  EXPECT_EQ(staged[1]["stages"][0]["items"], 1000);
+  EXPECT_NE(output.out.find("per item"), std::string::npos) << output.out;
+  const auto unset = run({"--project", path("p.yaml"), "--rounds", "1", "--warmup", "0"});
+  EXPECT_EQ(unset.exit_code, 2);
+  EXPECT_NE(unset.err.find("nothing fills {n} in items"), std::string::npos) << unset.err;
 }
 
 TEST_F(RunCommand, takes_the_times_of_stages_that_one_program_tells) {

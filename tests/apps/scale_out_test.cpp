@@ -38,9 +38,9 @@ TEST(RecordedStepShares, of_recorded_ranks_with_uneven_batches_are_imbalance) {
 
 TEST_F(Cli, scale_measures_a_command_and_fits_its_serial_part) {
   // 0.02 s of serial work and 0.2 s that is split: sleeping needs no processor.
-  const auto output =
-      warpmark({"scale", "--gpus", "1,2,4", "--rounds", "3", "--warmup", "0", "--no-store", "--json", path("s.json"),
-                "--", "sh", "-c", "case {gpus} in 1) sleep 0.22;; 2) sleep 0.12;; 4) sleep 0.07;; esac"});
+  const auto output = warpmark({"scale", "--gpus", "1,2,4", "--remote", "--rounds", "3", "--warmup", "0", "--no-store",
+                                "--json", path("s.json"), "--", "sh", "-c",
+                                "case {gpus} in 1) sleep 0.22;; 2) sleep 0.12;; 4) sleep 0.07;; esac"});
   EXPECT_EQ(output.exit_code, 0) << output.err;
   const auto scaling = json("s.json");
   ASSERT_EQ(scaling["points"].size(), 3U);
@@ -58,8 +58,9 @@ TEST_F(Cli, scale_decides_about_an_efficiency_that_its_interval_allows_to_decide
                         "test $n = 1 && echo rate 100 || { test $c -lt 2 && echo rate 160 || echo rate 200; }\n");
   const auto code = [&](const char* least) {
     std::filesystem::remove(path("turn"));
-    return warpmark({"scale", "--no-store", "--gpus", "1,2", "--rounds", "2", "--warmup", "0", "--throughput",
-                     "rate ([0-9.]+)", "--min-efficiency", least, "--", "sh", path("turns.sh"), "{gpus}"})
+    return warpmark({"scale", "--no-store", "--gpus", "1,2", "--remote", "--rounds", "2", "--warmup", "0",
+                     "--throughput", "rate ([0-9.]+)", "--min-efficiency", least, "--", "sh", path("turns.sh"),
+                     "{gpus}"})
         .exit_code;
   };
   EXPECT_EQ(code("90%"), 3);
@@ -74,6 +75,8 @@ TEST_F(Cli, scale_gives_the_efficiency_of_times_that_were_measured_elsewhere) {
   EXPECT_NEAR(scaling["points"][1]["efficiency"]["value"].get<double>(), 620.0 / 95 / 8, 1e-9);
   EXPECT_EQ(testing_support::schema_errors(scaling, "scaling.schema.json"), "");
   EXPECT_EQ(warpmark({"scale", "--times", "1=620s,8=95s", "--min-efficiency", "90%"}).exit_code, 1);
+  EXPECT_EQ(warpmark({"scale", "--times", "1=620s,8=95s", "--goal", "speed_up>=6"}).exit_code, 1) << "1 of one";
+  EXPECT_EQ(warpmark({"scale", "--times", "1=620s,8=95s", "--goal", "efficiency>=80%"}).exit_code, 0);
   EXPECT_EQ(warpmark({"scale", "--times", "1=620s,8"}).exit_code, 2);
   EXPECT_EQ(warpmark({"scale", "--times", "8=620s,8=95s"}).exit_code, 2);
   const auto weak = warpmark({"scale", "--times", "1=100s,8=110s", "--mode", "weak", "--json", path("s.json")});
@@ -86,6 +89,7 @@ TEST_F(Cli, scale_reads_throughput_and_names_what_is_lost) {
       warpmark({"scale",
                 "--gpus",
                 "1,2",
+                "--remote",
                 "--rounds",
                 "2",
                 "--warmup",
@@ -108,15 +112,28 @@ TEST_F(Cli, scale_reads_throughput_and_names_what_is_lost) {
   EXPECT_EQ(output.exit_code, 1) << output.err;
   EXPECT_NE(output.out.find("communication: 60"), std::string::npos) << output.out;
   EXPECT_NE(output.out.find("moderate"), std::string::npos) << output.out;
-  EXPECT_EQ(warpmark({"scale", "--gpus", "1,2", "--no-store", "--", "false"}).exit_code, 2);
+  EXPECT_EQ(warpmark({"scale", "--gpus", "1,2", "--remote", "--no-store", "--", "false"}).exit_code, 2);
   EXPECT_EQ(warpmark({"scale", "--gpus", "1", "--", "true"}).exit_code, 2);
   EXPECT_EQ(warpmark({"scale", "--", "true"}).exit_code, 2);
 }
 
+TEST_F(Cli, scale_refuses_gpus_that_are_not_here_and_says_what_works) {
+  setenv("CUDA_VISIBLE_DEVICES", "", 1);  // so that this holds on machines with GPUs
+  const auto output = warpmark({"scale", "--gpus", "1,2", "--", "true"});
+  unsetenv("CUDA_VISIBLE_DEVICES");
+  EXPECT_EQ(output.exit_code, 2);
+  EXPECT_EQ(output.out, "") << "nothing is graded";
+  for (const char* part : {"--gpus 2 needs 2 GPUs, but this machine has none", "warpmark scale --ranks 1,2 -- COMMAND",
+                           "--remote", "warpmark scale --times 1=620s,8=95s"}) {
+    EXPECT_NE(output.err.find(part), std::string::npos) << output.err;
+  }
+  EXPECT_EQ(warpmark({"scale", "--ranks", "1,2", "--remote", "--", "true"}).exit_code, 2);
+}
+
 TEST_F(Cli, scale_in_weak_mode_counts_the_work_of_all_workers) {
-  const auto output =
-      warpmark({"scale", "--gpus", "1,2,4", "--mode", "weak", "--work", "100", "--unit", "samples", "--rounds", "3",
-                "--warmup", "0", "--no-store", "--json", path("s.json"), "--", "sleep", "0.2"});
+  const auto output = warpmark({"scale",      "--gpus", "1,2,4",        "--remote", "--mode", "weak",     "--work",
+                                "100",        "--unit", "samples",      "--rounds", "3",      "--warmup", "0",
+                                "--no-store", "--json", path("s.json"), "--",       "sleep",  "0.2"});
   ASSERT_EQ(output.exit_code, 0) << output.err;
   const auto scaling = json("s.json");
   EXPECT_EQ(scaling["mode"], "weak");
@@ -183,8 +200,8 @@ TEST_F(Cli, scale_records_no_profiles_of_other_hosts_and_says_what_does) {
 TEST_F(Cli, scale_splits_the_loss_of_a_job_that_was_recorded) {
   const std::string traces = std::string(WARPMARK_SOURCE_DIR) + "/tests/data/traces/";
   const std::vector<std::string> words{
-      "scale",  "--gpus",       "1,2",          "--rounds",      "2", "--warmup", "0", "--no-store", "--no-energy",
-      "--json", path("s.json"), "--throughput", "rate ([0-9.]+)"};
+      "scale",       "--gpus", "1,2",          "--remote",     "--rounds",      "2", "--warmup", "0", "--no-store",
+      "--no-energy", "--json", path("s.json"), "--throughput", "rate ([0-9.]+)"};
   const std::vector<std::string> command{"--", "sh", "-c", "case {gpus} in 1) echo rate 100;; 2) echo rate 90;; esac"};
   auto profiled = with(words, {"--profiled", "1=" + traces + "wide_mlp_healthy.pt.trace.json.zst", "--profiled",
                                "2=" + traces + "ddp_wide_mlp_small_batch.rank0.pt.trace.json.zst", "--profiled",

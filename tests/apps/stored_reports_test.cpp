@@ -14,6 +14,7 @@
 namespace warpmark::apps {
 namespace {
 
+using testing::AllOf;
 using testing::AnyOf;
 using testing::HasSubstr;
 
@@ -58,12 +59,30 @@ TEST_F(StoredReports, of_a_matrix) {
 }
 
 TEST_F(StoredReports, of_scaling) {
-  const auto output = warpmark({"scale", "--gpus", "1,2", "--rounds", "2", "--warmup", "0", "--json", path("s.json"),
-                                "--", "sh", "-c", "sleep 0.0{gpus}"});
+  const auto output = warpmark({"scale", "--gpus", "1,2", "--remote", "--rounds", "2", "--warmup", "0", "--json",
+                                path("s.json"), "--", "sh", "-c", "sleep 0.0{gpus}"});
   EXPECT_EQ(output.exit_code, 0) << output.err;
   const auto entry = expect_kept("scaling", "s.json");
   EXPECT_THAT(entry.title, HasSubstr("sleep 0.0"));
   EXPECT_EQ(entry.session, json("s.json")["id"].get<std::string>());
+}
+
+TEST_F(StoredReports, put_scaling_utilization_and_stages_into_one) {
+  const auto scaled = warpmark({"scale", "--gpus", "1,2", "--remote", "--rounds", "2", "--warmup", "0", "--json",
+                                path("s.json"), "--", "sh", "-c", "sleep 0.0{gpus}"});
+  ASSERT_EQ(scaled.exit_code, 0) << scaled.err;
+  const auto id = json("s.json")["id"].get<std::string>();
+  const auto measured = warpmark({"run", "--rounds", "1", "--warmup", "0", "--name", "train", "--", "sleep", "0.01"});
+  ASSERT_EQ(measured.exit_code, 0) << measured.err;
+  const auto alone = warpmark({"report", id});
+  EXPECT_EQ(alone.exit_code, 0) << alone.err;
+  EXPECT_THAT(alone.out, HasSubstr("efficiency"));
+  const auto both = warpmark({"report", id, "last", "--format", "md"});
+  EXPECT_EQ(both.exit_code, 0) << both.err;
+  EXPECT_THAT(both.out, AllOf(HasSubstr("2 sessions"), HasSubstr("efficiency"), HasSubstr("train")));
+  const auto data = warpmark({"report", id, "last", "--format", "json"});
+  EXPECT_EQ(data.exit_code, 2);
+  EXPECT_THAT(data.err, HasSubstr("data formats hold one session"));
 }
 
 TEST_F(StoredReports, of_a_load_test) {

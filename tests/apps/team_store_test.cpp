@@ -10,6 +10,7 @@
 #include "http/client.h"
 #include "store/location.h"
 #include "store/postgres_server.h"
+#include "watch/dashboard/dashboard.h"
 
 namespace warpmark::apps {
 namespace {
@@ -145,6 +146,25 @@ TEST_F(TeamStore, dashboard_says_that_the_server_is_gone_and_goes_on_when_it_is_
   }
   EXPECT_THAT(asked("api/sessions").body, HasSubstr("2026-0002"));
   EXPECT_EQ(end(serving), 0);
+}
+
+TEST_F(TeamStore, dashboard_keeps_its_connection_and_takes_another_when_that_is_lost) {
+  keep_days(3);
+  int opened = 0;
+  watch::DashboardOptions wanted;
+  wanted.keeps_store = true;
+  wanted.open_store = [&] {
+    ++opened;
+    return store::open_store(url_);
+  };
+  watch::Dashboard dashboard(wanted);
+  for (const char* name : {"sessions", "runs", "cases", "fleet"}) EXPECT_TRUE(dashboard.api(name, "").ok()) << name;
+  EXPECT_EQ(opened, 1);
+  set_reachable(false);
+  const auto away = dashboard.api("sessions", "");
+  EXPECT_EQ(away.ok() ? ErrorKind::internal : away.error().kind, ErrorKind::environment);
+  set_reachable(true);
+  EXPECT_TRUE(dashboard.api("sessions", "").ok());
 }
 
 }  // namespace

@@ -57,6 +57,16 @@ TEST_F(Validate, wrong_outputs_reject_a_gain) {
   EXPECT_EQ(json("v.json")["verdict"], "rejected");
 }
 
+TEST_F(Validate, commands_are_measured_as_the_project_beside_says) {
+  write_project("echo unused");
+  const auto output = run_process({kExecutable, "validate", "echo cost 5", "echo cost 4", "--json", path("v.json")},
+                                  {.deadline_s = 100, .directory = folder_.string()});
+  ASSERT_TRUE(output.ok());
+  EXPECT_EQ(output->exit_code, 0) << output->out << output->err;
+  ASSERT_EQ(json("v.json")["comparison"]["metrics"].size(), 1U) << output->out;
+  EXPECT_EQ(json("v.json")["comparison"]["metrics"][0]["id"], "cost");
+}
+
 TEST_F(Validate, two_revisions_are_set_against_the_history_of_a_branch) {
   const std::string repository = path("repository");
   std::filesystem::create_directories(repository);

@@ -22,6 +22,9 @@ TEST(Goals, are_bounds_of_a_metric) {
   EXPECT_TRUE(goal->at_least);
   EXPECT_DOUBLE_EQ(goal->value, 0.85);
   EXPECT_FALSE(parse_goal("time<=0.5")->at_least);
+  EXPECT_DOUBLE_EQ(parse_goal("gpu_peak_memory<=75 GB")->value, 75e9);
+  EXPECT_DOUBLE_EQ(parse_goal("time<=170ms")->value, 0.17);
+  EXPECT_DOUBLE_EQ(parse_goal("bandwidth>=1.5TB/s")->value, 1.5e12);
   for (const char* wrong : {"", "time", "time=3", ">=3", "time>=", "time>=fast"}) {
     EXPECT_FALSE(parse_goal(wrong).ok()) << wrong;
   }

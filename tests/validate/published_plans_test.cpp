@@ -7,6 +7,7 @@
 
 #include "base/csv.h"
 #include "base/files.h"
+#include "base/json.h"
 #include "base/units.h"
 #include "device/datasheet.h"
 #include "validate/scaling/inference_plan.h"
@@ -107,11 +108,11 @@ TEST(Published, memory_is_that_of_documented_calculators) {
     Layout layout{.data = request.data.value_or(1), .tensor = request.tensor.value_or(1)};
     layout.zero = request.zero.value_or(0), layout.micro_batch = request.micro_batch.value_or(1);
     layout.offload = request.offload.value_or(false);
+    layout.offload_parameters = request.offload_parameters.value_or(false);
     layout.recompute = request.recompute.value_or(Recompute::none);
     layout.sequence_parallel = request.sequence_parallel.value_or(true);
-    const auto memory = row[3].empty()
-                            ? state_memory(number(row[2]), layout.zero, layout.shards(), layout.offload, numbers)
-                            : memory_of(known_transformer(row[2]).value(), number(row[3]), layout, numbers);
+    const auto memory = row[3].empty() ? state_memory(number(row[2]), layout, layout.shards(), numbers)
+                                       : memory_of(known_transformer(row[2]).value(), number(row[3]), layout, numbers);
     const double found = row[1] == "states"        ? memory.states()
                          : row[1] == "activations" ? memory.activations
                          : row[1] == "logits"      ? memory.logits
@@ -176,6 +177,59 @@ TEST(Published, zero_offload_trains_13_billion_parameters_on_one_v100) {
   const auto plan = asked(job, cluster, "offload=state,recompute=full,mb=1");
   EXPECT_TRUE(plan.fits) << plan.memory.gpu() * 1e-9;
   EXPECT_GT(plan.optimizer_s, 28 * 12.8e9 / 200e9) << "Adam on the host is bound by its memory";
+}
+
+// Rajbhandari et al., "ZeRO-Infinity" (SC 2021), figure 1 and table 1: with parameters and state in host memory a node
+// of 16 V100s (1.5 TB) trains some 70 to 100 billion parameters; with 3D parallelism alone 20 billion.
+TEST(Published, zero_infinity_trains_70_billion_parameters_on_one_node) {
+  TrainingJob job{.model = known_transformer("llama2-70b").value(), .sequence = 1024, .batch = 64, .tokens = 1e9};
+  auto cluster = cluster_of("v100-sxm2-32gb", 16);
+  cluster.host_memory_bytes = 1.5e12 / 16;
+  EXPECT_FALSE(asked(job, cluster, "zero=3,offload=none").fits);
+  const auto plan = asked(job, cluster, "zero=3,tp=1,pp=1,recompute=full,mb=1,offload=state+parameters");
+  EXPECT_TRUE(plan.fits) << plan.memory.gpu() * 1e-9 << " " << plan.memory.host * 1e-9;
+  EXPECT_EQ(plan.memory.parameters, 0);
+  EXPECT_EQ(parse_layout("offload=parameters")->zero, 3) << "other stages keep them on the GPU";
+  EXPECT_FALSE(parse_layout("zero=1,offload=parameters").ok());
+  EXPECT_NEAR(plan.memory.host, 18 * 68.98e9 / 16, 0.02 * plan.memory.host) << "DeepSpeed, memory.rst: 18 a parameter";
+  cluster.host_link = 1e9;
+  const auto slow = asked(job, cluster, "zero=3,tp=1,pp=1,recompute=full,mb=1,offload=state+parameters");
+  const auto there = asked(job, cluster, "zero=3,tp=1,pp=1,recompute=full,mb=1,offload=state");
+  EXPECT_GT(slow.communication_s, there.communication_s) << "parameters come over the host's link in each pass";
+}
+
+// Mistral 7B sees 4096 tokens, and every other layer of Gemma 2.
+TEST(Published, sliding_windows_bound_attention_and_cache) {
+  const auto mistral = known_transformer("mistral-7b").value();
+  EXPECT_DOUBLE_EQ(seen_tokens(mistral, 32768), 32 * 4096.0);
+  EXPECT_DOUBLE_EQ(seen_tokens(mistral, 2048), 32 * 2048.0);
+  const auto gemma = known_transformer("gemma2-9b").value();
+  EXPECT_DOUBLE_EQ(seen_tokens(gemma, 8192), 21 * 4096.0 + 21 * 8192.0);
+  auto whole = mistral;
+  whole.window = 0;
+  const auto bounded = forward_flops(mistral, 32768, 32768), full = forward_flops(whole, 32768, 32768);
+  EXPECT_DOUBLE_EQ(bounded.attention, full.attention / 8);
+  EXPECT_DOUBLE_EQ(bounded.products, full.products);
+  const auto serving = [](const Transformer& model) {
+    return plan_serving({.model = model, .context = 32768, .requests = 8}, 1, 80e9, 3e12).front().cache;
+  };
+  EXPECT_DOUBLE_EQ(serving(mistral), serving(whole) / 8);
+  const auto of_config = [](const char* text) {
+    return transformer_of_config(parse_json(std::string(R"({"num_hidden_layers":26,"hidden_size":1152,
+      "num_attention_heads":4,"num_key_value_heads":1,"head_dim":256,"intermediate_size":6912,"vocab_size":262144,)") +
+                                                text + "}",
+                                            "config.json")
+                                     .value(),
+                                 "config.json")
+        .value();
+  };
+  const auto gemma3 = of_config(R"("model_type":"gemma3_text","sliding_window":512,"sliding_window_pattern":6)");
+  EXPECT_EQ(gemma3.window_layers, 22) << "four of 26 layers see everything";
+  EXPECT_EQ(of_config(R"("model_type":"qwen2","sliding_window":4096,"use_sliding_window":false)").window, 0);
+  EXPECT_EQ(of_config(R"("model_type":"gpt_oss","sliding_window":128,"layer_types":["sliding_attention",
+    "full_attention","sliding_attention"])")
+                .window_layers,
+            2);
 }
 
 TEST(Published, adapters_of_7b_fit_a_card_of_24_gb) {

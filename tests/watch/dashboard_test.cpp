@@ -78,6 +78,24 @@ class DashboardJson : public testing::Test {
 
 constexpr const char* kCase = "workload=gemm&params=m%3D1024+dtype%3Df32&device=cpu&mode=cold&metric=time";
 
+TEST_F(DashboardJson, keeps_a_store_open_where_that_is_wanted) {
+  for (const bool keeps : {false, true}) {
+    int opened = 0;
+    DashboardOptions wanted = options();
+    wanted.keeps_store = keeps;
+    wanted.open_store = [&opened, file = folder_.file()] {
+      ++opened;
+      return store::open_sqlite(file);
+    };
+    Dashboard dashboard(wanted);
+    for (const char* name : {"sessions", "runs", "cases", "changes"}) EXPECT_TRUE(dashboard.api(name, "").ok()) << name;
+    EXPECT_EQ(opened, keeps ? 1 : 4);
+    EXPECT_FALSE(dashboard.api("run", "session=none&index=0").ok());
+    EXPECT_TRUE(dashboard.api("fleet", "").ok());
+    EXPECT_EQ(opened, keeps ? 2 : 6) << "after a failure it is opened again";
+  }
+}
+
 TEST_F(DashboardJson, is_what_the_schemas_say) {
   for (const char* name : {"sessions", "runs", "documents", "cases", "changes", "fleet", "files", "about"}) ask(name);
   ask("run", "session=s101&index=0");

@@ -148,6 +148,8 @@ TEST_F(Prometheus, grafana_and_the_alert_rules_ask_for_what_is_told) {
     rules += "      - record: panel" + std::to_string(rules.size()) + "\n        expr: " + dump_json(expression) + "\n";
   }
   for (const auto& name : metrics_in(*read_file(monitoring + "alerts.yaml"))) EXPECT_TRUE(told.contains(name)) << name;
+  const std::string live = std::string(WARPMARK_SOURCE_DIR) + "/examples/watch/machine.yaml";
+  for (const auto& name : metrics_in(*read_file(live))) EXPECT_TRUE(told.contains(name)) << name;
   ASSERT_TRUE(write_file(folder_ / "panels.yaml", rules).ok());
   const auto checked = run_process({"promtool", "check", "rules", folder_ / "panels.yaml"}, {.deadline_s = 60});
   ASSERT_TRUE(checked.ok());

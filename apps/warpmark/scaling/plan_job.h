@@ -28,13 +28,13 @@ namespace warpmark::apps {
 /// --gpu, or the usual one.
 [[nodiscard]] std::vector<std::string> gpu_kinds(const ParsedOptions& options);
 
-/// MFU that published trainings reach on such a GPU, lowest and highest; by its peak.
+/// MFU that published trainings reach on such a GPU, lowest and highest; by its peak and the model's parameters.
 struct PublishedMfu {
   double low = 0;
   double high = 0;
   const char* source = "";
 };
-[[nodiscard]] PublishedMfu published_mfu(double peak_flops, validate::Precision precision);
+[[nodiscard]] PublishedMfu published_mfu(double peak_flops, validate::Precision precision, double parameters);
 
 /// --layout, each; one that leaves all open where there is none.
 [[nodiscard]] Result<std::vector<validate::LayoutRequest>> layout_requests(const ParsedOptions& options);

@@ -102,16 +102,6 @@ class LayoutColumns {
   Table table_;
 };
 
-std::string state_text(const Layout& layout) {
-  std::string text = std::to_string(layout.zero);
-  if (layout.offload || layout.offload_activations) {
-    text += layout.offload && layout.offload_activations ? ", offload all"
-            : layout.offload                             ? ", offload state"
-                                                         : ", offload act.";
-  }
-  return text;
-}
-
 Table answer_table(std::span<const PlannedLayout> plans) {
   LayoutColumns columns(plans);
   columns.row("GPUs", [](const auto& plan) { return fmt::format("{} {}", plan.layout.gpus(), plan.gpu); });
@@ -125,7 +115,11 @@ Table answer_table(std::span<const PlannedLayout> plans) {
   };
   degree("interleaving (vp)", &Layout::interleave), degree("context (cp)", &Layout::context);
   degree("experts (ep)", &Layout::expert), degree("shard group", &Layout::shard);
-  columns.row("ZeRO stage", [](const auto& plan) { return state_text(plan.layout); });
+  columns.row("ZeRO stage", [](const auto& plan) { return std::to_string(plan.layout.zero); });
+  const auto offloads = [](const auto& plan) { return !validate::offload_text(plan.layout).empty(); };
+  if (std::ranges::any_of(plans, offloads)) {
+    columns.row("offload", [](const auto& plan) { return validate::offload_text(plan.layout); });
+  }
   columns.row("micro-batches x size", [](const auto& plan) {
     return fmt::format("{} x {}", plan.layout.micro_batches, plan.layout.micro_batch);
   });
@@ -214,7 +208,8 @@ Paragraph verdict_of(const PlannedLayout& plan, bool of_several) {
 
 /// What published trainings took on such GPUs, for who plans days and dollars.
 std::string published_text(const TrainingJob& job, const PlannedLayout& plan) {
-  const auto published = published_mfu(plan.model_flops_rate / plan.mfu, job.numbers.precision);
+  const auto published =
+      published_mfu(plan.model_flops_rate / plan.mfu, job.numbers.precision, parameters_of(job.model).total());
   const double days = plan.hours / 24 * plan.mfu;
   std::string text =
       fmt::format("At the MFU of {} ({:.0f}-{:.0f} %) {} tokens take {}-{} days", published.source, 100 * published.low,
@@ -313,6 +308,7 @@ Json layout_json(const PlannedLayout& plan) {
             {"zero", layout.zero},
             {"offload", layout.offload},
             {"offload_activations", layout.offload_activations},
+            {"offload_parameters", layout.offload_parameters},
             {"recompute", validate::name_of(layout.recompute)},
             {"micro_batch", layout.micro_batch},
             {"micro_batches", layout.micro_batches},

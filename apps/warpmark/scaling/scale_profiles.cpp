@@ -39,7 +39,7 @@ validate::ProfiledRun record_one(Context& context, const ScaleRequest& request, 
   if (const Status found = find_recorder(context, record); !found.ok()) {
     return without_profile(workers, found.error().what + " (" + found.error().hint + ")");
   }
-  if (!request.ranks) record.environment.emplace_back("CUDA_VISIBLE_DEVICES", first_gpus(workers));
+  if (!request.ranks && !request.remote) record.environment.emplace_back("CUDA_VISIBLE_DEVICES", first_gpus(workers));
   const auto outcome = profile::record_program(record);
   if (!outcome.ok()) return without_profile(workers, outcome.error().what);
   if (outcome->exit_code != 0) return without_profile(workers, end_of(*outcome, log));

@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <map>
+#include <utility>
 
 #include "base/clock.h"
 #include "base/subprocess.h"
@@ -16,11 +18,22 @@
 namespace warpmark::apps {
 namespace {
 
+/// "0,1,2" of 3: the numbers that a program sees them by, as CUDA counts from 0 within CUDA_VISIBLE_DEVICES.
+std::string ordinals(int count) {
+  std::vector<std::string> numbers;
+  for (int i = 0; i < count; ++i) numbers.push_back(std::to_string(i));
+  return join(numbers, ",");
+}
+
 std::string replaced(std::string word, int workers) {
-  for (const char* name : {"{gpus}", "{ranks}", "{n}", "{workers}"}) {
-    for (auto at = word.find(name); at != std::string::npos; at = word.find(name)) {
-      word.replace(at, std::string_view(name).size(), std::to_string(workers));
-    }
+  const std::string number = std::to_string(workers);
+  const std::pair<std::string_view, std::string> placeholders[] = {{"{gpus}", number},
+                                                                   {"{ranks}", number},
+                                                                   {"{n}", number},
+                                                                   {"{workers}", number},
+                                                                   {"{gpu_ids}", ordinals(workers)}};
+  for (const auto& [name, value] : placeholders) {
+    for (auto at = word.find(name); at != std::string::npos; at = word.find(name)) word.replace(at, name.size(), value);
   }
   return word;
 }
@@ -28,7 +41,7 @@ std::string replaced(std::string word, int workers) {
 /// Energy of what the workers run on.
 class Meter {
  public:
-  explicit Meter(const ScaleRequest& request) : wanted_(request.energy), gpus_(!request.ranks) {}
+  explicit Meter(const ScaleRequest& request) : wanted_(request.energy && !request.remote), gpus_(!request.ranks) {}
 
   [[nodiscard]] std::string method() const {
     if (!wanted_) return {};
@@ -80,12 +93,13 @@ std::string last_line(const std::string& text) {
 Result<validate::ScalingRun> run_once(const ScaleRequest& request, int workers, const std::vector<std::string>& words,
                                       Meter& meter, const std::atomic<bool>& interrupted) {
   std::vector<std::pair<std::string, std::string>> environment;
-  if (!request.ranks) {
+  const bool here = !request.ranks && !request.remote;
+  if (here) {
     environment.emplace_back("CUDA_DEVICE_ORDER", "PCI_BUS_ID");  // the first ones are then those of NVML, too
     environment.emplace_back("CUDA_VISIBLE_DEVICES", first_gpus(workers));
   }
   std::optional<measure::GpuWatch> gpus;
-  if (!request.ranks) gpus.emplace();
+  if (here) gpus.emplace();
   if (gpus) gpus->begin();
   meter.begin(workers);
   WM_ASSIGN(const auto output, run_process(words, {.deadline_s = request.timeout_s,
@@ -104,6 +118,7 @@ Result<validate::ScalingRun> run_once(const ScaleRequest& request, int workers, 
   run.work = request.mode == "weak" ? request.work * workers : request.work;
   run.peak_memory_bytes = static_cast<double>(output.peak_memory_bytes);
   run.gpu_memory_bytes = used.peak_memory;
+  run.gpu_utilization = used.utilization;
   run.joules = joules;
   if (request.throughput) {
     WM_ASSIGN(const double value, validate::read_metric(*request.throughput, output, ""));
@@ -119,9 +134,24 @@ Result<validate::ScalingRun> run_once(const ScaleRequest& request, int workers, 
 
 }  // namespace
 
+Status check_gpus(const ScaleRequest& request) {
+  if (request.ranks || request.remote) return {};
+  const auto here = measure::nvml_probe().list().size();
+  const int most = *std::ranges::max_element(request.workers);
+  if (std::cmp_greater_equal(here, most)) return {};
+  const char* visible = std::getenv("CUDA_VISIBLE_DEVICES");
+  const std::string named = visible == nullptr ? "" : fmt::format(" in CUDA_VISIBLE_DEVICES={}", visible);
+  return usage_error(fmt::format("--gpus {} needs {} GPU{}, but this machine has {}{}", most, most,
+                                 most == 1 ? "" : "s", here == 0 ? "none" : std::to_string(here), named),
+                     "on processors: warpmark scale --ranks 1,2 -- COMMAND; with GPUs of other machines: --remote; of "
+                     "times that you have: warpmark scale --times 1=620s,8=95s");
+}
+
 std::string first_gpus(int count) {
-  std::vector<std::string> gpus;
-  for (int i = 0; i < count; ++i) gpus.push_back(std::to_string(i));
+  const char* visible = std::getenv("CUDA_VISIBLE_DEVICES");
+  if (visible == nullptr) return ordinals(count);
+  auto gpus = split(visible, ',');
+  gpus.resize(std::min(gpus.size(), static_cast<std::size_t>(count)));
   return join(gpus, ",");
 }
 

@@ -16,7 +16,8 @@ namespace warpmark::apps {
 
 struct ScaleRequest {
   std::vector<int> workers;
-  bool ranks = false;  ///< MPI ranks that are started here; else GPUs that the command takes
+  bool ranks = false;   ///< MPI ranks that are started here; else GPUs that the command takes
+  bool remote = false;  ///< GPUs of other machines, which the command finds itself
   std::string mode = "strong";
   std::string unit = "runs";
   double work = 1;                                 ///< units a run does; in weak mode those of one worker
@@ -32,11 +33,15 @@ struct ScaleRequest {
   collectives::LaunchOptions launch;
 };
 
-/// The words with {gpus}, {ranks}, {n} and {workers} replaced; started by mpirun or srun where ranks are meant.
+/// The words with {gpus}, {ranks}, {n} and {workers} replaced by the number, {gpu_ids} by 0,1,...; started by mpirun or
+/// srun where ranks are meant.
 [[nodiscard]] Result<std::vector<std::string>> words_for(const ScaleRequest& request, int workers,
                                                          const collectives::LaunchPlace& place);
 
-/// CUDA_VISIBLE_DEVICES of so many.
+/// Usage error where this machine shows fewer GPUs than --gpus asks for.
+[[nodiscard]] Status check_gpus(const ScaleRequest& request);
+
+/// CUDA_VISIBLE_DEVICES of so many: the first of those that it names already, or the first of all.
 [[nodiscard]] std::string first_gpus(int count);
 
 /// One run with so many workers, with its energy; `round` is left to the caller. Data error where it fails.

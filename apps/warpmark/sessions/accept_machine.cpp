@@ -12,6 +12,8 @@
 #include "collectives/calls/operation.h"
 #include "device/health.h"
 #include "device/machine.h"
+#include "exchange/import.h"
+#include "model/run_query.h"
 #include "validate/accept/acceptance.h"
 #include "validate/accept/criteria.h"
 #include "warpmark/sessions/build_info.h"
@@ -33,6 +35,12 @@ bool is_of_other_verbs(std::string_view workload) {
                                          "net_latency", "net_datagrams", "net_pair"};
   return std::ranges::find(kLinks, workload) != std::end(kLinks) ||
          find_in(collectives::collectives(), workload) != nullptr;
+}
+
+/// Whether names of results are those of another tool, of which nobody has a list.
+bool is_imported(const Session& session) {
+  return std::ranges::any_of(session.runs,
+                             [](const Run& run) { return !note_text(run, exchange::kMeasuredBy).empty(); });
 }
 
 /// Names and parameters are checked before anything is measured; an error names the criterion's line.
@@ -136,9 +144,16 @@ Result<Acceptance> accept_machine(Context& context, const ParsedOptions& options
   if (options.has("--run") && options.has("--results")) return usage_error("give --run or --results, not both");
   WM_ASSIGN(const auto file, validate::load_criteria(name));
   WM_ASSIGN(const auto criteria, validate::parse_criteria(file.text, file.name));
-  for (const auto& row : criteria.rows) WM_TRY(check_workload(row, file.name));
-  WM_ASSIGN(const auto found,
-            options.has("--run") ? measured(context, options, criteria) : stored_sessions(context, options));
+  Found found;
+  if (!options.has("--run")) {
+    WM_ASSIGN(found, stored_sessions(context, options));
+  }
+  if (!found.session || !is_imported(*found.session)) {
+    for (const auto& row : criteria.rows) WM_TRY(check_workload(row, file.name));
+  }
+  if (options.has("--run")) {
+    WM_ASSIGN(found, measured(context, options, criteria));
+  }
 
   const Machine here = device::machine_facts();
   const auto sheets = device::built_in_datasheets();

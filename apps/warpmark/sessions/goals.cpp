@@ -28,10 +28,10 @@ Status check_goals(const ParsedOptions& options) {
   return goals.ok() ? Status() : Status(goals.error());
 }
 
-Result<bool> meets_goals(Context& context, const ParsedOptions& options, const Session& session) {
+Result<bool> meets_goals(Context& context, const ParsedOptions& options, std::span<const Run> runs) {
   WM_ASSIGN(const auto goals, goals_of(options));
   if (goals.empty()) return true;
-  WM_ASSIGN(const auto rows, validate::judge_goals(goals, session.runs));
+  WM_ASSIGN(const auto rows, validate::judge_goals(goals, runs));
   bool met = true;
   Table table{{{"goal"}, {"workload"}, {"device"}, {"measured", Align::right}, {""}}, {}};
   for (const auto& row : rows) {

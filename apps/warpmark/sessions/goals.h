@@ -1,5 +1,7 @@
-// --goal of `run`: prints each goal with what was measured.
+// --goal of `run` and `scale`: prints each goal with what was measured.
 #pragma once
+
+#include <span>
 
 #include "base/result.h"
 #include "model/run.h"
@@ -11,6 +13,6 @@ namespace warpmark::apps {
 [[nodiscard]] Status check_goals(const ParsedOptions& options);
 
 /// Whether all are met; true without any. Usage error for a metric that no run has.
-[[nodiscard]] Result<bool> meets_goals(Context& context, const ParsedOptions& options, const Session& session);
+[[nodiscard]] Result<bool> meets_goals(Context& context, const ParsedOptions& options, std::span<const Run> runs);
 
 }  // namespace warpmark::apps

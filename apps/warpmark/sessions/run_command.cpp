@@ -270,7 +270,7 @@ Result<int> run_users_command(Context& context, const ParsedOptions& options, co
   if (store != nullptr && session.complete && format == "text") {
     context.err << stored_note(session.id);
   }
-  WM_ASSIGN(const bool met, meets_goals(context, options, session));
+  WM_ASSIGN(const bool met, meets_goals(context, options, session.runs));
   const int code = run_command_exit_code(session, options.has("--strict"));
   if (code == kGateFailed) context.why = missed_limits(session);
   if (!met) context.why = "a --goal is missed";

@@ -23,6 +23,7 @@ Json point_json(const ScalingPoint& point) {
   if (!point.reason.empty()) json["reason"] = point.reason;
   if (point.peak_memory_bytes) json["peak_memory"] = *point.peak_memory_bytes;
   if (point.gpu_memory_bytes) json["gpu_memory"] = *point.gpu_memory_bytes;
+  if (point.gpu_utilization) json["gpu_utilization"] = *point.gpu_utilization;
   if (point.energy_per_work_j) json["energy_per_work"] = to_json(*point.energy_per_work_j);
   if (point.work_per_joule) json["work_per_joule"] = *point.work_per_joule;
   for (const auto& [name, value] : point.parts) json["parts"][name] = value;

@@ -16,6 +16,7 @@ Json stage_json(const Stage& stage) {
   if (stage.items > 0) {
     json["items"] = finite_number(stage.items);
     json["items_per_second"] = finite_number(stage.items / stage.seconds);
+    json["seconds_per_item"] = finite_number(stage.seconds / stage.items);
   }
   json["gain_if_twice_as_fast"] = finite_number(stage.gain_doubled);
   if (stage.limit != LimitState::none) {

@@ -67,6 +67,21 @@ void read_latent_attention(const Json& config, Transformer& m) {
   m.value_size = number(config, {"v_head_dim"});
 }
 
+/// Layers with a sliding window: named one by one, or all except every n-th.
+void read_windows(const Json& config, std::string_view family, Transformer& m) {
+  m.window = number(config, {"sliding_window"});
+  if (!flag(config, "use_sliding_window", !family.starts_with("qwen"))) m.window = 0;
+  if (m.window == 0) return;
+  const auto types = config.find("layer_types");
+  if (types != config.end() && types->is_array()) {
+    m.window_layers = static_cast<double>(std::ranges::count(*types, Json("sliding_attention")));
+    return;
+  }
+  const double every = family == "gemma2" ? 2 : number(config, {"sliding_window_pattern", "_sliding_window_pattern"});
+  m.window_layers = every > 1 ? m.layers - std::floor(m.layers / every) : m.layers;
+  if (family.starts_with("qwen")) m.window_layers = std::max(0.0, m.layers - number(config, {"max_window_layers"}));
+}
+
 }  // namespace
 
 Result<Transformer> transformer_of_config(const Json& whole, const std::string& name) {
@@ -109,6 +124,7 @@ Result<Transformer> transformer_of_config(const Json& whole, const std::string& 
   }
   read_experts(config, m);
   read_latent_attention(config, m);
+  read_windows(config, family, m);
   WM_TRY(check_transformer(m));
   return m;
 }

@@ -16,6 +16,8 @@ struct LlamaSizes {
   bool tied = false;
   bool qkv_bias = false;
   double head_size = 0;
+  double window = 0;
+  double window_layers = 0;
 };
 constexpr LlamaSizes kLlamas[] = {
     {"llama-7b", "Touvron et al. 2023a, table 2", 32, 4096, 32, 32, 11008, 32000},
@@ -30,7 +32,7 @@ constexpr LlamaSizes kLlamas[] = {
     {"llama3-405b", "Grattafiori et al. 2024, table 3", 126, 16384, 128, 8, 53248, 128256},
     {"llama3.2-1b", "HF meta-llama/Llama-3.2-1B", 16, 2048, 32, 8, 8192, 128256, true},
     {"llama3.2-3b", "HF meta-llama/Llama-3.2-3B", 28, 3072, 24, 8, 8192, 128256, true},
-    {"mistral-7b", "HF mistralai/Mistral-7B-v0.1", 32, 4096, 32, 8, 14336, 32000},
+    {"mistral-7b", "HF mistralai/Mistral-7B-v0.1", 32, 4096, 32, 8, 14336, 32000, false, false, 0, 4096, 32},
     {"qwen2.5-0.5b", "HF Qwen/Qwen2.5-0.5B", 24, 896, 14, 2, 4864, 151936, true, true},
     {"qwen2.5-1.5b", "HF Qwen/Qwen2.5-1.5B", 28, 1536, 12, 2, 8960, 151936, true, true},
     {"qwen2.5-7b", "HF Qwen/Qwen2.5-7B", 28, 3584, 28, 4, 18944, 152064, false, true},
@@ -41,8 +43,8 @@ constexpr LlamaSizes kLlamas[] = {
     {"qwen3-32b", "HF Qwen/Qwen3-32B", 64, 5120, 64, 8, 25600, 151936, false, false, 128},
     {"gemma-2b", "HF google/gemma-2b", 18, 2048, 8, 1, 16384, 256000, true, false, 256},
     {"gemma-7b", "HF google/gemma-7b", 28, 3072, 16, 16, 24576, 256000, true, false, 256},
-    {"gemma2-9b", "HF google/gemma-2-9b", 42, 3584, 16, 8, 14336, 256000, true, false, 256},
-    {"gemma2-27b", "HF google/gemma-2-27b", 46, 4608, 32, 16, 36864, 256000, true, false, 128},
+    {"gemma2-9b", "HF google/gemma-2-9b", 42, 3584, 16, 8, 14336, 256000, true, false, 256, 4096, 21},
+    {"gemma2-27b", "HF google/gemma-2-27b", 46, 4608, 32, 16, 36864, 256000, true, false, 128, 4096, 23},
     {"phi3-mini", "HF microsoft/Phi-3-mini-4k-instruct", 32, 3072, 32, 32, 8192, 32064},
     {"phi3-medium", "HF microsoft/Phi-3-medium-4k-instruct", 40, 5120, 40, 10, 17920, 32064},
 };
@@ -107,6 +109,7 @@ std::vector<Transformer> all_known() {
     m.name = one.name, m.source = one.source, m.layers = one.layers, m.hidden = one.hidden, m.heads = one.heads;
     m.kv_heads = one.kv_heads, m.ffn = one.ffn, m.vocabulary = one.vocabulary, m.head_size = one.head_size;
     m.gated = true, m.tied = one.tied, m.bias = false, m.qkv_bias = one.qkv_bias;
+    m.window = one.window, m.window_layers = one.window_layers;
   }
   for (const auto& one : kGpts) {
     Transformer& m = models.emplace_back();

@@ -78,6 +78,11 @@ ParameterCounts parameters_of(const Transformer& m) {
   return counts;
 }
 
+double seen_tokens(const Transformer& m, double tokens) {
+  const double bounded = m.window > 0 ? m.window_layers : 0;
+  return (m.layers - bounded) * tokens + bounded * std::min(tokens, m.window);
+}
+
 ForwardFlops forward_flops(const Transformer& m, double tokens, double keys) {
   const double expert_layers = m.expert_layers();
   double weights = m.layers * attention_of(m).weights + (m.layers - expert_layers) * ffn_of(m, m.dense_width()).weights;
@@ -85,7 +90,7 @@ ForwardFlops forward_flops(const Transformer& m, double tokens, double keys) {
     weights += expert_layers * (shared_of(m).weights + m.active_experts * ffn_of(m, m.expert_width()).weights);
   }
   return {.products = 2 * weights * tokens,
-          .attention = 2 * m.layers * m.heads * (m.key_width() + m.value_width()) * tokens * keys,
+          .attention = 2 * m.heads * (m.key_width() + m.value_width()) * tokens * seen_tokens(m, keys),
           .logits = 2 * m.vocabulary * m.hidden * tokens};
 }
 

@@ -43,6 +43,9 @@ struct Transformer {
   double kv_rank = 0;
   double rope_size = 0;
   double value_size = 0;  ///< of a head
+  // Sliding windows (Mistral, Gemma 2 and 3): in so many layers a token sees at most `window` others.
+  double window = 0;
+  double window_layers = 0;
 
   [[nodiscard]] double kv() const { return kv_heads > 0 ? kv_heads : heads; }
   [[nodiscard]] double head() const { return head_size > 0 ? head_size : hidden / heads; }
@@ -69,6 +72,9 @@ struct ParameterCounts {
 };
 [[nodiscard]] ParameterCounts parameters_of(const Transformer& model);
 
+/// Summed over layers, how many of `tokens` a token sees, which is how many a cache keeps.
+[[nodiscard]] double seen_tokens(const Transformer& model, double tokens);
+
 /// Of the forward pass, 2 for a multiplication with its addition. Norms, activations and biases are not counted.
 struct ForwardFlops {
   double products = 0;   ///< by weights, in layers
@@ -80,7 +86,7 @@ struct ForwardFlops {
 /// / 2.
 [[nodiscard]] ForwardFlops forward_flops(const Transformer& model, double tokens, double keys);
 
-/// Numbers that a layer keeps of a token's key and value.
+/// Numbers that a layer keeps of the key and value of a token that it sees.
 [[nodiscard]] double kv_cache_numbers(const Transformer& model);
 
 /// Of a Hugging Face config.json; `name` is shown and named in errors. Data error that names what is missing.

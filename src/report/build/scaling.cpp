@@ -23,17 +23,24 @@ Tone tone_of_grade(const std::string& grade) {
 
 Table points_table(const Scaling& scaling) {
   // What nobody measured gives way first, and the interval, which speed-up tells as well, before what was.
-  constexpr int kEmpty = 5;
+  constexpr int kEmpty = 6;
   const auto& points = scaling.points;
   const bool energy =
       std::ranges::any_of(points, [](const auto& point) { return point.energy_per_work_j.has_value(); });
   const bool memory = std::ranges::any_of(points, [](const auto& point) { return point.gpu_memory_bytes.has_value(); });
+  const bool busy = std::ranges::any_of(points, [](const auto& point) { return point.gpu_utilization.has_value(); });
   Table table;
-  table.columns = {{scaling.worker + "s", Align::right}, {scaling.unit + "/s", Align::right},
-                   {"speed-up", Align::right},           {"efficiency", Align::right},
-                   {"95 % interval", Align::right, 2},   {"grade"},
-                   {"usual band", Align::left, 3},       {"GPU memory", Align::right, memory ? 1 : kEmpty},
-                   {"host memory", Align::right, 4},     {"J/" + scaling.unit, Align::right, energy ? 1 : kEmpty}};
+  table.columns = {{scaling.worker + "s", Align::right},
+                   {scaling.unit + "/s", Align::right},
+                   {"speed-up", Align::right},
+                   {"efficiency", Align::right},
+                   {"95 % interval", Align::right, 3},
+                   {"grade"},
+                   {"usual band", Align::left, 4},
+                   {"GPU memory", Align::right, memory ? 1 : kEmpty},
+                   {"util.", Align::right, busy ? 2 : kEmpty},
+                   {"host memory", Align::right, 5},
+                   {"J/" + scaling.unit, Align::right, energy ? 1 : kEmpty}};
   for (const auto& point : scaling.points) {
     if (point.throughput.empty()) {
       table.rows.push_back({{std::to_string(point.workers)},
@@ -42,6 +49,7 @@ Table points_table(const Scaling& scaling) {
                             {"-"},
                             {"-"},
                             {"failed: " + point.reason, Tone::bad},
+                            {""},
                             {""},
                             {""},
                             {""},
@@ -58,6 +66,7 @@ Table points_table(const Scaling& scaling) {
          {point.grade, tone_of_grade(point.grade)},
          {point.usual},
          {point.gpu_memory_bytes ? format_bytes(*point.gpu_memory_bytes) : "-"},
+         {point.gpu_utilization ? format_percent(*point.gpu_utilization) : "-"},
          {point.peak_memory_bytes ? format_bytes(*point.peak_memory_bytes) : "-"},
          {point.energy_per_work_j ? format_si(point.energy_per_work_j->value, "J") : "-"}});
   }
@@ -136,7 +145,7 @@ void add_profiles(const Scaling& scaling, Report& report) {
   for (const auto& point : scaling.points) {
     if (point.profile_problem.empty()) continue;
     section.blocks.push_back(
-        Paragraph{fmt::format("With {} {}s: {}", point.workers, scaling.worker, point.profile_problem), Tone::warning});
+        Paragraph{fmt::format("With {}: {}", scaling.workers(point.workers), point.profile_problem), Tone::warning});
   }
   if (!section.blocks.empty()) report.sections.push_back(std::move(section));
 }
@@ -228,8 +237,8 @@ Report build_report(const Scaling& scaling) {
   Section measured{"Measured", {points_table(scaling)}, false, false};
   for (const auto& point : scaling.points) {
     if (point.failures > 0) {
-      measured.blocks.push_back(Paragraph{fmt::format("{} of the runs with {} {}s failed: {}", point.failures,
-                                                      point.workers, scaling.worker, point.reason),
+      measured.blocks.push_back(Paragraph{fmt::format("{} of the runs with {} failed: {}", point.failures,
+                                                      scaling.workers(point.workers), point.reason),
                                           Tone::warning});
     }
   }

@@ -33,12 +33,12 @@ std::vector<Cell> stage_row(const std::string& name, const Stage& stage, bool ga
 Table stages_table(const StagedRun& staged) {
   Table table{{{"stage"},
                {"median", Align::right},
-               {"±", Align::right, 2},
+               {"±", Align::right, 4},
                {"share", Align::right},
-               {"items/s", Align::right},
-               {"per item", Align::right, 3},
-               {"if 2x faster", Align::right},
-               {"limit", Align::left, 1}},
+               {"items/s", Align::right, 2},
+               {"per item", Align::right, 1},
+               {"if 2x faster", Align::right, 3},
+               {"limit"}},
               {}};
   for (const auto& stage : staged.stages) table.rows.push_back(stage_row(stage.name, stage, true));
   constexpr double kWorthSaying = 0.005;
@@ -50,6 +50,21 @@ Table stages_table(const StagedRun& staged) {
   }
   table.rows.push_back(stage_row("all", staged.all, false));
   return table;
+}
+
+/// Each limit that is not met, with what was measured.
+void add_limits(const StagedRun& staged, Section& section) {
+  const auto add = [&](const std::string& name, const Stage& stage) {
+    if (stage.limit != LimitState::missed && stage.limit != LimitState::undecided) return;
+    const bool missed = stage.limit == LimitState::missed;
+    const std::string measured = format_quantity(stage.seconds, "s") +
+                                 (stage.interval ? " ± " + format_half_width(stage.seconds, *stage.interval) : "");
+    section.blocks.emplace_back(Paragraph{fmt::format("{} takes {}, {} its limit of {}.", name, measured,
+                                                      missed ? "over" : "maybe over", format_duration(stage.limit_s)),
+                                          missed ? Tone::bad : Tone::warning});
+  };
+  for (const auto& stage : staged.stages) add(stage.name, stage);
+  add("The whole", staged.all);
 }
 
 /// Which stage to look at first, in a sentence.
@@ -88,6 +103,7 @@ std::vector<Section> stages_sections(const Session& session, const RunLabels& la
     sections.push_back({"Stages of " + (is_command(*run) ? labels.params(*run) : labels.of(*run)),
                         {without_empty_columns(stages_table(staged))}});
     sections.back().blocks.emplace_back(Paragraph{where_to_begin(staged)});
+    add_limits(staged, sections.back());
   }
   for (const auto& fit : size_fits_of(session)) {
     Section section{"Cost by " + fit.parameter, {sizes_table(fit)}};

@@ -101,16 +101,20 @@ Result<std::vector<RunPoint>> list_runs(SqlDatabase& database, const RunListQuer
   if (query.limit <= 0) return std::vector<RunPoint>();
   const Where cases = of_cases(query), runs = of_runs(query);
   const std::string join = std::string(" ") + database.dialect().cross_join + " ";
-  std::string sql =
-      "SELECT s.id, r.position, r.started, s.started, s.commit_id, s.branch, s.dirty, s.hostname, s.fingerprint, "
-      "c.workload, c.params, c.device, c.mode, r.outcome, c.metric, p.unit, p.better, p.n, p.median, p.ci_low, "
-      "p.ci_high, p.ci_confidence FROM runs r" +
-      join + "cases c ON c.key = r.case_key" + join +
-      "sessions s ON s.key = r.session LEFT JOIN points p ON p.case_key = r.case_key AND p.metric = c.metric AND "
-      "p.started = r.started AND p.run = r.key WHERE TRUE" +
-      runs.sql;
-  if (!cases.sql.empty()) sql += " AND r.case_key IN (SELECT c.key FROM cases c WHERE TRUE" + cases.sql + ")";
-  sql += " ORDER BY r.started DESC, r.key DESC LIMIT ?";
+  // The newest are chosen before their values are looked up: those of all runs of one start would be, else.
+  std::string newest =
+      "SELECT s.id, r.position, r.started, s.started AS session_started, s.commit_id, s.branch, s.dirty, s.hostname, "
+      "s.fingerprint, c.workload, c.params, c.device, c.mode, r.outcome, c.metric, r.case_key, r.key FROM runs r" +
+      join + "cases c ON c.key = r.case_key" + join + "sessions s ON s.key = r.session WHERE TRUE" + runs.sql;
+  if (!cases.sql.empty()) newest += " AND r.case_key IN (SELECT c.key FROM cases c WHERE TRUE" + cases.sql + ")";
+  newest += " ORDER BY r.started DESC, r.key DESC LIMIT ?";
+  const std::string sql =
+      "SELECT x.id, x.position, x.started, x.session_started, x.commit_id, x.branch, x.dirty, x.hostname, "
+      "x.fingerprint, x.workload, x.params, x.device, x.mode, x.outcome, x.metric, p.unit, p.better, p.n, p.median, "
+      "p.ci_low, p.ci_high, p.ci_confidence FROM (" +
+      newest +
+      ") x LEFT JOIN points p ON p.case_key = x.case_key AND p.metric = x.metric AND p.started = x.started AND p.run = "
+      "x.key ORDER BY x.started DESC, x.key DESC";
   SqlValues values = runs.values;
   values.insert(values.end(), cases.values.begin(), cases.values.end());
   values.emplace_back(query.limit);
@@ -135,16 +139,16 @@ Result<Run> load_run(SqlDatabase& database, const std::string& session_id, std::
 
 Result<std::vector<CaseEntry>> list_cases(SqlDatabase& database) {
   std::vector<CaseEntry> found;
-  WM_TRY(
-      database.each("SELECT * FROM (SELECT c.workload, c.params, c.device, c.mode, c.metric, (SELECT max(p.started) "
-                    "FROM points p WHERE p.case_key = c.key AND p.metric = c.metric) AS newest, c.key FROM cases c) x "
-                    "WHERE newest IS NOT NULL ORDER BY newest DESC, key",
-                    {}, [&](const Row& row) -> Status {
-                      const auto mode = mode_from(row.text(3));
-                      if (!mode) return data_error("a case has an unknown mode: " + row.text(3));
-                      found.push_back({row.text(0), row.text(1), row.text(2), *mode, row.text(4), row.text(5)});
-                      return {};
-                    }));
+  WM_TRY(database.each(
+      "SELECT c.workload, c.params, c.device, c.mode, c.metric, (SELECT max(p.started) FROM points p WHERE "
+      "p.case_key = c.key AND p.metric = c.metric) AS newest FROM cases c ORDER BY newest DESC, c.key",
+      {}, [&](const Row& row) -> Status {
+        if (row.null(5)) return {};
+        const auto mode = mode_from(row.text(3));
+        if (!mode) return data_error("a case has an unknown mode: " + row.text(3));
+        found.push_back({row.text(0), row.text(1), row.text(2), *mode, row.text(4), row.text(5)});
+        return {};
+      }));
   return found;
 }
 

@@ -181,6 +181,23 @@ std::filesystem::file_time_type written_at(const std::string& directory, const s
   return missing ? std::filesystem::file_time_type::min() : time;
 }
 
+/// "items: '{n}'" of stages, by the configuration.
+Status fill_items(const measure::Config& config, CommandSpec& spec) {
+  for (auto& [note, text] : spec.stage_notes) {
+    if (!note.starts_with(kStageItems)) continue;
+    for (const auto& [name, value] : config) {
+      if (auto replaced = filled(text, name, value)) text = std::move(*replaced);
+    }
+    const auto items = parse_number(text);
+    if (items.ok() && *items > 0) continue;
+    const auto place = open_place(text);
+    return place ? usage_error("nothing fills " + *place + " in items",
+                               "--set " + place->substr(1, place->size() - 2) + "=100")
+                 : usage_error("items cannot be '" + text + "'", "items is a number above 0");
+  }
+  return {};
+}
+
 }  // namespace
 
 Result<CommandSpec> configured(const CommandSpec& spec, const measure::Config& config) {
@@ -212,6 +229,7 @@ Result<CommandSpec> configured(const CommandSpec& spec, const measure::Config& c
                          "write {" + name + "} into it, or set a variable with env." + name);
     }
   }
+  WM_TRY(fill_items(config, result));
   const bool shell = spec.run.size() == 3 && spec.run[0] == "/bin/sh" && spec.run[1] == "-c";
   for (const auto& word : spec.run) {
     const auto place = open_place(word);

@@ -172,9 +172,13 @@ struct CommandReader : YamlReader {
   /// How much a stage (or all) processes, and how long it may take.
   Status amounts(const YAML::Node& node, const std::string& stage, CommandSpec& spec) const {
     if (node["items"]) {
-      WM_ASSIGN(const double items, number(node["items"], "items"));
-      if (!(items > 0)) return error(node["items"], "items must be above 0");
-      spec.stage_notes.emplace_back(std::string(kStageItems) + stage, fmt::format("{}", items));
+      WM_ASSIGN(std::string items, scalar(node["items"], "items"));
+      if (items.find('{') == std::string::npos) {  // else the configuration fills it in
+        WM_ASSIGN(const double count, number(node["items"], "items"));
+        if (!(count > 0)) return error(node["items"], "items must be above 0");
+        items = fmt::format("{}", count);
+      }
+      spec.stage_notes.emplace_back(std::string(kStageItems) + stage, std::move(items));
     }
     if (node["sla"]) {
       WM_ASSIGN(const double limit_s, duration_s(node["sla"], "sla"));

@@ -1,4 +1,4 @@
-// Energy of NVIDIA GPUs of the machine while something runs, by their own counters (NVML's total energy
+// Energy of the NVIDIA GPUs in CUDA_VISIBLE_DEVICES while something runs, by their own counters (NVML's total energy
 // consumption; see measure/energy.h why power samples are not integrated).
 #pragma once
 
@@ -7,6 +7,8 @@
 #include <optional>
 #include <string>
 #include <vector>
+
+#include "measure/gpu_watch.h"
 
 namespace warpmark::validate {
 
@@ -19,6 +21,7 @@ class GpuEnergy {
   [[nodiscard]] std::optional<double> joules(std::size_t count = SIZE_MAX) const;
 
  private:
+  measure::GpuProbe probe_;
   std::vector<std::string> gpus_;  ///< NVML's identifiers
 };
 

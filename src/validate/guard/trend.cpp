@@ -83,15 +83,19 @@ void add_drift(TrendSeries& series, std::int64_t begin, double threshold) {
 
 }  // namespace
 
-void mark_changes(TrendSeries& series, double threshold) {
+void find_changes(TrendSeries& series, double threshold) {
   std::int64_t begin = 0;
   for (const auto& machine : series.machines) {
     add_changes(series, begin, machine.index, threshold);
     begin = machine.index;
   }
-  const auto end = static_cast<std::int64_t>(series.points.size());
-  add_changes(series, begin, end, threshold);
-  if (end <= begin) return;
+  add_changes(series, begin, static_cast<std::int64_t>(series.points.size()), threshold);
+}
+
+void mark_changes(TrendSeries& series, double threshold) {
+  find_changes(series, threshold);
+  const std::int64_t begin = series.machines.empty() ? 0 : series.machines.back().index;
+  if (static_cast<std::int64_t>(series.points.size()) <= begin) return;
   add_band(series, begin);
   add_drift(series, begin, threshold);
 }

@@ -14,6 +14,18 @@ Error no_goal(const std::string& text) {
                      "--goal 'samples_rate>=5000'");
 }
 
+/// "5000", "85%", "75 GB", "170 ms".
+std::optional<double> value_of(std::string_view text) {
+  if (const auto number = parse_number(text); number.ok()) return *number;
+  if (text.ends_with('%')) {
+    if (const auto ratio = parse_ratio(text); ratio.ok()) return *ratio;
+  }
+  for (const char* unit : {"s", "B", "B/s", "FLOP/s", "J", "W", "Hz"}) {
+    if (const auto quantity = parse_quantity(text, unit); quantity.ok()) return *quantity;
+  }
+  return std::nullopt;
+}
+
 /// The metric ids of all runs, for the hint.
 std::string metrics_of(std::span<const Run> runs) {
   std::set<std::string> ids;
@@ -28,15 +40,12 @@ std::string metrics_of(std::span<const Run> runs) {
 Result<Goal> parse_goal(const std::string& text) {
   const auto at = std::min(text.find(">="), text.find("<="));
   if (at == std::string::npos || at == 0) return no_goal(text);
-  std::string_view value = trim(std::string_view(text).substr(at + 2));
-  const bool percent = value.ends_with('%');
-  if (percent) value.remove_suffix(1);
-  const auto number = parse_number(trim(value));
-  if (!number.ok()) return no_goal(text);
+  const auto value = value_of(trim(std::string_view(text).substr(at + 2)));
+  if (!value) return no_goal(text);
   return Goal{.text = text,
               .metric = std::string(trim(std::string_view(text).substr(0, at))),
               .at_least = text[at] == '>',
-              .value = percent ? *number / 100 : *number};
+              .value = *value};
 }
 
 Result<std::vector<GoalRow>> judge_goals(std::span<const Goal> goals, std::span<const Run> runs) {

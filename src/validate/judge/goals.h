@@ -15,10 +15,10 @@ struct Goal {
   std::string text;    ///< as given
   std::string metric;  ///< id
   bool at_least = true;
-  double value = 0;  ///< in the metric's unit; a percentage is a ratio
+  double value = 0;  ///< in the base unit: s, B, B/s, ...; a percentage is a ratio
 };
 
-/// METRIC>=VALUE or METRIC<=VALUE, with % for ratios. Usage error for anything else.
+/// METRIC>=VALUE or METRIC<=VALUE, with a unit or % for ratios. Usage error for anything else.
 [[nodiscard]] Result<Goal> parse_goal(const std::string& text);
 
 /// A goal and the median of one run that has its metric.

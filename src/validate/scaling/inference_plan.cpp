@@ -21,7 +21,7 @@ std::vector<ServingPlan> plan_serving(const ServingJob& job, int gpus, double me
   // Key-value heads are copied where there are fewer than GPUs; a compressed cache is on every GPU.
   const double cache_split = job.model.kv_rank > 0 ? 1 : std::min<double>(gpus, job.model.kv());
   const double of_request =
-      job.context * job.model.layers * kv_cache_numbers(job.model) * job.cache_bytes / cache_split;
+      seen_tokens(job.model, job.context) * kv_cache_numbers(job.model) * job.cache_bytes / cache_split;
   std::vector<ServingPlan> plans;
   for (const auto& one : kQuantizations) {
     ServingPlan plan{.quantization = one.name, .gpus = gpus};

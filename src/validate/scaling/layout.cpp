@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <vector>
 
 #include "base/text.h"
 #include "base/units.h"
@@ -19,7 +20,7 @@ std::optional<Enum> named(std::string_view name, const std::array<Enum, N>& all)
 
 constexpr const char* kKeys =
     "dp, tp, pp, cp (context), ep (experts), shard (HSDP), vp (interleaving), mb (micro-batch), zero=0-3, "
-    "recompute=none|selective|full, offload=none|state|activations|all, sp=on|off";
+    "recompute=none|selective|full, offload=none|state|parameters|activations|all (or state+activations), sp=on|off";
 
 Status read_word(const std::string& key, const std::string& value, LayoutRequest& request) {
   const auto wrong = [&] { return usage_error(fmt::format("--layout: {}={} means nothing", key, value), kKeys); };
@@ -28,9 +29,15 @@ Status read_word(const std::string& key, const std::string& value, LayoutRequest
     return request.recompute ? Status{} : wrong();
   }
   if (key == "offload") {
-    if (value != "none" && value != "state" && value != "activations" && value != "all") return wrong();
-    request.offload = value == "state" || value == "all";
-    request.offload_activations = value == "activations" || value == "all";
+    request.offload = request.offload_activations = request.offload_parameters = false;
+    for (const auto& what : split(value, '+')) {
+      if (what != "none" && what != "state" && what != "activations" && what != "parameters" && what != "all") {
+        return wrong();
+      }
+      if (what == "state" || what == "all") request.offload = true;
+      if (what == "activations" || what == "all") request.offload_activations = true;
+      if (what == "parameters" || what == "all") request.offload_parameters = true;
+    }
     return {};
   }
   if (key == "sp") {
@@ -105,17 +112,21 @@ std::optional<Recompute> recompute_named(std::string_view name) {
   return named(name, std::array{Recompute::none, Recompute::selective, Recompute::full});
 }
 
+std::string offload_text(const Layout& layout) {
+  std::vector<std::string> what;
+  if (layout.offload) what.emplace_back("state");
+  if (layout.offload_parameters) what.emplace_back("parameters");
+  if (layout.offload_activations) what.emplace_back("activations");
+  return what.size() == 3 ? "all" : join(what, "+");
+}
+
 std::string text_of(const Layout& layout) {
   std::string text = fmt::format("dp={} tp={} pp={}", layout.data, layout.tensor, layout.pipeline);
   const auto add = [&](const char* key, int value) { text += value > 1 ? fmt::format(" {}={}", key, value) : ""; };
   add("vp", layout.interleave), add("cp", layout.context), add("ep", layout.expert), add("shard", layout.shard);
   text += fmt::format(" zero={}", layout.zero);
-  if (layout.offload || layout.offload_activations) {
-    text += layout.offload && layout.offload_activations ? " offload=all"
-            : layout.offload                             ? " offload=state"
-                                                         : " offload=activations";
-  }
-  return text;
+  const std::string offload = offload_text(layout);
+  return offload.empty() ? text : text + " offload=" + offload;
 }
 
 Result<LayoutRequest> parse_layout(std::string_view text) {
@@ -126,6 +137,9 @@ Result<LayoutRequest> parse_layout(std::string_view text) {
     if (equals == std::string::npos) return usage_error("--layout: '" + pair + "' is not KEY=VALUE", kKeys);
     WM_TRY(read_word(pair.substr(0, equals), pair.substr(equals + 1), request));
   }
+  if (text.find("parameters") == std::string_view::npos) return request;  // "all" takes what the stage allows
+  if (request.zero.value_or(3) != 3) return usage_error("--layout: offload=parameters needs zero=3", kKeys);
+  request.zero = 3;
   return request;
 }
 

@@ -52,6 +52,7 @@ struct Layout {
   int micro_batch = 1;               ///< sequences
   int micro_batches = 1;             ///< per step and replica: accumulation, and what fills the pipeline
   bool offload_activations = false;  ///< what the backward pass needs again waits in host memory
+  bool offload_parameters = false;   ///< with stage 3: each layer's come from host memory when it is gathered
   int context = 1;                   ///< GPUs among which a sequence is split
   int expert = 1;                    ///< of the data-parallel GPUs, those among which experts are split
   int shard = 0;                     ///< GPUs among which ZeRO splits; 0: all replicas; fewer: hybrid sharding (HSDP)
@@ -63,6 +64,9 @@ struct Layout {
   [[nodiscard]] int shards() const { return shard > 0 ? shard : replicas(); }
 };
 
+/// "state+activations" of what waits in host memory; empty: nothing does.
+[[nodiscard]] std::string offload_text(const Layout& layout);
+
 /// "dp=8 tp=4 pp=2 zero=1", without what is not used.
 [[nodiscard]] std::string text_of(const Layout& layout);
 
@@ -70,7 +74,7 @@ struct Layout {
 struct LayoutRequest {
   std::optional<int> data, tensor, pipeline, context, expert, shard, zero, micro_batch, interleave;
   std::optional<Recompute> recompute;
-  std::optional<bool> offload, offload_activations, sequence_parallel;
+  std::optional<bool> offload, offload_activations, offload_parameters, sequence_parallel;
   std::string text;  ///< as given
 };
 /// "tp=8,pp=16,dp=8,mb=1,zero=1,recompute=selective". Usage error that lists the keys.

@@ -27,13 +27,17 @@ class Search {
   Search(const TrainingJob& job, const Cluster& cluster, const LayoutRequest& request)
       : job_(job), cluster_(cluster), request_(request) {}
 
-  /// Offload is slower and takes host memory: it is tried where nothing fits without it.
+  /// Offload is slower and takes host memory: it is tried where nothing fits without it, that of parameters last.
   std::vector<PlannedLayout> run() {
-    search();
-    if (std::ranges::any_of(plans_, &PlannedLayout::fits)) return std::move(plans_);
-    offload_ = true;
-    plans_.clear();
-    search();
+    for (const bool parameters : {false, true}) {
+      for (const bool offload : {false, true}) {
+        if (parameters && !offload) continue;
+        offload_ = offload, parameters_ = parameters;
+        plans_.clear();
+        search();
+        if (std::ranges::any_of(plans_, &PlannedLayout::fits)) return std::move(plans_);
+      }
+    }
     return std::move(plans_);
   }
 
@@ -134,6 +138,7 @@ class Search {
       if (activations && !leave && !request_.offload_activations) continue;
       for (const bool state : asked_or(request_.offload, choices)) {
         layout.offload = state;
+        layout.offload_parameters = layout.zero == 3 && request_.offload_parameters.value_or(state && parameters_);
         plans_.push_back(plan_layout(job_, cluster_, layout));
       }
     }
@@ -142,7 +147,7 @@ class Search {
   const TrainingJob& job_;
   const Cluster& cluster_;
   const LayoutRequest& request_;
-  bool offload_ = false;
+  bool offload_ = false, parameters_ = false;
   std::vector<PlannedLayout> plans_;
 };
 

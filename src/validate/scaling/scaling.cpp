@@ -81,18 +81,20 @@ void add_energy(const std::vector<const ScalingRun*>& runs, ScalingPoint& point)
 
 ScalingPoint point_of(int workers, const std::vector<const ScalingRun*>& runs) {
   ScalingPoint point{.workers = workers};
-  std::vector<double> memory, gpu_memory;
+  std::vector<double> memory, gpu_memory, gpu_utilization;
   for (const auto* run : runs) {
     point.throughput.push_back(throughput_of(*run));
     point.seconds.push_back(run->seconds);
     if (run->joules) point.joules.push_back(*run->joules);
     memory.push_back(run->peak_memory_bytes);
     if (run->gpu_memory_bytes) gpu_memory.push_back(*run->gpu_memory_bytes);
+    if (run->gpu_utilization) gpu_utilization.push_back(*run->gpu_utilization);
   }
   if (point.joules.size() < runs.size()) point.joules.clear();
   point.median = stats::median(point.throughput);
   if (stats::median(memory) > 0) point.peak_memory_bytes = stats::median(memory);
   if (!gpu_memory.empty()) point.gpu_memory_bytes = stats::median(gpu_memory);
+  if (!gpu_utilization.empty()) point.gpu_utilization = stats::median(gpu_utilization);
   point.parts = medians_of_parts(runs);
   add_energy(runs, point);
   return point;
@@ -104,7 +106,7 @@ constexpr double kAlsoPossible = 10;  // of AICc above the best: no support at a
 constexpr double kFurthestPeak = 4;   // times the most workers that were measured
 
 /// Why a law does not describe what was measured: it is further off than repetitions differ, and by more than matters.
-std::string misfit(const stats::ScalingFit& fit, const std::string& worker) {
+std::string misfit(const stats::ScalingFit& fit, const Scaling& scaling) {
   const auto& [workers, off] =
       *std::ranges::max_element(fit.off, {}, [](const auto& one) { return std::abs(one.second); });
   // Without repetitions noise and lack of fit look alike: then only what is far off counts.
@@ -112,8 +114,8 @@ std::string misfit(const stats::ScalingFit& fit, const std::string& worker) {
   const bool wrong =
       repeated ? fit.lack_of_fit_p < kSignificant && std::abs(off) > kFarOff : std::abs(off) > 3 * kFarOff;
   if (!wrong) return {};
-  return fmt::format("does not describe what was measured: {} off with {:.0f} {}s", format_percent(std::abs(off)),
-                     workers, worker);
+  return fmt::format("does not describe what was measured: {} off with {}", format_percent(std::abs(off)),
+                     scaling.workers(static_cast<int>(workers)));
 }
 
 ScalingLawFit law_fit_of(const stats::ScalingFit& fit, const std::string& reason) {
@@ -153,7 +155,7 @@ void fit_laws(const std::vector<ScalingRun>& runs, Scaling& scaling) {
   bool fitted = false;
   for (const auto law : {strong ? stats::ScalingLaw::amdahl : stats::ScalingLaw::gustafson, stats::ScalingLaw::usl}) {
     auto fit = stats::fit_scaling(law, samples);
-    const std::string reason = fit.ok() ? misfit(fit, scaling.worker) : fit.reason;
+    const std::string reason = fit.ok() ? misfit(fit, scaling) : fit.reason;
     fitted = fitted || fit.ok();
     scaling.fits.push_back(law_fit_of(fit, reason));
     if (reason.empty()) possible.push_back(std::move(fit));
@@ -222,19 +224,19 @@ void find_causes(Scaling& scaling) {
     if (matters && loading_of_one != nullptr && *loading > 1.5 * *loading_of_one) {
       const std::string times = *loading_of_one > 0 ? format_significant(*loading / *loading_of_one, 3) + " times that"
                                                     : "beyond the nothing";
-      scaling.causes.push_back(fmt::format("data loading: {} with {} {}s, {} of {} (limit 1.5)",
-                                           format_seconds(*loading), point.workers, scaling.worker, times,
-                                           one.workers));
+      scaling.causes.push_back(fmt::format("data loading: {} with {}, {} of {} (limit 1.5)", format_seconds(*loading),
+                                           scaling.workers(point.workers), times, one.workers));
     }
     const double* communication = part_of(point, "communication");
     if (communication != nullptr && step != nullptr && *step > 0 && *communication > 0.3 * *step) {
-      scaling.causes.push_back(fmt::format("communication: {} of the step with {} {}s (limit 30 %)",
-                                           format_percent(*communication / *step), point.workers, scaling.worker));
+      scaling.causes.push_back(fmt::format("communication: {} of the step with {} (limit 30 %)",
+                                           format_percent(*communication / *step), scaling.workers(point.workers)));
     }
-    const double* utilization = part_of(point, "utilization");
-    if (utilization != nullptr && *utilization < 0.8) {
-      scaling.causes.push_back(fmt::format("utilization: {} with {} {}s (limit 80 %)", format_percent(*utilization),
-                                           point.workers, scaling.worker));
+    const double* reported = part_of(point, "utilization");
+    const auto utilization = reported != nullptr ? std::optional(*reported) : point.gpu_utilization;
+    if (utilization && *utilization < 0.8) {
+      scaling.causes.push_back(fmt::format("utilization: {} with {} (limit 80 %)", format_percent(*utilization),
+                                           scaling.workers(point.workers)));
     }
   }
 }

@@ -20,6 +20,7 @@ struct ScalingRun {
   std::optional<double> throughput;  ///< as the command tells it; else work / seconds
   double peak_memory_bytes = 0;
   std::optional<double> gpu_memory_bytes;  ///< peak, of the GPU that was filled most
+  std::optional<double> gpu_utilization;   ///< ratio, mean over the GPUs used
   std::optional<double> joules;
   std::vector<std::pair<std::string, double>> parts;  ///< "loading", "communication", "step": s; "utilization": ratio
 };

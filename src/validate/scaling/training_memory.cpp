@@ -59,13 +59,14 @@ MemoryPlan tuned_states(const Transformer& model, const Layout& layout, const Tr
                         const OwnParameters& own, const Stage& stage) {
   const double share = stage.layers / model.layers / layout.tensor;
   const double adapters = share * lora_parameters(model, numbers.lora_rank);
-  MemoryPlan plan = state_memory(adapters, layout.zero, layout.shards(), layout.offload, numbers);
+  MemoryPlan plan = state_memory(adapters, layout, layout.shards(), numbers);
   const auto counts = parameters_of(model);
   const double in_layers = share * (counts.layers + counts.experts / layout.expert);
   const double layer_bytes = numbers.tuning == Tuning::qlora ? kQloraBytes : element_bytes(numbers.precision);
   const double frozen =
       in_layers * layer_bytes + std::max(0.0, own.total() - in_layers) * element_bytes(numbers.precision);
-  plan.parameters += frozen / (layout.zero >= 3 ? layout.shards() : 1);
+  const double share_of_frozen = frozen / (layout.zero >= 3 ? layout.shards() : 1);
+  (layout.offload_parameters ? plan.host : plan.parameters) += share_of_frozen;
   return plan;
 }
 
@@ -85,9 +86,9 @@ MemoryPlan stage_memory(const Transformer& model, double sequence, const Layout&
   const OwnParameters own = own_of(model, layout, stage);
   MemoryPlan plan;
   if (numbers.tuning == Tuning::all) {
-    plan = state_memory(own.dense, layout.zero, layout.shards(), layout.offload, numbers);
+    plan = state_memory(own.dense, layout, layout.shards(), numbers);
     const int expert_shards = std::max(1, layout.shards() / layout.expert);
-    add(plan, state_memory(own.experts, layout.zero, expert_shards, layout.offload, numbers));
+    add(plan, state_memory(own.experts, layout, expert_shards, numbers));
   } else {
     plan = tuned_states(model, layout, numbers, own, stage);
   }
@@ -125,17 +126,23 @@ StateBytes state_bytes(const TrainingNumbers& numbers) {
   return {element, numbers.wide_gradients ? 4 : element, (element < 4 ? 4 : 0) + states};
 }
 
-MemoryPlan state_memory(double parameters, int zero, int shards, bool offload, const TrainingNumbers& numbers) {
+MemoryPlan state_memory(double parameters, const Layout& layout, int shards, const TrainingNumbers& numbers) {
   const StateBytes bytes = state_bytes(numbers);
+  const int zero = layout.zero;
   const double n = shards;
   MemoryPlan plan;
   plan.parameters = bytes.parameters * parameters / (zero >= 3 ? n : 1);
   plan.gradients = bytes.gradients * parameters / (zero >= 2 ? n : 1);
   if (zero == 2 && n > 1 && bytes.gradients > bytes.parameters) plan.gradients += bytes.parameters * parameters;
   plan.optimizer = bytes.optimizer * parameters / (zero >= 1 ? n : 1);
-  if (!offload) return plan;
-  plan.host = (bytes.optimizer + 4) * parameters / (zero >= 1 ? n : 1);  // with gradients in 32 bits
-  plan.gradients = plan.optimizer = 0;
+  if (layout.offload) {
+    plan.host = (bytes.optimizer + 4) * parameters / (zero >= 1 ? n : 1);  // with gradients in 32 bits
+    plan.gradients = plan.optimizer = 0;
+  }
+  if (layout.offload_parameters) {
+    plan.host += plan.parameters;
+    plan.parameters = 0;
+  }
   return plan;
 }
 

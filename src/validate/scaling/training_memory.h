@@ -38,9 +38,9 @@ struct MemoryPlan {
   [[nodiscard]] double gpu() const { return states() + activations + logits + gathered + context + fragmentation; }
 };
 
-/// Parameters, gradients and optimizer state of `parameters`, which ZeRO's stage splits among `shards` GPUs: the
-/// optimizer's (1), gradients (2) and parameters (3).
-[[nodiscard]] MemoryPlan state_memory(double parameters, int zero, int shards, bool offload = false,
+/// Parameters, gradients and optimizer state of `parameters`, which the layout's ZeRO stage splits among `shards` GPUs:
+/// the optimizer's (1), gradients (2) and parameters (3).
+[[nodiscard]] MemoryPlan state_memory(double parameters, const Layout& layout, int shards,
                                       const TrainingNumbers& numbers = {});
 
 /// Bytes that one layer keeps of a micro-batch for the backward pass.

@@ -113,6 +113,19 @@ double activation_transfer_s(const TrainingJob& job, const Cluster& cluster, con
   return std::max(0.0, one_way_s - forward_s) + std::max(0.0, one_way_s - (compute_s - forward_s));
 }
 
+/// Parameters in host memory come over a GPU's own link for each pass over the layers, a share of each GPU, before they
+/// are gathered; what takes longer than its pass is waited for (Rajbhandari et al., "ZeRO-Infinity", SC 2021, section
+/// 6.1).
+double parameter_transfer_s(const TrainingJob& job, const Cluster& cluster, const Layout& layout, double held,
+                            double compute_s) {
+  if (!layout.offload_parameters) return 0;
+  const double one_way_s =
+      layout.micro_batches * element_bytes(job.numbers.precision) * held / layout.shards() / cluster.host_link;
+  const auto flops = step_flops(job, layout.recompute);
+  const double forward_s = compute_s * flops.model / flops.hardware / 3;
+  return std::max(0.0, one_way_s - forward_s) + std::max(0.0, one_way_s - (compute_s - forward_s));
+}
+
 /// Adam reads gradient, parameter and two states and writes the last three and the parameter in 16 bits, 28 to 30 bytes
 /// a parameter: bound by the GPU's memory, or with offloaded state by the host's, after gradients of each micro-batch
 /// have come and before parameters go back (Ren et al., "ZeRO-Offload", section 4).
@@ -178,7 +191,8 @@ PlannedLayout plan_layout(const TrainingJob& job, const Cluster& cluster, const 
   plan.communication_s =
       exposed_exchange_s(data_parallel_s(job, cluster, layout, trained, own), behind_s, job.contention) +
       within_layers_s(job, cluster, layout) + pipeline_s(job, cluster, layout) +
-      activation_transfer_s(job, cluster, layout, plan.compute_s);
+      activation_transfer_s(job, cluster, layout, plan.compute_s) +
+      parameter_transfer_s(job, cluster, layout, own, plan.compute_s);
   plan.optimizer_s = optimizer_s(job, cluster, layout, trained);
   plan.compression_s = compression_s(job, cluster, layout, own);
   plan.modelled_s = plan.compute_s + plan.bubble_s + plan.communication_s + plan.optimizer_s + plan.compression_s;

@@ -12,6 +12,7 @@
 #include "base/untrusted/safe_text.h"
 #include "validate/guard/check_history.h"
 #include "validate/guard/trend.h"
+#include "watch/alerts/kept_points.h"
 #include "watch/alerts/live.h"
 #include "watch/exporter/stored.h"
 
@@ -20,11 +21,10 @@ namespace warpmark::watch {
 /// Parts of StoredHistory, which has linkage.
 struct WatchedSeries {
   Labels labels;
-  std::string unit;
-  Better better = Better::lower;
-  std::vector<store::RunPoint> points;  ///< oldest first
-  std::vector<double> times;            ///< of the sessions, as long as points
-  std::size_t judged = 0;               ///< how many points `change` was found from
+  store::RunPoint facts;          ///< what all points share
+  std::vector<KeptPoint> points;  ///< oldest first
+  std::vector<double> times;      ///< of the sessions, as long as points
+  std::size_t judged = 0;         ///< how many points `change` was found from
   std::optional<TrendSeries> trend;
 };
 
@@ -53,25 +53,44 @@ Labels series_labels(const std::string& label, const std::string& metric) {
   return {{"benchmark", valid_utf8(label)}, {"metric", valid_utf8(metric)}};
 }
 
-std::vector<WatchedSeries> watched(const AlertRule& rule, const std::vector<store::RunPoint>& all) {
-  const auto fits = [&](const store::RunPoint& point, const std::string& branch) {
-    return (rule.dirty || !point.dirty) && (branch.empty() || point.branch == branch);
-  };
-  std::string branch = rule.branch.value_or(kMainBranch);
-  if (!rule.branch && std::none_of(all.begin(), all.end(), [&](const auto& p) { return fits(p, branch); })) branch = "";
-  std::vector<store::RunPoint> points;
-  for (const auto& point : all) {
-    if (fits(point, branch)) points.push_back(point);
+/// Points of a rule's branch.
+class OfRule {
+ public:
+  OfRule(const AlertRule& rule, const KeptPoints& kept) : rule_(rule), branch_(rule.branch.value_or(kMainBranch)) {
+    const auto any = [&](const auto& series) {
+      return std::ranges::any_of(series.second.points, [&](const auto& point) { return fits(point); });
+    };
+    if (!rule.branch && std::ranges::none_of(kept.series(), any)) branch_ = "";
   }
+
+  [[nodiscard]] bool fits(const KeptPoint& point) const {
+    return (rule_.dirty || !point.session->dirty) && (branch_.empty() || point.session->branch == branch_);
+  }
+
+ private:
+  const AlertRule& rule_;
+  std::string branch_;
+};
+
+/// By label and metric. One series at a time is there in full, to be split by its machines.
+std::vector<WatchedSeries> watched(const AlertRule& rule, const KeptPoints& kept) {
+  const OfRule of_rule(rule, kept);
   std::vector<WatchedSeries> found;
-  for (auto& whole : validate::series_of(std::move(points))) {
-    if (!validate::matches_series(rule.select, whole.label, whole.metric)) continue;
-    for (auto& part : validate::by_machines_in_turns(std::move(whole))) {
-      WatchedSeries one{.labels = series_labels(part.label, part.metric), .unit = part.unit, .better = part.better};
-      one.points = std::move(part.points);
-      std::stable_sort(one.points.begin(), one.points.end(),
-                       [](const auto& a, const auto& b) { return a.session_started < b.session_started; });
-      for (const auto& point : one.points) one.times.push_back(time_of(point.session_started));
+  for (const auto& [name, series] : kept.series()) {
+    const auto& [label, metric] = name;
+    if (!validate::matches_series(rule.select, label, metric)) continue;
+    validate::Series full{label, metric, series.facts.unit, series.facts.better, {}};
+    for (const auto& point : series.points) {
+      if (of_rule.fits(point)) full.points.push_back(whole(series.facts, point));
+    }
+    if (full.points.empty()) continue;
+    std::ranges::stable_sort(full.points, {}, &store::RunPoint::session_started);
+    for (auto& part : validate::by_machines_in_turns(std::move(full))) {
+      WatchedSeries one{.labels = series_labels(part.label, part.metric), .facts = series.facts};
+      for (const auto& point : part.points) {
+        one.points.push_back(kept.kept(point));
+        one.times.push_back(time_of(point.session_started));
+      }
       found.push_back(std::move(one));
     }
   }
@@ -83,12 +102,12 @@ std::size_t visible(const WatchedSeries& series, double at_s) {
                                   series.times.begin());
 }
 
-/// The trend of the first `count` points. Found once for each count: finding levels is the dear part.
+/// The trend of the first `count` points. Found once for each count: finding levels is the expensive part.
 const TrendSeries& trend_of_first(WatchedSeries& series, std::size_t count, double threshold) {
   if (series.trend && series.judged == count) return *series.trend;
-  TrendSeries trend{.label = {}, .metric = {}, .unit = series.unit, .better = series.better};
+  TrendSeries trend{.label = {}, .metric = {}, .unit = series.facts.unit, .better = series.facts.better};
   for (std::size_t i = count > kTrendLength ? count - kTrendLength : 0; i < count; ++i) {
-    const auto& point = series.points[i];
+    const auto point = whole(series.facts, series.points[i]);
     if (!trend.points.empty() && trend.points.back().machine != point.fingerprint) {
       trend.machines.push_back({.index = static_cast<std::int64_t>(trend.points.size()), .what = "another machine"});
     }
@@ -97,7 +116,7 @@ const TrendSeries& trend_of_first(WatchedSeries& series, std::size_t count, doub
                             .machine = point.fingerprint,
                             .interval = point.interval});
   }
-  validate::mark_changes(trend, threshold);
+  validate::find_changes(trend, threshold);
   series.trend = std::move(trend);
   series.judged = count;
   return *series.trend;
@@ -132,7 +151,7 @@ std::optional<Active> change_of(const AlertRule& rule, WatchedSeries& series, st
     const bool same_side = (level > change.before) == (change.after > change.before);
     const double ratio = level / change.before;
     if (!same_side || std::max(ratio, 1 / ratio) - 1 < rule.threshold) continue;
-    return Active{series.labels, ratio - 1, "ratio", change_text(change, level, point, series.unit)};
+    return Active{series.labels, ratio - 1, "ratio", change_text(change, level, point, series.facts.unit)};
   }
   return std::nullopt;
 }
@@ -141,25 +160,25 @@ std::optional<Active> active_of(const AlertRule& rule, WatchedSeries& series, do
   const std::size_t count = visible(series, at_s);
   if (count == 0) return std::nullopt;
   const auto& newest = series.points[count - 1];
+  const std::string& newest_started = newest.session->session_started;
   if (rule.condition == RuleCondition::change) return change_of(rule, series, count, at_s);
   if (rule.condition == RuleCondition::no_data) {
     const double silent_s = at_s - series.times[count - 1];
     if (silent_s < rule.no_data_s) return std::nullopt;
     return Active{series.labels, silent_s, "s",
-                  fmt::format("no result for {:.1f} h, the newest is of {}", silent_s / 3600, newest.session_started)};
+                  fmt::format("no result for {:.1f} h, the newest is of {}", silent_s / 3600, newest_started)};
   }
   auto limit = parse_number(rule.limit);
-  if (!limit.ok()) limit = parse_quantity(rule.limit, series.unit);
+  if (!limit.ok()) limit = parse_quantity(rule.limit, series.facts.unit);
   if (!limit.ok()) {
-    problem =
-        limit.error().what + ", which is not of the unit of " + series.labels[0].second + " (" + series.unit + ")";
+    problem = limit.error().what + ", which is not of the unit of " + series.labels[0].second + " (" +
+              series.facts.unit + ")";
     return std::nullopt;
   }
   const bool active = rule.condition == RuleCondition::above ? newest.median > *limit : newest.median < *limit;
   if (!active || !std::isfinite(newest.median)) return std::nullopt;
-  return Active{
-      series.labels, newest.median, series.unit,
-      compared_text(newest.median, rule.condition, rule.limit, series.unit) + ", of " + newest.session_started};
+  return Active{series.labels, newest.median, series.facts.unit,
+                compared_text(newest.median, rule.condition, rule.limit, series.facts.unit) + ", of " + newest_started};
 }
 
 CheckedMetric checked_of(const MetricCheck& metric, const Check& check, const std::string& host) {
@@ -180,6 +199,7 @@ CheckedMetric checked_of(const MetricCheck& metric, const Check& check, const st
 struct StoredHistory::Parts {
   std::vector<AlertRule> rules;
   std::string sign;  ///< of the newest sessions
+  KeptPoints kept;
   double read_s = -kReadAnyway_s;
   std::map<std::string, std::vector<WatchedSeries>> series;              ///< by rule
   std::map<std::string, std::map<std::string, CheckedSession>> checked;  ///< by rule, then session
@@ -191,12 +211,10 @@ struct StoredHistory::Parts {
   }
 
   Status read_series(store::Store& store) {
-    store::RunQuery query{.metric = "*"};
-    query.limit = kMostWatchedPoints;
-    WM_ASSIGN(const auto points, store.find(query));
+    WM_ASSIGN(kept, KeptPoints::read(store, kMostWatchedPoints));
     for (const auto& rule : rules) {
       if (rule.source != RuleSource::history) continue;
-      auto fresh = watched(rule, points);
+      auto fresh = watched(rule, kept);
       keep_trends(series[rule.name], fresh);
       series[rule.name] = std::move(fresh);
     }

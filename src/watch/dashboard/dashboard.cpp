@@ -62,13 +62,11 @@ Result<Json> Dashboard::api(const std::string& name, const std::string& query) {
   for (const auto& one : kRoutes) route = name == one.name ? &one : route;
   if (name == "document") route = &kStoredDocument;
   if (route == nullptr && name != "pair" && name != "changes") return usage_error(kNothingHere);
-  WM_ASSIGN(const auto store, options_.open_store());
-  if (name == "pair") return pair_answer(*store, options_.compare, query);
-  if (name == "changes") {
-    WM_TRY(Query::parse(query, {}));
-    return changes_.answer(*store);
-  }
-  return route->answer(*store, query);
+  if (name == "changes") WM_TRY(Query::parse(query, {}));
+  return stores_.ask([&](store::Store& store) {
+    if (name == "pair") return pair_answer(store, options_.compare, query);
+    return route == nullptr ? changes_.answer(store) : route->answer(store, query);
+  });
 }
 
 Answer Dashboard::answer(const Asked& asked) {

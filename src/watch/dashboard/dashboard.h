@@ -3,21 +3,20 @@
 #pragma once
 
 #include <filesystem>
-#include <functional>
-#include <memory>
 #include <string>
 
 #include "base/result.h"
-#include "store/store.h"
 #include "watch/dashboard/answers.h"
 #include "watch/dashboard/changes.h"
 #include "watch/dashboard/files.h"
+#include "watch/dashboard/stores.h"
 #include "watch/server/server.h"
 
 namespace warpmark::watch {
 
 struct DashboardOptions {
-  std::function<Result<std::unique_ptr<store::Store>>()> open_store;  ///< at each request: it may come and go
+  Stores::Open open_store;
+  bool keeps_store = false;  ///< open for the next request
   CompareSessions compare;
   std::filesystem::path files;  ///< a folder of recordings and reports; empty: none
   std::string about;            ///< "warpmark 0.1.0"
@@ -26,7 +25,8 @@ struct DashboardOptions {
 /// Thread safe, as far as `open_store` and `compare` are.
 class Dashboard {
  public:
-  explicit Dashboard(DashboardOptions options) : options_(std::move(options)), files_(options_.files) {}
+  explicit Dashboard(DashboardOptions options)
+      : options_(std::move(options)), stores_(options_.open_store, options_.keeps_store), files_(options_.files) {}
 
   [[nodiscard]] Answer answer(const Asked& asked);
   /// The JSON of "/api/<name>?<query>".
@@ -36,6 +36,7 @@ class Dashboard {
 
  private:
   DashboardOptions options_;
+  Stores stores_;
   Changes changes_;
   Files files_;
 };

@@ -40,6 +40,7 @@ constexpr double kDashboardTidying_s = 60;
 watch::DashboardOptions dashboard_options_of(const std::string& location, const ParsedOptions& options) {
   watch::DashboardOptions wanted;
   wanted.open_store = [location] { return open_existing(location); };
+  wanted.keeps_store = store::is_postgres(location) || options.has("--export");
   wanted.compare = [](const Session& a, const Session& b, std::vector<std::string>& not_compared) {
     return compare_sessions(a, b, {}, not_compared);
   };

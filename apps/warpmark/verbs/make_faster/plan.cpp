@@ -70,6 +70,7 @@ constexpr PlanOption kOptionsOfKinds[] = {
     {{"--vocabulary", "N", "rows of the embedding (default 51200)"}, PlanKind::model},
     {{"--untied", "", "the output layer has weights of its own"}, PlanKind::model},
     {{"--positions", "N", "rows of learned positions (default: as the sequence; with --gated none)"}, PlanKind::model},
+    {{"--window", "N", "tokens that each layer sees at most (sliding window)"}, PlanKind::model},
     {{"--experts", "N", "of a layer"}, PlanKind::model},
     {{"--active-experts", "N", "of each token"}, PlanKind::model},
     {{"--expert-ffn", "N", "width of one (default --ffn)"}, PlanKind::model},

@@ -13,22 +13,19 @@
 #include "base/text.h"
 #include "base/units.h"
 #include "device/machine.h"
-#include "model/beside.h"
 #include "model/scaling.h"
 #include "report/build/scaling.h"
-#include "stats/sampled_metric.h"
-#include "store/document.h"
 #include "validate/commands/command_experiment.h"
 #include "validate/commands/line_pattern.h"
 #include "warpmark/ab/project_command.h"
 #include "warpmark/command.h"
 #include "warpmark/scaling/power_cap_sweep.h"
 #include "warpmark/scaling/scale_profiles.h"
+#include "warpmark/scaling/scale_results.h"
 #include "warpmark/scaling/scale_runs.h"
 #include "warpmark/sessions/build_info.h"
-#include "warpmark/sessions/new_session.h"
+#include "warpmark/sessions/goals.h"
 #include "warpmark/sessions/session_output.h"
-#include "warpmark/sessions/store_access.h"
 #include "warpmark/terminal/interrupt.h"
 #include "warpmark/terminal/option_values.h"
 #include "warpmark/terminal/report_output.h"
@@ -37,7 +34,9 @@ namespace warpmark::apps {
 namespace {
 
 constexpr OptionSpec kScaleOptions[] = {
-    {"--gpus", "N,N,...", "numbers of GPUs; {gpus} in the command becomes each, CUDA_VISIBLE_DEVICES the first N"},
+    {"--gpus", "N,N,...",
+     "numbers of GPUs; in the command {gpus} becomes each and {gpu_ids} 0,1,...; CUDA_VISIBLE_DEVICES the first N"},
+    {"--remote", "", "the command uses GPUs of other machines: do not look for them here"},
     {"--ranks", "N,N,...", "numbers of MPI ranks, started through mpirun or srun; {ranks} becomes each"},
     {"--mode", "MODE", "strong (default): the work stays; weak: it grows with the workers", false, "strong weak"},
     {"--work", "N", "units of work that a run does, in weak mode those of one worker (default 1)"},
@@ -54,6 +53,10 @@ constexpr OptionSpec kScaleOptions[] = {
     {"--budget", "TIME", "most time; 0 (default) is without limit"},
     {"--timeout", "TIME", "of one run (default 10m)"},
     {"--min-efficiency", "RATIO", "fail if the most workers reach less, such as 80%"},
+    {"--goal", "METRIC>=VALUE",
+     "exit code 1 unless each number of workers has it: throughput, time, speed_up, efficiency, gpu_utilization, "
+     "gpu_peak_memory, gpu_energy; or <=",
+     true},
     {"--power-cap-sweep", "W,W,...",
      "with one number of GPUs: run under these caps on their power (300W, 60% of the default), which is put back; "
      "root"},
@@ -135,6 +138,11 @@ Result<ScaleRequest> scale_request_of(const Context& context, const ParsedOption
   if (caps && (request.ranks || request.workers.size() != 1)) {
     return usage_error("--power-cap-sweep is for one number of --gpus", "such as --gpus 1 --power-cap-sweep 300W,500W");
   }
+  request.remote = options.has("--remote");
+  if (request.remote && (request.ranks || caps)) {
+    return usage_error("--remote goes with --gpus and a command",
+                       "such as: warpmark scale --gpus 1,2 --remote -- ssh node ./train {gpus}");
+  }
   request.mode = options.get("--mode", "strong");
   if (request.mode != "strong" && request.mode != "weak") return usage_error("--mode is strong or weak");
   if (options.has("--work")) {
@@ -156,47 +164,12 @@ Result<ScaleRequest> scale_request_of(const Context& context, const ParsedOption
     return usage_error("there is no command after --", "such as: warpmark scale --gpus 1,2 -- ./train --gpus {gpus}");
   }
   WM_ASSIGN(request.words, words_of(options, command));
+  if (!caps) WM_TRY(check_gpus(request));
   request.launch.launcher = options.get("--launcher", "auto");
   request.launch.hosts = options.get("--hosts");
   request.launch.oversubscribe = options.has("--oversubscribe");
   request.launch.more = options.all("--launcher-arg");
   return request;
-}
-
-Status store_scaling(Context& context, const ParsedOptions& options, const ScaleRequest& request, Scaling& scaling,
-                     const std::string& format) {
-  if (options.has("--no-store")) return {};
-  WM_ASSIGN(const auto store, open_store(context, options));
-  Session session = new_session(context);
-  scaling.id = session.id;
-  WM_TRY(store->begin(session));
-  std::int64_t index = 0;
-  for (const auto& point : scaling.points) {
-    if (point.throughput.empty()) continue;
-    Run run{.id = fmt::format("{}.{}", session.id, index), .index = index, .workload = "command"};
-    run.params.set("command", command_line(request.words));
-    run.params.set("mode", scaling.mode);
-    run.params.set(request.ranks ? "ranks" : "gpus", std::int64_t{point.workers});
-    run.device = request.ranks ? "cpu" : "cuda";
-    run.outcome = Outcome::passed;
-    run.metrics.push_back(stats::metric_of_rounds("throughput", scaling.unit + "/s", Better::higher, point.throughput));
-    run.metrics.push_back(stats::metric_of_rounds("time", "s", Better::lower, point.seconds));
-    if (!point.joules.empty()) {
-      const std::string_view energy = request.ranks ? "energy" : kGpuEnergy;
-      run.metrics.push_back(stats::metric_of_rounds(std::string(energy), "J", Better::lower, point.joules));
-    }
-    run.rounds = static_cast<std::int64_t>(point.throughput.size());
-    run.timing.method = "host clock";
-    run.seed = request.seed;
-    run.started = session.started;
-    run.repro = command_line_of(context);
-    WM_TRY(store->append_run(session.id, run));
-    ++index;
-  }
-  WM_TRY(store::attach_report(*store, session.id, to_json(scaling), command_line(request.words)));
-  if (scaling.complete) WM_TRY(store->finish(session.id, {}));
-  if (format == "text") context.err << stored_note(session.id);
-  return {};
 }
 
 Result<std::vector<validate::ProfiledRun>> profiles_of(Context& context, const ParsedOptions& options,
@@ -216,6 +189,14 @@ ExitCode gate_of(const Ranged& efficiency, double least) {
                                                : std::pair{efficiency.value, efficiency.value};
   if (high < least) return kGateFailed;
   return low < least ? kInconclusive : kSuccess;
+}
+
+/// By --min-efficiency of the most workers and --goal of each number.
+Result<int> gate_code_of(Context& context, const ParsedOptions& options, const ScaleRequest& request,
+                         const Scaling& scaling, double least) {
+  WM_ASSIGN(const bool met, meets_goals_everywhere(context, options, request, scaling));
+  const int code = least > 0 ? gate_of(scaling.points.back().efficiency, least) : kSuccess;
+  return code == kSuccess && !met ? static_cast<int>(kGateFailed) : code;
 }
 
 /// "1=620s,8=95s,8=97s".
@@ -245,6 +226,7 @@ Result<int> judge_given_times(Context& context, const ParsedOptions& options) {
   WM_ASSIGN(const double least, ratio_of(options, "--min-efficiency", 0));
   WM_ASSIGN(const double work, parse_number(options.get("--work", "1")));
   WM_TRY(check_outputs(options));
+  WM_TRY(check_goals(options));
   Scaling scaling;
   scaling.mode = options.get("--mode", "strong");
   WM_ASSIGN(const auto runs, given_times(options.get("--times"), work, scaling.mode == "weak"));
@@ -259,7 +241,7 @@ Result<int> judge_given_times(Context& context, const ParsedOptions& options) {
   const auto shown = shown_as([&] { return to_json(scaling); }, report::build_report(scaling));
   WM_TRY(show(context, shown, format));
   WM_TRY(write_report(options, "scaling", shown));
-  return least > 0 ? gate_of(scaling.points.back().efficiency, least) : kSuccess;
+  return gate_code_of(context, options, {.ranks = options.has("--ranks")}, scaling, least);
 }
 
 Result<int> run_scale(Context& context, const ParsedOptions& options) {
@@ -270,6 +252,7 @@ Result<int> run_scale(Context& context, const ParsedOptions& options) {
   WM_ASSIGN(const auto format, format_of(options));
   WM_ASSIGN(const double least, ratio_of(options, "--min-efficiency", 0));
   WM_TRY(check_outputs(options));
+  WM_TRY(check_goals(options));
   if (options.has("--profile") && options.has("--profiled")) {
     return usage_error("give --profile or --profiled, not both",
                        "--profile records; --profiled takes what is recorded");
@@ -311,7 +294,7 @@ Result<int> run_scale(Context& context, const ParsedOptions& options) {
   if (context.interrupted) return kInterrupted;
   const auto& last = scaling.points.back();
   if (last.throughput.empty()) return kInconclusive;
-  return least > 0 ? gate_of(last.efficiency, least) : kSuccess;
+  return gate_code_of(context, options, request, scaling, least);
 }
 
 }  // namespace
@@ -337,13 +320,15 @@ extern const Command scale_command{
         "--power-cap-sweep changes how much the GPUs may draw, shows which cap does the most work per joule, and "
         "puts back what it found, also when it is killed. Nothing else here changes a setting.\n"
         "\n"
-        "Exit code 0: measured; 1: less than --min-efficiency; 2: bad input, or no run ended well; 3: the most workers "
-        "could not be measured, or the interval of their efficiency holds --min-efficiency.",
+        "Exit code 0: measured; 1: less than --min-efficiency, or a --goal is missed; 2: bad input, fewer GPUs than "
+        "--gpus needs, or no run ended well; 3: the most workers could not be measured, or the interval of their "
+        "efficiency holds --min-efficiency.",
     .options = kScaleOptions,
     .positional = {"COMMAND", "after --: what to run", true, ""},
     .examples =
         "warpmark scale --ranks 1,2 -- ./solver --size 4096\n"
         "warpmark scale --gpus 1,2,4,8 -- torchrun --nproc-per-node {gpus} train.py\n"
+        "warpmark scale --gpus 1,2 --goal 'gpu_utilization>=80%' -- predict {gpu_ids}\n"
         "warpmark scale --gpus 1,2 --throughput 'img/s: ([0-9.]+)' -- ./train {gpus}\n"
         "warpmark scale --gpus 1,2,4 --profile why -- ./train --gpus {gpus}\n"
         "warpmark scale --times 1=620s,8=95s\n"

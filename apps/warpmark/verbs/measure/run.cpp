@@ -249,7 +249,7 @@ Result<int> run_run(Context& context, const ParsedOptions& options) {
   if (job.store != nullptr && job.session.complete && format == "text") {
     context.err << stored_note(job.session.id);
   }
-  WM_ASSIGN(const bool met, meets_goals(context, options, job.session));
+  WM_ASSIGN(const bool met, meets_goals(context, options, job.session.runs));
   const int code = exit_code_for(job, options.has("--strict"));
   if (code == kSuccess && !met) context.why = "a --goal is missed";
   return code == kSuccess && !met ? static_cast<int>(kGateFailed) : code;

@@ -61,10 +61,20 @@ struct Validation {
   int gate = kSuccess;   ///< of --eval: 4 and 3
 };
 
+/// Commands are measured by the metrics of --project, or of the warpmark.yaml in this folder.
+ParsedOptions with_project(const Context& context, ParsedOptions options) {
+  constexpr const char* kProject = "warpmark.yaml";
+  std::error_code unknown;
+  if (options.has("--project") || !std::filesystem::exists(kProject, unknown)) return options;
+  context.err << "metrics of " << kProject << '\n';
+  options.add("--project", kProject);
+  return options;
+}
+
 /// "revisions" of the project or "commands", as compare takes them: --rev-a and --rev-b, or words behind dashes.
 Result<ParsedOptions> variants_of(Context& context, const ParsedOptions& options) {
   const auto& words = options.positionals();
-  if (!commands_after_dashes(context.words).empty()) return options;
+  if (!commands_after_dashes(context.words).empty()) return with_project(context, options);
   if (words.size() != 2) {
     return usage_error(fmt::format("{} of BASE and OPTIMIZED are given", words.size()),
                        "warpmark validate 'COMMAND' 'OPTIMIZED COMMAND', or two git revisions");
@@ -85,7 +95,7 @@ Result<ParsedOptions> variants_of(Context& context, const ParsedOptions& options
     context.words.erase(std::find(context.words.begin(), context.words.end(), word));
   }
   for (const auto& word : words) context.words.insert(context.words.end(), {"--", word});
-  return given;
+  return with_project(context, given);
 }
 
 /// What was stored of OPTIMIZED against the branch. No history is no failure: it is told.
@@ -216,7 +226,8 @@ extern const Command validate_command{
         "difference is decided, checks accuracy, stores both, compares OPTIMIZED with the history of a branch, and "
         "reports everything.\n"
         "\n"
-        "BASE and OPTIMIZED are two commands, or two git revisions that are built and run as warpmark.yaml says.\n"
+        "BASE and OPTIMIZED are two commands, or two git revisions that are built and run as warpmark.yaml says. Its "
+        "metrics also measure commands.\n"
         "\n"
         "`compare` accepts \"same\"; `validate` fails it, because the claim is a speedup. It then runs `check`. "
         "`optimize` also searches for the speedup.\n"
