@@ -4,7 +4,7 @@
 
 Makes STORE with a million results (2000 sessions of 500 benchmarks; some minutes) if it is not there, serves it, and prints for
 each page the first contentful paint and when its chart or table was there, as the browser's own clock tells: medians of 7 loads.
-With URL, which store_speed filled like STORE, every answer of the API and the export are timed on both instead.
+With URL, a PostgreSQL with the same results, every answer of the API and the export are timed on both instead.
 """
 
 import json
