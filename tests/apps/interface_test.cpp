@@ -79,6 +79,7 @@ TEST_F(Interface, refuses_what_only_a_shell_understands) {
   fails_with_hint({"run", "--", "cat x | sort"}, "add --shell");
   fails_with_hint({"run", "--", "FOO=1", "true"}, "env FOO=1");
   fails_with_hint({"compare", "--", "true && true", "--", "true"}, "add --shell");
+  fails_with_hint({"profile", "--", "true | cat"}, "add --shell");
   EXPECT_EQ(warpmark({"run", "--shell", "--rounds", "1", "--", "true && A=1 true | cat"}).exit_code, 0);
 }
 

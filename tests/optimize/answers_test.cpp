@@ -102,6 +102,24 @@ TEST(Answers, losses_that_wander_do_not_decide_by_chance_and_a_training_that_div
   EXPECT_GE(diverged, 95);
 }
 
+TEST(Answers, losses_of_opponents_are_only_finite) {
+  const auto game = [](double level, std::size_t optimizers) {
+    auto report = training(1);
+    report.optimizers.resize(optimizers);
+    report.losses.assign(3 * report.steps.size(), level);
+    report.losses.front() = 1;  // before any update both runs have the same
+    return report;
+  };
+  const auto is_same = [&](const ProgramReport& candidate, std::size_t optimizers, bool checked) {
+    const std::vector<ProgramReport> baselines{game(0.01, optimizers)};
+    return judge_answers(baselines, candidate, Numerics::precision, {.state_checked = checked}).same;
+  };
+  EXPECT_TRUE(is_same(game(0.1, 2), 2, true));
+  EXPECT_FALSE(is_same(game(0.1, 2), 2, false)) << "nothing else was compared";
+  EXPECT_FALSE(is_same(game(0.1, 1), 1, true)) << "gradients that are added up";
+  EXPECT_FALSE(is_same(game(std::nan(""), 2), 2, true));
+}
+
 TEST(Answers, a_loss_that_is_no_number_is_refused_and_its_step_named) {
   auto broken = training(1);
   broken.losses[17] = std::numeric_limits<double>::quiet_NaN();

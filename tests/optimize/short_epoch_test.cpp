@@ -1,4 +1,4 @@
-// Blocks and windows of programs whose epochs are short.
+// Blocks of programs whose epochs are short, and of several ranks.
 #include <gtest/gtest.h>
 
 #include "base/json.h"
@@ -34,6 +34,27 @@ TEST(ShortEpoch, long_or_unknown_epochs_are_cut) {
   EXPECT_EQ(epochs_of(5000, 0.05).short_epoch(), 1);
   EXPECT_EQ(epochs_of(0, 0.05).short_epoch(), 1);
   EXPECT_EQ(ProgramFacts().short_epoch(), 1);
+}
+
+Json block(int variant, int steps, double seconds, int left_out = 0) {
+  return {{"variant", variant}, {"steps", steps}, {"seconds", seconds}, {"left_out", left_out}};
+}
+
+TEST(BlocksOfRanks, the_slowest_counts_unless_one_evaluates_and_the_others_wait_for_it) {
+  const Json ranks = {{{"blocks", {block(0, 10, 1), block(1, 10, 0.5), block(1, 9, 0.45, 1), block(0, 10, 1)}}},
+                      {{"blocks", {block(0, 10, 2), block(1, 10, 0.4), block(1, 10, 7), block(0, 10, 1)}}}};
+  VariantResult result;
+  add_blocks(ranks, {&result, 1});
+  EXPECT_EQ(result.base_s, (std::vector<double>{0.2, 0.1}));
+  EXPECT_EQ(result.times_s, (std::vector<double>{0.05, 0.05}));
+}
+
+TEST(BlocksOfRanks, a_block_that_was_not_timed_leaves_the_others_in_their_rounds) {
+  const Json alone = {{{"blocks", {block(0, 10, 1), block(1, 0, 0), block(1, 10, 0.5), block(0, 10, 3)}}}};
+  VariantResult result;
+  add_blocks(alone, {&result, 1});
+  EXPECT_EQ(result.base_s, std::vector<double>{0.3});
+  EXPECT_EQ(result.times_s, std::vector<double>{0.05});
 }
 
 }  // namespace

@@ -18,6 +18,7 @@
 #include "profile/collectors/tools.h"
 #include "profile/read_session.h"
 #include "profile/recording/format.h"
+#include "warpmark/ab/project_command.h"
 #include "warpmark/command.h"
 #include "warpmark/profiles/dormant.h"
 #include "warpmark/profiles/gpu_recorder.h"
@@ -73,6 +74,7 @@ constexpr OptionSpec kProfileOptions[] = {
     {"--torch", "", "record with PyTorch's own profiler instead of CUPTI (default without an NVIDIA driver)"},
     {"--dormant", "", "start the command with a recorder that sleeps until --pid wakes it"},
     {"--pid", "N", "record a program that runs, started by --dormant, and what it started; it goes on"},
+    {"--shell", "", "run the command with /bin/sh -c"},
     {"--stop", "", "end the program once it has been recorded (default: it runs on to its end)"},
     {"--no-stacks", "", "leave stacks of the program's code out, Python's and C++'s: findings then name no lines"},
 };
@@ -178,9 +180,15 @@ Status check_capture(const ParsedOptions& options) {
   return {};
 }
 
+/// Empty where no command was given.
+Result<std::vector<std::string>> command_of(const ParsedOptions& options) {
+  if (options.positionals().empty()) return std::vector<std::string>();
+  return words_of(options, options.positionals());
+}
+
 Result<profile::RecordOptions> record_options(Context& context, const ParsedOptions& options) {
   profile::RecordOptions record;
-  record.command = options.positionals();
+  WM_ASSIGN(record.command, command_of(options));
   if (record.command.empty() != options.has("--pid")) {
     return options.has("--pid")
                ? usage_error("--pid records a program that runs: it takes no command", "leave out what is behind --")
@@ -297,7 +305,8 @@ Result<int> run_profile(Context& context, const ParsedOptions& options) {
   }
   if (options.has("--dormant")) {
     if (options.has("--pid")) return usage_error("--dormant starts a program, --pid records one that runs", "give one");
-    return start_dormant(context, options.positionals(),
+    WM_ASSIGN(const auto command, command_of(options));
+    return start_dormant(context, command,
                          options.has("--torch") || !has_gpu_recorder(context.environment("WARPMARK_CUPTI")));
   }
   WM_ASSIGN(auto record, record_options(context, options));
