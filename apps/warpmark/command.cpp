@@ -150,7 +150,7 @@ const char* meaning_of_exit(int code) {
 }
 
 int command_exit_code(Context& context, int code) {
-  context.why = "that of the command";
+  context.why = "exit code of the command";
   return code;
 }
 

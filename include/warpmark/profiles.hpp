@@ -11,12 +11,13 @@
 namespace warpmark::v0 {
 
 struct Finding {
-  std::string rule;      ///< "data_loading", "launch_overhead", ...: stable
-  double severity = 0;   ///< 0 to 1
-  std::string title;     ///< one line
-  double lost_s = 0;     ///< time of a step that this alone is attributed for
-  double gain_low = 1;   ///< so many times as fast without it, at least ...
-  double gain_high = 1;  ///< ... and at most
+  std::string rule;           ///< "data_loading", "launch_overhead", ...: stable
+  double severity = 0;        ///< 0 to 1
+  std::string title;          ///< one line
+  double lost_s = 0;          ///< time of a step that this alone is attributed for
+  double gain_low = 1;        ///< estimated speedup if fixed, low end
+  double gain_high = 1;       ///< high end
+  bool gain_unknown = false;  ///< the recording does not show it; both ends are 1
   std::vector<std::string> evidence;
   std::vector<std::string> recommendations;
 };

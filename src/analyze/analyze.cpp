@@ -142,7 +142,8 @@ std::vector<const Rule*> find_bottlenecks(const Evidence& evidence, const Analyz
       }
       if (evidence.has_timeline() && finding.lost_ns > 0) bound_gains(evidence.rank().undisturbed_step_ns(), finding);
       if (rule->change != nullptr && !finding.gain.per_sample) bound_severity(finding);
-      if (rule->change != nullptr && finding.severity >= kWorthFixing) applied.push_back(rule);
+      const bool promises = rule->change != nullptr && !finding.gain.unknown;
+      if (promises && finding.severity >= kWorthFixing) applied.push_back(rule);
       analysis.findings.push_back(std::move(finding));
     }
   }
@@ -192,8 +193,7 @@ std::string verdict_without_steps(const ProfileSession& session) {
            ": what the GPU did is not in what is left of it, and nothing can be said about the GPU.";
   }
   if (gpus.empty() && is_of_unknown_kinds(session)) {
-    return "The rows of this trace have no category that tells the GPU's work from the host's: nothing can be said "
-           "about "
+    return "This trace has no event categories, so GPU and host work cannot be separated. Nothing is reported about "
            "the GPU.";
   }
   if (gpus.empty()) return "No GPU work was recorded: nothing can be said about the GPU.";
@@ -226,12 +226,12 @@ std::string scattered_idle(const Analysis& analysis) {
   std::ranges::replace(cause, '_', ' ');
   if (longest->share >= kNearlyAll * idle)
     return fmt::format("The GPU idles {:.0f} % of the step ({}).", idle * 100, cause);
-  return fmt::format("The GPU idles {:.0f} % of the step for several reasons, the longest {} ({:.0f} %).", idle * 100,
-                     cause, longest->share * 100);
+  return fmt::format("The GPU idles {:.0f} % of the step for several reasons; the largest is {} ({:.0f} %).",
+                     idle * 100, cause, longest->share * 100);
 }
 
 std::string unexplained_verdict(const Analysis& analysis, double share) {
-  return fmt::format("The GPU idles {:.0f} % of the {}, and why was not recorded.", share * 100,
+  return fmt::format("The GPU idles {:.0f} % of the {}; the recording does not show why.", share * 100,
                      analysis.ranks.empty() ? "time" : "step");
 }
 

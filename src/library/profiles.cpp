@@ -20,6 +20,7 @@ v0::Finding public_finding(const Finding& finding) {
                     .lost_s = static_cast<double>(finding.lost_ns) * 1e-9,
                     .gain_low = finding.gain.low,
                     .gain_high = finding.gain.high,
+                    .gain_unknown = finding.gain.unknown,
                     .evidence = {},
                     .recommendations = {}};
   for (const auto& fact : finding.evidence) shown.evidence.push_back(fact.text);

@@ -18,22 +18,19 @@ namespace warpmark {
 
 inline constexpr const char* kOptimizationSchema = "warpmark.optimization/1";
 
-/// What became of one setting of one knob.
 enum class TrialOutcome {
-  kept,       ///< proven faster, and as right as before: part of the plan
-  rejected,   ///< its answers are not the same: however fast, it is no gain
-  no_gain,
+  kept,      ///< proven faster, and as right as before: part of the plan
+  rejected,  ///< its answers are not the same
+  no_gain,   ///< and not slower
   slower,
   failed,     ///< it did not run to its end, or was not in force
   undecided,  ///< the runs cannot tell
 };
 [[nodiscard]] const char* name_of(TrialOutcome outcome);
-/// The name for people: "no gain".
-[[nodiscard]] std::string words_of(TrialOutcome outcome);
+[[nodiscard]] std::string words_of(TrialOutcome outcome);  ///< for people: "no gain"
 
-/// A speed-up factor: above 1 is faster.
 struct SpeedUp {
-  double ratio = 1;
+  double ratio = 1;  ///< above 1 is faster
   double low = 1;
   double high = 1;
   double confidence = 0.95;

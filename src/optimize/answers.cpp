@@ -156,8 +156,8 @@ AnswerVerdict judge_losses(std::span<const ProgramReport> baselines, const Progr
             .check = {.kind = "losses",
                       .difference = first,
                       .allowed = first_allowed,
-                      .text = fmt::format("the losses of {} backward passes are finite; with several optimizers and "
-                                          "losses their course shows no more",
+                      .text = fmt::format("the losses of {} backward passes are finite (not compared further: the "
+                                          "program has several optimizers, as a GAN)",
                                           n)}};
   }
   double allowed = limits.trend + kNoiseFactor * trend_noise;

@@ -11,7 +11,9 @@ Error onednn_error(const std::string& action, const dnnl::error& error) {
   const std::string what =
       fmt::format("oneDNN {} cannot {}: {}", onednn_version(), action, dnnl_status2str(error.status));
   if (error.status == dnnl_unimplemented) return unsupported_error(what, "choose another dtype, layout or impl");
-  if (error.status == dnnl_out_of_memory) return environment_error(what, "choose a smaller shape with --set");
+  if (error.status == dnnl_out_of_memory) {
+    return with_code(environment_error(what, "choose a smaller shape with --set"), ErrorCode::out_of_memory);
+  }
   return environment_error(what);
 }
 

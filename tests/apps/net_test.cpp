@@ -269,7 +269,7 @@ TEST_F(Cli, net_live_shows_what_a_job_sends_and_passes_its_exit_code_on) {
   EXPECT_EQ(warpmark({"net", "live", "sh"}).exit_code, 2);
   const auto failing = warpmark({"net", "live", "--", "sh", "-c", "exit 3"});
   EXPECT_EQ(failing.exit_code, 3);
-  EXPECT_NE(failing.err.find("exit code 3: that of the command"), std::string::npos) << failing.err;
+  EXPECT_NE(failing.err.find("exit code 3: exit code of the command"), std::string::npos) << failing.err;
 }
 
 TEST_F(Cli, net_measures_between_two_namespaces_and_sees_their_delay_and_loss) {

@@ -349,7 +349,7 @@ TEST_F(ProfileCli, warns_of_a_process_that_another_profiler_holds_beside_one_tha
       {"profile", "--delay", "300ms", "--duration", "300ms", "--windows", "0", "--out", path("p.wmrec"), "--", "bash",
        "-c", "MOCK_CUPTI_REFUSE=subscribe " + in_quotes(kProgram) + " 1; exec " + in_quotes(kProgram) + " 3"});
   EXPECT_EQ(output.exit_code, 3) << output.err;
-  EXPECT_THAT(output.err, HasSubstr("of another process: another profiler"));
+  EXPECT_THAT(output.err, HasSubstr("another process: another profiler"));
   EXPECT_THAT(output.err, HasSubstr("more: warpmark analyze"));
 }
 

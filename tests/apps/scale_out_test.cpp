@@ -64,6 +64,10 @@ TEST_F(Cli, scale_decides_about_an_efficiency_that_its_interval_allows_to_decide
         .exit_code;
   };
   EXPECT_EQ(code("90%"), 3);
+  const auto failing = warpmark({"scale", "--no-store", "--gpus", "1,2,4", "--remote", "--rounds", "2", "--warmup", "0",
+                                 "--goal", "time<=1h", "--", "sh", "-c", "test {gpus} -lt 4"});
+  EXPECT_EQ(failing.exit_code, 1) << failing.err;
+  EXPECT_NE(failing.err.find("--goal time<=1h: not measured with 4 GPUs"), std::string::npos) << failing.err;
   EXPECT_EQ(code("1%"), 0);
 }
 
@@ -77,6 +81,8 @@ TEST_F(Cli, scale_gives_the_efficiency_of_times_that_were_measured_elsewhere) {
   EXPECT_EQ(warpmark({"scale", "--times", "1=620s,8=95s", "--min-efficiency", "90%"}).exit_code, 1);
   EXPECT_EQ(warpmark({"scale", "--times", "1=620s,8=95s", "--goal", "speed_up>=6"}).exit_code, 1) << "1 of one";
   EXPECT_EQ(warpmark({"scale", "--times", "1=620s,8=95s", "--goal", "efficiency>=80%"}).exit_code, 0);
+  EXPECT_EQ(warpmark({"scale", "--times", "1=620s,8=95s", "--goal", "eficiency>=80%"}).exit_code, 2);
+  EXPECT_EQ(warpmark({"scale", "--times", "1=620s,8=95s", "--goal", "time<=700 W"}).exit_code, 2);
   EXPECT_EQ(warpmark({"scale", "--times", "1=620s,8"}).exit_code, 2);
   EXPECT_EQ(warpmark({"scale", "--times", "8=620s,8=95s"}).exit_code, 2);
   const auto weak = warpmark({"scale", "--times", "1=100s,8=110s", "--mode", "weak", "--json", path("s.json")});

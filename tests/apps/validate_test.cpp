@@ -9,7 +9,9 @@
 namespace warpmark::apps {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::HasSubstr;
+using ::testing::Not;
 using testing_support::schema_errors;
 
 class Validate : public Compare {
@@ -65,6 +67,17 @@ TEST_F(Validate, commands_are_measured_as_the_project_beside_says) {
   EXPECT_EQ(output->exit_code, 0) << output->out << output->err;
   ASSERT_EQ(json("v.json")["comparison"]["metrics"].size(), 1U) << output->out;
   EXPECT_EQ(json("v.json")["comparison"]["metrics"][0]["id"], "cost");
+}
+
+TEST_F(Validate, stages_of_the_project_are_not_those_of_other_commands) {
+  write("warpmark.yaml",
+        "stages: [{name: one, run: sleep 0}, {name: two, run: sleep 0 0 0 0}]\n"
+        "metrics: [{name: cost, unit: s, regex: 'cost ([0-9.]+)'}]\n");
+  const auto output = run_process({kExecutable, "validate", "echo cost 5", "echo cost 4", "--json", path("v.json")},
+                                  {.deadline_s = 100, .directory = folder_.string()});
+  ASSERT_TRUE(output.ok());
+  EXPECT_NE(output->exit_code, 2) << output->out << output->err;
+  EXPECT_THAT(output->out, AllOf(HasSubstr("cost: B is 1.25x faster"), Not(HasSubstr("stage"))));
 }
 
 TEST_F(Validate, two_revisions_are_set_against_the_history_of_a_branch) {

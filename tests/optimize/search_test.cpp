@@ -1,7 +1,6 @@
 #include "optimize/search.h"
-#include "optimize/outcome.h"
-
 #include <gtest/gtest.h>
+#include "optimize/outcome.h"
 
 #include <algorithm>
 

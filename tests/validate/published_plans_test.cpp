@@ -225,6 +225,11 @@ TEST(Published, sliding_windows_bound_attention_and_cache) {
   };
   const auto gemma3 = of_config(R"("model_type":"gemma3_text","sliding_window":512,"sliding_window_pattern":6)");
   EXPECT_EQ(gemma3.window_layers, 22) << "four of 26 layers see everything";
+  const auto usual = of_config(R"("model_type":"gemma3_text","sliding_window":512)");
+  EXPECT_EQ(usual.window_layers, 22) << "the family's default";
+  auto shortened = gemma3;
+  shortened.layers = 10;
+  EXPECT_FALSE(check_transformer(shortened).ok()) << "more layers with a window than layers";
   EXPECT_EQ(of_config(R"("model_type":"qwen2","sliding_window":4096,"use_sliding_window":false)").window, 0);
   EXPECT_EQ(of_config(R"("model_type":"gpt_oss","sliding_window":128,"layer_types":["sliding_attention",
     "full_attention","sliding_attention"])")

@@ -7,6 +7,7 @@
 #include "base/command_line.h"
 #include "base/text.h"
 #include "base/units.h"
+#include "model/stages.h"
 #include "stats/random.h"
 #include "store/location.h"
 #include "validate/commands/command_experiment.h"
@@ -66,6 +67,10 @@ Result<validate::CommandSpec> given_command(const ParsedOptions& options, const 
   if (options.has("--project")) {
     WM_ASSIGN(auto spec, project_spec(options));
     spec.run = std::move(command);
+    // Stages are ranges of the project's own words, whose times the metrics of these names take.
+    spec.stages.clear();
+    spec.stage_notes.clear();
+    std::erase_if(spec.metrics, [](const auto& metric) { return metric.name.starts_with(kStagePrefix); });
     return spec;
   }
   auto spec = validate::timed_command(std::move(command));

@@ -30,7 +30,7 @@ Result<int> lock_of(const std::filesystem::path& path) {
   if (file < 0) return environment_error(fmt::format("cannot open {}: {}", path.string(), std::strerror(errno)));
   if (::flock(file, LOCK_EX | LOCK_NB) == 0) return file;
   ::close(file);
-  return environment_error("another process measures beside a reference of this repository: it holds " + path.string(),
+  return environment_error("another process measures with a reference of this repository: it holds " + path.string(),
                            "two measurements at once would disturb each other; wait for it to end");
 }
 

@@ -48,7 +48,7 @@ constexpr OptionSpec kCollectiveOptions[] = {
     {"--expect", "RATIO", "share of the fabric that sizes from 64 MiB must reach (default 92%)"},
     {"--baseline", "SESSION", "a stored sweep or its file: at most --tolerance below it is expected", false, "<runs>"},
     {"--tolerance", "RATIO", "allowed below the baseline (default 5%)"},
-    {"--links", "SESSION", "what `warpmark links` measured, beside which GPUs' bandwidths stand", false, "<runs>"},
+    {"--links", "SESSION", "a session of `warpmark links`: its bandwidths are shown next to these", false, "<runs>"},
     {"--sweep", "NAME=A,B", "compare settings of variables with the default, as NCCL_ALGO=Ring,Tree", true},
     {"--tune", "",
      "try NCCL's algorithms, protocols, threads, channels and interfaces, or Open MPI's parameters, one by one"},

@@ -99,10 +99,12 @@ Status replace_sizes(const ParsedOptions& options, Transformer& model) {
       {"--vocabulary", &model.vocabulary}, {"--positions", &model.positions},
       {"--experts", &model.experts},       {"--active-experts", &model.active_experts},
       {"--expert-ffn", &model.expert_ffn}, {"--window", &model.window}};
+  const double layers_before = model.layers;
   for (const auto& [name, size] : sizes) {
     WM_ASSIGN(*size, number_option(options, name, *size));
     if (*size != std::floor(*size)) return usage_error(fmt::format("{} {} is no whole number", name, *size));
   }
+  if (layers_before > 0) model.window_layers = std::round(model.window_layers * model.layers / layers_before);
   if (options.has("--window")) model.window_layers = model.layers;
   if (options.has("--gated")) model.gated = true, model.bias = false;
   if (options.has("--untied")) model.tied = false;

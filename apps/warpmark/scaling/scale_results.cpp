@@ -2,13 +2,16 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <ostream>
+#include <span>
 
 #include "base/command_line.h"
 #include "base/json.h"
 #include "model/beside.h"
 #include "stats/sampled_metric.h"
 #include "store/document.h"
+#include "validate/judge/goals.h"
 #include "warpmark/sessions/goals.h"
 #include "warpmark/sessions/new_session.h"
 #include "warpmark/sessions/session_output.h"
@@ -47,6 +50,26 @@ std::vector<Run> runs_of(const ScaleRequest& request, const Scaling& scaling) {
   return runs;
 }
 
+/// A number of workers that failed, or has no value of the metric, has not met the goal.
+bool all_measured(Context& context, const ParsedOptions& options, const Scaling& scaling, std::span<const Run> runs) {
+  bool all = true;
+  for (const auto& text : options.all("--goal")) {
+    const auto goal = validate::parse_goal(text);
+    if (!goal.ok()) continue;  // refused before
+    auto run = runs.begin();
+    for (const auto& point : scaling.points) {
+      const bool ran = !point.throughput.empty();
+      const bool has =
+          ran && std::ranges::any_of(run->metrics, [&](const Metric& metric) { return metric.id == goal->metric; });
+      if (ran) ++run;
+      if (has) continue;
+      all = false;
+      context.err << fmt::format("--goal {}: not measured with {}\n", text, scaling.workers(point.workers));
+    }
+  }
+  return all;
+}
+
 }  // namespace
 
 Result<bool> meets_goals_everywhere(Context& context, const ParsedOptions& options, const ScaleRequest& request,
@@ -60,7 +83,8 @@ Result<bool> meets_goals_everywhere(Context& context, const ParsedOptions& optio
     run->metrics.push_back(stats::sampled_metric("speed_up", "1", Better::higher, {point.speed_up.value}));
     ++run;
   }
-  return meets_goals(context, options, runs);
+  WM_ASSIGN(const bool met, meets_goals(context, options, runs));
+  return met && all_measured(context, options, scaling, runs);
 }
 
 Status store_scaling(Context& context, const ParsedOptions& options, const ScaleRequest& request, Scaling& scaling,

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <filesystem>
 #include <map>
 #include <utility>
 
@@ -132,6 +133,15 @@ Result<validate::ScalingRun> run_once(const ScaleRequest& request, int workers, 
   return run;
 }
 
+/// GPUs of AMD and Jetson, and slices of one GPU: there, nothing is counted.
+bool has_gpus_nvml_does_not_list(const char* visible) {
+  std::error_code unknown;
+  for (const char* driver : {"/dev/kfd", "/dev/nvhost-gpu"}) {
+    if (std::filesystem::exists(driver, unknown)) return true;
+  }
+  return visible != nullptr && std::string_view(visible).starts_with("MIG-");
+}
+
 }  // namespace
 
 Status check_gpus(const ScaleRequest& request) {
@@ -140,11 +150,13 @@ Status check_gpus(const ScaleRequest& request) {
   const int most = *std::ranges::max_element(request.workers);
   if (std::cmp_greater_equal(here, most)) return {};
   const char* visible = std::getenv("CUDA_VISIBLE_DEVICES");
+  if (here == 0 && has_gpus_nvml_does_not_list(visible)) return {};
   const std::string named = visible == nullptr ? "" : fmt::format(" in CUDA_VISIBLE_DEVICES={}", visible);
-  return usage_error(fmt::format("--gpus {} needs {} GPU{}, but this machine has {}{}", most, most,
-                                 most == 1 ? "" : "s", here == 0 ? "none" : std::to_string(here), named),
-                     "on processors: warpmark scale --ranks 1,2 -- COMMAND; with GPUs of other machines: --remote; of "
-                     "times that you have: warpmark scale --times 1=620s,8=95s");
+  return usage_error(
+      fmt::format("--gpus {} needs {} GPU{}, but this machine has {}{}", most, most, most == 1 ? "" : "s",
+                  here == 0 ? "none" : std::to_string(here), named),
+      "for GPUs on other machines add --remote; over CPU processes: warpmark scale --ranks 1,2 -- COMMAND; "
+      "of times that you measured: warpmark scale --times 1=620s,8=95s");
 }
 
 std::string first_gpus(int count) {

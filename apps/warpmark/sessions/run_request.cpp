@@ -36,7 +36,7 @@ constexpr OptionSpec kOptions[] = {
     {"--warmup", "N", "commands: runs before the first round, discarded (default 1)"},
     {"--timeout", "TIME", "commands: most time for one run (default 10m, or as the project says)"},
     {"--shell", "", "commands: run with /bin/sh -c"},
-    {"--reference", "REV", "commands: measure this revision beside it in every round; stores the ratios too"},
+    {"--reference", "REV", "commands: measure this revision next to it in every round; stores the ratios too"},
     {"--no-reference", "", "commands: without the reference that the project names"},
 };
 

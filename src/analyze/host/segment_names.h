@@ -19,7 +19,7 @@ struct BetweenWorks {
 
 /// Renames segments of a stretch for what surrounds it:
 /// - Long host work that ends with an upload prepares the input, whether or not somebody named it so: what dispatches
-///   there loads if it (without recording costs) lasts longer than 300 us and a fortieth of a step.
+///   there loads if it (without recording costs) lasts longer than 500 us and a fortieth of a step.
 /// - Between two reads of values with no other work of the GPU the operators only pick the next value (`x[i][j]`): one
 ///   copy of all of them needs none, nor the glue between them (below 20 us): reading.
 /// - Before a copy to the host the program makes room for what comes, and the driver copies it there: unrecorded work

@@ -10,8 +10,6 @@ namespace warpmark::analyze {
 
 namespace {
 
-// Communication above this share of computation cannot be hidden behind it: what computes last ends alone.
-
 // NCCL user guide: "ncclAllReduce", "Group Calls" (several collectives as one launch), "NCCL_DEBUG".
 constexpr Advice kReduceOnGpus = {
     .kind = AdviceKind::code,

@@ -14,11 +14,6 @@ namespace warpmark::analyze {
 
 namespace {
 
-// Recording costs carried on. Idle stretches are few: what recording cost while the GPU was busy shows in the next one,
-// where the replay sees every stretch and carries a tenth of it.
-// The host runs again this long after what it waited for has ended: the interrupt, the scheduler and the call's return.
-// Longer, the call did something else.
-
 struct Launch {
   std::int64_t time;
   std::uint32_t track;

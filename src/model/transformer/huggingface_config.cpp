@@ -77,7 +77,8 @@ void read_windows(const Json& config, std::string_view family, Transformer& m) {
     m.window_layers = static_cast<double>(std::ranges::count(*types, Json("sliding_attention")));
     return;
   }
-  const double every = family == "gemma2" ? 2 : number(config, {"sliding_window_pattern", "_sliding_window_pattern"});
+  double every = family == "gemma2" ? 2 : number(config, {"sliding_window_pattern", "_sliding_window_pattern"});
+  if (every == 0 && family.starts_with("gemma3")) every = 6;  // the default of Gemma3TextConfig
   m.window_layers = every > 1 ? m.layers - std::floor(m.layers / every) : m.layers;
   if (family.starts_with("qwen")) m.window_layers = std::max(0.0, m.layers - number(config, {"max_window_layers"}));
 }

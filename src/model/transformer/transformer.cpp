@@ -128,6 +128,9 @@ Status check_transformer(const Transformer& m) {
     return usage_error(fmt::format("{} heads do not divide by {} key-value heads", m.heads, m.kv()),
                        "each key-value head serves the same number of heads");
   }
+  if (m.window_layers > m.layers) {
+    return usage_error(fmt::format("{} layers have a sliding window, but there are {}", m.window_layers, m.layers));
+  }
   if (m.active_experts > m.experts) {
     return usage_error(fmt::format("{} experts are active, but there are {}", m.active_experts, m.experts));
   }

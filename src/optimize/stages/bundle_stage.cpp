@@ -2,10 +2,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <utility>
 
 #include "base/quantity.h"
+#include "optimize/stages/optimization_states.h"
 #include "optimize/stages/pair_test.h"
 #include "optimize/stages/search_state.h"
 
@@ -56,8 +56,8 @@ class BundleStage {
 
   /// A compiler may take all that is left of the budget.
   Status prove_before_compiling() {
-    const bool gains = state_.likely && state_.likely->ratio >= 1 + state_.options.effect;
-    return gains && !state_.best.empty() && !state_.is_proven() ? prove_once() : Status();
+    const bool gains = state_.likely && state_.likely->ratio >= 1 + state_.options.effect && !state_.best.empty();
+    return gains && !state_.is_proven() ? prove_once() : Status();
   }
 
   /// Of each setting the most promising value; then what is offered on top of these, as pinned memory for workers.
@@ -124,13 +124,7 @@ class BundleStage {
   }
 
   [[nodiscard]] bool passes(const VariantResult& result) const {
-    return result.failure.empty() && result.answers_same && result.gain &&
-           result.gain->ratio >= 1 + state_.options.effect;
-  }
-  static std::string why_not(const VariantResult& result) {
-    if (!result.failure.empty()) return result.failure;
-    if (!result.answers_same) return result.answers.text;
-    return result.gain ? interval_text(*result.gain) : "no steps could be timed";
+    return is_unharmed(result) && result.gain && result.gain->ratio >= 1 + state_.options.effect;
   }
 
   Status settle(std::vector<Proposal> members) {
@@ -145,7 +139,7 @@ class BundleStage {
         close_failed(members.front(), whole);
         return {};
       }
-      const bool undecided = whole.failure.empty() && whole.answers_same && whole.gain && whole.gain->high >= 1;
+      const bool undecided = is_unharmed(whole) && whole.gain && whole.gain->high >= 1;
       if (undecided) {  // no part does harm, and each may gain on top of what else is found
         state_.decide(fmt::format("{} in one process with all {} settings: testing them one by one later",
                                   interval_text(*whole.gain), members.size()));
@@ -176,12 +170,8 @@ class BundleStage {
     auto& step = state_.step_of(proposal);
     step.in_process = result.gain;
     step.answers = result.answers;
-    const auto outcome = !result.failure.empty()                                         ? TrialOutcome::failed
-                         : !result.answers_same                                          ? TrialOutcome::rejected
-                         : result.gain && result.gain->high >= 1 + state_.options.effect ? TrialOutcome::undecided
-                                                                                         : without_gain(result.gain);
-    const bool measured = result.failure.empty() && result.answers_same && result.gain;
-    state_.close(proposal, outcome,
+    const bool measured = is_unharmed(result) && result.gain;
+    state_.close(proposal, outcome_in_process(result, state_.options.effect),
                  measured ? fmt::format("{} in one process", interval_text(*result.gain)) : why_not(result));
   }
 
@@ -196,7 +186,7 @@ class BundleStage {
     for (std::size_t i = 0; i < members.size(); ++i) {
       const auto& one = result.variants[i];
       const bool slower = one.gain && (one.gain->high < 1 || one.gain->ratio <= 1 - state_.options.effect);
-      if (!one.failure.empty() || !one.answers_same || slower) {
+      if (!is_unharmed(one) || slower) {
         close_failed(members[i], one);
         continue;
       }
@@ -207,7 +197,7 @@ class BundleStage {
       if (!least || gain < gain_of(*least)) least = rest.size() - 1;
     }
     if (rest.size() == members.size() && least) {
-      state_.close(rest[*least], TrialOutcome::no_gain, "smallest gain, and no gain with all of them");
+      state_.close(rest[*least], TrialOutcome::no_gain, "smallest gain of settings that gained nothing together");
       rest.erase(rest.begin() + static_cast<std::ptrdiff_t>(*least));
     }
     members = std::move(rest);
@@ -279,7 +269,7 @@ class BundleStage {
         state_.close(one, TrialOutcome::no_gain, "compile=default gained nothing");
       } else if (!state_.affords(kCompiling_s)) {
         state_.cut_short = true;
-        state_.close(one, TrialOutcome::undecided, "the budget left is too short to compile");
+        state_.close(one, TrialOutcome::undecided, "not enough budget left to compile");
       }
     }
   }
@@ -320,7 +310,6 @@ class BundleStage {
     return {};
   }
 
-  /// A candidate that changed nothing in the living process.
   bool changes_nothing(const VariantResult& result, const Proposal& candidate) {
     std::vector<Proposal> one{candidate};
     drop_without_effect(result, one);

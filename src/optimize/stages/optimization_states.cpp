@@ -23,6 +23,20 @@ SpeedUp product(const std::optional<SpeedUp>& a, const SpeedUp& b) {
   return {std::exp(center), std::exp(center - low), std::exp(center + high), b.confidence};
 }
 
+bool is_unharmed(const VariantResult& result) { return result.failure.empty() && result.answers_same; }
+
+TrialOutcome outcome_in_process(const VariantResult& result, double effect) {
+  if (!result.failure.empty()) return TrialOutcome::failed;
+  if (!result.answers_same) return TrialOutcome::rejected;
+  return result.gain && result.gain->high >= 1 + effect ? TrialOutcome::undecided : without_gain(result.gain);
+}
+
+std::string why_not(const VariantResult& result) {
+  if (!result.failure.empty()) return result.failure;
+  if (!result.answers_same) return result.answers.text;
+  return result.gain ? interval_text(*result.gain) : "no steps could be timed";
+}
+
 void judge_trial(const TrialResult& result, OptimizationStep& step) {
   step.answers = result.answers;
   step.memory_bytes = result.memory_bytes;

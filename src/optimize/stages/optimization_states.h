@@ -14,6 +14,12 @@ namespace warpmark::optimize {
 /// Of independent tests; `a` may be none.
 [[nodiscard]] SpeedUp product(const std::optional<SpeedUp>& a, const SpeedUp& b);
 
+/// In one process: it ran and gave the same answers.
+[[nodiscard]] bool is_unharmed(const VariantResult& result);
+/// What became of a setting that is not adopted, and why.
+[[nodiscard]] TrialOutcome outcome_in_process(const VariantResult& result, double effect);
+[[nodiscard]] std::string why_not(const VariantResult& result);
+
 /// Turns the result of pairs of fresh processes into the outcome of a step.
 void judge_trial(const TrialResult& result, OptimizationStep& step);
 

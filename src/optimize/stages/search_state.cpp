@@ -161,7 +161,7 @@ Status SearchState::prove() {
       const auto why = result.failure.empty() ? result.answers.text : result.failure;
       if (kept.size() == 1) optimization.steps[kept.front().step].answers = result.answers;
       if (drop_riskiest(outcome, why)) continue;
-      decide(fmt::format("not confirmed in fresh processes: {}: {}", text_of(best), why));
+      decide(fmt::format("{} not confirmed in fresh processes: {}", text_of(best), why));
       go_back(outcome, why);
       return {};
     }
@@ -175,7 +175,7 @@ Status SearchState::prove() {
       return {};
     }
     const auto text = result.speedup ? interval_text(*result.speedup) : result.reason;
-    decide(fmt::format("not confirmed in fresh processes: {}: {}", text_of(best), text));
+    decide(fmt::format("{} not confirmed in fresh processes: {}", text_of(best), text));
     if (result.verdict == Verdict::unreliable) optimization.unreliable = result.reason;
     const bool open = result.verdict == Verdict::inconclusive || result.verdict == Verdict::unreliable;
     if (open && proven.empty()) {

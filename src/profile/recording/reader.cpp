@@ -203,26 +203,20 @@ class Part {
   void metadata(std::string_view key, std::string_view value) {
     auto& facts = builder_.facts();
     const std::string text(value);
-    if (key == kRecordedAs) {
-      facts.format = text;
-      return;
-    }
+    if (key == kRecordedAs) facts.format = text;
     if (key == "host") facts.host = text;
     if (key == "rank") facts.rank = std::atoi(text.c_str());
     if (key == "world_size") facts.world_size = std::atoi(text.c_str());
     if (key == "gpu") return gpu(text);
     if (key == kSampledGpu) return sampled(text);
-    if (key == "problem_id") problem_id_ = text;
-    if (key == "problem") {
-      builder_.issue(std::string(kRecorderIssue) + (problem_id_.empty() ? "" : "_" + problem_id_),
-                     "what the recorder could not do", text);
-    }
+    if (key == "problem_id") problem_id_ += "_" + text;
+    if (key == "problem") builder_.issue(problem_id_, "what the recorder could not do", text);
     if (key == "dropped_records" && std::atoll(text.c_str()) > 0) {
       builder_.issue("dropped_records", "records that CUPTI had no room for: the program was faster than the recorder",
                      {}, std::atoll(text.c_str()));
     }
     if (key == "recording_begin_ns") begin_ns_ = std::atoll(text.c_str());
-    builder_.add_metadata(key, value);
+    if (key != kRecordedAs) builder_.add_metadata(key, value);
   }
 
   /// CUPTI delivers what a window left unfinished during the next one, with ends of a later replay of the same graph.
@@ -330,7 +324,7 @@ class Part {
 
   TimelineBuilder builder_;
   bool complete_ = false;
-  std::string problem_id_;
+  std::string problem_id_ = kRecorderIssue;
   std::int64_t begin_ns_ = std::numeric_limits<std::int64_t>::min();
   std::uint64_t events_ = 0;
   std::unordered_map<std::uint64_t, CollectiveRecord> collectives_;  ///< by the number of their event

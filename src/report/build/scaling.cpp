@@ -38,7 +38,7 @@ Table points_table(const Scaling& scaling) {
                    {"grade"},
                    {"usual band", Align::left, 4},
                    {"GPU memory", Align::right, memory ? 1 : kEmpty},
-                   {"util.", Align::right, busy ? 2 : kEmpty},
+                   {"GPU util.", Align::right, busy ? 2 : kEmpty},
                    {"host memory", Align::right, 5},
                    {"J/" + scaling.unit, Align::right, energy ? 1 : kEmpty}};
   for (const auto& point : scaling.points) {

@@ -198,6 +198,11 @@ Status fill_items(const measure::Config& config, CommandSpec& spec) {
   return {};
 }
 
+Error of_stage(const std::string& name, Error error) {
+  error.what = "stage '" + name + "': " + error.what;
+  return error;
+}
+
 }  // namespace
 
 Result<CommandSpec> configured(const CommandSpec& spec, const measure::Config& config) {
@@ -309,10 +314,10 @@ Result<ProcessOutput> CommandExperiment::execute(const CommandSpec& spec, std::v
     const std::vector<std::string> words(at(stage.begin), at(stage.end));
     auto output = run(words, std::max(0.001, spec.timeout_s - all.wall_s));
     if (!output.ok()) {
-      return Error{output.error().kind, "stage '" + stage.name + "': " + output.error().what, output.error().hint};
+      return of_stage(stage.name, output.error());
     }
     if (const auto status = succeeded(words, *output); !status.ok()) {
-      return Error{status.error().kind, "stage '" + stage.name + "': " + status.error().what, status.error().hint};
+      return of_stage(stage.name, status.error());
     }
     stages_s.push_back(output->wall_s);
     all.out += output->out;

@@ -42,7 +42,9 @@ Result<Run> ReferenceExperiment::run(const measure::Config& config) {
 Result<Run> ReferenceExperiment::run_reference(const measure::Config& config) {
   auto run = reference_.run(config);
   if (run.ok()) return run;
-  return Error{run.error().kind, fmt::format("the reference {}: {}", name_, run.error().what), run.error().hint};
+  Error error = run.error();
+  error.what = fmt::format("the reference {}: {}", name_, error.what);
+  return error;
 }
 
 std::string ratio_metric(std::string_view metric, std::string_view reference_name) {

@@ -102,7 +102,8 @@ class ProbeRunner {
       outcome_.unmeasurable = std::move(error);
       return std::optional<Run>{};
     }
-    return Error{error.kind, variant.name + ": " + error.what, error.hint};
+    error.what = variant.name + ": " + error.what;
+    return error;
   }
 
   Status run_slot() {

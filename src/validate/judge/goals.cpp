@@ -1,7 +1,10 @@
 #include "validate/judge/goals.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <set>
+#include <utility>
 
 #include "base/text.h"
 #include "base/units.h"
@@ -14,15 +17,16 @@ Error no_goal(const std::string& text) {
                      "--goal 'samples_rate>=5000'");
 }
 
-/// "5000", "85%", "75 GB", "170 ms".
-std::optional<double> value_of(std::string_view text) {
-  if (const auto number = parse_number(text); number.ok()) return *number;
+/// "5000", "85%", "75 GB", "170 ms", "2m": the value and its unit, empty of a bare number.
+std::optional<std::pair<double, std::string>> value_of(std::string_view text) {
+  if (const auto number = parse_number(text); number.ok()) return std::pair(*number, "");
   if (text.ends_with('%')) {
-    if (const auto ratio = parse_ratio(text); ratio.ok()) return *ratio;
+    if (const auto ratio = parse_ratio(text); ratio.ok()) return std::pair(*ratio, "ratio");
   }
   for (const char* unit : {"s", "B", "B/s", "FLOP/s", "J", "W", "Hz"}) {
-    if (const auto quantity = parse_quantity(text, unit); quantity.ok()) return *quantity;
+    if (const auto quantity = parse_quantity(text, unit); quantity.ok()) return std::pair(*quantity, unit);
   }
+  if (const auto duration = parse_duration_s(text); duration.ok()) return std::pair(*duration, "s");
   return std::nullopt;
 }
 
@@ -45,7 +49,8 @@ Result<Goal> parse_goal(const std::string& text) {
   return Goal{.text = text,
               .metric = std::string(trim(std::string_view(text).substr(0, at))),
               .at_least = text[at] == '>',
-              .value = *value};
+              .value = value->first,
+              .unit = value->second};
 }
 
 Result<std::vector<GoalRow>> judge_goals(std::span<const Goal> goals, std::span<const Run> runs) {
@@ -56,6 +61,11 @@ Result<std::vector<GoalRow>> judge_goals(std::span<const Goal> goals, std::span<
       const auto metric = std::find_if(run.metrics.begin(), run.metrics.end(),
                                        [&](const Metric& one) { return one.id == goal.metric; });
       if (metric == run.metrics.end() || metric->samples.empty()) continue;
+      if (!goal.unit.empty() && goal.unit != metric->unit) {
+        return usage_error(fmt::format("--goal {}: {} is in {}, not in {}", goal.text, goal.metric,
+                                       metric->unit.empty() ? "no unit" : metric->unit, goal.unit),
+                           fmt::format("--goal '{}{}NUMBER'", goal.metric, goal.at_least ? ">=" : "<="));
+      }
       const double median = metric->summary.median;
       rows.push_back(
           {goal, run.workload, run.device, median, goal.at_least ? median >= goal.value : median <= goal.value});

@@ -15,7 +15,8 @@ struct Goal {
   std::string text;    ///< as given
   std::string metric;  ///< id
   bool at_least = true;
-  double value = 0;  ///< in the base unit: s, B, B/s, ...; a percentage is a ratio
+  double value = 0;       ///< in the base unit: s, B, B/s, ...; a percentage is a ratio
+  std::string unit = {};  ///< that was given; empty: that of the metric
 };
 
 /// METRIC>=VALUE or METRIC<=VALUE, with a unit or % for ratios. Usage error for anything else.
@@ -30,7 +31,7 @@ struct GoalRow {
   bool met = false;
 };
 
-/// Of every run that was measured, in order. Usage error for a goal whose metric no run has.
+/// Of every run that was measured, in order. Usage error for a goal whose metric no run has, or has in another unit.
 [[nodiscard]] Result<std::vector<GoalRow>> judge_goals(std::span<const Goal> goals, std::span<const Run> runs);
 
 }  // namespace warpmark::validate

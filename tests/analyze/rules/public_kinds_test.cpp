@@ -125,9 +125,9 @@ TEST(PublicKinds, work_beside_the_critical_path_is_not_severe) {
   }));
   ASSERT_FALSE(analysis.findings.empty());
   EXPECT_EQ(analysis.findings.front().rule, "host_work");
-  if (const Finding* precision = find(analysis, "precision")) {
-    EXPECT_LT(precision->severity, 0.1);
-  }
+  const Finding* precision = find(analysis, "precision");
+  ASSERT_NE(precision, nullptr);
+  EXPECT_LT(precision->severity, 0.1);
 }
 
 /// The GPU never idles: what the host does between two steps, and nobody recorded, is no limit.
@@ -150,7 +150,10 @@ TEST(PublicKinds, host_time_that_was_not_recorded_promises_nothing) {
   }));
   const Finding* host = find(analysis, "host_work");
   ASSERT_NE(host, nullptr);
+  EXPECT_TRUE(host->gain.unknown);
   EXPECT_EQ(host->gain.low, 1);
+  EXPECT_EQ(host->gain.high, 1);
+  EXPECT_LT(analysis.combined.high, 1.1) << "all fixes together promise no more";
   EXPECT_THAT(host->title, HasSubstr("not recorded"));
   EXPECT_EQ(host->recommendations.front().kind, AdviceKind::command);
 }

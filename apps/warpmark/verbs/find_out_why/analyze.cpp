@@ -73,7 +73,7 @@ Status check_combination(const ParsedOptions& options) {
   const auto refuse = [&](const char* mode, std::initializer_list<const char*> others, const char* hint) -> Status {
     if (!options.has(mode)) return {};
     for (const char* other : others) {
-      if (options.has(other)) return usage_error(std::string(other) + " does nothing beside " + mode, hint);
+      if (options.has(other)) return usage_error(std::string(other) + " has no effect with " + mode, hint);
     }
     return {};
   };

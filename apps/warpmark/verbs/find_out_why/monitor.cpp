@@ -32,7 +32,7 @@ namespace {
 constexpr OptionSpec kMonitorOptions[] = {
     {"--interval", "TIME", "between two looks (default 1s, at least 50ms)"},
     {"--duration", "TIME", "end after this long; without it, Ctrl-C ends it"},
-    {"--processes", "N", "processes shown beside those that use a GPU (default 10)"},
+    {"--processes", "N", "processes shown in addition to those that use a GPU (default 10)"},
     {"--csv", "FILE", "append a row for the host and one for each GPU; - is the output", false, "<files>"},
     {"--jsonl", "FILE", "append a line of JSON with everything; - is the output", false, "<files>"},
     {"--summary", "", "end with the least, mean and most of each figure, for the host and each GPU"},

@@ -25,6 +25,7 @@
 #include "warpmark/profiles/nvidia_tools.h"
 #include "warpmark/profiles/profile_ranks.h"
 #include "warpmark/profiles/rank_recordings.h"
+#include "warpmark/profiles/recorded.h"
 #include "warpmark/profiles/recorder.h"
 #include "warpmark/profiles/timeline_facts.h"
 #include "warpmark/profiles/torch_recorder.h"
@@ -52,7 +53,8 @@ constexpr OptionSpec kProfileOptions[] = {
     {"--ncu", "K", "afterwards run again under ncu: adds metrics of the K costliest kernels"},
     {"--ncu-kernel", "REGEX", "with or without --ncu: of the kernels whose function name holds this (default all)"},
     {"--ncu-set", "NAME", "what ncu measures: a set of its sections (default detailed; ncu --list-sets)"},
-    {"--ncu-section", "NAME", "a section of ncu's beside the set, or instead of it (ncu --list-sections)", true},
+    {"--ncu-section", "NAME", "a section of ncu's in addition to the set, or instead of it (ncu --list-sections)",
+     true},
     {"--ncu-skip", "N", "launches of these kernels that ncu passes over (default two steps)"},
     {"--ncu-count", "N", "launches that ncu measures (default one step, 8 to 50 a kernel)"},
     {"--nsys", "", "record with nsys instead, and export what it recorded"},
@@ -81,88 +83,6 @@ constexpr OptionSpec kProfileOptions[] = {
 
 Result<double> time_of(const ParsedOptions& options, const char* name, double otherwise) {
   return options.has(name) ? parse_duration_s(options.get(name)) : Result<double>(otherwise);
-}
-
-std::string cost_text(const Timeline& timeline) {
-  if (fact(timeline, "inflation").empty()) return "its own cost could not be measured";
-  const auto percent = [&](const char* key) { return std::strtod(fact(timeline, key).c_str(), nullptr) * 100; };
-  return fmt::format("the program ran {:.1f} % slower while recorded ({:.1f} to {:.1f} %)", percent("inflation"),
-                     percent("inflation_low"), percent("inflation_high"));
-}
-
-struct Recorded {
-  bool gpu_work = false;
-  std::string problem;     ///< that the recorder met; empty if none
-  std::string problem_id;  ///< id of its issue (profile/recording/format.h)
-};
-
-bool is_of_recorder(const DataQualityIssue& issue) { return issue.id.starts_with(profile::recording::kRecorderIssue); }
-bool is_problem(std::string_view issue_id, const char* problem) {
-  return issue_id == std::string(profile::recording::kRecorderIssue) + "_" + problem;
-}
-
-/// Of processes without any record beside one that has them. Helpers (compilers, loaders) only initialize CUDA.
-void warn_of_idle_processes(Context& context, const std::vector<DataQualityIssue>& issues) {
-  for (const auto& issue : issues) {
-    const bool helper = is_problem(issue.id, profile::recording::kNoWork);
-    if (is_of_recorder(issue) && !helper) context.err << "warpmark: of another process: " << issue.example << '\n';
-  }
-}
-
-/// Says what was recorded, one line a process.
-Recorded summarize(Context& context, const profile::RecordOutcome& outcome, const ProfileSession& session) {
-  Recorded recorded;
-  const auto look_at = [&](const std::vector<DataQualityIssue>& issues) {
-    for (const auto& issue : issues) {
-      if (!is_of_recorder(issue) || !recorded.problem.empty()) continue;
-      recorded.problem = issue.example;
-      recorded.problem_id = issue.id;
-    }
-  };
-  for (const auto& timeline : session.ranks) {
-    recorded.gpu_work = recorded.gpu_work || gpu_works(timeline) > 0;
-    context.err << fmt::format("warpmark: process {}: {} events, {} on the GPU; {}\n", fact(timeline, "process"),
-                               timeline.events.size(), gpu_works(timeline), cost_text(timeline));
-    look_at(timeline.quality);
-  }
-  if (!recorded.gpu_work) {
-    look_at(session.quality);
-  } else {
-    warn_of_idle_processes(context, session.quality);
-  }
-  for (const auto id : outcome.still_running) {
-    context.err << fmt::format("warpmark: process {} outlives the command: what it did later is not recorded\n", id);
-  }
-  if (!outcome.stacks_problem.empty()) context.err << "warpmark: no lines of code: " << outcome.stacks_problem << '\n';
-  if (!outcome.gpu_problem.empty()) context.err << "warpmark: no GPU counters: " << outcome.gpu_problem << '\n';
-  return recorded;
-}
-
-/// Why a recording holds nothing of the GPU, and what to do.
-Error nothing_recorded(const profile::RecordOutcome& outcome, const Recorded& recorded, bool whole_graphs) {
-  const auto& problem = recorded.problem;
-  if (outcome.processes == 0) {
-    return environment_error("the program made no CUDA call",
-                             "is there an NVIDIA driver (nvidia-smi), and does the program use the GPU?");
-  }
-  if (is_problem(recorded.problem_id, profile::recording::kNoCupti)) {
-    return environment_error(problem,
-                             "install it with pip install nvidia-cuda-cupti (or the CUDA toolkit), or name libcupti.so "
-                             "in WARPMARK_CUPTI");
-  }
-  if (whole_graphs && problem.empty()) {  // seen with CUPTI 13.0 and graphs made before the recording began
-    return environment_error("nothing that the GPU did was recorded",
-                             "CUDA graphs may leave no record as a whole: try without --whole-graphs");
-  }
-  if (!outcome.still_running.empty() && problem.empty()) {
-    return environment_error("the command ended before what it started had been recorded",
-                             "record a command that waits for its processes: a daemon in the foreground");
-  }
-  if (is_problem(recorded.problem_id, profile::recording::kNoRange)) {
-    return environment_error(problem, "ranges of NVTX and of PyTorch's record_function count, spelled alike");
-  }
-  return environment_error(problem.empty() ? "nothing that the GPU did was recorded" : problem,
-                           "record all of a short program that repeats nothing with --delay 0s --duration 0s");
 }
 
 Status check_capture(const ParsedOptions& options) {
@@ -319,7 +239,7 @@ Result<int> run_profile(Context& context, const ParsedOptions& options) {
                        "name a file with --out");
   }
   if (options.has("--gpu-metrics") && !options.has("--nsys")) {
-    return usage_error("--gpu-metrics is for --nsys: only Nsight Systems samples these counters beside a program",
+    return usage_error("--gpu-metrics is for --nsys: only Nsight Systems samples these counters while a program runs",
                        "add --nsys; without it the driver's own utilization is sampled (--interval)");
   }
   if (options.has("--pid")) return record_pid(context, options, record);

@@ -46,7 +46,7 @@ constexpr OptionSpec kBisectOptions[] = {
     {"--json", "[FILE]", "write the result as JSON (warpmark.bisect/1)", false, "<files>"},
     kHtmlOption,
     {"--format", "FORMAT", "format of what is printed: text (default), md, html, json", false, "text md html json"},
-    {"--db", "FILE|URL", "database of stored results; the search's state stands beside it", false, "<files>"},
+    {"--db", "FILE|URL", "database of stored results; the search's state is next to it", false, "<files>"},
 };
 
 constexpr std::int64_t kMostCounted = 100'000;  // of whatever is counted

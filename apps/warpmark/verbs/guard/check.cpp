@@ -65,7 +65,7 @@ constexpr OptionSpec kCheckOptions[] = {
     {"--timeout", "TIME", "commands: most time for one run"},
     {"--seed", "N", "commands: seed of the order (default 1)"},
     {"--shell", "", "commands: run with /bin/sh -c"},
-    {"--reference", "REV", "commands: measure this revision beside it in every round; judge the ratio"},
+    {"--reference", "REV", "commands: measure this revision next to it in every round; judge the ratio"},
     {"--no-reference", "", "commands: without the reference that the project names"},
     {"--bisect", "", "where a metric is worse, go on: find the commit among those since the last good session"},
     {"--bisect-budget", "TIME", "most time for that (default: without limit); the same check goes on"},

@@ -66,7 +66,7 @@ Result<watch::ServerOptions> server_options_of(const ParsedOptions& options) {
 
 Result<int> export_pages(Context& context, const ParsedOptions& options, watch::Dashboard& dashboard) {
   for (const char* name : {"--host", "--port", "--token-file", "--tls-cert", "--tls-key"}) {
-    if (options.has(name)) return usage_error(std::string(name) + " does nothing beside --export", "leave it out");
+    if (options.has(name)) return usage_error(std::string(name) + " has no effect with --export", "leave it out");
   }
   watch::ExportOptions wanted;
   WM_ASSIGN(wanted.sessions, count_of(options, "--sessions", wanted.sessions, 1, 500));

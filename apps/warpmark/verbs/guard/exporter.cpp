@@ -26,7 +26,7 @@ constexpr OptionSpec kExporterOptions[] = {
     {"--interval", "TIME", "with --textfile: between two writings (default 15s, at least 1s)"},
     {"--once", "", "with --textfile: write once and end"},
     {"--no-store", "", "tell nothing of stored results"},
-    {"--state", "FILE", "where it remembers this host's GPUs (default: beside the database)", false, "<files>"},
+    {"--state", "FILE", "where it remembers this host's GPUs (default: next to the database)", false, "<files>"},
     {"--db", "FILE|URL", "database (default: WARPMARK_DB or ~/.local/share/warpmark/warpmark.db)", false, "<files>"},
 };
 

@@ -28,7 +28,7 @@ constexpr OptionSpec kWatchOptions[] = {
     {"--dry-run", "", "tell nobody: show what would have fired over the history that is stored"},
     {"--since", "TIME|DATE", "with --dry-run: how far back, such as 30d (default) or 2026-11-01"},
     {"--send-test", "", "send each sink a message that says it is a test, and end"},
-    {"--state", "FILE", "where it keeps what it knows (default: beside the database, one for each file of rules)",
+    {"--state", "FILE", "where it keeps what it knows (default: next to the database, one for each file of rules)",
      false, "<files>"},
     {"--format", "FORMAT", "with --dry-run: text (default), md, html, json", false, "text md html json"},
     {"--json", "[FILE]", "with --dry-run: also write it as JSON (warpmark.alert_replay/1)", false, "<files>"},

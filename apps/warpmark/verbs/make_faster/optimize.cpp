@@ -94,7 +94,7 @@ constexpr OptionSpec kOptimizeOptions[] = {
      false, "<files>"},
     {"--format", "FORMAT", "format of what is printed: text (default), md, html, json", false, "text md html json"},
     {"--no-store", "", "do not store the report and its speedups"},
-    {"--db", "FILE|URL", "database of stored sessions; the journal stands beside it", false, "<files>"},
+    {"--db", "FILE|URL", "database of stored sessions; the journal is next to it", false, "<files>"},
 };
 
 /// The log of the search, and below it how much of the budget is used.

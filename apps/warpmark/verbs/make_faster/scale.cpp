@@ -17,6 +17,7 @@
 #include "report/build/scaling.h"
 #include "validate/commands/command_experiment.h"
 #include "validate/commands/line_pattern.h"
+#include "validate/judge/goals.h"
 #include "warpmark/ab/project_command.h"
 #include "warpmark/command.h"
 #include "warpmark/scaling/power_cap_sweep.h"
@@ -35,8 +36,9 @@ namespace {
 
 constexpr OptionSpec kScaleOptions[] = {
     {"--gpus", "N,N,...",
-     "numbers of GPUs; in the command {gpus} becomes each and {gpu_ids} 0,1,...; CUDA_VISIBLE_DEVICES the first N"},
-    {"--remote", "", "the command uses GPUs of other machines: do not look for them here"},
+     "numbers of GPUs to measure; in the command {gpus} becomes the number and {gpu_ids} 0,1,...; sets "
+     "CUDA_VISIBLE_DEVICES"},
+    {"--remote", "", "the command uses GPUs on other machines: local GPUs are neither checked nor measured"},
     {"--ranks", "N,N,...", "numbers of MPI ranks, started through mpirun or srun; {ranks} becomes each"},
     {"--mode", "MODE", "strong (default): the work stays; weak: it grows with the workers", false, "strong weak"},
     {"--work", "N", "units of work that a run does, in weak mode those of one worker (default 1)"},
@@ -54,8 +56,8 @@ constexpr OptionSpec kScaleOptions[] = {
     {"--timeout", "TIME", "of one run (default 10m)"},
     {"--min-efficiency", "RATIO", "fail if the most workers reach less, such as 80%"},
     {"--goal", "METRIC>=VALUE",
-     "exit code 1 unless each number of workers has it: throughput, time, speed_up, efficiency, gpu_utilization, "
-     "gpu_peak_memory, gpu_energy; or <=",
+     "exit code 1 unless every number of workers meets it: throughput, time, speed_up, efficiency, gpu_utilization, "
+     "gpu_peak_memory, gpu_energy, energy (of --ranks); <= works too",
      true},
     {"--power-cap-sweep", "W,W,...",
      "with one number of GPUs: run under these caps on their power (300W, 60% of the default), which is put back; "
@@ -191,12 +193,30 @@ ExitCode gate_of(const Ranged& efficiency, double least) {
   return low < least ? kInconclusive : kSuccess;
 }
 
+/// Before anything is measured.
+Status check_scale_goals(const ParsedOptions& options) {
+  static const std::vector<std::string> kKnown{
+      "throughput", "time", "speed_up", "efficiency", "gpu_utilization", "gpu_peak_memory", "gpu_energy", "energy"};
+  WM_TRY(check_goals(options));
+  for (const auto& text : options.all("--goal")) {
+    WM_ASSIGN(const auto goal, validate::parse_goal(text));
+    if (std::ranges::find(kKnown, goal.metric) == kKnown.end()) {
+      return usage_error("--goal " + text + ": there is no metric '" + goal.metric + "'",
+                         "metrics: " + join(kKnown, ", "));
+    }
+  }
+  return {};
+}
+
 /// By --min-efficiency of the most workers and --goal of each number.
 Result<int> gate_code_of(Context& context, const ParsedOptions& options, const ScaleRequest& request,
                          const Scaling& scaling, double least) {
   WM_ASSIGN(const bool met, meets_goals_everywhere(context, options, request, scaling));
-  const int code = least > 0 ? gate_of(scaling.points.back().efficiency, least) : kSuccess;
-  return code == kSuccess && !met ? static_cast<int>(kGateFailed) : code;
+  if (!met) {
+    context.why = "a --goal is missed";
+    return static_cast<int>(kGateFailed);
+  }
+  return static_cast<int>(least > 0 ? gate_of(scaling.points.back().efficiency, least) : kSuccess);
 }
 
 /// "1=620s,8=95s,8=97s".
@@ -226,7 +246,7 @@ Result<int> judge_given_times(Context& context, const ParsedOptions& options) {
   WM_ASSIGN(const double least, ratio_of(options, "--min-efficiency", 0));
   WM_ASSIGN(const double work, parse_number(options.get("--work", "1")));
   WM_TRY(check_outputs(options));
-  WM_TRY(check_goals(options));
+  WM_TRY(check_scale_goals(options));
   Scaling scaling;
   scaling.mode = options.get("--mode", "strong");
   WM_ASSIGN(const auto runs, given_times(options.get("--times"), work, scaling.mode == "weak"));
@@ -252,7 +272,7 @@ Result<int> run_scale(Context& context, const ParsedOptions& options) {
   WM_ASSIGN(const auto format, format_of(options));
   WM_ASSIGN(const double least, ratio_of(options, "--min-efficiency", 0));
   WM_TRY(check_outputs(options));
-  WM_TRY(check_goals(options));
+  WM_TRY(check_scale_goals(options));
   if (options.has("--profile") && options.has("--profiled")) {
     return usage_error("give --profile or --profiled, not both",
                        "--profile records; --profiled takes what is recorded");
@@ -292,9 +312,9 @@ Result<int> run_scale(Context& context, const ParsedOptions& options) {
   context.out.flush();
   WM_TRY(write_report(options, "scaling", shown));
   if (context.interrupted) return kInterrupted;
-  const auto& last = scaling.points.back();
-  if (last.throughput.empty()) return kInconclusive;
-  return gate_code_of(context, options, request, scaling, least);
+  const bool reached = !scaling.points.back().throughput.empty();  // the most workers were measured
+  WM_ASSIGN(const int code, gate_code_of(context, options, request, scaling, reached ? least : 0));
+  return code == kSuccess && !reached ? static_cast<int>(kInconclusive) : code;
 }
 
 }  // namespace

@@ -13,7 +13,7 @@ namespace {
 constexpr OptionSpec kLoadOptions[] = {
     {"--api-base", "URL", "run: the server, such as http://localhost:8000; several share the load", true},
     {"--api-model-name", "NAME", "run: the model, as the server knows it"},
-    {"--model", "NAME", "run: the same, as vLLM has it; beside --api-model-name the label that genai-bench has"},
+    {"--model", "NAME", "run: the same, as vLLM has it; with --api-model-name the label that genai-bench has"},
     {"--api-backend", "NAME",
      "run: openai (default), vllm, sglang, tensorrt-llm, anthropic, azure-openai, together, ...", false,
      "openai vllm sglang tensorrt-llm anthropic azure-openai together gcp-vertex aws-bedrock oci-openai oci-genai "
@@ -86,7 +86,8 @@ constexpr OptionSpec kLoadOptions[] = {
     {"--new-connections", "", "run: a connection for each request"},
     {"--no-calibrate", "", "run: do not ask the server first how it counts tokens"},
     {"--tokenizer", "FILE",
-     "run, tokens: of the model, tokenizer.json or SentencePiece's: counts tokens beside the server", false, "<files>"},
+     "run, tokens: of the model, tokenizer.json or SentencePiece's: counts tokens as the server does", false,
+     "<files>"},
     {"--threads", "N", "run: threads of the client (default 1)"},
     {"--server-engine", "NAME", "run: label of the results: vLLM, SGLang, ..."},
     {"--server-version", "TEXT", "run: label"},

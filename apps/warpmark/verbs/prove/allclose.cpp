@@ -22,7 +22,7 @@ constexpr const char* kAllcloseSchema = "warpmark.allclose/1";
 
 constexpr OptionSpec kAllcloseOptions[] = {
     {"--rtol", "R", "allowed share of the reference (default 1e-3); COLUMN=R for the columns a glob names", true},
-    {"--atol", "A", "allowed difference beside it (default 1e-3); COLUMN=A for the columns a glob names", true},
+    {"--atol", "A", "absolute tolerance, in addition (default 1e-3); COLUMN=A for the columns a glob names", true},
     {"--exact", "COLUMN", "columns (globs) that must be equal: keys, predictions", true},
     {"--key", "COLUMN", "match rows by this column instead of by their order"},
     {"--equal-nan", "", "NaN equals NaN; else it equals nothing"},

@@ -65,7 +65,7 @@ constexpr OptionSpec kCompareOptions[] = {
     {"--format", "FORMAT", "format of what is printed: text (default), md, html, json, github", false,
      "text md html json github"},
     {"--no-store", "", "do not store A and B in the database"},
-    {"--db", "FILE|URL", "database of stored sessions; the journal stands beside it", false, "<files>"},
+    {"--db", "FILE|URL", "database of stored sessions; the journal is next to it", false, "<files>"},
 };
 
 Status write_compare_files(const ParsedOptions& options, const Comparison& comparison, const report::Shown& shown) {

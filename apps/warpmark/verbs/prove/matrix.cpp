@@ -50,7 +50,7 @@ constexpr OptionSpec kMatrixOptions[] = {
     {"--out", "DIR", "write matrix.json, report.md, report.html and a heat map of each metric", false, "<files>"},
     {"--format", "FORMAT", "format of what is printed: text (default), md, html, json", false, "text md html json"},
     {"--no-store", "", "do not store the runs in the history"},
-    {"--db", "FILE|URL", "database (default: WARPMARK_DB or your own file); the journal stands beside it", false,
+    {"--db", "FILE|URL", "database (default: WARPMARK_DB or your own file); the journal is next to it", false,
      "<files>"},
 };
 

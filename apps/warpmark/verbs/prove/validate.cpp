@@ -51,7 +51,7 @@ constexpr OptionSpec kValidateOptions[] = {
     {"--out", "DIR", "write validate.json, report.md and report.html", false, "<files>"},
     {"--format", "FORMAT", "format of what is printed: text (default), md, html, json", false, "text md html json"},
     {"--no-store", "", "do not keep what was measured; then there is no history to set it against"},
-    {"--db", "FILE|URL", "database of stored sessions; the journal stands beside it", false, "<files>"},
+    {"--db", "FILE|URL", "database of stored sessions; the journal is next to it", false, "<files>"},
 };
 
 struct Validation {
@@ -66,7 +66,7 @@ ParsedOptions with_project(const Context& context, ParsedOptions options) {
   constexpr const char* kProject = "warpmark.yaml";
   std::error_code unknown;
   if (options.has("--project") || !std::filesystem::exists(kProject, unknown)) return options;
-  context.err << "metrics of " << kProject << '\n';
+  context.err << "using the metrics in " << kProject << '\n';
   options.add("--project", kProject);
   return options;
 }

@@ -136,9 +136,9 @@ function optimization_view(doc: Document): Child[] {
   return [
     h("p", {class: "verdict"}, doc.verdict), h("p", null, h("span", {class: "copy"}, doc.program ?? "")), chart,
     table("Steps", [
-      {name: "knob", cell: (step: any) => `${step.knob} ${step.value}`, kind: "long"},
+      {name: "setting", cell: (step: any) => `${step.knob} ${step.value}`, kind: "long"},
       {name: "what", cell: (step: any) => step.title, kind: "long"},
-      {name: "", cell: (step: any) => h("span", {class: "badge " + ({kept: "good", rejected: "bad", failed: "bad", slower: "quiet"}[step.outcome as string] ?? "warning")}, step.outcome)},
+      {name: "", cell: (step: any) => h("span", {class: "badge " + ({kept: "good", rejected: "bad", failed: "bad", no_gain: "quiet", slower: "quiet"}[step.outcome as string] ?? "warning")}, (step.outcome as string).replace("_", " "))},
       {name: "predicted", number: true, cell: (step: any) => step.predicted ? `${step.predicted.low?.toFixed(2)} to ${step.predicted.high?.toFixed(2)}` : ""},
       {name: "measured", number: true, cell: (step: any) => factor(step.measured ?? step.found)},
       {name: "why", cell: (step: any) => step.reason, kind: "long quiet"},

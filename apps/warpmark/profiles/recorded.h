@@ -1,0 +1,31 @@
+// What a recording holds, for people.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+#include "model/profile/profile_session.h"
+#include "profile/collectors/record_program.h"
+#include "warpmark/command.h"
+
+namespace warpmark::apps {
+
+struct Recorded {
+  bool gpu_work = false;
+  std::string problem;     ///< that the recorder met; empty if none
+  std::string problem_id;  ///< id of its issue (profile/recording/format.h)
+};
+
+/// Whether an issue of a timeline is this problem of the recorder (profile/recording/format.h).
+[[nodiscard]] bool is_problem(std::string_view issue_id, const char* problem);
+
+/// Prints one line per process.
+[[nodiscard]] Recorded summarize(Context& context, const profile::RecordOutcome& outcome,
+                                 const ProfileSession& session);
+
+/// Why a recording holds nothing of the GPU, and what to do.
+[[nodiscard]] Error nothing_recorded(const profile::RecordOutcome& outcome, const Recorded& recorded,
+                                     bool whole_graphs);
+
+}  // namespace warpmark::apps
