@@ -190,7 +190,7 @@ TEST(Verdict, calls_no_idle_gpu_healthy_of_which_the_launches_are_unknown) {
   });
   for (EventIndex i = 0; i < timeline.events.size(); ++i) timeline.events.correlation[i] = 0;
   const Analysis analysis = analyze(session_of(std::move(timeline)));
-  EXPECT_THAT(analysis.verdict, testing::HasSubstr("why was not recorded")) << analysis.verdict;
+  EXPECT_THAT(analysis.verdict, testing::HasSubstr("the recording does not show why")) << analysis.verdict;
 }
 
 TEST(Verdict, of_counters_alone_says_so) {

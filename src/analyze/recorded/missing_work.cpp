@@ -53,6 +53,9 @@ MissingWork find_missing_work(const Timeline& timeline, const WorkList& list) {
   }
   // Not by correlation, which the rows of the GPU may lack.
   missing.launches_without_work = std::max<std::int64_t>(0, missing.launches - works);
+  // What was captured runs when its graph is replayed, and may be recorded as one work of the whole graph.
+  const bool replayed = missing.graph_launches > missing.graphs_without_work;
+  if (missing.captures && replayed) missing.launches_without_work = 0;
   missing.unknown = united(std::move(missing.unknown));
   return missing;
 }

@@ -50,6 +50,15 @@ TEST(PublicKinds, captured_launches_are_missing_work) {
   EXPECT_THAT(analysis.verdict, HasSubstr("captured CUDA graphs"));
 }
 
+TEST(PublicKinds, captured_launches_of_a_graph_that_is_replayed_are_not_missing) {
+  TimelineScene scene;
+  scene.api("cudaStreamBeginCapture", 5'000);
+  for (int i = 0; i < 40; ++i) scene.api("cudaLaunchKernel", 5'000);
+  scene.api("cudaStreamEndCapture", 5'000);
+  for (int i = 0; i < 5; ++i) scene.replay({"whole graph"}, 1'000'000);
+  EXPECT_THAT(of(scene.build()).verdict, ::testing::Not(HasSubstr("missing")));
+}
+
 TEST(PublicKinds, launches_without_any_work_of_the_gpu_are_missing_work) {
   TimelineScene scene;
   for (int i = 0; i < 5; ++i) scene.api("cudaLaunchKernel", 5'000);
@@ -60,7 +69,7 @@ TEST(PublicKinds, a_few_launches_without_work_are_not_most) {
   TimelineScene scene;
   for (int i = 0; i < 20; ++i) scene.launch("kernel_" + std::to_string(i), 50'000);
   for (int i = 0; i < 3; ++i) scene.api("cudaLaunchKernel", 5'000);
-  EXPECT_THAT(of(scene.build()).verdict, Not(HasSubstr("missing")));
+  EXPECT_THAT(of(scene.build()).verdict, ::testing::Not(HasSubstr("missing")));
 }
 
 /// Pages move on a stream that nothing is launched on.
