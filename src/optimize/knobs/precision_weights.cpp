@@ -41,7 +41,7 @@ OptimizationAdvice precision_weights_source(const ProgramFacts& facts, std::stri
 extern const Knob precision_weights_knob{
     .id = "precision.weights",
     .title = "weights in a narrower type",
-    .answers = "precision double_precision memory_bandwidth",
+    .answers = "precision memory_bandwidth",
     .breaks = "outputs differ in the third digit with 16 bits, in the seventh with 32",
     .undo = "leave the weights as they are",
     .numerics = Numerics::precision,

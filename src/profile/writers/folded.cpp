@@ -92,7 +92,7 @@ Status write(const ProfileSession& session, const std::filesystem::path& path) {
   }
   if (!any) {
     return data_error("the profile has no events of the host",
-                      "record some: warpmark profile --stacks -- <command>, or with_stack=True in torch.profiler");
+                      "record some: warpmark profile -- COMMAND, or with_stack=True in torch.profiler");
   }
   return file.finish();
 }
