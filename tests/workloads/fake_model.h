@@ -127,7 +127,8 @@ def answer(ask):
                 'places': places, 'imported': '/a/torch'}
     if what == 'prepare':
         if lie == 'memory' or lie == 'room for one' and ask['batch'] > 1:
-            return {'refused': 'environment', 'what': 'not enough memory: 3 of 2', 'hint': 'a smaller batch'}
+            return {'refused': 'environment', 'what': 'not enough memory: 3 of 2', 'hint': 'a smaller batch',
+                    'out_of_memory': True}
         if lie == 'no cuda':
             return {'refused': 'unsupported', 'what': 'torch 9 was built without CUDA', 'hint': 'name another'}
         return {'parameters': @PARAMETERS@ + (lie == 'parameters'), 'forward_flops': @FLOPS@ * ask['batch'],
