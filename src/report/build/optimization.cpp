@@ -94,14 +94,17 @@ Table left_out_table(const Optimization& optimization) {
   return table;
 }
 
-/// One sentence for all settings that were compared together; else one row for each.
+/// One sentence per kind of comparison: the largest difference of those that were made while the plan grew.
 void add_answers(const Optimization& optimization, Section& section) {
-  std::vector<std::string> texts;
+  std::map<std::string, const AnswerCheck*> widest;
   for (const auto& step : optimization.steps) {
     if (!in_plan(optimization, step) || step.answers.text.empty()) continue;
-    if (std::ranges::find(texts, step.answers.text) == texts.end()) texts.push_back(step.answers.text);
+    auto& known = widest[step.answers.kind];
+    if (known == nullptr || step.answers.difference > known->difference) known = &step.answers;
   }
-  for (const auto& text : texts) section.blocks.push_back(Paragraph{"Same answers: " + text + ".", Tone::quiet});
+  for (const auto& [kind, check] : widest) {
+    section.blocks.push_back(Paragraph{"Same answers: " + check->text + ".", Tone::quiet});
+  }
 }
 
 /// What the techniques that were tried gained in other programs: one row a bottleneck.
