@@ -44,6 +44,8 @@ TEST(Goals, are_met_by_every_run_that_has_the_metric) {
   ASSERT_FALSE(none.ok());
   EXPECT_EQ(none.error().hint, "metrics: samples_rate, time");
   EXPECT_DOUBLE_EQ(parse_goal("time<=2m")->value, 120);
+  const std::vector<Goal> percent{*parse_goal("samples_rate>=240000%")};
+  EXPECT_TRUE(judge_goals(percent, runs).value().front().met) << "of a plain number";
   const std::vector<Goal> watts{*parse_goal("samples_rate>=5 W")};
   EXPECT_FALSE(judge_goals(watts, runs).ok()) << "another unit";
 }

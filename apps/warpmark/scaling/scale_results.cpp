@@ -2,16 +2,15 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <ostream>
-#include <span>
+#include <vector>
 
 #include "base/command_line.h"
 #include "base/json.h"
 #include "model/beside.h"
+#include "model/run_query.h"
 #include "stats/sampled_metric.h"
 #include "store/document.h"
-#include "validate/judge/goals.h"
 #include "warpmark/sessions/goals.h"
 #include "warpmark/sessions/new_session.h"
 #include "warpmark/sessions/session_output.h"
@@ -20,71 +19,54 @@
 namespace warpmark::apps {
 namespace {
 
-/// Of each number of workers that was measured, what the history keeps.
-std::vector<Run> runs_of(const ScaleRequest& request, const Scaling& scaling) {
-  std::vector<Run> runs;
-  for (const auto& point : scaling.points) {
-    if (point.throughput.empty()) continue;
-    Run run{.workload = "command"};
-    run.params.set("command", command_line(request.words));
-    run.params.set("mode", scaling.mode);
-    run.params.set(request.ranks ? "ranks" : "gpus", std::int64_t{point.workers});
-    run.device = request.ranks ? "cpu" : "cuda";
-    run.outcome = Outcome::passed;
-    run.metrics.push_back(stats::metric_of_rounds("throughput", scaling.unit + "/s", Better::higher, point.throughput));
-    run.metrics.push_back(stats::metric_of_rounds("time", "s", Better::lower, point.seconds));
-    if (!point.joules.empty()) {
-      const std::string_view energy = request.ranks ? "energy" : kGpuEnergy;
-      run.metrics.push_back(stats::metric_of_rounds(std::string(energy), "J", Better::lower, point.joules));
-    }
-    const auto add = [&](std::string_view id, const char* unit, Better better, std::optional<double> value) {
-      if (value) run.metrics.push_back(stats::sampled_metric(std::string(id), unit, better, {*value}));
-    };
-    add(kGpuUtilization, "ratio", Better::neither, point.gpu_utilization);
-    add(kGpuPeakMemory, "B", Better::lower, point.gpu_memory_bytes);
-    run.rounds = static_cast<std::int64_t>(point.throughput.size());
-    run.timing.method = "host clock";
-    run.seed = request.seed;
-    runs.push_back(std::move(run));
+/// What the history keeps of a number of workers that was measured.
+Run run_of(const ScaleRequest& request, const Scaling& scaling, const ScalingPoint& point) {
+  Run run{.workload = "command"};
+  run.params.set("command", command_line(request.words));
+  run.params.set("mode", scaling.mode);
+  run.params.set(request.ranks ? "ranks" : "gpus", std::int64_t{point.workers});
+  run.device = request.ranks ? "cpu" : "cuda";
+  run.outcome = Outcome::passed;
+  run.metrics.push_back(stats::metric_of_rounds("throughput", scaling.unit + "/s", Better::higher, point.throughput));
+  run.metrics.push_back(stats::metric_of_rounds("time", "s", Better::lower, point.seconds));
+  if (!point.joules.empty()) {
+    const std::string_view energy = request.ranks ? "energy" : kGpuEnergy;
+    run.metrics.push_back(stats::metric_of_rounds(std::string(energy), "J", Better::lower, point.joules));
   }
-  return runs;
-}
-
-/// A number of workers that failed, or has no value of the metric, has not met the goal.
-bool all_measured(Context& context, const ParsedOptions& options, const Scaling& scaling, std::span<const Run> runs) {
-  bool all = true;
-  for (const auto& text : options.all("--goal")) {
-    const auto goal = validate::parse_goal(text);
-    if (!goal.ok()) continue;  // refused before
-    auto run = runs.begin();
-    for (const auto& point : scaling.points) {
-      const bool ran = !point.throughput.empty();
-      const bool has =
-          ran && std::ranges::any_of(run->metrics, [&](const Metric& metric) { return metric.id == goal->metric; });
-      if (ran) ++run;
-      if (has) continue;
-      all = false;
-      context.err << fmt::format("--goal {}: not measured with {}\n", text, scaling.workers(point.workers));
-    }
-  }
-  return all;
+  const auto add = [&](std::string_view id, const char* unit, Better better, std::optional<double> value) {
+    if (value) run.metrics.push_back(stats::sampled_metric(std::string(id), unit, better, {*value}));
+  };
+  add(kGpuUtilization, "ratio", Better::neither, point.gpu_utilization);
+  add(kGpuPeakMemory, "B", Better::lower, point.gpu_memory_bytes);
+  run.rounds = static_cast<std::int64_t>(point.throughput.size());
+  run.timing.method = "host clock";
+  run.seed = request.seed;
+  return run;
 }
 
 }  // namespace
 
 Result<bool> meets_goals_everywhere(Context& context, const ParsedOptions& options, const ScaleRequest& request,
                                     const Scaling& scaling) {
-  auto runs = runs_of(request, scaling);
-  auto run = runs.begin();
+  std::vector<Run> runs;  // one without metrics where a number of workers failed
   for (const auto& point : scaling.points) {
-    if (point.throughput.empty()) continue;
-    run->device = scaling.workers(point.workers);
-    run->metrics.push_back(stats::sampled_metric("efficiency", "ratio", Better::higher, {point.efficiency.value}));
-    run->metrics.push_back(stats::sampled_metric("speed_up", "1", Better::higher, {point.speed_up.value}));
-    ++run;
+    const bool measured = !point.throughput.empty();
+    Run& run = runs.emplace_back(measured ? run_of(request, scaling, point) : Run());
+    run.device = scaling.workers(point.workers);
+    if (!measured) continue;
+    run.metrics.push_back(stats::sampled_metric("efficiency", "ratio", Better::higher, {point.efficiency.value}));
+    run.metrics.push_back(stats::sampled_metric("speed_up", "1", Better::higher, {point.speed_up.value}));
   }
-  WM_ASSIGN(const bool met, meets_goals(context, options, runs));
-  return met && all_measured(context, options, scaling, runs);
+  WM_ASSIGN(bool met, meets_goals(context, options, runs));
+  WM_ASSIGN(const auto goals, goals_of(options));
+  for (const auto& goal : goals) {
+    for (const auto& run : runs) {
+      if (metric_of(run, goal.metric) != nullptr) continue;
+      met = false;
+      context.err << fmt::format("--goal {}: not measured with {}\n", goal.text, run.device);
+    }
+  }
+  return met;
 }
 
 Status store_scaling(Context& context, const ParsedOptions& options, const ScaleRequest& request, Scaling& scaling,
@@ -95,7 +77,9 @@ Status store_scaling(Context& context, const ParsedOptions& options, const Scale
   scaling.id = session.id;
   WM_TRY(store->begin(session));
   std::int64_t index = 0;
-  for (auto& run : runs_of(request, scaling)) {
+  for (const auto& point : scaling.points) {
+    if (point.throughput.empty()) continue;
+    Run run = run_of(request, scaling, point);
     run.id = fmt::format("{}.{}", session.id, index);
     run.index = index;
     run.started = session.started;

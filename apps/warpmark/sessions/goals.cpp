@@ -6,11 +6,9 @@
 
 #include "report/draw/format.h"
 #include "report/draw/table.h"
-#include "validate/judge/goals.h"
 #include "warpmark/terminal/report_output.h"
 
 namespace warpmark::apps {
-namespace {
 
 Result<std::vector<validate::Goal>> goals_of(const ParsedOptions& options) {
   std::vector<validate::Goal> goals;
@@ -20,8 +18,6 @@ Result<std::vector<validate::Goal>> goals_of(const ParsedOptions& options) {
   }
   return goals;
 }
-
-}  // namespace
 
 Status check_goals(const ParsedOptions& options) {
   const auto goals = goals_of(options);

@@ -61,7 +61,9 @@ Result<std::vector<GoalRow>> judge_goals(std::span<const Goal> goals, std::span<
       const auto metric = std::find_if(run.metrics.begin(), run.metrics.end(),
                                        [&](const Metric& one) { return one.id == goal.metric; });
       if (metric == run.metrics.end() || metric->samples.empty()) continue;
-      if (!goal.unit.empty() && goal.unit != metric->unit) {
+      // A quality of 0.759 is a plain number.
+      const bool fits = goal.unit.empty() || goal.unit == metric->unit || (goal.unit == "ratio" && metric->unit == "1");
+      if (!fits) {
         return usage_error(fmt::format("--goal {}: {} is in {}, not in {}", goal.text, goal.metric,
                                        metric->unit.empty() ? "no unit" : metric->unit, goal.unit),
                            fmt::format("--goal '{}{}NUMBER'", goal.metric, goal.at_least ? ">=" : "<="));

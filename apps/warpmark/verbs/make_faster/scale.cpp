@@ -17,7 +17,6 @@
 #include "report/build/scaling.h"
 #include "validate/commands/command_experiment.h"
 #include "validate/commands/line_pattern.h"
-#include "validate/judge/goals.h"
 #include "warpmark/ab/project_command.h"
 #include "warpmark/command.h"
 #include "warpmark/scaling/power_cap_sweep.h"
@@ -197,11 +196,10 @@ ExitCode gate_of(const Ranged& efficiency, double least) {
 Status check_scale_goals(const ParsedOptions& options) {
   static const std::vector<std::string> kKnown{
       "throughput", "time", "speed_up", "efficiency", "gpu_utilization", "gpu_peak_memory", "gpu_energy", "energy"};
-  WM_TRY(check_goals(options));
-  for (const auto& text : options.all("--goal")) {
-    WM_ASSIGN(const auto goal, validate::parse_goal(text));
+  WM_ASSIGN(const auto goals, goals_of(options));
+  for (const auto& goal : goals) {
     if (std::ranges::find(kKnown, goal.metric) == kKnown.end()) {
-      return usage_error("--goal " + text + ": there is no metric '" + goal.metric + "'",
+      return usage_error("--goal " + goal.text + ": there is no metric '" + goal.metric + "'",
                          "metrics: " + join(kKnown, ", "));
     }
   }
