@@ -2,7 +2,6 @@
 // recording alone: neither the environment nor the program's text is in a profile.
 #pragma once
 
-#include <cstdint>
 #include "analyze/recorded/work_list.h"
 #include "model/profile/timeline.h"
 

@@ -1,6 +1,7 @@
 // A rule asks one question about the evidence. It is pure: the same evidence gives the same findings.
 #pragma once
 
+#include <algorithm>
 #include <vector>
 
 #include "analyze/evidence/evidence.h"
@@ -31,6 +32,13 @@ struct Rule {
 
 /// Speedup of the step with `removed` of the rule's cause removed.
 [[nodiscard]] double replayed(const Rule& rule, const Evidence& evidence, double removed);
+/// The `predict` of causes that keep the GPU idle while nothing else does: all of that time goes, also what lies before
+/// the first launch of a single step or is no part of the replay.
+template <Claimant by>
+[[nodiscard]] double without(const Evidence& evidence) {
+  const double step = evidence.rank().undisturbed_step_ns();
+  return step / std::max(1.0, step - evidence.attribution.lost_ns(by));
+}
 /// The interval for a rule with a `change`.
 [[nodiscard]] Gain estimate_gain(const Rule& rule, const Evidence& evidence);
 /// All these rules' fixes at once: overlapping gains are not counted twice, and no single finding gains more.

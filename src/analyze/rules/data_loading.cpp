@@ -94,16 +94,10 @@ void change(const Evidence&, double success, Change& change) {
   for (WhatIf& one : change.ranks) one.host_scale[kLoading] *= 1 - success;
 }
 
-/// Batches that are there in time leave nothing of the idle time, wherever the host loads them.
-double without_waiting(const Evidence& evidence) {
-  const double step = evidence.rank().undisturbed_step_ns();
-  return step / std::max(1.0, step - evidence.attribution.lost_ns(Claimant::data_loading));
-}
-
 }  // namespace
 
-constinit const Rule kDataLoadingRule = {"data_loading", "data_loading", "Does the GPU wait for input data?",
-                                         Need::gpu_work, apply,          change,
-                                         without_waiting};
+constinit const Rule kDataLoadingRule = {
+    "data_loading", "data_loading", "Does the GPU wait for input data?", Need::gpu_work,
+    apply,          change,         without<Claimant::data_loading>};
 
 }  // namespace warpmark::analyze

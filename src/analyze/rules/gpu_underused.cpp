@@ -73,8 +73,7 @@ std::vector<Finding> apply(const Evidence& evidence) {
   Finding finding =
       make_finding(kGpuUnderusedRule, lost, step,
                    "Small kernels leave " + format_percent(lost / step) + " of the GPU's multiprocessor time unused");
-  finding.severity =
-      std::max(std::min(finding.severity / 2, kMostOfANote), severity_of(lost_by_own, rank.undisturbed_step_ns()) / 2);
+  finding.severity = std::max(std::min(finding.severity / 2, kMostOfANote), severity_of(lost_by_own, step) / 2);
   finding.evidence = {
       share_fact("unused_sm_time", "Multiprocessor time that small kernels leave unused", lost / step),
       share_fact("small_kernel_share", "Kernels with fewer blocks than multiprocessors",

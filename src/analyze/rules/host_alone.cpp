@@ -117,14 +117,6 @@ Finding read(const Reader& reader, const Evidence& evidence) {
   return finding;
 }
 
-/// The GPU waits for nothing else meanwhile: all of the idle time goes, also what lies before the first launch of a
-/// single step or is no part of the replay.
-template <Claimant by>
-double without(const Evidence& evidence) {
-  const double step = evidence.rank().undisturbed_step_ns();
-  return step / std::max(1.0, step - evidence.attribution.lost_ns(by));
-}
-
 std::vector<Finding> host_work(const Evidence& evidence) {
   if (evidence.attribution.lost_ns(Claimant::host_work) <= 0) return {};
   Finding finding =

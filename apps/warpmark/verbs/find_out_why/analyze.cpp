@@ -203,10 +203,8 @@ extern const Command analyze_command{
     .details =
         "Reads PyTorch (Kineto) traces, traces of jax.profiler and TensorFlow's profiler, Nsight Systems SQLite "
         "exports, JSON of AMD's rocprofv3, Nsight Compute CSVs, nvidia-smi (dmon, pmon, --query-gpu) and dcgmi dmon "
-        "logs, "
-        "nccl-tests output and warpmark recordings, compressed with gzip, zstd or not at all. The format is detected "
-        "from the content. Several files, or a "
-        "folder, become one session with one rank per file.\n"
+        "logs, nccl-tests output and warpmark recordings, compressed with gzip, zstd or not at all. The format is "
+        "detected from the content. Several files, or a folder, become one session with one rank per file.\n"
         "\n"
         "Every nanosecond of a step is attributed to one cause, so the parts sum to the step. The estimated speedup "
         "is an interval: the recorded step re-simulated without half and without all of the cause.",
