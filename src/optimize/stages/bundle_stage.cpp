@@ -43,15 +43,15 @@ class BundleStage {
     const auto& likely = state_.likely;
     const double proven = state_.proof && state_.proof->speedup ? state_.proof->speedup->ratio : 1;
     const bool fixed = std::ranges::any_of(state_.kept, [](const Kept& one) { return !one.proposal.switchable; });
-    const auto over_proven = [&] {
-      return SpeedUp{likely->ratio / proven, likely->low / proven, likely->high / proven};
-    };
-    const bool clear = likely && is_worth_proof(over_proven()) && likely->low > (state_.proof ? 1 : 0);
+    const bool clear = likely && is_worth_proof({.ratio = likely->ratio / proven, .low = likely->low / proven}) &&
+                       (!state_.proof || likely->low > 1);
     return clear || fixed ? prove_once() : Status();
   }
   Status prove_once() {
-    if (std::exchange(attempted_, state_.best) == state_.best) return {};
-    return state_.prove();
+    if (attempted_ == state_.best) return {};
+    WM_TRY(state_.prove());
+    attempted_ = state_.best;  // without what the proof removed
+    return {};
   }
 
   /// A compiler may take all that is left of the budget.
