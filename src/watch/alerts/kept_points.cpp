@@ -26,7 +26,9 @@ Result<KeptPoints> KeptPoints::read(store::Store& store, std::size_t most) {
 
 void KeptPoints::add(const std::string& label, const store::RunPoint& point) {
   sessions_.try_emplace(point.session, point);
-  series_.try_emplace({label, point.metric}, KeptSeries{point, {}}).first->second.points.push_back(kept(point));
+  const auto [series, is_new] = series_.try_emplace({label, point.metric});
+  if (is_new) series->second.facts = point;
+  series->second.points.push_back(kept(point));
   ++count_;
 }
 
