@@ -58,8 +58,7 @@ struct ScalingPoint {
   std::string usual;               ///< how it stands to the usual band of so many GPUs; empty for other numbers
   std::optional<double> peak_memory_bytes;  ///< largest resident set of any process, median over runs
   std::optional<double> gpu_memory_bytes;   ///< peak of the GPU that was filled most, median over runs
-  std::optional<double>
-      gpu_utilization;  ///< ratio: mean over the GPUs used, as the driver reports it; median over runs
+  std::optional<double> gpu_utilization;    ///< ratio, mean over the GPUs used, median over runs
   std::optional<Ranged> energy_per_work_j;  ///< of what counts: GPUs, or processors
   std::optional<double> work_per_joule;
   std::vector<std::pair<std::string, double>> parts;  ///< named times the command tells, medians
@@ -91,7 +90,7 @@ struct Scaling {
   std::string id;
   std::string started;  ///< UTC
   std::string command;
-  std::string worker;         ///< "GPU", "rank"
+  std::string worker;                                   ///< "GPU", "rank"
   [[nodiscard]] std::string workers(int count) const {  ///< "1 GPU", "8 GPUs"
     return std::to_string(count) + " " + worker + (count == 1 ? "" : "s");
   }

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <utility>
 
 #include "validate/scaling/training_plan.h"
 
@@ -29,14 +30,11 @@ class Search {
 
   /// Offload is slower and takes host memory: it is tried where nothing fits without it, that of parameters last.
   std::vector<PlannedLayout> run() {
-    for (const bool parameters : {false, true}) {
-      for (const bool offload : {false, true}) {
-        if (parameters && !offload) continue;
-        offload_ = offload, parameters_ = parameters;
-        plans_.clear();
-        search();
-        if (std::ranges::any_of(plans_, &PlannedLayout::fits)) return std::move(plans_);
-      }
+    for (const auto& [offload, parameters] : {std::pair(false, false), {true, false}, {true, true}}) {
+      offload_ = offload, parameters_ = parameters;
+      plans_.clear();
+      search();
+      if (std::ranges::any_of(plans_, &PlannedLayout::fits)) break;
     }
     return std::move(plans_);
   }
