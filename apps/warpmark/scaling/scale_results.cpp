@@ -46,6 +46,19 @@ Run run_of(const ScaleRequest& request, const Scaling& scaling, const ScalingPoi
 
 }  // namespace
 
+Status check_scale_goals(const ParsedOptions& options) {
+  WM_ASSIGN(const auto goals, goals_of(options));
+  Run everything;  // that may be measured
+  const auto add = [&](std::string_view id, const std::string& unit) {
+    everything.metrics.push_back(stats::sampled_metric(std::string(id), unit, Better::neither, {1}));
+  };
+  add("throughput", options.get("--unit", "runs") + "/s"), add("time", "s"), add("speed_up", "1");
+  add("efficiency", "ratio"), add(kGpuUtilization, "ratio"), add(kGpuPeakMemory, "B");
+  add(kGpuEnergy, "J"), add("energy", "J");
+  const auto judged = validate::judge_goals(goals, {&everything, 1});
+  return judged.ok() ? Status() : Status(judged.error());
+}
+
 Result<bool> meets_goals_everywhere(Context& context, const ParsedOptions& options, const ScaleRequest& request,
                                     const Scaling& scaling) {
   std::vector<Run> runs;  // one without metrics where a number of workers failed

@@ -10,6 +10,9 @@
 
 namespace warpmark::apps {
 
+/// Usage error for a --goal of no metric of `scale`, or in another unit. Before anything is measured.
+[[nodiscard]] Status check_scale_goals(const ParsedOptions& options);
+
 /// --goal of every number of workers, printed with what was measured. True without any.
 [[nodiscard]] Result<bool> meets_goals_everywhere(Context& context, const ParsedOptions& options,
                                                   const ScaleRequest& request, const Scaling& scaling);

@@ -192,20 +192,6 @@ ExitCode gate_of(const Ranged& efficiency, double least) {
   return low < least ? kInconclusive : kSuccess;
 }
 
-/// Before anything is measured.
-Status check_scale_goals(const ParsedOptions& options) {
-  static const std::vector<std::string> kKnown{
-      "throughput", "time", "speed_up", "efficiency", "gpu_utilization", "gpu_peak_memory", "gpu_energy", "energy"};
-  WM_ASSIGN(const auto goals, goals_of(options));
-  for (const auto& goal : goals) {
-    if (std::ranges::find(kKnown, goal.metric) == kKnown.end()) {
-      return usage_error("--goal " + goal.text + ": there is no metric '" + goal.metric + "'",
-                         "metrics: " + join(kKnown, ", "));
-    }
-  }
-  return {};
-}
-
 /// By --min-efficiency of the most workers and --goal of each number.
 Result<int> gate_code_of(Context& context, const ParsedOptions& options, const ScaleRequest& request,
                          const Scaling& scaling, double least) {
