@@ -143,7 +143,7 @@ std::vector<OptimizationAdvice> advice_for(const ProgramFacts& facts, const Sett
   std::vector<OptimizationAdvice> advice;
   for (const auto& setting : kept) {
     const Knob* knob = find_in(knobs(), setting.knob);
-    if (knob != nullptr) advice.push_back(knob->source(facts, setting.value));
+    if (knob != nullptr) advice.push_back(advice_of(*knob, facts, setting.value));
     if (knob == nullptr && facts.trains() && is_batch(setting)) advice.push_back(learning_rate(facts, setting));
   }
   unproven(facts, advice);

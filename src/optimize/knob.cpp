@@ -41,6 +41,13 @@ bool takes(const Knob& knob, std::string_view value) {
   return *knob.values == '\0' || std::find(values.begin(), values.end(), value) != values.end();
 }
 
+OptimizationAdvice advice_of(const Knob& knob, const ProgramFacts& facts, std::string_view value) {
+  if (knob.source != nullptr) return knob.source(facts, value);
+  std::string code = knob.code;
+  if (const auto at = code.find("{}"); at != std::string::npos) code.replace(at, 2, value);
+  return {.where = place_in(facts, knob.place), .text = knob.text, .code = std::move(code), .predicted = {}};
+}
+
 std::string value_of(const Settings& settings, std::string_view knob) {
   for (const auto& setting : settings) {
     if (setting.knob == knob) return setting.value;

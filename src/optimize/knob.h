@@ -1,7 +1,7 @@
 // A knob: one reversible change to a program that is not ours. What it changes, which findings it answers, how likely
 // and how large its gain is for this program, what it may break, how it is put on, and the line that a person would
-// write. Adding one: a file under knobs/ with a `const Knob`, and a line in knobs/catalog.cpp; one that acts inside of
-// the program also needs its code in src/workers/hook.
+// write. Adding one: a `const Knob` in the file of its family under knobs/, and a line in knobs/catalog.cpp; one that
+// acts inside of the program also needs a class of the same name in src/workers/hook/_warpmark_set_*.py.
 #pragma once
 
 #include <string>
@@ -70,6 +70,9 @@ using Settings = std::vector<Setting>;
 /// As the values of a knob: from 0 on.
 inline constexpr const char* kWholeNumber = "a whole number";
 
+/// Where a program makes what a setting changes.
+enum class Place { none, loader, optimizer, module };
+
 struct Knob {
   const char* id;     ///< "loader.workers"
   const char* title;  ///< "loader workers"
@@ -87,14 +90,18 @@ struct Knob {
   /// Parts of names by which kernels of a recording show it, any of them, separated by blanks; "fused=fusedadam" is
   /// that of one value. Empty: no kernel tells.
   const char* kernels = "";
-  /// The hook can switch it between two steps (src/workers/hook/_warpmark_switches.py): it is tested in the living
-  /// process of the program before it gets processes of its own.
+  /// The hook can switch it between two steps: it is tested in the living process of the program before it gets
+  /// processes of its own.
   bool switchable = false;
   bool bundled = false;  ///< an expert would apply it at once where it is offered: part of the first bundle
   /// From what is known of the program under the settings so far.
   Offer (*offer)(const ProgramFacts& facts, const Settings& settings);
-  /// The line that a person would write, and where; `where` may stay empty.
-  OptimizationAdvice (*source)(const ProgramFacts& facts, std::string_view value);
+  /// What a person would do: where, in words, and the line to write, "{}" for the value.
+  Place place = Place::none;
+  const char* text = "";
+  const char* code = "";
+  /// Instead of these, where they depend on more.
+  OptimizationAdvice (*source)(const ProgramFacts& facts, std::string_view value) = nullptr;
 };
 
 [[nodiscard]] Catalog<Knob> knobs();
@@ -106,6 +113,8 @@ struct Knob {
 [[nodiscard]] bool takes(const Knob& knob, std::string_view value);
 /// What it takes, for a person: "bf16, fp16, f32".
 [[nodiscard]] std::string values_text(const Knob& knob);
+
+[[nodiscard]] OptimizationAdvice advice_of(const Knob& knob, const ProgramFacts& facts, std::string_view value);
 
 /// The value that the settings give a knob, or empty.
 [[nodiscard]] std::string value_of(const Settings& settings, std::string_view knob);

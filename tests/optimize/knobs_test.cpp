@@ -53,7 +53,7 @@ TEST(Knobs, each_offers_something_or_says_why_not) {
         EXPECT_FALSE(candidate.value.empty()) << knob->id;
         EXPECT_TRUE(takes(*knob, candidate.value)) << knob->id << "=" << candidate.value;
         EXPECT_LE(candidate.predicted.low, candidate.predicted.high) << knob->id;
-        EXPECT_FALSE(knob->source(facts, candidate.value).code.empty()) << knob->id;
+        EXPECT_FALSE(advice_of(*knob, facts, candidate.value).code.empty()) << knob->id;
       }
     }
   }

@@ -1,6 +1,7 @@
 #include "analyze/host/host_activity.h"
 
 #include <algorithm>
+#include <map>
 #include <string_view>
 #include <unordered_map>
 
@@ -9,6 +10,7 @@
 #include "analyze/names/operators.h"
 #include "analyze/names/ranges.h"
 #include "analyze/names/waits.h"
+#include "analyze/names/words.h"
 
 namespace warpmark::analyze {
 
@@ -237,9 +239,37 @@ HostActivity::HostActivity(const Timeline& timeline, const WorkList& list, const
   for (std::size_t t = 0; t < tracks_.size(); ++t) {
     Builder::close_until(tracks_[t], stacks[t], INT64_MAX);
   }
+  name_loading_by_stacks(timeline, wanted);
   add_hidden_waits(find_hidden_waits(timeline, list), wanted, gpu_busy);
   std::sort(blocking_.begin(), blocking_.end(),
             [](const BlockingCall& a, const BlockingCall& b) { return a.end < b.end; });
+}
+
+/// Sampled stacks stand on tracks of their own. What a thread does for long, or waits for, is loading where a loader is
+/// in most of the samples meanwhile: a frame begins and ends between samples.
+void HostActivity::name_loading_by_stacks(const Timeline& timeline, const std::vector<bool>& wanted) {
+  const EventColumns& events = timeline.events;
+  const NameSet loads(timeline.names, names_data_loading);
+  std::map<std::pair<std::int64_t, std::int64_t>, std::vector<Interval>> sampled;  // by process and thread
+  for (EventIndex i = 0; i < events.size(); ++i) {
+    const ::warpmark::Track& track = timeline.tracks[events.track[i]];
+    if (events.kind[i] != EventKind::python || track.kind == TrackKind::cpu_thread) continue;
+    if (loads.contains(events.name[i]))
+      sampled[{track.process, track.thread}].push_back({events.start[i], events.end(i)});
+  }
+  for (std::size_t t = 0; t < tracks_.size(); ++t) {
+    const auto found = sampled.find({timeline.tracks[t].process, timeline.tracks[t].thread});
+    if (!wanted[t] || found == sampled.end()) continue;
+    const Coverage in_loader(std::move(found->second));
+    Track& track = tracks_[t];
+    for (std::size_t i = 0; i + 1 < track.time.size(); ++i) {
+      const std::int64_t length = track.time[i + 1] - track.time[i];
+      const bool open = track.cause[i] == HostCause::input || (is_unrecorded(track.cause[i]) && length > kLongGlueNs);
+      if (open && 2 * in_loader.covered(track.time[i], track.time[i + 1]) >= length)
+        track.cause[i] = HostCause::data_loading;
+    }
+    found->second.clear();
+  }
 }
 
 /// They take the place of what no operator or call explains; ranges need not enclose them.

@@ -81,6 +81,7 @@ class HostActivity {
     std::int64_t cost = 0;
   };
   struct Builder;
+  void name_loading_by_stacks(const Timeline& timeline, const std::vector<bool>& wanted);
   void add_hidden_waits(const std::vector<HiddenWait>& waits, const std::vector<bool>& wanted,
                         const Coverage& gpu_busy);
   static void put_over(Track& track, const std::vector<const HiddenWait*>& waits);

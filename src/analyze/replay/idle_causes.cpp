@@ -38,8 +38,10 @@ class Explainer {
     }
     std::sort(launches_.begin(), launches_.end(), [](const Launch& a, const Launch& b) { return a.time < b.time; });
     std::vector<Interval> overhead;
+    const auto loads = told_by_names(input.timeline.names, names_data_loading);
     for (EventIndex i = 0; i < events.size(); ++i) {
       has_stacks_ = has_stacks_ || events.kind[i] == EventKind::python;
+      names_loads_ = names_loads_ || (loads[events.name[i]] && is_of_thread(i));
       if (events.kind[i] != EventKind::overhead) continue;
       if (tells_full_queue(input.timeline.name_of(i))) continue;
       overhead.push_back({events.start[i], events.end(i)});
@@ -47,7 +49,6 @@ class Explainer {
     overhead_ = Coverage(std::move(overhead));
     missing_ = find_missing_work(input.timeline, input.list).unknown;
     step_ns_ = input.steps.length() / std::ssize(input.steps.analyzed);
-    names_loads_ = any_name(input.timeline.names, names_data_loading);
   }
 
   /// What may hide work of the GPU that was not recorded is no idle time with a cause.
@@ -66,6 +67,11 @@ class Explainer {
   }
 
  private:
+  /// Else it is of a sampled stack, whose frames begin and end between samples.
+  [[nodiscard]] bool is_of_thread(EventIndex i) const {
+    return input_.timeline.tracks[input_.timeline.events.track[i]].kind == TrackKind::cpu_thread;
+  }
+
   void explain_known(const Interval& gap, std::int64_t works_again) {
     if (gap.end <= gap.start) return;
     const EventColumns& events = input_.timeline.events;
@@ -237,7 +243,7 @@ class Explainer {
   std::size_t next_missing_ = 0;
   Coverage overhead_;
   bool has_stacks_ = false;
-  bool names_loads_ = false;  ///< what it does not name is none
+  bool names_loads_ = false;  ///< by ranges of its threads; what they do not name is none
   std::int64_t step_ns_ = 0;
   std::size_t next_ = 0;
   bool exchanges_ = false;  ///< what ends this stretch ...

@@ -64,7 +64,8 @@ double ProgramTrials::step_s(const Settings& settings) const {
 double ProgramTrials::test_s() const { return runs_.run_s() * 2 * static_cast<double>(kFewestPairs); }
 
 /// As long as the user asked for; else two seconds, at least two bursts of the loader's workers and never fewer steps
-/// than show that the program steps evenly.
+/// than show that the program steps evenly. What happens between epochs takes longer the first time (its libraries are
+/// loaded, files are made): where several epochs fit into the window, the first one is part of the warm-up.
 RunOptions ProgramTrials::run_of(const Settings& settings) const {
   RunOptions how = options_.run;
   if (how.time_of == TimeOf::run) return how;
@@ -72,12 +73,15 @@ RunOptions ProgramTrials::run_of(const Settings& settings) const {
   const auto workers = loader_workers(facts_, settings);
   const double step = std::max(step_s(settings), 1e-5);
   const double window_s = options_.window_s > 0 ? options_.window_s : kWindow_s;
+  const auto epoch = facts_.short_epoch();
   plan.warmup_steps = 3 + std::min<std::int64_t>(workers, 16);
+  if (static_cast<double>(epoch) * facts_.seconds_per_step < window_s)
+    plan.warmup_steps = std::max(plan.warmup_steps, epoch + 2);
   plan.window_steps = options_.window_steps;
   if (plan.window_steps == 0) {
     plan.window_steps = std::clamp<std::int64_t>(static_cast<std::int64_t>(std::ceil(window_s / step)),
                                                  std::max<std::int64_t>(4, 2 * workers), 100'000);
-    plan.window_steps = whole_multiple(plan.window_steps, facts_.short_epoch());
+    plan.window_steps = whole_multiple(plan.window_steps, epoch);
   }
   if (options_.max_steps > 0) {
     plan.warmup_steps = std::clamp<std::int64_t>(options_.max_steps / 4, 1, plan.warmup_steps);

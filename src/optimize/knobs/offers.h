@@ -25,15 +25,12 @@ namespace warpmark::optimize {
   return {.candidates = {{std::move(value), std::move(predicted)}}, .why_not = {}};
 }
 
-/// Where the program makes its first loader, optimizer or module; empty if it makes none.
-[[nodiscard]] inline std::string loader_place(const ProgramFacts& facts) {
-  return facts.report.loaders.empty() ? "" : facts.report.loaders.front().where;
-}
-[[nodiscard]] inline std::string optimizer_place(const ProgramFacts& facts) {
-  return facts.report.optimizers.empty() ? "" : facts.report.optimizers.front().where;
-}
-[[nodiscard]] inline std::string module_place(const ProgramFacts& facts) {
-  return facts.report.modules.empty() ? "" : facts.report.modules.front().where;
+/// FILE:LINE of the first loader, optimizer or module that the program makes; empty if it makes none.
+[[nodiscard]] inline std::string place_in(const ProgramFacts& facts, Place place) {
+  const auto first = [](const auto& made) { return made.empty() ? std::string() : made.front().where; };
+  if (place == Place::loader) return first(facts.report.loaders);
+  if (place == Place::optimizer) return first(facts.report.optimizers);
+  return place == Place::module ? first(facts.report.modules) : std::string();
 }
 
 /// Whether the aid that this knob puts off is on.

@@ -111,9 +111,35 @@ struct Found {
   RunPoint point;
 };
 
+/// Of "2026-11-28T19:51:15Z", the digits as a number: in the order of the texts.
+std::int64_t second_of(std::string_view started) {
+  constexpr std::size_t kSeconds = 19;
+  std::int64_t digits = 0;
+  for (const char c : started.substr(0, kSeconds)) {
+    if (c >= '0' && c <= '9') digits = digits * 10 + (c - '0');
+  }
+  return digits;
+}
+
 bool newer(const Found& a, const Found& b) {
   if (a.point.started != b.point.started) return a.point.started > b.point.started;
   return a.run != b.run ? a.run > b.run : a.point.metric < b.point.metric;
+}
+
+/// The newest `limit`, newest first. Points are large, and their texts far apart: places with a number of each are
+/// sorted.
+std::vector<RunPoint> newest_of(std::vector<Found> found, std::size_t limit) {
+  std::vector<std::pair<std::int64_t, Found*>> order;
+  order.reserve(found.size());
+  for (auto& one : found) order.emplace_back(second_of(one.point.started), &one);
+  std::sort(order.begin(), order.end(), [](const auto& a, const auto& b) {
+    return a.first != b.first ? a.first > b.first : newer(*a.second, *b.second);
+  });
+  order.resize(std::min(order.size(), limit));
+  std::vector<RunPoint> points;
+  points.reserve(order.size());
+  for (const auto& [second, one] : order) points.push_back(std::move(one->point));
+  return points;
 }
 
 Status append_found(SqlDatabase& database, const std::string& sql, const SqlValues& values, std::vector<Found>& found) {
@@ -129,7 +155,7 @@ struct Case {
   std::string metric;  ///< the primary one
 };
 
-/// One stretch of `points` for each case, newest first. SQLite's CROSS JOIN fixes the order of the loops.
+/// One stretch of `points` for each case. SQLite's CROSS JOIN fixes the order of the loops.
 Result<std::vector<Found>> find_by_case(SqlDatabase& database, const RunQuery& query, std::span<const Case> cases) {
   const Condition on_sessions = session_condition(query);
   Condition on_metric = metric_condition(query, database.dialect());
@@ -154,7 +180,6 @@ Result<std::vector<Found>> find_by_case(SqlDatabase& database, const RunQuery& q
     found.resize(limit);
     oldest = found.back().point.started;
   }
-  std::sort(found.begin(), found.end(), newer);
   return found;
 }
 
@@ -260,8 +285,6 @@ Result<std::vector<Found>> find_by_scan(SqlDatabase& database, const RunQuery& q
         if (query.metric.empty() && row.text(5) != of_case->second.metric) return Status();
         return read_scanned(row, of_case->second, of_session->second, found.emplace_back());
       }));
-  std::sort(found.begin(), found.end(), newer);
-  if (found.size() > static_cast<std::size_t>(query.limit)) found.resize(static_cast<std::size_t>(query.limit));
   return found;
 }
 
@@ -288,10 +311,7 @@ Result<std::vector<RunPoint>> find_points(SqlDatabase& database, const RunQuery&
   WM_ASSIGN(auto transaction, Transaction::begin(database, Transaction::Kind::read));
   WM_ASSIGN(auto found, find_any(database, query, many_cases));
   WM_TRY(transaction.commit());
-  std::vector<RunPoint> points;
-  points.reserve(found.size());
-  for (auto& item : found) points.push_back(std::move(item.point));
-  return points;
+  return newest_of(std::move(found), static_cast<std::size_t>(query.limit));
 }
 
 }  // namespace warpmark::store

@@ -2,7 +2,6 @@
 
 import _warpmark_commands as commands
 import _warpmark_steps as steps
-import _warpmark_switches as switches
 
 PHASES = ("wait", "forward", "backward", "optimizer")
 MAX_REPEATS = 3  # of a block in which a compiler was at work
@@ -21,22 +20,23 @@ class Variant:
         self.elsewhere = []  # settings that need a process of their own
         self.changed = set()  # settings that changed something in some block
         self.warm_s = None  # from its first switch until its first timed step
-        self.settings = []
+        self.notes = {}
+        self.settings = {}  # setting -> value
         self.active = []
         self.compiles = "compile" in wanted
         for name in sorted(wanted, key=lambda name: name == "compile"):  # the compiler sees what the others changed
-            make = switches.SWITCHES.get(name)
-            if make is None:
-                self.elsewhere.append(name)
+            setting = lab.hook.settings.by_name.get(name)
+            if setting is not None and setting.switchable:
+                self.settings[setting] = wanted[name]
             else:
-                self.settings.append(make(lab.knobs, name, wanted[name]))
+                self.elsewhere.append(name)
 
     def on(self):
         """The variant goes on without a setting that cannot be switched on."""
-        for setting in list(self.settings):
+        for setting, value in list(self.settings.items()):
             self.active.append(setting)
             try:
-                setting.on()
+                setting.on(value)
             except commands.Elsewhere:
                 self.active.pop()
                 if setting.name not in self.elsewhere:
@@ -46,7 +46,7 @@ class Variant:
                 self.nothing[setting.name] = str(why)
             except Exception as problem:
                 self.nothing[setting.name] = commands.text_of(problem)
-                self.settings.remove(setting)
+                del self.settings[setting]
                 self.off_one()
         return True
 
@@ -70,6 +70,8 @@ class Variant:
             except Exception as problem:
                 self.failed = self.failed or commands.text_of(problem)
                 continue
+            if setting.note:
+                self.notes[setting.name] = setting.note
             if why is None:
                 self.changed.add(setting.name)
                 self.nothing.pop(setting.name, None)
@@ -81,12 +83,11 @@ class Variant:
         return next((s for s in self.active if s.name == "compile"), None)
 
     def answer(self):
-        notes = {s.name: s.note() for s in self.settings if s.note()}
         return {
             "failed": self.failed,
             "nothing": self.nothing,
             "elsewhere": self.elsewhere,
-            "notes": notes,
+            "notes": self.notes,
             "warm_seconds": self.warm_s or 0.0,
         }
 
@@ -168,7 +169,7 @@ class Blocks(commands.Command):
         graphs = compiler.graphs()
         self.quiet = self.quiet + 1 if graphs == self.graphs else 0
         self.graphs = graphs
-        return self.quiet >= compiler.QUIET or self.count >= self.wash + MAX_COMPILING_STEPS
+        return self.quiet >= compiler.quiet_steps() or self.count >= self.wash + MAX_COMPILING_STEPS
 
     def begin_timing(self):
         self.recorder.synchronize()

@@ -76,7 +76,7 @@ class Check(commands.Command):
             device = self.torch.device("cuda", module.device_ids[0])
             moved = _to_kwargs(args, kwargs, device, module.use_side_stream_for_tensor_copies)
             args, kwargs = moved[0][0], moved[1][0]
-        around = self.lab.knobs.around
+        around = self.lab.hook.settings.around
         return args, kwargs, lambda inner, args, kwargs: around(inner, args, kwargs, lambda m, *a, **k: m(*a, **k))
 
     def compare(self, state):
@@ -112,7 +112,7 @@ class Check(commands.Command):
         entry["calm"] = calm
         try:
             self.lab.switch_to(variant)
-            mark_step = self.lab.knobs.model.compiler.mark_step  # its graphs may use the memory of the run before
+            mark_step = self.lab.hook.settings["compile"].mark_step  # its graphs may use the memory of the run before
             if variant.compiles and not variant.failed:
                 mark_step()
                 state.run()

@@ -28,7 +28,6 @@ class Lab:
     def __init__(self, folder, hook):
         self.folder = folder
         self.hook = hook
-        self.knobs = hook.knobs
         self.recorder = hook.recorder
         self.torch = hook.torch
         self.process = os.getpid()

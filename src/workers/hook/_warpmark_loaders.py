@@ -7,7 +7,7 @@ serves next continues where the other one stopped. The second loader keeps its w
 import collections
 import weakref
 
-NAMES = ("loader.workers", "loader.pin_memory", "loader.persistent_workers", "loader.prefetch_factor")
+OF_WORKERS = ("loader.persistent_workers", "loader.prefetch_factor")
 
 
 class Indices:
@@ -86,8 +86,6 @@ class Loaders:
         self.hook = hook
         self.torch = hook.torch
         self.wanted = {}  # settings that are on
-        self.changed = set()  # those that changed a loader
-        self.refused = {}  # setting -> why it did not
         self.seconds = []
         self.making = False  # a loader of ours
         self.spared = None  # workers and timeout of a loader whose iterator is made without workers
@@ -124,8 +122,7 @@ class Loaders:
     def next(self, iterator, own_next):
         first = getattr(iterator, "_warpmark", None)
         if first is None:
-            for name in self.wanted:
-                self.refused[name] = "an IterableDataset would be read once by each worker"
+            self.refuse("an IterableDataset would be read once by each worker")
             return own_next(iterator)
         second = None
         if self.wanted or first.second is not None or not first.has_workers:
@@ -168,6 +165,10 @@ class Loaders:
         self.hook.recorder.lab.take_failure(problem)
         self.wanted = {}
 
+    def refuse(self, why):
+        for name in self.wanted:
+            self.hook.settings[name].why_not = why
+
     # Switching
 
     def server_of(self, iterator, first):
@@ -178,7 +179,7 @@ class Loaders:
         if key is None:
             return None
         if iterator._sampler_iter is not first.indices:
-            self.refused.update(dict.fromkeys(self.wanted, "the program's loader is not PyTorch's own"))
+            self.refuse("the program's loader is not PyTorch's own")
             return None
         if first.second is not None:
             self.leave(first)
@@ -214,10 +215,13 @@ class Loaders:
             "loader.prefetch_factor": (prefetch, workers) != (first.prefetch, first.workers) or "it is %d" % prefetch,
         }
         if workers == 0:
-            changes.update(dict.fromkeys(NAMES[2:], "the loader has no workers"))
+            changes.update(dict.fromkeys(OF_WORKERS, "the loader has no workers"))
         made = {name for name in self.wanted if changes[name] is True}
-        self.changed |= made
-        self.refused.update({name: changes[name] for name in self.wanted if name not in made})
+        for name in self.wanted:
+            if name in made:
+                self.hook.settings[name].did()
+            else:
+                self.hook.settings[name].why_not = changes[name]
         if not made and first.has_workers:
             return None
         collate = first.arguments["collate_fn"]  # of a bound method there is a new object each time
@@ -261,28 +265,3 @@ class Loaders:
         """At the exit of the program."""
         for second in self.seconds:
             second.close()
-
-
-class LoaderSwitch:
-    """One loader setting; together they say which loader serves."""
-
-    def __init__(self, knobs, name, value):
-        self.loaders = knobs.hook.loaders
-        self.name = name
-        self.value = value
-
-    def on(self):
-        self.loaders.changed.discard(self.name)
-        self.loaders.refused.pop(self.name, None)
-        self.loaders.wanted = dict(self.loaders.wanted, **{self.name: self.value})
-
-    def off(self):
-        self.loaders.wanted = {k: v for k, v in self.loaders.wanted.items() if k != self.name}
-
-    def problem(self):
-        if self.name in self.loaders.changed:
-            return None
-        return self.loaders.refused.get(self.name) or "no loader was read in these steps"
-
-    def note(self):
-        return ""

@@ -166,8 +166,8 @@ def begin(folder):
             import _warpmark_torch
 
             if plan.get("lab"):
-                import _warpmark_acts  # noqa: F401  what a lab needs, while it can be found
-                import _warpmark_lab  # noqa: F401
+                import _warpmark_lab  # noqa: F401  what a lab needs, while it can be found
+                import _warpmark_loaders  # noqa: F401
         finally:
             sys.path.remove(folder)
         try:

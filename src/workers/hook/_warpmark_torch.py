@@ -14,9 +14,10 @@ import sys
 import traceback
 import weakref
 
-import _warpmark_knobs as knobs
 import _warpmark_machine as machine
 import _warpmark_reads as reads
+import _warpmark_settings as settings
+import _warpmark_set_precision as precision
 import _warpmark_steps as steps
 import _warpmark_versions as versions
 
@@ -45,16 +46,15 @@ class Hook:
         self.armed_classes = set()
         self.armed = weakref.WeakSet()
         self.optimizers = weakref.WeakSet()
-        self.knobs = knobs.Knobs(torch, plan.get("knobs", {}), self)
+        self.settings = None
         self.loaders = None
         if plan.get("lab") and recorder.measures:
-            import _warpmark_acts as acts
             import _warpmark_lab as lab
             import _warpmark_loaders as loaders
 
-            recorder.at_finish.append(acts.Acts(self).tell)
             recorder.lab = lab.Lab(plan["lab"], self)
             self.loaders = loaders.Loaders(self)
+        self.settings = settings.Settings(torch, plan.get("knobs", {}), self)
 
     def install(self):
         torch = self.torch
@@ -66,7 +66,7 @@ class Hook:
             torch.manual_seed(seed)
             if "numpy" in sys.modules:
                 sys.modules["numpy"].random.seed(seed)
-        self.guarded("environment", self.knobs.environment, None)  # before CUDA begins, which reads it
+        self.guarded("environment", self.settings.environment, None)  # before CUDA begins, which reads it
         if self.recorder.measures:  # it asks the GPUs what they are, and forked children could not use them then
             self.tell_torch()
         for place in (
@@ -75,7 +75,7 @@ class Hook:
             self.patch_backward,
             self.patch_forward,
             self.patch_graphs,
-            self.knobs.begin,
+            self.settings.install,
         ):
             try:
                 place()
@@ -86,10 +86,12 @@ class Hook:
         if not self.recorder.measures:
             atexit.register(self.guarded, "plan", self.tell_what_failed, None)
         self.recorder.at_restart = self.watch_again
-        self.recorder.at_step = self.knobs.model.compiler.mark_step
-        self.recorder.at_finish.append(self.knobs.tell)
-        self.recorder.at_finish.append(self.knobs.tell_debugging)
-        self.recorder.at_finish.append(self.knobs.model.tell_attention)
+        self.recorder.at_step = self.settings["compile"].mark_step
+        if self.recorder.lab is not None:
+            self.recorder.at_finish.append(self.settings.tell_acts)
+        self.recorder.at_finish.append(self.settings.tell)
+        self.recorder.at_finish.append(self.settings.tell_debugging)
+        self.recorder.at_finish.append(self.settings["attention.backend"].tell)
         if self.recorder.sync_phases:
             watched = self.guarded("reads", lambda: reads.Reads(torch, self, self.recorder), None)
             if watched is not None:
@@ -102,7 +104,7 @@ class Hook:
         did_nothing = self.recorder.forwards_seen == 0 and self.recorder.steps_seen == 0  # as a launcher
         if did_nothing or self.report.rank() != 0:
             return
-        for knob in self.knobs.states():
+        for knob in self.settings.states():
             if not knob["in_force"]:
                 print("warpmark: %s=%s of the plan: %s" % (knob["id"], knob["value"], knob["said"]), file=sys.stderr)
 
@@ -133,7 +135,7 @@ class Hook:
             threads=torch.get_num_threads(),
             cpus=len(os.sched_getaffinity(0)),
             compile=hasattr(torch, "compile"),
-            uncached=bool(cuda) and self.knobs.UNCACHED in os.environ,
+            uncached=bool(cuda) and self.settings["memory.caching"].VARIABLE in os.environ,
             world=steps.world_size(torch),
             **self.guarded("machine", machine.facts, {})
         )
@@ -172,7 +174,7 @@ class Hook:
                 if served is not None and served.making:
                     return old(loader, *args, **kwargs)
                 args, kwargs = hook.guarded(
-                    "loader knobs", hook.knobs.loader_arguments, (args, kwargs), old, loader, args, kwargs
+                    "loader settings", hook.settings.loader_arguments, (args, kwargs), old, loader, args, kwargs
                 )
                 old(loader, *args, **kwargs)
                 hook.guarded("loader", hook.tell_loader, None, loader)
@@ -238,7 +240,7 @@ class Hook:
 
     def patch_optimizer(self):
         torch, hook, recorder = self.torch, self, self.recorder
-        clock = steps.clock
+        clock, no_sync = steps.clock, self.settings["ddp.no_sync"]
 
         def wrap_step(cls):
             if "step" not in cls.__dict__ or getattr(cls.__dict__["step"], "_warpmark", False):
@@ -248,7 +250,7 @@ class Hook:
             @functools.wraps(old)
             def step(optimizer, *args, **kwargs):
                 recorder.await_turn()
-                hook.knobs.before_optimizer()
+                hook.guarded("no_sync", no_sync.before_optimizer, None)
                 begin, before = clock(), recorder.elsewhere()
                 result = hook.retried(old, optimizer, *args, **kwargs)
                 # An optimizer that is given a closure computes the loss, and some frameworks step so always.
@@ -377,9 +379,9 @@ class Hook:
 
     def wrap(self, module, args):
         """Wraps one module that the program calls itself; knobs that change modules act now."""
-        self.prepare(module, args)
+        self.prepare(module)
         self.tell_module(module, args)
-        recorder, around, clock, retried = self.recorder, self.knobs.around, steps.clock, self.retried
+        recorder, around, clock, retried = self.recorder, self.settings.around, steps.clock, self.retried
 
         def again(inside):
             return lambda module, args, kwargs: around(module, args, kwargs, inside)
@@ -422,14 +424,14 @@ class Hook:
         def __call__(called, *args, **kwargs):
             if not recorder.in_forward and called not in self.armed:
                 self.armed.add(called)
-                self.guarded("first forward", self.prepare, None, called, args)
+                self.guarded("first forward", self.prepare, None, called)
             return run(called, args, kwargs, old)
 
         cls.__call__ = __call__
 
-    def prepare(self, module, args):
+    def prepare(self, module):
         inner = getattr(module, "module", None) if type(module).__name__ == "DistributedDataParallel" else module
-        self.knobs.prepare_module(inner if inner is not None else module, module, args)
+        self.settings.prepare(inner if inner is not None else module)
 
     def tell_module(self, module, args):
         torch = self.torch
@@ -450,7 +452,7 @@ class Hook:
             device=str(parameter.device.type),
             training=bool(module.training),
             grad=bool(torch.is_grad_enabled()),
-            autocast=self.knobs.model.program_casts(parameter.device.type),
+            autocast=precision.program_casts(torch, parameter.device.type),
             compiled=type(module).__name__ == "OptimizedModule",
             shapes=shapes,
             channels_last=any(

@@ -10,7 +10,7 @@ import time
 
 import torch
 
-import _warpmark_knobs
+import _warpmark_settings
 import wm_networks as networks
 import wm_ranks
 import wm_tasks as tasks
@@ -114,8 +114,8 @@ class Training:
         torch.backends.cudnn.benchmark = True
         torch.set_flush_denormal(True)
         self.host = KnobHost()
-        self.knobs = _warpmark_knobs.Knobs(torch, ask.get("knobs", {}), self.host)
-        self.knobs.begin()
+        self.settings = _warpmark_settings.Settings(torch, ask.get("knobs", {}), self.host)
+        self.settings.install()
         self.narrow = {"bf16": torch.bfloat16, "fp16": torch.float16}.get(self.precision)
         self.channels_last = "channels_last" in ask.get("knobs", {})
         self.kept_memory = None
@@ -125,7 +125,7 @@ class Training:
         with without_trials():
             self.flops = self.count()
         self.restart()
-        self.knobs.prepare_module(self.model, None, self.pool[0][0])
+        self.settings.prepare(self.model)
         # Of a large vocabulary the loss alone moves more bytes than the network where nothing fuses its operations.
         self.loss_of = self.compiled(self.loss, ask.get("knobs", {}).get("compile"))
         self.called = self.ranks.wrap(self.model) if self.train else self.model
@@ -178,7 +178,7 @@ class Training:
         )
 
     def compiled(self, function, mode):
-        if mode is None or not self.knobs.places.get("compile"):
+        if mode is None or not self.settings["compile"].changed:
             return function
         return torch.compile(function, **({} if mode == "default" else {"mode": mode}))
 
@@ -341,7 +341,7 @@ class Training:
 
     def knob_states(self):
         self.host.told = []
-        self.knobs.tell(self.host)
+        self.settings.tell(self.host)
         return self.host.told
 
 

@@ -1,4 +1,4 @@
-// The optimizer's step in few kernels instead of some for each parameter.
+// Settings of the optimizer.
 #include <algorithm>
 #include <array>
 #include <string_view>
@@ -8,6 +8,7 @@
 namespace warpmark::optimize {
 namespace {
 
+// The optimizer's step in few kernels instead of some for each parameter.
 // Of torch.optim 2.11.
 constexpr std::array<std::string_view, 3> kFused{"Adam", "AdamW", "SGD"};
 constexpr std::array<std::string_view, 8> kForeach{"RAdam",    "NAdam", "Adamax",  "Adagrad",
@@ -40,11 +41,18 @@ Offer offer_optimizer_implementation(const ProgramFacts& facts, [[maybe_unused]]
 OptimizationAdvice optimizer_implementation_source([[maybe_unused]] const ProgramFacts& facts,
                                                    [[maybe_unused]] std::string_view value) {
   return {
-      .where = optimizer_place(facts),
+      .where = place_in(facts, Place::optimizer),
       .text = "Let the optimizer step all parameters at once.",
       .code = fmt::format("{}(..., {}=True)",
                           facts.report.optimizers.empty() ? "Optimizer" : facts.report.optimizers.front().name, value),
       .predicted = {}};
+}
+
+// Gradients are dropped instead of being filled with zeros.
+Offer offer_optimizer_set_to_none(const ProgramFacts& facts, [[maybe_unused]] const Settings& settings) {
+  if (facts.report.optimizers.empty()) return no_offer("the program makes no optimizer of torch.optim");
+  if (torch_at_least(facts, 2, 0)) return no_offer("this torch does it by itself");
+  return one_offer("on", {.low = 1.0, .high = 1.05, .method = "saves a pass over the gradients"});
 }
 
 }  // namespace
@@ -57,13 +65,27 @@ extern const Knob optimizer_implementation_knob{
     .undo = "leave fused=True out",
     .numerics = Numerics::rounding,
     .values = "fused|foreach",
-    .risk = 1,
-    .variable = "",
     .kernels = "fused=fusedadam fused=fused_adam fused=fusedsgd fused=fusedadagrad foreach=multi_tensor_apply",
     .switchable = true,
     .bundled = true,
     .offer = offer_optimizer_implementation,
     .source = optimizer_implementation_source,
+};
+
+extern const Knob optimizer_set_to_none_knob{
+    .id = "optimizer.set_to_none",
+    .title = "gradients dropped, not zeroed",
+    .answers = "optimizer",
+    .breaks = "code that reads .grad between zero_grad and backward",
+    .undo = "leave set_to_none=False",
+    .numerics = Numerics::exact,
+    .values = "on",
+    .switchable = true,
+    .bundled = true,
+    .offer = offer_optimizer_set_to_none,
+    .place = Place::optimizer,
+    .text = "Drop gradients instead of zeroing them.",
+    .code = "optimizer.zero_grad(set_to_none=True)",
 };
 
 }  // namespace warpmark::optimize

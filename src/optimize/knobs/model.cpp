@@ -1,0 +1,134 @@
+// Settings of how modules run.
+#include "optimize/knobs/offers.h"
+
+namespace warpmark::optimize {
+namespace {
+
+// Convolutions on tensors whose channels are the last in memory.
+Offer offer_channels_last(const ProgramFacts& facts, [[maybe_unused]] const Settings& settings) {
+  if (convolutions(facts) == 0) return no_offer("there is no two-dimensional convolution");
+  const auto& module = facts.report.modules.front();
+  if (!module.images) return no_offer("no input has four dimensions");
+  if (module.channels_last) return no_offer("the program does so");
+  const bool half = !value_of(settings, "precision.autocast").empty() ||
+                    !value_of(settings, "precision.inference").empty() || module.autocast;
+  return one_offer("on",
+                   gain_of_share(model_share(facts), 0.95, facts.on_gpu() ? (half ? 1.8 : 1.3) : 1.6, "the model"));
+}
+
+// cuDNN tries its algorithms at the first call of each shape.
+Offer offer_cudnn_benchmark(const ProgramFacts& facts, [[maybe_unused]] const Settings& settings) {
+  if (!facts.on_gpu()) return no_offer("the model is not on a GPU");
+  if (convolutions(facts) == 0) return no_offer("there is no convolution");
+  return one_offer("on", gain_of_share(model_share(facts), 1.0, 1.25, "the model"));
+}
+
+// torch.compile of the module that the program calls, in place.
+constexpr const char* kAnswers =
+    "launch_overhead:cuda_graph launch_overhead:compile memory_bandwidth memory_bound_kernel";
+constexpr const char* kAnswersWithoutGraph = "launch_overhead:compile memory_bandwidth memory_bound_kernel";
+
+Offer offer_compile(const ProgramFacts& facts, [[maybe_unused]] const Settings& settings) {
+  if (!torch_at_least(facts, 2, 2))
+    return no_offer("torch " + facts.report.torch + " cannot compile a module in place");
+  if (facts.report.modules.empty()) return no_offer("no module with parameters is called");
+  if (facts.report.modules.front().compiled) return no_offer("the program does so");
+  if (!facts.on_gpu())
+    return no_offer("it needs a C++ compiler and pays seldom on a CPU; --try compile=default asks for it");
+  Offer offer;
+  const auto now = value_of(settings, "compile");
+  for (const char* mode : {"default", "reduce-overhead", "max-autotune-no-cudagraphs"}) {
+    if (now == mode || (!now.empty() && std::string_view(mode) == "default")) continue;
+    const bool graph = std::string_view(mode) == "reduce-overhead";
+    auto predicted = gain_of_share(model_share(facts), 1.05, 3, "the model");
+    if (!now.empty()) predicted.low = 1, predicted.high = 1.2;
+    offer.candidates.push_back({mode, std::move(predicted), graph ? kAnswers : kAnswersWithoutGraph});
+  }
+  return offer;
+}
+
+OptimizationAdvice compile_source([[maybe_unused]] const ProgramFacts& facts, [[maybe_unused]] std::string_view value) {
+  return {
+      .where = place_in(facts, Place::module),
+      .text = "Compile the module in place.",
+      .code = value == "default" ? std::string("model.compile()") : fmt::format("model.compile(mode=\"{}\")", value),
+      .predicted = {}};
+}
+
+// Activations of repeated blocks are computed again in the backward: memory for time, for room for a larger batch.
+Offer offer_checkpoint_blocks(const ProgramFacts& facts, [[maybe_unused]] const Settings& settings) {
+  if (!facts.trains()) return no_offer("the program does not train");
+  if (facts.report.total_bytes == 0) return no_offer("the GPU's memory is not known");
+  const double used = static_cast<double>(facts.report.reserved_bytes) / static_cast<double>(facts.report.total_bytes);
+  if (used < 0.85) return no_offer("there is memory left: it only costs time");
+  return one_offer("on", {.low = 0.75, .high = 1.0, .method = "40 to 60 % less memory for 20 to 30 % more time"});
+}
+
+}  // namespace
+
+extern const Knob channels_last_knob{
+    .id = "channels_last",
+    .title = "channels_last memory format",
+    .answers = "memory_bandwidth uncoalesced_access sm_efficiency",
+    .breaks = "views of the program that assume the order of memory",
+    .undo = "leave .to(memory_format=...) out",
+    .numerics = Numerics::rounding,
+    .values = "on",
+    .risk = 1.1,
+    .kernels = "nhwc channels_last",
+    .switchable = true,
+    .bundled = true,
+    .offer = offer_channels_last,
+    .place = Place::module,
+    .text = "Keep channels last in memory.",
+    .code = "model = model.to(memory_format=torch.channels_last)  # and the inputs",
+};
+
+extern const Knob cudnn_benchmark_knob{
+    .id = "cudnn.benchmark",
+    .title = "cuDNN tries its algorithms",
+    .answers = "sm_efficiency occupancy tail_effect",
+    .breaks = "shapes that change are tried again each time; memory while trying",
+    .undo = "leave torch.backends.cudnn.benchmark = False",
+    .numerics = Numerics::rounding,
+    .values = "on",
+    .risk = 1.1,
+    .switchable = true,
+    .bundled = true,
+    .offer = offer_cudnn_benchmark,
+    .place = Place::module,
+    .text = "Let cuDNN try its algorithms.",
+    .code = "torch.backends.cudnn.benchmark = True",
+};
+
+extern const Knob compile_knob{
+    .id = "compile",
+    .title = "torch.compile",
+    .answers = kAnswers,
+    .breaks = "minutes of compiling; shapes that change are compiled again; graph breaks",
+    .undo = "leave model.compile() out",
+    .numerics = Numerics::rounding,
+    .values = "default|reduce-overhead|max-autotune|max-autotune-no-cudagraphs",
+    .risk = 2,  // and its runs are the longest, so that others come first
+    .kernels = "triton_",
+    .switchable = true,
+    .offer = offer_compile,
+    .source = compile_source,
+};
+
+extern const Knob checkpoint_blocks_knob{
+    .id = "checkpoint.blocks",
+    .title = "activations computed again",
+    .answers = "memory_allocation",
+    .breaks = "20 to 30 % more time",
+    .undo = "leave checkpointing out",
+    .numerics = Numerics::exact,
+    .values = "on",
+    .risk = 3,
+    .offer = offer_checkpoint_blocks,
+    .place = Place::module,
+    .text = "Compute activations again in the backward.",
+    .code = "torch.utils.checkpoint.checkpoint(block, x, use_reentrant=False)",
+};
+
+}  // namespace warpmark::optimize
