@@ -1,4 +1,4 @@
-// The stages of a search that run in the living process of the program: bundle, proof, improvement, pruning.
+// The stages of a search that run in the living process of the program: bundle, proof, improvement; pruning follows.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -16,7 +16,6 @@ constexpr double kRecording_s = 20;
 constexpr double kCompiling_s = 90;  // median of public programs on an H200, and again in fresh processes
 constexpr int kMostSplits = 6;
 constexpr int kMostImprovements = 6;
-constexpr const char* kCompile = "compile";
 
 class BundleStage {
  public:
@@ -24,16 +23,15 @@ class BundleStage {
 
   Status run() {
     WM_TRY(settle(first_bundle()));
-    if (!available_ || state_.stopped) return {};
+    if (state_.over()) return {};
     keep_fixed();
     WM_TRY(prove_if_faster());
     if (state_.stopped) return {};
     WM_TRY(improve());
-    if (over()) return {};
+    if (state_.over()) return {};
     WM_TRY(record());
-    WM_TRY(prune());
-    if (!state_.stopped) WM_TRY(build_up());
-    return over() ? Status() : show_kernels();
+    WM_TRY(prune(state_, compile_s_));
+    return state_.over() ? Status() : show_kernels();
   }
 
  private:
@@ -93,21 +91,6 @@ class BundleStage {
     return variant;
   }
 
-  Result<WithinResult> within(const Settings& from, const std::vector<Variant>& variants, bool decide) {
-    WM_ASSIGN(auto result, state_.trials.within(from, variants, decide));
-    if (result.stopped) {
-      state_.stopped = true;
-      state_.decide(result.reason);
-    }
-    if (!result.why_not.empty()) {
-      available_ = false;
-      state_.decide(result.why_not);
-    }
-    if (result.draws) state_.facts.draws = true;
-    return result;
-  }
-  [[nodiscard]] bool over() const { return state_.stopped || !available_; }
-
   /// Settings without an effect are out; what is left of the members was measured.
   void drop_without_effect(const VariantResult& result, std::vector<Proposal>& members) {
     for (const auto& [knob, why] : result.nothing) {
@@ -129,8 +112,9 @@ class BundleStage {
 
   Status settle(std::vector<Proposal> members) {
     for (int i = 0; i < kMostSplits && !members.empty(); ++i) {
-      WM_ASSIGN(const auto result, within(state_.best, {variant_of(state_.best, members, state_.numerics())}, false));
-      if (over()) return {};
+      WM_ASSIGN(const auto result,
+                state_.within(state_.best, {variant_of(state_.best, members, state_.numerics())}, false));
+      if (state_.over()) return {};
       const auto& whole = result.variants.front();
       drop_without_effect(whole, members);
       if (members.empty()) return {};
@@ -147,7 +131,7 @@ class BundleStage {
       }
       state_.decide(fmt::format("all {} settings: {}; testing each alone", members.size(), why_not(whole)));
       WM_TRY(split(members));
-      if (over()) return {};
+      if (state_.over()) return {};
     }
     return {};
   }
@@ -179,8 +163,8 @@ class BundleStage {
   Status split(std::vector<Proposal>& members) {
     std::vector<Variant> variants;
     for (const auto& member : members) variants.push_back(variant_of(state_.best, {member}, state_.numerics()));
-    WM_ASSIGN(const auto result, within(state_.best, variants, false));
-    if (over()) return {};
+    WM_ASSIGN(const auto result, state_.within(state_.best, variants, false));
+    if (state_.over()) return {};
     std::vector<Proposal> rest;
     std::optional<std::size_t> least;
     for (std::size_t i = 0; i < members.size(); ++i) {
@@ -228,7 +212,7 @@ class BundleStage {
   }
 
   Status improve() {
-    for (int i = 0; i < kMostImprovements && !over(); ++i) {
+    for (int i = 0; i < kMostImprovements && !state_.over(); ++i) {
       close_compilers();
       auto candidates = state_.open();
       std::erase_if(candidates,
@@ -248,10 +232,10 @@ class BundleStage {
       if (compile) {
         candidates.resize(1);
         WM_TRY(prove_before_compiling());
-        if (over()) return {};
+        if (state_.over()) return {};
       }
       WM_TRY(try_on_top(candidates));
-      if (!over()) WM_TRY(prove_if_faster());
+      if (!state_.over()) WM_TRY(prove_if_faster());
     }
     return {};
   }
@@ -277,8 +261,8 @@ class BundleStage {
   Status try_on_top(std::vector<Proposal> candidates) {
     std::vector<Variant> variants;
     for (const auto& one : candidates) variants.push_back(variant_of(state_.best, {one}, state_.numerics()));
-    WM_ASSIGN(const auto result, within(state_.best, variants, false));
-    if (over()) return {};
+    WM_ASSIGN(const auto result, state_.within(state_.best, variants, false));
+    if (state_.over()) return {};
     std::optional<std::size_t> most;
     for (std::size_t i = 0; i < candidates.size(); ++i) {
       const auto& one = result.variants[i];
@@ -305,6 +289,7 @@ class BundleStage {
     state_.step_of(candidates[*most]).reason = "faster on top of the others";
     state_.state_checked = state_.state_checked || !winner.answers.text.empty();
     if (winner.data_share) state_.facts.wait_for_data(*winner.data_share);
+    if (candidates[*most].setting.knob == kCompile) compile_s_ = winner.warm_s;
     state_.decide(fmt::format("{}: {} in one process on top of the others{}", text_of({candidates[*most].setting}),
                               interval_text(*winner.gain), winner.notes.empty() ? "" : " (" + winner.notes + ")"));
     return {};
@@ -316,79 +301,9 @@ class BundleStage {
     return one.empty();
   }
 
-  /// Each setting is taken out once; what gains nothing next to the others goes.
-  Status prune() {
-    if (state_.kept.size() < 2 || !state_.affords(0)) return {};
-    std::vector<Variant> variants;
-    std::vector<Kept> kept = state_.kept;
-    std::erase_if(kept, [](const Kept& one) { return !one.proposal.switchable; });
-    for (const auto& one : kept) {
-      variants.push_back({without(state_.best, one.proposal.setting.knob), state_.numerics()});
-    }
-    WM_ASSIGN(const auto result, within(state_.best, variants, true));
-    if (over()) return {};
-    std::vector<std::string> idle;
-    for (std::size_t i = 0; i < kept.size(); ++i) {
-      const auto& gain = result.variants[i].gain;  // of the rest over the best
-      if (!result.variants[i].failure.empty() || !gain) continue;
-      const SpeedUp own{1 / gain->ratio, 1 / gain->high, 1 / gain->low, gain->confidence};
-      state_.optimization.steps[kept[i].step].in_process = own;
-      if (own.ratio < 1 + state_.options.effect && own.low < 1) idle.push_back(kept[i].proposal.setting.knob);
-    }
-    return idle.empty() ? Status() : take_out(idle);
-  }
-
-  /// All at once where the rest is as fast; else the one that gains least.
-  Status take_out(const std::vector<std::string>& idle) {
-    Settings rest = state_.best;
-    for (const auto& knob : idle) rest = without(rest, knob);
-    const auto own_gain = [&](const std::string& knob) {
-      for (const auto& one : state_.kept) {
-        if (one.proposal.setting.knob == knob) return state_.optimization.steps[one.step].in_process->ratio;
-      }
-      return 1.0;
-    };
-    bool all = idle.size() == 1;
-    if (!all && !rest.empty()) {
-      WM_ASSIGN(const auto result, within(state_.best, {{rest, state_.numerics()}}, true));
-      if (over()) return {};
-      const auto& gain = result.variants.front().gain;
-      all = result.variants.front().failure.empty() && gain && gain->ratio >= 1 - state_.options.effect;
-    }
-    const auto least = std::ranges::min_element(idle, {}, own_gain);
-    for (const auto& knob : idle) {
-      if (all || knob == *least) state_.drop(knob, TrialOutcome::no_gain, "no gain on top of the others");
-    }
-    return {};
-  }
-
-  /// The settings one after another, the largest gain first: what each adds, and the memory with it.
-  Status build_up() {
-    if (state_.kept.size() < 2 || !state_.affords(0)) return {};
-    const auto own = [&](const Kept& one) {
-      return state_.optimization.steps[one.step].in_process.value_or(SpeedUp{}).ratio;
-    };
-    std::ranges::stable_sort(state_.kept, [&](const Kept& a, const Kept& b) { return own(a) > own(b); });
-    std::vector<Variant> variants;
-    Settings together;
-    for (const auto& one : state_.kept) {
-      together = with(together, one.proposal.setting);
-      variants.push_back({together, state_.numerics()});
-    }
-    WM_ASSIGN(const auto result, within({}, variants, false));
-    if (over()) return {};
-    for (std::size_t i = 0; i < state_.kept.size(); ++i) {
-      auto& step = state_.optimization.steps[state_.kept[i].step];
-      step.cumulative = result.variants[i].gain;
-      step.memory_bytes = result.variants[i].memory_bytes;
-    }
-    state_.likely = result.variants.back().gain ? result.variants.back().gain : state_.likely;
-    return {};
-  }
-
   SearchState& state_;
-  bool available_ = true;
   bool compile_failed_ = false;
+  double compile_s_ = 0;                ///< that it took in the living process
   Settings attempted_;                  ///< the best that was last put to the proof
   std::set<std::string> unswitchable_;  ///< that need a process of their own in this program
 };

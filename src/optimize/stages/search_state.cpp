@@ -105,6 +105,20 @@ NumericsSet SearchState::numerics() const {
   return set;
 }
 
+Result<WithinResult> SearchState::within(const Settings& from, const std::vector<Variant>& variants, bool decide_it) {
+  WM_ASSIGN(auto result, trials.within(from, variants, decide_it));
+  if (result.stopped) {
+    stopped = true;
+    decide(result.reason);
+  }
+  if (!result.why_not.empty()) {
+    available = false;
+    decide(result.why_not);
+  }
+  if (result.draws) facts.draws = true;
+  return result;
+}
+
 bool SearchState::affords(double seconds) const {
   return trials.left_s() >= seconds + trials.test_s();  // the plan is proven again in the end
 }

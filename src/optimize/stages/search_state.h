@@ -43,6 +43,10 @@ class SearchState {
   /// Whether there is time for this and the proof that must follow.
   [[nodiscard]] bool affords(double seconds) const;
 
+  /// In the living process, which may not be there, or end.
+  [[nodiscard]] Result<WithinResult> within(const Settings& from, const std::vector<Variant>& variants, bool decide);
+  [[nodiscard]] bool over() const { return stopped || !available; }
+
   /// The original against the best so far in fresh processes. Where it fails, or its answers are others, the riskiest
   /// setting goes and the rest is tried; where it gains nothing, the best is what was proven before.
   Status prove();
@@ -61,6 +65,7 @@ class SearchState {
   bool state_checked = false;     ///< the answers of the best so far passed at the same state
   std::optional<SpeedUp> likely;  ///< of the best so far, in the living process
   bool stopped = false;           ///< interrupted, or no budget is left
+  bool available = true;          ///< the living process is
   bool cut_short = false;         ///< the budget left out settings or tests
 
  private:
@@ -77,8 +82,12 @@ class SearchState {
 /// Of a setting that is not proven faster: slower where its interval shows that.
 [[nodiscard]] TrialOutcome without_gain(const std::optional<SpeedUp>& measured);
 
+inline constexpr const char* kCompile = "compile";
+
 /// The stages, in this order.
 Status bundle_stage(SearchState& state);
+/// Part of it. `compile_s`: what a compiler took in the living process.
+Status prune(SearchState& state, double compile_s);
 Status singles_stage(SearchState& state);
 
 }  // namespace warpmark::optimize
