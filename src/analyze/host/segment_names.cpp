@@ -32,7 +32,9 @@ void name_picking(std::span<HostSegment> segments) {
 
 void name_by_works(const BetweenWorks& between, std::span<HostSegment> segments, std::span<HostSegment> working) {
   if (between.to_upload) {
-    name_loading(working, std::max(kLongGlueNs, between.step_ns / 40), may_prepare);
+    name_loading(working,
+                 std::max(kLongGlueNs, static_cast<std::int64_t>(kMatters * static_cast<double>(between.step_ns))),
+                 may_prepare);
   } else if (between.between_values) {
     name_picking(segments);
   }

@@ -14,7 +14,7 @@ namespace warpmark::analyze {
 
 namespace {
 
-constexpr double kAssumedClockLoss = 0.1;
+constexpr double kAssumedClockLoss = 1 - kNearlyAll;
 
 // Payload that a link carries: about 0.8 of generation x lanes (PCI Express base specification: 0.985 GB/s a lane for
 // generation 3, doubled with every generation, less packet headers).

@@ -11,6 +11,10 @@ Gain gain_up_to(double all, std::string method) {
   return {1 / (1 - removed / 2), most, std::move(method)};
 }
 
+double amdahl(double lost_ns, double whole_ns) {
+  return std::max(1.0, whole_ns / std::max(whole_ns - lost_ns, whole_ns * 1e-3));
+}
+
 Gain at_most(double bound, std::string method) { return {1, std::max(bound, 1.0), std::move(method)}; }
 
 }  // namespace warpmark::analyze

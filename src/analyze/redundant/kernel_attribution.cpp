@@ -7,6 +7,7 @@
 #include <cstddef>
 
 #include "analyze/names/kernel_names.h"
+#include "analyze/names/words.h"
 #include "analyze/redundant/attention_order.h"
 #include "analyze/redundant/memory_passes.h"
 #include "analyze/redundant/xla_kernels.h"
@@ -15,16 +16,14 @@ namespace warpmark::analyze {
 
 namespace {
 
-// Of 16-bit tensor cores to FP32 units (NVIDIA H100 data sheet, dense: 67 to 989 TFLOP/s), FP64 to TF32 (67 to 495);
-// TF32 to 16 bits: half of the bytes, twice the rate.
-constexpr float kSimtToTensor = 67.0F / 989;
-constexpr float kDoubleToSingle = 67.0F / 495;
+// 16 bits to TF32: half of the bytes, twice the rate.
 constexpr float kHalfOfTheBytes = 0.5F;
+constexpr float kSimtToTensor = kSimtToTf32 * kHalfOfTheBytes;
 // A fused Adam reads and writes 28 B a parameter, ten kernels of its formula about 100 B.
 constexpr float kFusedUpdate = 0.28F;
 // A fused attention is one call of about ten, and neither writes nor reads the scores (Dao et al., NeurIPS 2022): half
 // of what the products around the softmax move.
-constexpr float kFusedDispatch = 0.1F;
+constexpr float kFusedDispatch = 1 - static_cast<float>(kNearlyAll);
 
 class Attributor {
  public:
@@ -59,7 +58,8 @@ class Attributor {
   void own_scores(std::size_t i) {
     const GpuWork& work = list_.works[i];
     if (work.category != Category::gemm) return result_.own(i, Owner::attention, 0.0F, kFusedDispatch);
-    result_.own(i, Owner::attention, work.math == MatrixMath::simt_fp32 ? kSimtToTensor : kHalfOfTheBytes, 0.5F);
+    result_.own(i, Owner::attention, work.math == MatrixMath::simt_fp32 ? kSimtToTensor : kHalfOfTheBytes,
+                kHalfOfTheBytes);
   }
 
   void attention() {
@@ -78,15 +78,16 @@ class Attributor {
       if (work.category == Category::convolution) convolutions += work.end - work.start;
       if (work.category == Category::gemm) products += work.end - work.start;
     }
+    const NameSet narrow(timeline_.names, works_on_16_bits);
     for (std::size_t i = 0; i < list_.works.size(); ++i) {
       const GpuWork& work = list_.works[i];
       switch (work.math) {
         case MatrixMath::simt_fp32: result_.own(i, Owner::precision, kSimtToTensor); break;
         case MatrixMath::tensor_tf32: result_.own(i, Owner::precision, kHalfOfTheBytes); break;
-        case MatrixMath::simt_fp64: result_.own(i, Owner::precision, kDoubleToSingle); break;
+        case MatrixMath::simt_fp64: result_.own(i, Owner::precision, kSimtToTf32); break;
         default: {
           const bool follows = (convolutions > products || doubles > (convolutions + products) / 2) &&
-                               is_compute(work.category) && !works_on_16_bits(name(i)) &&
+                               is_compute(work.category) && !narrow.contains(timeline_.events.name[work.event]) &&
                                work.category != Category::gemm && work.category != Category::convolution &&
                                work.category != Category::optimizer;
           if (follows) result_.share_left_in_16_bits[i] = kHalfOfTheBytes;

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "analyze/names/kernel_names.h"
+#include "analyze/names/words.h"
 #include "analyze/redundant/xla_kernels.h"
 
 namespace warpmark::analyze {
@@ -21,8 +22,9 @@ class MemoryPasses {
       : timeline_(timeline), list_(list), steps_(steps), result_(attribution) {}
 
   void run() {
+    const NameSet converts(timeline_.names, is_layout_conversion);
     for (std::size_t i = 0; i < list_.works.size(); ++i) {
-      if (result_.owner[i] != Owner::none || !is_layout_conversion(timeline_.name_of(list_.works[i].event))) continue;
+      if (result_.owner[i] != Owner::none || !converts.contains(timeline_.events.name[list_.works[i].event])) continue;
       result_.own(i, Owner::memory_bandwidth, 0);
       ++result_.layout_conversions;
     }

@@ -19,8 +19,6 @@ namespace {
 // Compiling removes the interpreter and the operators of what it fuses, and adds guards of its own: a quarter of
 // dispatching counts as gone. An execution of an XLA program is one dispatch, whatever the program holds.
 constexpr double kCompiledAway = 0.25;
-constexpr double kWorthCapturing = 1.8;  // below it compiling gains nearly as much and is one line
-constexpr double kFewLaunches = 8;       // of a step that is a round of a loop
 
 // "CUDA Graphs" of the CUDA C++ Programming Guide, "Creating a Graph Using Stream Capture".
 constexpr const char* kCaptureStream =
@@ -95,8 +93,8 @@ constexpr Advice kLoopWithin = {
 constexpr Advice kUnroll = {
     .kind = AdviceKind::code,
     .text =
-        "Each round of a loop launches its kernels anew: unroll it, or go through it in parallel where rounds can be "
-        "combined.",
+        "Unroll the loop, or go through it in parallel where rounds can be combined: each round launches its kernels "
+        "anew.",
     .jax = "state, y = jax.lax.scan(cell, state, x, unroll=16)  # or jax.lax.associative_scan",
 };
 constexpr Advice kFuseKernels = {
@@ -123,7 +121,7 @@ Launches launches_in_steps(const RankEvidence& rank) {
     sum.calls += work.launch == kNoEvent || work.launch != last;
     last = work.launch;
     sum.kernel_ns += static_cast<double>(work.end - work.start);
-    sum.short_kernels += work.end - work.start < 10'000;
+    sum.short_kernels += work.end - work.start < kDispatchNs / 2;
   }
   return sum;
 }
@@ -187,9 +185,10 @@ bool is_compiled_as_one(const Evidence& evidence) {
   return evidence.ranks.size() == 1 && executions > 0 && executions < 2;
 }
 
-/// A step that repeats exactly is replayed as a graph, if that gains clearly more than compiling it.
+/// A step that repeats exactly is replayed as a graph where dispatching takes most of it: else compiling, which is one
+/// line, gains nearly as much.
 bool graph_first(const Evidence& evidence) {
-  if (evidence.attribution.without_dispatch <= kWorthCapturing || compiled_away(evidence) > kCompiledAway) return false;
+  if (evidence.attribution.without_dispatch <= 2 || compiled_away(evidence) > kCompiledAway) return false;
   return is_compiled_as_one(evidence) || repeats_exactly(evidence);
 }
 
@@ -215,18 +214,18 @@ void recommend(const Evidence& evidence, double limit, double launches, Finding&
     finding.gain = graph;
     give(training ? kCaptureTraining : kCapture, "cuda_graph", graph);
     finding.recommendations.front().text =
-        launches >= kFewLaunches
+        launches >= double{kFewLaunches}
             ? fmt::format(
                   "Replay the step as a CUDA graph: every recorded step launched the same, so one launch can "
                   "replace {:.0f}.",
                   launches)
             : "Launch many rounds as one CUDA graph: every recorded one launched the same.";
-    const bool as_one = is_compiled_as_one(evidence) && launches >= kFewLaunches;
+    const bool as_one = is_compiled_as_one(evidence) && launches >= double{kFewLaunches};
     if (as_one) {
       finding.recommendations.front().text =
           fmt::format("Let XLA launch the step as a CUDA graph, loops too: one launch in place of {:.0f}.", launches);
       give(kUnroll, "unroll", graph);
-    } else if (evidence.framework == Framework::jax && launches < kFewLaunches) {
+    } else if (evidence.framework == Framework::jax && launches < double{kFewLaunches}) {
       finding.recommendations.clear();
       give(kLoopWithin, "compile", graph);
     }
