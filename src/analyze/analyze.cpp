@@ -12,8 +12,7 @@
 #include "analyze/cautions.h"
 #include "analyze/evidence/evidence.h"
 #include "analyze/evidence/severity.h"
-#include "analyze/missing.h"
-#include "analyze/recommendations/gain.h"
+#include "analyze/recommendations/rule.h"
 #include "analyze/recommendations/strongest.h"
 #include "analyze/recorded/collective_benchmarks.h"
 #include "analyze/rules/rules.h"
@@ -246,7 +245,8 @@ std::string healthy_verdict(const Analysis& analysis, const MissingWork& missing
   const std::string begin = scattered.empty() ? "No significant bottleneck." : scattered;
   if (analysis.findings.empty() || analysis.findings.front().severity <= 0) return begin;
   const Finding& largest = analysis.findings.front();
-  const std::string gain = largest.gain.high > 1.005 ? ", estimated speedup " + speedup_text(largest.gain) : "";
+  const std::string speedup = speedup_text(largest.gain);
+  const std::string gain = speedup == "up to 1.00x" ? "" : ", estimated speedup " + speedup;
   const double share = largest.lost_ns > 0 && analysis.undisturbed_step_ns > 0
                            ? static_cast<double>(largest.lost_ns) / analysis.undisturbed_step_ns
                            : largest.severity / 2;
@@ -378,12 +378,12 @@ std::vector<AnalysisTable> diff(const ProfileSession& before, const ProfileSessi
 }
 
 std::string speedup_text(const Gain& gain) {
-  const auto times = [](double factor) {
-    return factor >= 9.95    ? fmt::format("{:.0f}x", factor)
-           : factor >= 1.995 ? fmt::format("{:.1f}x", factor)
-                             : fmt::format("{:.2f}x", factor);
+  const auto times = [](double factor) {  // 1.22x, 2.9x, 21x
+    const std::string hundredths = fmt::format("{:.2f}x", factor), tenths = fmt::format("{:.1f}x", factor);
+    if (hundredths.front() == '1' && hundredths.find('.') == 1) return hundredths;
+    return tenths.find('.') == 1 ? tenths : fmt::format("{:.0f}x", factor);
   };
-  const bool bound_alone = gain.low <= 1.005 || times(gain.low) == times(gain.high);
+  const bool bound_alone = times(gain.low) == times(1) || times(gain.low) == times(gain.high);
   return bound_alone ? "up to " + times(gain.high) : times(gain.low) + "-" + times(gain.high);
 }
 

@@ -6,9 +6,7 @@
 
 #include "analyze/host/hidden_waits.h"
 #include "analyze/names/api_calls.h"
-#include "analyze/names/operators.h"
 #include "analyze/names/ranges.h"
-#include "analyze/names/waits.h"
 
 namespace warpmark::analyze {
 

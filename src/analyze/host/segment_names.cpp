@@ -38,11 +38,15 @@ void name_by_works(const BetweenWorks& between, std::span<HostSegment> segments,
   } else if (between.between_values) {
     name_picking(segments);
   }
+  std::int64_t glue = 0;
+  for (const HostSegment& one : working) {
+    if (is_dispatching(one.cause)) glue += std::max<std::int64_t>(0, one.end - one.start - one.recording_ns);
+  }
+  if (glue <= kLongGlueNs) return;
+  const bool makes_room = glue <= between.downloaded / kRoomBytesPerNs;
   for (HostSegment& one : working) {
-    if (!is_unrecorded(one.cause) || one.end - one.start - one.recording_ns <= kLongGlueNs) continue;
-    const bool makes_room = one.end - one.start <= between.downloaded / kRoomBytesPerNs;
-    one.cause = makes_room ? HostCause::transfer : HostCause::work;
-    one.event = kNoEvent;  // what it was is not recorded
+    if (is_unrecorded(one.cause)) one.event = kNoEvent;  // what it was is not recorded
+    if (is_dispatching(one.cause)) one.cause = makes_room ? HostCause::transfer : HostCause::work;
   }
 }
 

@@ -150,7 +150,7 @@ class Explainer {
       rest = take(Part::idle_profiler, cost, rest, segment.event, next);
     }
     // What is recorded as work, or longer than all that was waited, would be there without the waits, too.
-    const bool hidden_without_waits = segment.cause == HostCause::work && segment.event == kNoEvent &&
+    const bool hidden_without_waits = segment.cause == HostCause::work && !is_recorded_work(segment) &&
                                       lead_[0].ns + lead_[1].ns + lead_[2].ns >= rest.end - rest.start;
     if (is_dispatching(segment.cause) || hidden_without_waits) {
       for (Lead& lead : lead_) {
@@ -164,6 +164,13 @@ class Explainer {
       return give(Part::idle_blocking_call, rest, segment.event, next);
     }
     give(part_of(segment.cause), rest, segment.event, next);
+  }
+
+  /// An operator that goes on behind the stretch is there for what it launches then.
+  [[nodiscard]] bool is_recorded_work(const HostSegment& segment) const {
+    const EventColumns& events = input_.timeline.events;
+    if (segment.event == kNoEvent) return false;
+    return events.kind[segment.event] != EventKind::op || events.end(segment.event) <= segment.end;
   }
 
   /// The host's lead that waits before `time` took away.

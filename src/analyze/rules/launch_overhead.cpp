@@ -1,20 +1,77 @@
 // The GPU runs dry because the host cannot dispatch work as fast as the GPU finishes it: many short kernels.
 #include <fmt/format.h>
+#include <cstdint>
+#include <iterator>
+#include <span>
 
 #include <algorithm>
 #include <optional>
 #include <utility>
 #include <vector>
 
+#include "analyze/evidence/evidence.h"
 #include "analyze/evidence/main_thread.h"
 #include "analyze/evidence/other_processes.h"
-#include "analyze/recommendations/repeating_steps.h"
 #include "analyze/redundant/xla_kernels.h"
 #include "analyze/rules/rules.h"
 
 namespace warpmark::analyze {
 
 namespace {
+
+// Steps that launch the same again and again: what a CUDA graph could hold.
+
+inline constexpr double kWaitsOutsideOfAGraph = 1;  ///< of the host for the GPU, a step: reading the loss at its end
+
+/// Tells grids and sizes apart.
+std::uint32_t shape_of(const Timeline& timeline, EventIndex event) {
+  const EventColumns& events = timeline.events;
+  if (events.kind[event] != EventKind::kernel) return static_cast<std::uint32_t>(events.value[event]);
+  const LaunchShape& shape = timeline.launch_shapes[events.detail[event]];
+  return (shape.grid[0] * 31 + shape.grid[1]) * 31 + shape.grid[2];
+}
+
+/// Name and launch shape of every work of a step, ascending; `copies` counts those between host and GPU.
+std::vector<std::uint64_t> works_of(const RankEvidence& rank, const StepSpan& span, double& copies) {
+  const EventColumns& events = rank.timeline->events;
+  const std::vector<GpuWork>& works = rank.list.works;
+  std::vector<std::uint64_t> keys;
+  for (auto work = std::ranges::lower_bound(works, span.start_ns, {}, &GpuWork::start);
+       work != works.end() && work->start < span.end_ns; ++work) {
+    copies += is_host_copy(work->category);
+    keys.push_back(std::uint64_t{events.name[work->event]} << 32U | shape_of(*rank.timeline, work->event));
+  }
+  std::sort(keys.begin(), keys.end());
+  return keys;
+}
+
+/// But for works at the borders of a step, which the GPU may begin in the next one.
+bool are_alike(const std::vector<std::uint64_t>& one, const std::vector<std::uint64_t>& other) {
+  std::vector<std::uint64_t> differing;
+  std::ranges::set_symmetric_difference(one, other, std::back_inserter(differing));
+  return static_cast<double>(differing.size()) <= kFewest + kMatters * static_cast<double>(one.size());
+}
+
+/// Whether a CUDA graph could hold the steps: each launches the same kernels in the same shapes, and nothing between
+/// them needs the host (allocations, waits for the GPU beyond the reading of a loss, copies of data). What was found to
+/// repeat without annotations may be a part of the program's step (a stage of an integrator, a layer): a few kinds that
+/// come again and again are the parts of a longer step that repeats.
+bool repeats_exactly(const RankEvidence& rank) {
+  if (rank.steps.analyzed.size() < 2) return false;
+  double waits = 0;
+  for (const BlockingCall& call : rank.host->blocking_calls()) {
+    if (call.end < rank.steps.start() || call.start >= rank.steps.end()) continue;
+    if (call.cause == HostCause::allocation) return false;
+    waits += 1;
+  }
+  double copies = 0;
+  const std::vector<std::uint64_t> first = works_of(rank, rank.steps.analyzed.front(), copies);
+  for (const StepSpan& span : std::span(rank.steps.analyzed).subspan(1)) {
+    if (!are_alike(first, works_of(rank, span, copies))) return false;
+  }
+  // Inputs and a loss stay outside of a graph.
+  return waits <= kWaitsOutsideOfAGraph * rank.step_count() && copies <= kFewest * rank.step_count();
+}
 
 // Compiling removes the interpreter and the operators of what it fuses, and adds guards of its own: a quarter of
 // dispatching counts as gone. An execution of an XLA program is one dispatch, whatever the program holds.
@@ -37,34 +94,24 @@ constexpr const char* kCaptureCupy =
     "    stream.begin_capture(); step(); graph = stream.end_capture()  # after a first step: nothing may allocate\n"
     "graph.launch(stream)  # in place of every further step";
 constexpr const char* kReduceOverhead = "model = torch.compile(model, mode='reduce-overhead')";
-constexpr Advice kCaptureTraining = {
-    .kind = AdviceKind::code,
-    .text = "",
-    .native = kCaptureStream,
-    .pytorch =
-        "graph = torch.cuda.CUDAGraph()\n"
-        "with torch.cuda.graph(graph): loss = step(static_x, static_y)  # then graph.replay()",
-    .jax = kCommandBuffers,
-    .cupy = kCaptureCupy,
-};
-constexpr Advice kCapture = {
-    .kind = AdviceKind::code,
-    .text = "",
-    .native = kCaptureStream,
-    .pytorch =
-        "graph = torch.cuda.CUDAGraph()\n"
-        "with torch.cuda.graph(graph): y = model(static_x)  # then static_x.copy_(x); graph.replay()",
-    .jax = kCommandBuffers,
-    .cupy = kCaptureCupy,
-};
-constexpr Advice kCaptureStatic = {
-    .kind = AdviceKind::code,
-    .text = "With static shapes replay the step as a CUDA graph: one launch instead of all of them.",
-    .native = kCaptureStream,
-    .pytorch = kReduceOverhead,
-    .jax = kCommandBuffers,
-    .cupy = kCaptureCupy,
-};
+constexpr Advice capture(const char* text, const char* pytorch) {
+  return {.kind = AdviceKind::code,
+          .text = text,
+          .native = kCaptureStream,
+          .pytorch = pytorch,
+          .jax = kCommandBuffers,
+          .cupy = kCaptureCupy};
+}
+constexpr Advice kCaptureTraining = capture("",
+                                            "graph = torch.cuda.CUDAGraph()\n"
+                                            "with torch.cuda.graph(graph): loss = step(static_x, static_y)  "
+                                            "# then graph.replay()");
+constexpr Advice kCapture = capture("",
+                                    "graph = torch.cuda.CUDAGraph()\n"
+                                    "with torch.cuda.graph(graph): y = model(static_x)  "
+                                    "# then static_x.copy_(x); graph.replay()");
+constexpr Advice kCaptureStatic =
+    capture("With static shapes replay the step as a CUDA graph: one launch instead of all of them.", kReduceOverhead);
 constexpr Advice kCaptureTrainingByCompiler = {
     .kind = AdviceKind::code,
     .text = "Or let the compiler capture it: forward and backward pass each become a graph.",

@@ -5,17 +5,42 @@
 // those of older GPUs, as its own load by hardware that demands 16 bytes; there what padding leaves was measured,
 // elsewhere the finding is a note.
 #include <fmt/format.h>
+#include <vector>
 
 #include <algorithm>
 #include <map>
 
 #include "analyze/names/kernel_names.h"
-#include "analyze/recorded/recorded_shapes.h"
+#include "analyze/names/operator_shapes.h"
 #include "analyze/rules/rules.h"
+#include "model/profile/timeline.h"
 
 namespace warpmark::analyze {
 
 namespace {
+
+// The sizes of operators' inputs, where they were recorded: their texts repeat, and each is parsed once.
+
+class RecordedShapes {
+ public:
+  explicit RecordedShapes(const Timeline& timeline) : timeline_(timeline), parsed_(timeline.names.size()) {}
+
+  /// Of the inputs of an operator; empty for other events, for kNoEvent, and where none were recorded.
+  [[nodiscard]] const Shapes& of(EventIndex op) const;
+
+ private:
+  const Timeline& timeline_;
+  mutable std::vector<Shapes> parsed_;  // by NameId, when first asked for
+};
+
+const Shapes& RecordedShapes::of(EventIndex op) const {
+  static const Shapes kNone;
+  if (op == kNoEvent || timeline_.events.kind[op] != EventKind::op) return kNone;
+  const NameId id = timeline_.events.detail[op];
+  if (id == 0 || id >= parsed_.size()) return kNone;
+  if (parsed_[id].empty()) parsed_[id] = parse_shapes(timeline_.names.at(id));
+  return parsed_[id];
+}
 
 // Tensor cores fed by narrow loads are seldom faster than half of their rate with wide ones (NVIDIA, "Matrix
 // Multiplication Background User's Guide", "Tensor Core Requirements").
@@ -77,7 +102,7 @@ constexpr Advice kPad = {
 Recommendation padding_of(const Evidence& evidence, std::int64_t size, int multiple) {
   Recommendation advice = advice_for(evidence, {kPad}).front();
   const auto up = [size](std::int64_t to) { return (size + to - 1) / to * to; };
-  advice.text += fmt::format(" {} becomes {}, or {}.", size, up(multiple), up(64));
+  advice.text += fmt::format(" {} becomes {}, or {}.", size, up(multiple), up(kSmallest * kSmallest));
   return advice;
 }
 

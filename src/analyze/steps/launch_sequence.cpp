@@ -63,14 +63,13 @@ std::size_t usual_distance(const Positions& at, std::size_t nth) {
 
 /// Periods worth a try, ascending: a kind that occurs a few times a period is at a period's distance from itself.
 std::set<std::size_t> possible_periods(Launches launches) {
-  constexpr std::size_t kKinds = 24;
   std::vector<Positions> kinds;
   for (auto& [kind, at] : positions_by_kind(launches)) {
     if (at.size() >= kFewest) kinds.push_back(std::move(at));
   }
   std::stable_sort(kinds.begin(), kinds.end(),
                    [](const Positions& left, const Positions& right) { return left.size() < right.size(); });
-  if (kinds.size() > kKinds) kinds.resize(kKinds);
+  if (kinds.size() > kFewLaunches) kinds.resize(kFewLaunches);
   std::set<std::size_t> periods;
   for (const Positions& at : kinds) {
     for (std::size_t nth = 1; nth <= kFewLaunches; ++nth) {
@@ -155,7 +154,7 @@ std::size_t even_spacing(const std::vector<std::size_t>& positions) {
   std::sort(gaps.begin(), gaps.end());
   const std::size_t median = gaps[gaps.size() / 2];
   const auto uneven = std::ranges::count_if(gaps, [median](std::size_t gap) { return differs(gap, median); });
-  return uneven * 4 <= std::ssize(gaps) ? median : 0;
+  return static_cast<std::size_t>(uneven) * kFewest <= gaps.size() ? median : 0;
 }
 
 std::vector<std::size_t> repeating_sequence(const std::vector<std::uint32_t>& launches) {

@@ -105,9 +105,8 @@ std::vector<std::size_t> matching_starts(const Timeline& timeline, const std::ve
 /// Whether as many rounds of `spacing` launches lie between any two: a model has the same layers in each step, and not
 /// hundreds.
 bool are_layers(const std::vector<std::size_t>& waited, std::size_t spacing) {
-  constexpr std::size_t kMostLayers = 128;  // Llama 3.1 405B has 126
   const std::size_t usual = even_spacing(waited);
-  if (usual < 2 * spacing || usual > kMostLayers * spacing) return false;
+  if (usual < 2 * spacing || usual > kQueueDepth) return false;
   std::size_t same = 0;
   for (std::size_t i = 1; i < waited.size(); ++i) same += waited[i] - waited[i - 1] == usual ? 1U : 0U;
   return same * 2 > waited.size() - 1;

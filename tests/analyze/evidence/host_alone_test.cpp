@@ -51,6 +51,19 @@ TEST(HostAlone, an_operator_that_launches_nothing_is_work_and_no_dispatch) {
     EXPECT_THAT(one.text + one.snippet, testing::Not(HasSubstr("graph")));
 }
 
+TEST(HostAlone, many_short_operators_that_launch_nothing_are_work_and_no_dispatch) {
+  const Analysis analysis = of(stepped(8, [](TimelineScene& scene) {
+    launch_layers(scene);
+    for (int i = 0; i < 200; ++i) {
+      scene.range("aten::add", 30'000, EventKind::op);
+      scene.idle_host(5'000);
+    }
+  }));
+  ASSERT_FALSE(analysis.findings.empty());
+  EXPECT_EQ(analysis.findings.front().rule, "host_work");
+  EXPECT_THAT(analysis.findings.front().title, HasSubstr("aten::add"));
+}
+
 /// Each step: `before_ns` of the host, launches of 2 ms of work, a wait for it, and `after_ns` of the host.
 Analysis with_a_wait(int steps, std::int64_t before_ns, std::int64_t after_ns) {
   return of(stepped(steps, [=](TimelineScene& scene) {
