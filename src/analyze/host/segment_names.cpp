@@ -30,6 +30,11 @@ void name_picking(std::span<HostSegment> segments) {
 
 }  // namespace
 
+bool is_part_of_launching(const EventColumns& events, const HostSegment& segment) {
+  if (segment.event == kNoEvent) return true;
+  return events.kind[segment.event] == EventKind::op && events.end(segment.event) > segment.end;
+}
+
 void name_by_works(const BetweenWorks& between, std::span<HostSegment> segments, std::span<HostSegment> working) {
   if (between.to_upload) {
     name_loading(working,
@@ -38,15 +43,19 @@ void name_by_works(const BetweenWorks& between, std::span<HostSegment> segments,
   } else if (between.between_values) {
     name_picking(segments);
   }
+  const auto is_glue = [&between](const HostSegment& one) {
+    return is_unrecorded(one.cause) || (one.cause == HostCause::dispatch && !is_part_of_launching(between.events, one));
+  };
   std::int64_t glue = 0;
   for (const HostSegment& one : working) {
-    if (is_dispatching(one.cause)) glue += std::max<std::int64_t>(0, one.end - one.start - one.recording_ns);
+    if (is_glue(one)) glue += std::max<std::int64_t>(0, one.end - one.start - one.recording_ns);
   }
   if (glue <= kLongGlueNs) return;
   const bool makes_room = glue <= between.downloaded / kRoomBytesPerNs;
   for (HostSegment& one : working) {
+    if (!is_glue(one)) continue;
     if (is_unrecorded(one.cause)) one.event = kNoEvent;  // what it was is not recorded
-    if (is_dispatching(one.cause)) one.cause = makes_room ? HostCause::transfer : HostCause::work;
+    one.cause = makes_room ? HostCause::transfer : HostCause::work;
   }
 }
 

@@ -89,7 +89,8 @@ class Explainer {
     name_by_works({.to_upload = !names_loads_ && uploads(input_.timeline, *next),
                    .between_values = false,
                    .downloaded = next->downloads ? events.value[next->event] : 0,
-                   .step_ns = step_ns_},
+                   .step_ns = step_ns_,
+                   .events = events},
                   segments_, segments_);
     for (const HostSegment& segment : segments_) explain(segment, next->event);
     until_begun({handed_over, gap.end}, *next, in_call(*next));
@@ -126,7 +127,7 @@ class Explainer {
     const std::uint32_t track = track_before(gap.start, launches_.back().track);
     segments_.clear();
     input_.host.segments(track, track, gap.start, gap.end, segments_);
-    name_by_works({.step_ns = step_ns_}, segments_, segments_);
+    name_by_works({.step_ns = step_ns_, .events = input_.timeline.events}, segments_, segments_);
     for (const HostSegment& segment : segments_) explain(segment, kNoEvent);
   }
 
@@ -150,7 +151,8 @@ class Explainer {
       rest = take(Part::idle_profiler, cost, rest, segment.event, next);
     }
     // What is recorded as work, or longer than all that was waited, would be there without the waits, too.
-    const bool hidden_without_waits = segment.cause == HostCause::work && !is_recorded_work(segment) &&
+    const bool hidden_without_waits = segment.cause == HostCause::work &&
+                                      is_part_of_launching(input_.timeline.events, segment) &&
                                       lead_[0].ns + lead_[1].ns + lead_[2].ns >= rest.end - rest.start;
     if (is_dispatching(segment.cause) || hidden_without_waits) {
       for (Lead& lead : lead_) {
@@ -164,13 +166,6 @@ class Explainer {
       return give(Part::idle_blocking_call, rest, segment.event, next);
     }
     give(part_of(segment.cause), rest, segment.event, next);
-  }
-
-  /// An operator that goes on behind the stretch is there for what it launches then.
-  [[nodiscard]] bool is_recorded_work(const HostSegment& segment) const {
-    const EventColumns& events = input_.timeline.events;
-    if (segment.event == kNoEvent) return false;
-    return events.kind[segment.event] != EventKind::op || events.end(segment.event) <= segment.end;
   }
 
   /// The host's lead that waits before `time` took away.

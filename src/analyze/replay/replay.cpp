@@ -69,7 +69,8 @@ class HostTime {
  public:
   HostTime(const Timeline& timeline, const HostActivity& host, const Coverage& gpu_busy, std::int64_t step_ns,
            bool held_back)
-      : host_(host),
+      : events_(timeline.events),
+        host_(host),
         gpu_busy_(gpu_busy),
         step_ns_(step_ns),
         held_back_(held_back),
@@ -82,7 +83,8 @@ class HostTime {
     name_by_works({.to_upload = to.uploads,
                    .between_values = from.reads && to.reads,
                    .downloaded = to.downloaded,
-                   .step_ns = step_ns_},
+                   .step_ns = step_ns_,
+                   .events = events_},
                   segments_, unblocked(from, to));
     std::int64_t blocked = blocked_by_queue(from);
     std::int64_t most_waited = 0;
@@ -151,6 +153,7 @@ class HostTime {
     return length - kPlainLaunchNs;
   }
 
+  const EventColumns& events_;
   const HostActivity& host_;
   const Coverage& gpu_busy_;
   std::int64_t step_ns_;

@@ -64,6 +64,19 @@ TEST(HostAlone, many_short_operators_that_launch_nothing_are_work_and_no_dispatc
   EXPECT_THAT(analysis.findings.front().title, HasSubstr("aten::add"));
 }
 
+TEST(HostAlone, an_operator_around_its_launches_is_dispatch_and_no_work) {
+  const Analysis analysis = of(stepped(8, [](TimelineScene& scene) {
+    scene.within("Torch-Compiled Region: 0/0", EventKind::op, [&] {
+      for (int i = 0; i < 10; ++i) {
+        scene.idle_host(800'000);
+        scene.launch("kernel_" + std::to_string(i), 100'000);
+      }
+    });
+  }));
+  ASSERT_FALSE(analysis.findings.empty());
+  EXPECT_EQ(analysis.findings.front().rule, "launch_overhead");
+}
+
 /// Each step: `before_ns` of the host, launches of 2 ms of work, a wait for it, and `after_ns` of the host.
 Analysis with_a_wait(int steps, std::int64_t before_ns, std::int64_t after_ns) {
   return of(stepped(steps, [=](TimelineScene& scene) {
