@@ -12,12 +12,12 @@
 #include "analyze/cautions.h"
 #include "analyze/evidence/evidence.h"
 #include "analyze/evidence/severity.h"
-#include "analyze/missing.h"
+#include "analyze/recommendations/rule.h"
 #include "analyze/recommendations/strongest.h"
 #include "analyze/recorded/collective_benchmarks.h"
-#include "analyze/recorded/missing_work.h"
 #include "analyze/rules/rules.h"
 #include "analyze/tables/tables.h"
+#include "base/quantity.h"
 
 namespace warpmark::analyze {
 
@@ -106,10 +106,8 @@ bool comes_before(const Finding& a, const Finding& b) {
 /// then says nothing, only the bound is left.
 void bound_gain(double lost_ns, double whole_ns, Gain& gain) {
   if (whole_ns <= 0) return;
-  const double most = whole_ns / std::max(whole_ns - lost_ns, whole_ns * 1e-3);
-  gain.high = std::min(gain.high, std::max(1.0, most));
-  gain.low = std::min(gain.low, gain.high);
-  if (gain.low < 1) gain.low = 1;
+  gain.high = std::min(gain.high, amdahl(lost_ns, whole_ns));
+  gain.low = std::clamp(gain.low, 1.0, gain.high);
 }
 
 void bound_gains(double whole_ns, Finding& finding) {
@@ -225,28 +223,34 @@ std::string scattered_idle(const Analysis& analysis) {
   std::string cause = longest->id.substr(std::string_view("idle_").size());
   std::ranges::replace(cause, '_', ' ');
   if (longest->share >= kNearlyAll * idle)
-    return fmt::format("The GPU idles {:.0f} % of the step ({}).", idle * 100, cause);
-  return fmt::format("The GPU idles {:.0f} % of the step for several reasons; the largest is {} ({:.0f} %).",
-                     idle * 100, cause, longest->share * 100);
+    return fmt::format("The GPU idles {} of the step ({}).", format_percent(idle), cause);
+  return fmt::format("The GPU idles {} of the step for several reasons; the largest is {} ({}).", format_percent(idle),
+                     cause, format_percent(longest->share));
 }
 
-std::string unexplained_verdict(const Analysis& analysis, double share) {
-  return fmt::format("The GPU idles {:.0f} % of the {}; the recording does not show why.", share * 100,
-                     analysis.ranks.empty() ? "time" : "step");
+std::string unexplained_verdict(const Analysis& analysis, const MissingWork& missing, double share) {
+  const char* whole = analysis.ranks.empty() ? "time" : "step";
+  if (missing.graphs_without_work == 0)
+    return fmt::format("The GPU idles {} of the {}; the recording does not show why.", format_percent(share), whole);
+  return fmt::format(
+      "GPU work is missing: {} of {} CUDA graph launches left no kernel in the recording, so whether the GPU was idle "
+      "for {} of the {} is not known.",
+      missing.graphs_without_work, missing.graph_launches, format_percent(share), whole);
 }
 
-std::string healthy_verdict(const Analysis& analysis) {
+std::string healthy_verdict(const Analysis& analysis, const MissingWork& missing) {
   const double unexplained = unexplained_idle(analysis);
-  if (severity_of(unexplained, 1) >= kWorthFixing) return unexplained_verdict(analysis, unexplained);
+  if (severity_of(unexplained, 1) >= kWorthFixing) return unexplained_verdict(analysis, missing, unexplained);
   const std::string scattered = scattered_idle(analysis);
   const std::string begin = scattered.empty() ? "No significant bottleneck." : scattered;
   if (analysis.findings.empty() || analysis.findings.front().severity <= 0) return begin;
   const Finding& largest = analysis.findings.front();
-  const std::string gain = largest.gain.high > 1.005 ? ", estimated speedup " + speedup_text(largest.gain) : "";
+  const std::string speedup = speedup_text(largest.gain);
+  const std::string gain = speedup == "up to 1.00x" ? "" : ", estimated speedup " + speedup;
   const double share = largest.lost_ns > 0 && analysis.undisturbed_step_ns > 0
                            ? static_cast<double>(largest.lost_ns) / analysis.undisturbed_step_ns
                            : largest.severity / 2;
-  return begin + fmt::format(" Largest candidate: {} ({:.0f} % of the {}{}).", largest.rule, std::ceil(share * 100),
+  return begin + fmt::format(" Largest candidate: {} ({} of the {}{}).", largest.rule, format_percent(share),
                              analysis.ranks.empty() ? "time" : "step", gain);
 }
 
@@ -262,29 +266,22 @@ std::string fixes_named(const Finding& finding) {
 }
 
 /// Of what was read.
-std::string verdict_of_all(const Analysis& analysis) {
-  if (analysis.findings.empty() || analysis.findings.front().severity < kWarning) return healthy_verdict(analysis);
+std::string verdict_of_all(const Analysis& analysis, const MissingWork& missing) {
+  if (analysis.findings.empty() || analysis.findings.front().severity < kWarning)
+    return healthy_verdict(analysis, missing);
   const Finding& top = analysis.findings.front();
   std::string gain = top.gain.unknown ? "not known" : speedup_text(top.gain);
   if (top.gain.per_sample) gain += " samples per second";
   const double unexplained = unexplained_idle(analysis);  // more than what is known: that comes first
   const std::string idle =
-      severity_of(unexplained, 1) > top.severity ? unexplained_verdict(analysis, unexplained) + " " : "";
+      severity_of(unexplained, 1) > top.severity ? unexplained_verdict(analysis, missing, unexplained) + " " : "";
   return idle + fmt::format("{} ({}). Estimated speedup if fixed: {}.{}", top.title, top.rule, gain, fixes_named(top));
 }
 
 /// Launches without kernels look like an idle GPU, or a healthy one.
-std::string lost_work(const ProfileSession& session) {
-  if (loss_of(session) != Loss::none) return "";  // which says more
-  MissingWork sum;
-  for (const Timeline& timeline : session.ranks) {
-    const MissingWork missing = find_missing_work(timeline, {});
-    sum.launches += missing.launches;
-    sum.launches_without_work += missing.launches_without_work;
-    sum.graph_launches += missing.graph_launches;
-    sum.graphs_without_work += missing.graphs_without_work;
-    sum.captures = sum.captures || missing.captures;
-  }
+std::string lost_work(const Evidence& evidence) {
+  if (loss_of(*evidence.session) != Loss::none) return "";  // which says more
+  const MissingWork& sum = evidence.missing;
   const bool graphs = sum.graphs_without_work * 2 >= std::max<std::int64_t>(1, sum.graph_launches);
   if (!graphs && sum.launches_without_work * 2 <= sum.launches) return "";
   return fmt::format(
@@ -296,14 +293,10 @@ std::string lost_work(const ProfileSession& session) {
                    : "Record the GPU's activity, too (warpmark profile; nsys profile --trace=cuda)");
 }
 
-/// What the GPU did is not known, so neither is what a fix gains.
-void forget_gains(Analysis& analysis) {
-  const Gain unknown{.method = "GPU work is missing", .unknown = true};
-  analysis.combined = unknown;
-  for (Finding& finding : analysis.findings) {
-    finding.gain = unknown;
-    for (Recommendation& one : finding.recommendations) one.gain.reset();
-  }
+/// What the GPU did is not known, so neither is what it lost.
+void forget_losses(Analysis& analysis) {
+  std::erase_if(analysis.findings, [](const Finding& finding) { return finding.kind != "environment"; });
+  analysis.combined = {.method = "GPU work is missing", .unknown = true};
 }
 
 /// What was recorded is a copy or two before the program's work.
@@ -323,7 +316,8 @@ std::string verdict_of(const Analysis& analysis, const Evidence& evidence) {
   if (analysis.findings.empty() && analysis.ranks.empty()) return verdict_without_steps(session);
   const std::string copies_alone = without_kernels(evidence);
   const bool minor = analysis.findings.empty() || analysis.findings.front().severity < kWarning;
-  const std::string verdict = minor && !copies_alone.empty() ? copies_alone : verdict_of_all(analysis);
+  const std::string verdict =
+      minor && !copies_alone.empty() ? copies_alone : verdict_of_all(analysis, evidence.missing);
   return loss_of(session) == Loss::none ? verdict : loss_text(session) + "; of what is left of it: " + verdict;
 }
 
@@ -361,8 +355,8 @@ Analysis analyze(const ProfileSession& session, const AnalyzeOptions& options) {
     for (const Finding& finding : analysis.findings) lost += static_cast<double>(finding.lost_ns);
     if (evidence.has_timeline()) bound_gain(lost, evidence.rank().undisturbed_step_ns(), analysis.combined);
   }
-  const std::string lost = lost_work(session);
-  if (!lost.empty()) forget_gains(analysis);
+  const std::string lost = lost_work(evidence);
+  if (!lost.empty()) forget_losses(analysis);
   analysis.verdict = lost.empty() ? verdict_of(analysis, evidence) : lost + ".";
   analysis.cautions = cautions_of(evidence);
   if (options.tables) analysis.tables = all_tables(evidence, options.table_rows);
@@ -384,12 +378,12 @@ std::vector<AnalysisTable> diff(const ProfileSession& before, const ProfileSessi
 }
 
 std::string speedup_text(const Gain& gain) {
-  const auto times = [](double factor) {
-    return factor >= 9.95    ? fmt::format("{:.0f}x", factor)
-           : factor >= 1.995 ? fmt::format("{:.1f}x", factor)
-                             : fmt::format("{:.2f}x", factor);
+  const auto times = [](double factor) {  // 1.22x, 2.9x, 21x
+    const std::string hundredths = fmt::format("{:.2f}x", factor), tenths = fmt::format("{:.1f}x", factor);
+    if (hundredths.front() == '1' && hundredths.find('.') == 1) return hundredths;
+    return tenths.find('.') == 1 ? tenths : fmt::format("{:.0f}x", factor);
   };
-  const bool bound_alone = gain.low <= 1.005 || times(gain.low) == times(gain.high);
+  const bool bound_alone = times(gain.low) == times(1) || times(gain.low) == times(gain.high);
   return bound_alone ? "up to " + times(gain.high) : times(gain.low) + "-" + times(gain.high);
 }
 

@@ -13,7 +13,7 @@ namespace warpmark::analyze {
 struct AnalyzeOptions {
   bool tables = true;            ///< else findings and breakdown only
   std::size_t table_rows = 50;   ///< longest tables
-  double least_severity = 0.01;  ///< findings below are left out (compute_bound is kept)
+  double least_severity = 0.02;  ///< findings below are left out (compute_bound is kept)
   SourceText source;             ///< of the lines that findings name; may be empty
 };
 

@@ -1,11 +1,12 @@
 // What makes a whole analysis doubtful and is said at its top: files of which a part is missing, profiles of
-// several programs.
+// several programs. And what the data does not tell, and how to record it.
 #pragma once
 
 #include <string>
 #include <vector>
 
 #include "analyze/evidence/evidence.h"
+#include "model/analysis.h"
 #include "model/profile/profile_session.h"
 
 namespace warpmark::analyze {
@@ -24,5 +25,7 @@ enum class Loss {
 
 /// Whole sentences, one paragraph each.
 [[nodiscard]] std::vector<std::string> cautions_of(const Evidence& evidence);
+
+[[nodiscard]] std::vector<MissingData> missing_data(const Evidence& evidence);
 
 }  // namespace warpmark::analyze

@@ -1,8 +1,7 @@
-#include "analyze/missing.h"
+#include "analyze/cautions.h"
 
 #include <algorithm>
 
-#include "analyze/cautions.h"
 #include "analyze/evidence/other_processes.h"
 #include "analyze/names/recorders.h"
 #include "base/quantity.h"
@@ -124,7 +123,7 @@ std::vector<MissingData> missing_data(const Evidence& evidence) {
           {"steps after the loader's queue ran empty: these took batches that its workers had ready when the "
            "profiler began",
            "schedule(wait=1, warmup=20, active=20)"});
-    } else if (rank.steps.analyzed.size() < 3) {
+    } else if (rank.steps.analyzed.size() < kFewest) {
       missing.push_back({"more steps: the variation between steps cannot be told", recorder.more_steps});
     }
     const bool has_operators = seen.ops && !is_of_xla(*rank.timeline);

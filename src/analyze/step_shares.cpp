@@ -73,7 +73,7 @@ Result<StepShares> step_shares(const ProfileSession& session) {
   if (loaders > 0) mean.loading_host_s = loading / loaders;
   mean.ranks = static_cast<int>(evidence.ranks.size());
   const Imbalance& imbalance = evidence.attribution.imbalance;
-  if (mean.imbalance_s > 0.01 * mean.step_s && !imbalance.own_ns.empty())
+  if (mean.imbalance_s > kMatters * mean.step_s && !imbalance.own_ns.empty())
     mean.late_rank = evidence.ranks[imbalance.latest].number();
   return mean;
 }

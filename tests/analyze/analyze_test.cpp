@@ -144,23 +144,19 @@ TEST(Analysis, has_all_tables_with_rows_as_wide_as_their_columns) {
                                         "overlap", "collectives", "ranges", "phases", "critical_path"));
 }
 
-TEST(CriticalPath, covers_the_step_exactly_or_is_refused) {
-  const auto table_of = [](Timeline timeline) {
-    for (AnalysisTable& table : analyze(session_of(std::move(timeline))).tables) {
-      if (table.id == "critical_path") return table;
-    }
-    return AnalysisTable{};
-  };
-  const AnalysisTable table = table_of(training(10));
+TEST(CriticalPath, covers_the_step_exactly_and_names_what_the_host_did) {
+  const Analysis analysis = analyze(session_of(stepped(6, [](TimelineScene& scene) {
+    scene.launch(kTensorGemm, 1'000'000);
+    scene.synchronize();
+    scene.range("preprocess.py(10): tokenize", 4'000'000, EventKind::python);
+  })));
+  const AnalysisTable& table = analysis.tables.back();
+  ASSERT_EQ(table.id, "critical_path");
   double share = 0;
   for (const auto& row : table.rows) share += std::get<double>(row[2]);
   EXPECT_NEAR(share, 1.0, 1e-9);
-  const AnalysisTable refused = table_of(stepped(6, [](TimelineScene& scene) {
-    scene.launch(kTensorGemm, 10'000, 1024, 7);
-    scene.launch(kTensorGemm, 10'000, 1024, 8);
-  }));
-  EXPECT_TRUE(refused.rows.empty());
-  EXPECT_THAT(refused.note, testing::StartsWith("Refused"));
+  EXPECT_EQ(std::get<std::string>(table.rows.front()[0]), "idle_host_work: preprocess.py(10): tokenize");
+  EXPECT_NEAR(std::get<double>(table.rows.front()[1]), 0.004, 1e-5);
 }
 
 TEST(CriticalPath, ends_where_a_launch_seems_to_come_after_its_work) {

@@ -3,13 +3,38 @@
 #include <algorithm>
 #include <map>
 #include <tuple>
+#include <unordered_map>
 
 #include "analyze/names/collective_kinds.h"
 #include "analyze/recorded/collective_benchmarks.h"
-#include "analyze/recorded/collectives.h"
+#include "analyze/recorded/work_list.h"
+#include "model/profile/timeline.h"
 
 namespace warpmark::analyze {
 namespace {
+
+// What the recording tells of the message that a communication kernel sent.
+
+/// The collectives of a timeline by the event that describes them.
+using CollectiveByEvent = std::unordered_map<EventIndex, const Collective*>;
+
+CollectiveByEvent collectives_by_event(const Timeline& timeline) {
+  CollectiveByEvent by_event;
+  for (const Collective& one : timeline.collectives) {
+    if (one.event != kNoEvent) by_event.emplace(one.event, &one);
+  }
+  return by_event;
+}
+
+/// The collective of a communication kernel: newer recordings describe the kernel, older ones the operator that
+/// launched it. nullptr if none does.
+const Collective* collective_of(const GpuWork& work, const WorkList& list, const CollectiveByEvent& by_event) {
+  if (const auto found = by_event.find(work.event); found != by_event.end()) return found->second;
+  for (EventIndex op = work.op; op != kNoEvent; op = list.parent[op]) {
+    if (const auto found = by_event.find(op); found != by_event.end()) return found->second;
+  }
+  return nullptr;
+}
 
 /// Gathering collectives are counted by what comes out, the others by what goes in (nccl-tests' "size").
 double message_bytes(const Collective& one, std::string_view collective, std::string_view type) {

@@ -15,7 +15,7 @@ namespace {
 /// program ran, that is known and not replayed.
 void correct_for_recording(RankEvidence& rank) {
   const auto measured = measured_inflation(*rank.timeline);
-  if (!measured && (!rank.replay.knows_host() || recording_cost(*rank.timeline).op_ns == 0)) return;
+  if (!measured && (!rank.replay.knows_host() || recording_cost(*rank.timeline).api_ns == 0)) return;
   const double undisturbed_ns = measured ? rank.step_ns() / (1 + *measured) : rank.replay.step_ns();
   // No more than what recording its events can have cost.
   const auto most = static_cast<double>(rank.host->recording_ns(rank.steps.start(), rank.steps.end()));
@@ -25,7 +25,7 @@ void correct_for_recording(RankEvidence& rank) {
   double sum = 0;
   for (const Part part : kSlowed) sum += static_cast<double>(rank.breakdown.of(part));
   if (unexplained <= 0 || sum <= 0) return;
-  const double share = std::min(0.9, unexplained / sum);
+  const double share = std::min(kNearlyAll, unexplained / sum);
   for (const Part part : kSlowed) {
     std::int64_t& ns = rank.breakdown.ns[static_cast<std::size_t>(part)];
     const auto taken = static_cast<std::int64_t>(share * static_cast<double>(ns));
@@ -171,7 +171,12 @@ Facts gather_facts(const ProfileSession& session) {
   facts.programs = programs_of(session, lists);
   std::vector<RankAlignment> alignments = align_ranks(session, lists, facts.programs);
   std::vector<Steps> steps;
-  for (std::size_t r = 0; r < lists.size(); ++r) steps.push_back(find_steps(session.ranks[r], lists[r]));
+  std::vector<MissingWork> missing;
+  for (std::size_t r = 0; r < lists.size(); ++r) {
+    steps.push_back(find_steps(session.ranks[r], lists[r]));
+    missing.push_back(find_missing_work(session.ranks[r], lists[r]));
+    facts.missing.add(missing.back());
+  }
   if (facts.of_one_program()) agree_on_steps(session, alignments, steps);
   std::vector<RankEvidence> all;
   for (std::size_t r = 0; r < lists.size(); ++r) {
@@ -193,7 +198,8 @@ Facts gather_facts(const ProfileSession& session) {
     one.computing = Coverage(busy_intervals(one.list, [](const GpuWork& work) { return !is_copy(work.category); }));
     one.compute = Coverage(busy_intervals(one.list, [](const GpuWork& work) { return is_compute(work.category); }));
     one.host = std::make_unique<HostActivity>(*one.timeline, one.list, one.computing);
-    one.breakdown = break_down({*one.timeline, one.list, one.steps, *one.host, one.alignment.wait_until});
+    one.breakdown = break_down(
+        {*one.timeline, one.list, one.steps, *one.host, one.alignment.wait_until, missing[one.index].unknown});
     one.attribution = attribute_kernels(*one.timeline, one.list, one.steps.analyzed);
     one.replay = Replay(*one.timeline, one.list, one.steps, *one.host, one.busy, one.alignment);
     one.over_host = over_host_of(*one.timeline, one.list, one.steps);

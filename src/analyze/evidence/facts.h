@@ -14,6 +14,7 @@
 #include "analyze/host/loading.h"
 #include "analyze/host/over_host.h"
 #include "analyze/names/framework.h"
+#include "analyze/recorded/missing_work.h"
 #include "analyze/recorded/ranks.h"
 #include "analyze/redundant/kernel_attribution.h"
 #include "analyze/replay/breakdown.h"
@@ -43,7 +44,7 @@ struct RankEvidence {
 
   /// As the recording says, else its place.
   [[nodiscard]] int number() const {
-    if (list.device >= 0) return list.device;  // of a file that holds several
+    if (list.number >= 0) return list.number;  // of a file that holds several
     return timeline->rank >= 0 ? timeline->rank : static_cast<int>(index);
   }
   [[nodiscard]] double step_count() const { return steps.count(); }
@@ -74,6 +75,7 @@ struct Facts {
   bool compiled = false;                   ///< by torch.compile
   Framework framework = Framework::other;  ///< what the program is written with
   double base_step_ns = 0;                 ///< replayed step, nothing changed
+  MissingWork missing;                     ///< sums over the ranks of the session
 
   /// Else the ranks are not set against one another.
   [[nodiscard]] bool of_one_program() const { return programs_with_steps().size() < 2; }

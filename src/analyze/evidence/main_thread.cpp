@@ -30,7 +30,7 @@ void each_series(const ProfileSession& session, const RankEvidence& rank, Take&&
   for (const CounterSeries& series : rank.timeline->counters) take(series, rank.timeline->origin_ns);
 }
 
-/// Those that launch a twentieth of the work or more, by its share: PyTorch launches the backward pass from a thread of
+/// Those that launch what matters, by its share: PyTorch launches the backward pass from a thread of
 /// its own, for which the main thread waits.
 std::vector<std::uint32_t> launching_tracks(const RankEvidence& rank) {
   std::map<std::uint32_t, std::int64_t> launches;
@@ -42,7 +42,7 @@ std::vector<std::uint32_t> launching_tracks(const RankEvidence& rank) {
   }
   std::vector<std::uint32_t> tracks;
   for (const auto& [track, count] : launches) {
-    if (count * 20 >= all) tracks.push_back(track);
+    if (static_cast<double>(count) >= kMatters * static_cast<double>(all)) tracks.push_back(track);
   }
   std::sort(tracks.begin(), tracks.end(), [&](std::uint32_t one, std::uint32_t other) {
     return launches[one] != launches[other] ? launches[one] > launches[other] : one < other;

@@ -14,8 +14,6 @@ namespace warpmark::analyze {
 
 namespace {
 
-constexpr double kFewestLaunches = 20;
-
 void find_blocking_launches(const Timeline& timeline, const WorkList& list, DebugModes& modes) {
   const EventColumns& events = timeline.events;
   const NameSet launches(timeline.names, is_launch_call);
@@ -30,7 +28,7 @@ void find_blocking_launches(const Timeline& timeline, const WorkList& list, Debu
   for (const auto& [call, end] : last_end) blocking += outlasts(events.end(call), end);
   const auto all = static_cast<double>(last_end.size());
   modes.blocking_share = all > 0 ? blocking / all : 0;
-  modes.launches_block = all >= kFewestLaunches && modes.blocking_share >= kNearlyAll;
+  modes.launches_block = last_end.size() >= kFewLaunches && modes.blocking_share >= kNearlyAll;
 }
 
 }  // namespace

@@ -7,9 +7,7 @@
 
 #include "analyze/host/hidden_waits.h"
 #include "analyze/names/api_calls.h"
-#include "analyze/names/operators.h"
 #include "analyze/names/ranges.h"
-#include "analyze/names/waits.h"
 #include "analyze/names/words.h"
 
 namespace warpmark::analyze {
@@ -352,6 +350,7 @@ std::int64_t HostActivity::recording_ns(std::int64_t from, std::int64_t to) cons
 }
 
 std::int64_t HostActivity::cost_within(const Track& track, std::int64_t from, std::int64_t to) const {
+  if (track.cost == 0) return 0;
   const auto sum_before = [&track](std::int64_t time) {
     const auto at = std::lower_bound(track.cost_time.begin(), track.cost_time.end(), time) - track.cost_time.begin();
     return static_cast<std::size_t>(at) < track.cost_sum.size() ? track.cost_sum[static_cast<std::size_t>(at)]

@@ -30,17 +30,32 @@ void name_picking(std::span<HostSegment> segments) {
 
 }  // namespace
 
+bool is_part_of_launching(const EventColumns& events, const HostSegment& segment) {
+  if (segment.event == kNoEvent) return true;
+  return events.kind[segment.event] == EventKind::op && events.end(segment.event) > segment.end;
+}
+
 void name_by_works(const BetweenWorks& between, std::span<HostSegment> segments, std::span<HostSegment> working) {
   if (between.to_upload) {
-    name_loading(working, std::max(kLongGlueNs, between.step_ns / 40), may_prepare);
+    name_loading(working,
+                 std::max(kLongGlueNs, static_cast<std::int64_t>(kMatters * static_cast<double>(between.step_ns))),
+                 may_prepare);
   } else if (between.between_values) {
     name_picking(segments);
   }
+  const auto is_glue = [&between](const HostSegment& one) {
+    return is_unrecorded(one.cause) || (one.cause == HostCause::dispatch && !is_part_of_launching(between.events, one));
+  };
+  std::int64_t glue = 0;
+  for (const HostSegment& one : working) {
+    if (is_glue(one)) glue += std::max<std::int64_t>(0, one.end - one.start - one.recording_ns);
+  }
+  if (glue <= kLongGlueNs) return;
+  const bool makes_room = glue <= between.downloaded / kRoomBytesPerNs;
   for (HostSegment& one : working) {
-    if (!is_unrecorded(one.cause) || one.end - one.start - one.recording_ns <= kLongGlueNs) continue;
-    const bool makes_room = one.end - one.start <= between.downloaded / kRoomBytesPerNs;
+    if (!is_glue(one)) continue;
+    if (is_unrecorded(one.cause)) one.event = kNoEvent;  // what it was is not recorded
     one.cause = makes_room ? HostCause::transfer : HostCause::work;
-    one.event = kNoEvent;  // what it was is not recorded
   }
 }
 

@@ -52,6 +52,20 @@ bool names_convolution(std::string_view name) {
   return false;
 }
 
+/// Kernels that inference servers bring, and libraries that name them in ways of their own.
+Category of_server(std::string_view name) {
+  // Tensile's (rocBLAS, hipBLASLt) names spell the indices of the contraction; mixture-of-experts kernels multiply.
+  if (name.starts_with("cijk_") ||
+      holds_any(name, {"marlin", "machete", "fused_moe", "::fmoe", "moe_gemm", "deep_gemm"}) ||
+      name.starts_with("bmm_") || name.starts_with("triton_bmm")) {
+    return Category::gemm;
+  }
+  if (name.starts_with("igemm_") || name.starts_with("miopensp3asmconv")) return Category::convolution;
+  // Positions are turned in place; new keys and values are copied into a cache.
+  if (holds_any(name, {"rotary", "rope_kernel", "reshape_and_cache", "concat_and_cache"})) return Category::elementwise;
+  return Category::other;
+}
+
 /// Categories that a name states; `other` if it states none. The order matters: specific before general.
 Category by_name(std::string_view name) {
   if (is_fusion(name)) return of_fusion(name);
@@ -61,15 +75,10 @@ Category by_name(std::string_view name) {
                        "deep_ep", "mscclpp", "cross_device", "sendrecv"})) {
     return Category::communication;
   }
-  // Tensile's (rocBLAS, hipBLASLt) names spell the indices of the contraction; mixture-of-experts kernels multiply.
-  if (name.starts_with("cijk_") || holds_any(name, {"marlin", "fused_moe", "::fmoe", "moe_gemm", "deep_gemm"}) ||
-      name.starts_with("bmm_")) {
-    return Category::gemm;
-  }
-  if (name.starts_with("igemm_") || name.starts_with("miopensp3asmconv")) return Category::convolution;
+  if (const Category category = of_server(name); category != Category::other) return category;
   // The backward pass of FlashAttention and cuDNN sums dO * O first, and rounds dQ last.
-  if (holds_any(name, {"flash", "fmha", "sdpa", "attention", "attn", "_mha_", "_mla_", "dot_do_o", "convert_dq",
-                       "sage_fwd", "fwd_grouped_kernel_stage"}))
+  if (holds_any(name, {"flash", "fmha", "sdpa", "attention", "attn", "_mha_", "mha_fwd", "mha_bwd", "_mla_",
+                       "mla_decode", "dot_do_o", "convert_dq", "sage_fwd", "fwd_grouped_kernel_stage"}))
     return Category::attention;
   if (holds_any(name, {"fusedoptimizer", "fusedadam", "adam", "lamb_", "distopt"})) return Category::optimizer;
   if (holds_any(name, {"multi_tensor_apply", "multitensorapply"})) return Category::optimizer;
@@ -113,10 +122,10 @@ Category by_name(std::string_view name) {
                        "take_kernel"})) {
     return Category::gather;
   }
-  if (holds_any(name, {"elementwise", "pointwise",      "triton_poi",     "catarray", "copy_kernel",  "fill",
-                       "dropout",     "transpose",      "upsample",       "masked",   "where_kernel", "tril",
-                       "triu",        "distribution_",  "relu",           "gelu",     "silu",         "roll_cuda",
-                       "flip_kernel", "reflection_pad", "replication_pad"})) {
+  if (holds_any(name, {"elementwise", "pointwise",     "triton_poi",  "catarray",       "copy_kernel",    "fill",
+                       "dropout",     "transpose",     "upsample",    "masked",         "where_kernel",   "tril",
+                       "triu",        "distribution_", "relu",        "gelu",           "silu",           "and_mul",
+                       "_quant",      "roll_cuda",     "flip_kernel", "reflection_pad", "replication_pad"})) {
     return Category::elementwise;
   }
   if (holds_any(name, {"unary_transform_f", "binary_transform_f", "detail::transform::", "__vectorized_"})) {

@@ -59,6 +59,8 @@ bool names_sharding(std::string_view range) {
 
 bool names_profiled_step(std::string_view range) { return range.starts_with("ProfilerStep#"); }
 
+bool reads_value(std::string_view op) { return op == "aten::item"; }
+
 bool waits_for_array(std::string_view range) {
   return contains_any(range, {"np.asarray(jax.array)", "blockhostuntilready", "block_until_ready"});
 }

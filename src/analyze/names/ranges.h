@@ -27,6 +27,8 @@ enum class Loader : std::uint8_t { none, some, single, multi };
 /// As PyTorch's FSDP records them: gathering parameters and scattering gradients of sharded modules.
 [[nodiscard]] bool names_sharding(std::string_view range);
 
+/// PyTorch's Tensor.item().
+[[nodiscard]] bool reads_value(std::string_view op);
 /// Ranges of JAX that end once a value is there, which the GPU still works on: reading an array, block_until_ready().
 [[nodiscard]] bool waits_for_array(std::string_view range);
 /// XLA's ranges in which a thread of its own copies what the program gave into pinned memory.

@@ -87,7 +87,7 @@ const Advice& compute_in_16_bits(const Evidence& evidence) {
 
 constinit const Advice kFixGraphBreaks = {
     .kind = AdviceKind::code,
-    .text = "The program is compiled, but something is left between the compiled parts: find what breaks them apart.",
+    .text = "Find what breaks the compiled parts apart: the program is compiled, but something is left between them.",
     .pytorch = "model = torch.compile(model, fullgraph=True)  # stops at the first break and says why",
 };
 

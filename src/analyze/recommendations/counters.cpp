@@ -14,16 +14,18 @@ namespace warpmark::analyze {
 
 namespace {
 
-constexpr double kAssumedClockLoss = 0.1;
+constexpr double kAssumedClockLoss = 1 - kNearlyAll;
 
 // Payload that a link carries: about 0.8 of generation x lanes (PCI Express base specification: 0.985 GB/s a lane for
 // generation 3, doubled with every generation, less packet headers).
-constexpr double kLaneOfGeneration3 = 0.985e9;  // B/s
-constexpr double kPayload = 0.8;
+constexpr double kLaneOfGeneration3 = 0.79e9;  // B/s of payload
 constexpr double kAssumedLanes = 16;
 
+/// A set of bits, and no number that a broken sample holds.
+bool is_set(double value) { return value >= 0 && value <= static_cast<double>(UINT32_MAX); }
+
 bool has_bits(double value, std::uint64_t bits) {
-  return !std::isnan(value) && value >= 0 && value <= 1e15 && (static_cast<std::uint64_t>(value) & bits) != 0;
+  return is_set(value) && (static_cast<std::uint64_t>(value) & bits) != 0;
 }
 
 /// One tool's samples of the GPUs of a machine, those of other programs among them.
@@ -252,7 +254,7 @@ std::optional<double> share_with_bits(const CounterSeries& series, std::uint64_t
   double with = 0;
   double count = 0;
   for (const double value : series.values) {
-    if (std::isnan(value) || value < 0 || value > 1e15) continue;
+    if (!is_set(value)) continue;
     with += has_bits(value, bits) ? 1 : 0;
     count += 1;
   }
@@ -277,7 +279,7 @@ LinkRate link_rate(const Evidence& evidence, int device) {
   const bool known = generation != nullptr && width != nullptr;
   const double lanes = known ? highest_of(*width).value_or(0) : kAssumedLanes;
   const double number = known ? highest_of(*generation).value_or(3) : assumed_generation(evidence);
-  return {kLaneOfGeneration3 * std::pow(2.0, number - 3) * lanes * kPayload, known};
+  return {kLaneOfGeneration3 * std::pow(2.0, number - 3) * lanes, known};
 }
 
 std::optional<Throttle> worst_throttle(const Evidence& evidence, std::uint64_t reasons) {

@@ -13,8 +13,6 @@ namespace warpmark::analyze {
 
 namespace {
 
-constexpr double kToldInTenths = 9.5;  // told with a decimal: a mean of 1.5 a step is neither 1 nor 2
-
 /// The range of a whole step, around all that the host did in it, shows nothing of why the GPU was idle.
 bool is_profiled_step(const RankEvidence& rank, EventIndex event) {
   return names_profiled_step(rank.timeline->name_of(event));
@@ -41,8 +39,8 @@ Fact share_fact(std::string id, const std::string& label, double ratio) {
 }
 
 Fact count_fact(std::string id, const std::string& label, double count) {
-  const bool whole = std::abs(count - std::round(count)) < 0.05 || count >= kToldInTenths;
-  const std::string text = whole ? format_count(std::llround(count)) : fmt::format("{:.1f}", count);
+  std::string text = fmt::format("{:.1f}", count);  // a mean of 1.5 a step is neither 1 nor 2
+  if (text.back() == '0' || count >= double{kFewLaunches}) text = format_count(std::llround(count));
   return {label + ": " + text, std::move(id), count, ""};
 }
 

@@ -59,8 +59,7 @@ double whole_ns(const Evidence& evidence, const std::map<std::string, Group>& gr
 // cuBLASLt proposes several algorithms for a product ("cublasLtMatmulAlgoGetHeuristic").
 constexpr Advice kChooseOtherKernel = {
     .kind = AdviceKind::code,
-    .text =
-        "Kernels of libraries and compilers: give them larger and rounder shapes, or let them try others of theirs.",
+    .text = "Give kernels of libraries and compilers larger and rounder shapes, or let the library try other kernels.",
     .native =
         "cublasLtMatmulAlgoGetHeuristic(handle, product, a, b, c, d, preference, 8, results, &found);  // time each",
     .pytorch = "model = torch.compile(model, mode='max-autotune')",
@@ -113,7 +112,7 @@ std::vector<Finding> kernel_finding(const Rule& rule, const Evidence& evidence, 
   }
   if (some) advise(evidence, {kChooseOtherKernel}, finding);
   finding.gain =
-      at_most(whole / std::max(whole - lost, 0.05 * whole),
+      at_most(amdahl(lost, whole),
               "share of the kernels' time that the metric leaves unused; at most, as another limit may follow");
   return {finding};
 }

@@ -11,6 +11,10 @@
 
 namespace warpmark::analyze {
 
+// Per cent, as in Nsight Compute's rules: a resource is used well from kNcuHigh on and limits nothing below kNcuLow;
+// two figures differ that are kNcuFar points apart.
+inline constexpr double kNcuHigh = 80, kNcuLow = 60, kNcuFar = 10;
+
 /// What one kernel could save: the share of its own time that goes away (0..1), and the sentence with the numbers.
 struct KernelSaving {
   double fraction = 0;

@@ -2,11 +2,11 @@
 #pragma once
 
 #include <algorithm>
+#include <string>
 #include <vector>
 
 #include "analyze/evidence/evidence.h"
 #include "analyze/evidence/what_ifs.h"
-#include "analyze/recommendations/gain.h"
 #include "model/finding.h"
 
 namespace warpmark::analyze {
@@ -27,6 +27,15 @@ struct Rule {
   double (*predict)(const Evidence&) = nullptr;
 };
 
+// A predicted speedup is an interval that its evidence supports: from half of the cause removed to all of it. What a
+// recording alone cannot tell is a bound. Amdahl's law bounds both.
+/// `all`: the speedup if nothing of the cause is left. Below 1 counts as 1.
+[[nodiscard]] Gain gain_up_to(double all, std::string method);
+/// Nothing but the bound is known.
+[[nodiscard]] Gain at_most(double bound, std::string method);
+/// The speedup if all of what was lost is gained, at most 1000.
+[[nodiscard]] double amdahl(double lost_ns, double whole_ns);
+
 /// True if the evidence has what the rule needs.
 [[nodiscard]] bool can_apply(const Rule& rule, const Evidence& evidence);
 
@@ -37,7 +46,7 @@ struct Rule {
 template <Claimant by>
 [[nodiscard]] double without(const Evidence& evidence) {
   const double step = evidence.rank().undisturbed_step_ns();
-  return step / std::max(1.0, step - evidence.attribution.lost_ns(by));
+  return amdahl(evidence.attribution.lost_ns(by), step);
 }
 /// The interval for a rule with a `change`.
 [[nodiscard]] Gain estimate_gain(const Rule& rule, const Evidence& evidence);

@@ -34,11 +34,8 @@ MissingWork find_missing_work(const Timeline& timeline, const WorkList& list) {
   missing.captures = any_name(timeline.names, is_capture_call);
   const NameSet waits(timeline.names, is_sync_call);
   std::unordered_set<std::uint32_t> worked;  // by correlation
-  std::int64_t works = 0;
-  for (EventIndex i = 0; i < events.size(); ++i) {
-    if (!is_gpu_work(events.kind[i])) continue;
-    worked.insert(events.correlation[i]);
-    ++works;
+  for (const GpuWork& work : list.works) {
+    if (graphs.any()) worked.insert(events.correlation[work.event]);
   }
   for (EventIndex i = 0; i < events.size(); ++i) {
     if (!is_api_call(events.kind[i]) || !launches.contains(events.name[i]) || events.correlation[i] == 0) continue;
@@ -52,7 +49,7 @@ MissingWork find_missing_work(const Timeline& timeline, const WorkList& list) {
     missing.unknown.push_back({events.start[i], known_again(timeline, list, waits, i)});
   }
   // Not by correlation, which the rows of the GPU may lack.
-  missing.launches_without_work = std::max<std::int64_t>(0, missing.launches - works);
+  missing.launches_without_work = std::max<std::int64_t>(0, missing.launches - std::ssize(list.works));
   // What was captured runs when its graph is replayed, and may be recorded as one work of the whole graph.
   const bool replayed = missing.graph_launches > missing.graphs_without_work;
   if (missing.captures && replayed) missing.launches_without_work = 0;

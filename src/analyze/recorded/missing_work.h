@@ -19,6 +19,15 @@ struct MissingWork {
   /// From each such graph's launch until the host has waited for it, or until other work begins: the GPU may have been
   /// busy.
   std::vector<Interval> unknown;
+
+  /// All but the times, which are of one timeline.
+  void add(const MissingWork& other) {
+    launches += other.launches;
+    launches_without_work += other.launches_without_work;
+    graph_launches += other.graph_launches;
+    graphs_without_work += other.graphs_without_work;
+    captures = captures || other.captures;
+  }
 };
 
 [[nodiscard]] MissingWork find_missing_work(const Timeline& timeline, const WorkList& list);

@@ -12,9 +12,8 @@ namespace warpmark::analyze {
 
 namespace {
 
-// A rank may be a step ahead of another one: some programs have hundreds of collectives a step.
-constexpr int kMostShift = 2048;
-constexpr std::int64_t kProbes = 512;
+// A rank may be ahead of another one by what a queue holds: some programs have hundreds of collectives a step.
+constexpr auto kMostShift = static_cast<std::int64_t>(kQueueDepth);
 
 struct Shift {
   bool found = false;
@@ -23,15 +22,19 @@ struct Shift {
   std::int64_t spread = std::numeric_limits<std::int64_t>::max();
 };
 
+bool clearly_more(std::int64_t spread, std::int64_t other) {
+  return static_cast<double>(spread) > kClearlyMore * static_cast<double>(other) + static_cast<double>(kLatencyNs);
+}
+
 /// other[i + by] is the same collective as first[i].
 Shift best_shift(const std::vector<std::int64_t>& first, const std::vector<std::int64_t>& other) {
   Shift best;
   const std::int64_t least = std::max<std::int64_t>(kFewest, std::min(std::ssize(first), std::ssize(other)) / 2);
-  const std::int64_t stride = std::max<std::int64_t>(1, std::ssize(first) / kProbes);
+  const std::int64_t stride = std::max<std::int64_t>(1, std::ssize(first) / kMostShift);
   std::vector<std::int64_t> differences;
   std::int64_t least_spread = std::numeric_limits<std::int64_t>::max() / 2;
-  for (int n = 0; n <= 2 * kMostShift; ++n) {  // 0, 1, -1, 2, ...: near ones are likely
-    const int by = n % 2 == 1 ? n / 2 + 1 : -n / 2;
+  for (std::int64_t n = 0; n <= 2 * kMostShift; ++n) {  // 0, 1, -1, 2, ...: near ones are likely
+    const auto by = static_cast<int>(n % 2 == 1 ? n / 2 + 1 : -n / 2);
     differences.clear();
     const std::int64_t common = std::min(std::ssize(first), std::ssize(other) - by) - std::max<std::int64_t>(0, -by);
     if (common < least) continue;
@@ -45,15 +48,14 @@ Shift best_shift(const std::vector<std::int64_t>& first, const std::vector<std::
     for (std::int64_t& one : differences) one = std::abs(one - offset);
     const std::int64_t spread = upper_median(differences);
     // Of two shifts that fit alike (a regular program), the one that needs the smaller correction of clocks.
-    const bool closer = best.found && spread <= least_spread + least_spread / 4 + kLatencyNs &&
-                        std::abs(offset) < std::abs(best.offset);
+    const bool closer = best.found && !clearly_more(spread, least_spread) && std::abs(offset) < std::abs(best.offset);
     least_spread = std::min(least_spread, spread);
     const auto on_one_clock = [](std::int64_t apart, std::int64_t scatter) {
       return std::abs(apart) < kOwnWorkNs && scatter <= kDispatchNs;
     };
     const bool settled = best.found && on_one_clock(best.offset, best.spread);
     const bool better =
-        !best.found || (!settled && (spread * 5 + kLatencyNs < best.spread * 4 || on_one_clock(offset, spread)));
+        !best.found || (!settled && (clearly_more(best.spread, spread) || on_one_clock(offset, spread)));
     if (better || closer) best = {true, by, offset, spread};
   }
   return best;

@@ -13,13 +13,11 @@ namespace warpmark::analyze {
 namespace {
 
 // Recorded over unrecorded step of 22 host-bound programs of PyTorch on H100 and H200 (docs/metrics/analyze.md,
-// "Breakdown"): medians with shapes (mean deviation 4 %) and without (11 %). Where the cost was measured, a bound only.
-constexpr double kSlowerWithShapes = 1.89;
-constexpr double kSlowerWithoutShapes = 1.74;
-constexpr double kMeasuredShare = 0.7;
-
-/// What recording takes of a stretch of a program that it makes so many times as long.
-double share_of(double times) { return 1 - 1 / times; }
+// "Breakdown"): the median. What recording takes of a stretch follows.
+constexpr double kSlower = 1.8;
+constexpr double kMostShare = 1 - 1 / kSlower;
+// Of an event, ns: Kineto's operators and calls; calls as other recorders take them.
+constexpr std::int64_t kOperatorNs = 4'000, kCallNs = 5'000, kPlainCallNs = 1'000;
 
 /// The time that recording took, spread over the calls that were timed: what the program was slowed by in all is
 /// measured, where is not.
@@ -35,14 +33,6 @@ std::int64_t measured_call_cost_ns(const Timeline& timeline, double inflation) {
   if (calls == 0) return 0;
   const double cost = static_cast<double>(last - first) * inflation / (1 + inflation) / static_cast<double>(calls);
   return std::min(kDispatchNs, static_cast<std::int64_t>(cost));
-}
-
-bool records_shapes(const Timeline& timeline) {
-  const EventColumns& events = timeline.events;
-  for (EventIndex i = 0; i < events.size(); ++i) {
-    if (events.kind[i] == EventKind::op && events.detail[i] != 0) return true;
-  }
-  return false;
 }
 
 }  // namespace
@@ -63,14 +53,10 @@ RecordingCost recording_cost(const Timeline& timeline) {
     if (key == "warpmark_inflation_corrected" && value == "1") return {};
   }
   if (const auto inflation = measured_inflation(timeline)) {
-    return {0, measured_call_cost_ns(timeline, *inflation), kMeasuredShare};
+    return {0, measured_call_cost_ns(timeline, *inflation), kNearlyAll};
   }
-  if (is_of_kineto(timeline.format)) {
-    return records_shapes(timeline) ? RecordingCost{4000, 6000, share_of(kSlowerWithShapes)}
-                                    : RecordingCost{3500, 5000, share_of(kSlowerWithoutShapes)};
-  }
-  if (is_of_nsight(timeline.format)) return {300, 1200, share_of(kSlowerWithoutShapes)};
-  return {100, 700, share_of(kSlowerWithoutShapes)};
+  if (is_of_kineto(timeline.format)) return {kOperatorNs, kCallNs, kMostShare};
+  return {0, kPlainCallNs, kMostShare};
 }
 
 std::vector<Interval> intervals_with_full_queue(const Timeline& timeline) {

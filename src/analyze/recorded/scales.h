@@ -33,6 +33,11 @@ inline constexpr double kClearlyMore = 1.2;
 inline constexpr std::size_t kFewest = 3;
 /// Things of a kind that are named one by one.
 inline constexpr std::size_t kShown = 5;
+/// Launches of a round of a loop: a step has more.
+inline constexpr std::size_t kFewLaunches = 8;
+/// Of the time of multiprocessors or memory: from here on a GPU is used effectively (NVIDIA DCGM documentation,
+/// "Profiling Metrics"; of DRAM Active it is the most in practice).
+inline constexpr double kEffectiveUse = 0.8;
 /// Launches that a stream holds before the next call blocks (HolisticTraceAnalysis: 1022 to 1024).
 inline constexpr std::size_t kQueueDepth = 1'000;
 

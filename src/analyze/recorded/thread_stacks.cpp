@@ -8,8 +8,6 @@
 namespace warpmark::analyze {
 namespace {
 
-constexpr std::size_t kWaitsOnly = 10;  // a thread with so many times fewer frames than another
-
 /// The first after `from`, else the last before; none further away than kStackPeriodNs.
 const InFrame* nearest(const std::vector<InFrame>& all, std::vector<InFrame>::const_iterator at, std::int64_t from,
                        std::int64_t to) {
@@ -43,7 +41,9 @@ ThreadStacks::ThreadStacks(const Timeline& timeline) : timeline_(timeline) {
   }
   // Linux gives the first thread of a process its number: that one, unless it only waits for another.
   for (const auto& [thread, all] : frames) {
-    if (thread.first == thread.second && all.size() >= most / kWaitsOnly) main_ = thread;
+    if (thread.first == thread.second &&
+        static_cast<double>(all.size()) >= (1 - kNearlyAll) * static_cast<double>(most))
+      main_ = thread;
   }
 }
 

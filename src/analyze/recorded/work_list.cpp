@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include "analyze/names/api_calls.h"
 #include "analyze/names/kernel_names.h"
@@ -253,10 +254,12 @@ std::vector<WorkList> split_by_gpu(const Timeline& timeline, WorkList list) {
     lists.push_back(std::move(list));
     return lists;
   }
+  std::set<int> devices;
+  for (const auto& [owner, ns] : time) devices.insert(owner.first);
   for (const auto& [owner, ns] : time) {
     WorkList part;
     part.parent = list.parent;
-    part.device = owner.first;
+    part.number = devices.size() == time.size() ? owner.first : static_cast<int>(lists.size());
     for (const GpuWork& work : list.works) {
       if (owner_of(work) != owner) continue;
       part.works.push_back(work);

@@ -14,6 +14,10 @@
 
 namespace warpmark::analyze {
 
+/// Rates of FP32 units to TF32 tensor cores, and of FP64 tensor cores to TF32's (NVIDIA H100 data sheet, dense: 67 and
+/// 495 TFLOP/s).
+inline constexpr float kSimtToTf32 = 67.0F / 495;
+
 enum class Owner : std::uint8_t { none, optimizer, attention, precision, memory_bandwidth };
 
 struct KernelAttribution {

@@ -5,6 +5,7 @@
 #include <array>
 #include <cstdint>
 #include <map>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -89,7 +90,8 @@ struct BreakdownInput {
   const HostActivity& host;
   /// Per work: until when a collective waited for another rank; 0 for none. Empty without other ranks.
   const std::vector<std::int64_t>& wait_until;
-  bool correct_recording_cost = true;  ///< give idle_profiler its estimated share
+  std::span<const Interval> missing = {};  ///< while work may have run that was not recorded; ascending
+  bool correct_recording_cost = true;      ///< give idle_profiler its estimated share
 };
 
 /// O(n log n).

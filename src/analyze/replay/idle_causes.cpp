@@ -7,7 +7,6 @@
 #include "analyze/names/api_calls.h"
 #include "analyze/names/ranges.h"
 #include "analyze/names/words.h"
-#include "analyze/recorded/missing_work.h"
 #include "analyze/recorded/recording_debt.h"
 
 namespace warpmark::analyze {
@@ -31,7 +30,10 @@ struct Lead {
 class Explainer {
  public:
   Explainer(const BreakdownInput& input, Breakdown& breakdown)
-      : input_(input), breakdown_(breakdown), debt_(recording_cost(input.timeline).most_share, kHeldLaunchNs) {
+      : input_(input),
+        breakdown_(breakdown),
+        copies_(input.timeline.names, is_copy_call),
+        debt_(recording_cost(input.timeline).most_share, kHeldLaunchNs) {
     const EventColumns& events = input.timeline.events;
     for (const GpuWork& work : input.list.works) {
       if (work.launch != kNoEvent) launches_.push_back({events.start[work.launch], events.track[work.launch]});
@@ -47,17 +49,16 @@ class Explainer {
       overhead.push_back({events.start[i], events.end(i)});
     }
     overhead_ = Coverage(std::move(overhead));
-    missing_ = find_missing_work(input.timeline, input.list).unknown;
     step_ns_ = input.steps.length() / std::ssize(input.steps.analyzed);
   }
 
   /// What may hide work of the GPU that was not recorded is no idle time with a cause.
   void explain(const Interval& gap) {
     std::int64_t from = gap.start;
-    for (; next_missing_ < missing_.size() && missing_[next_missing_].end <= gap.start; ++next_missing_) {
+    for (; next_missing_ < input_.missing.size() && input_.missing[next_missing_].end <= gap.start; ++next_missing_) {
     }
-    for (std::size_t i = next_missing_; i < missing_.size() && missing_[i].start < gap.end; ++i) {
-      const Interval lost{std::max(from, missing_[i].start), std::min(gap.end, missing_[i].end)};
+    for (std::size_t i = next_missing_; i < input_.missing.size() && input_.missing[i].start < gap.end; ++i) {
+      const Interval lost{std::max(from, input_.missing[i].start), std::min(gap.end, input_.missing[i].end)};
       if (lost.end <= lost.start) continue;
       explain_known({from, lost.start}, gap.end);
       give(Part::idle_unknown, lost, kNoEvent, kNoEvent);
@@ -94,7 +95,8 @@ class Explainer {
     name_by_works({.to_upload = !names_loads_ && uploads(input_.timeline, *next),
                    .between_values = false,
                    .downloaded = next->downloads ? events.value[next->event] : 0,
-                   .step_ns = step_ns_},
+                   .step_ns = step_ns_,
+                   .events = events},
                   segments_, segments_);
     for (const HostSegment& segment : segments_) explain(segment, next->event);
     until_begun({handed_over, gap.end}, *next, in_call(*next));
@@ -118,7 +120,7 @@ class Explainer {
   /// stages what it moves; what reads a value waits for something that was not recorded.
   [[nodiscard]] Part in_call(const GpuWork& work) const {
     const Part launching = work.in_optimizer ? Part::idle_optimizer : Part::idle_launch;
-    const bool copies = is_copy_call(input_.timeline.name_of(work.launch));
+    const bool copies = copies_.contains(input_.timeline.events.name[work.launch]);
     if (!copies && input_.timeline.events.duration[work.launch] >= kHeldLaunchNs) return Part::idle_blocking_call;
     if (!copies || input_.timeline.events.duration[work.launch] <= kOwnWorkNs) return launching;
     return moves_data(work) ? Part::idle_host_transfer : Part::idle_blocking_call;
@@ -131,7 +133,7 @@ class Explainer {
     const std::uint32_t track = track_before(gap.start, launches_.back().track);
     segments_.clear();
     input_.host.segments(track, track, gap.start, gap.end, segments_);
-    name_by_works({.step_ns = step_ns_}, segments_, segments_);
+    name_by_works({.step_ns = step_ns_, .events = input_.timeline.events}, segments_, segments_);
     for (const HostSegment& segment : segments_) explain(segment, kNoEvent);
   }
 
@@ -154,9 +156,11 @@ class Explainer {
       if (is_dispatching(segment.cause) || reads) cost = std::max(cost, overhead_.covered(rest.start, rest.end));
       rest = take(Part::idle_profiler, cost, rest, segment.event, next);
     }
-    // What is recorded as work would be there without the waits, too.
-    const bool unnamed_work = segment.cause == HostCause::work && segment.event == kNoEvent;
-    if (is_dispatching(segment.cause) || unnamed_work) {
+    // What is recorded as work, or longer than all that was waited, would be there without the waits, too.
+    const bool hidden_without_waits = segment.cause == HostCause::work &&
+                                      is_part_of_launching(input_.timeline.events, segment) &&
+                                      lead_[0].ns + lead_[1].ns + lead_[2].ns >= rest.end - rest.start;
+    if (is_dispatching(segment.cause) || hidden_without_waits) {
       for (Lead& lead : lead_) {
         const std::int64_t taken = std::min(lead.ns, rest.end - rest.start);
         lead.ns -= taken;
@@ -238,8 +242,8 @@ class Explainer {
 
   const BreakdownInput& input_;
   Breakdown& breakdown_;
+  NameSet copies_;
   std::vector<Launch> launches_;  // ascending by time
-  std::vector<Interval> missing_;
   std::size_t next_missing_ = 0;
   Coverage overhead_;
   bool has_stacks_ = false;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <limits>
 #include <map>
 #include <set>
 #include <span>
@@ -43,10 +44,10 @@ std::int64_t median_lead(std::span<const Order> order, const WorkList& list) {
 bool is_held_back(std::span<const Order> order, const WorkList& list, const Coverage& gpu_busy, const Steps& steps) {
   const auto length = static_cast<double>(steps.length());
   if (static_cast<double>(gpu_busy.covered(steps.start(), steps.end())) < kNearlyAll * length) return false;
-  const std::size_t quarter = order.size() / 4;  // the first one may still fill the queue
-  if (quarter == 0) return true;
-  const std::int64_t first = median_lead(order.subspan(quarter, quarter), list);
-  const std::int64_t last = median_lead(order.last(quarter), list);
+  const std::size_t third = order.size() / kFewest;  // the first one may still fill the queue
+  if (third == 0) return true;
+  const std::int64_t first = median_lead(order.subspan(third, third), list);
+  const std::int64_t last = median_lead(order.last(third), list);
   return static_cast<double>(last - first) < kMatters * length;
 }
 
@@ -68,7 +69,8 @@ class HostTime {
  public:
   HostTime(const Timeline& timeline, const HostActivity& host, const Coverage& gpu_busy, std::int64_t step_ns,
            bool held_back)
-      : host_(host),
+      : events_(timeline.events),
+        host_(host),
         gpu_busy_(gpu_busy),
         step_ns_(step_ns),
         held_back_(held_back),
@@ -81,7 +83,8 @@ class HostTime {
     name_by_works({.to_upload = to.uploads,
                    .between_values = from.reads && to.reads,
                    .downloaded = to.downloaded,
-                   .step_ns = step_ns_},
+                   .step_ns = step_ns_,
+                   .events = events_},
                   segments_, unblocked(from, to));
     std::int64_t blocked = blocked_by_queue(from);
     std::int64_t most_waited = 0;
@@ -124,7 +127,7 @@ class HostTime {
 
  private:
   static std::int32_t clamp(std::int64_t ns) {
-    return static_cast<std::int32_t>(std::clamp<std::int64_t>(ns, 0, 2'000'000'000));
+    return static_cast<std::int32_t>(std::clamp<std::int64_t>(ns, 0, std::numeric_limits<std::int32_t>::max()));
   }
 
   /// What an event's recording cost may fall into the stretch after it: what does not fit is carried on.
@@ -150,6 +153,7 @@ class HostTime {
     return length - kPlainLaunchNs;
   }
 
+  const EventColumns& events_;
   const HostActivity& host_;
   const Coverage& gpu_busy_;
   std::int64_t step_ns_;
@@ -192,7 +196,7 @@ Replay::Replay(const Timeline& timeline, const WorkList& list, const Steps& step
                      known ? events.track[work.launch] : 0, !names_loads && uploads(timeline, work), moves_back,
                      reads && !moves_back, blocks, moves_back ? events.value[work.event] : 0});
   }
-  knows_host_ = unknown * 10 < std::ssize(order);
+  knows_host_ = static_cast<double>(unknown) < (1 - kNearlyAll) * static_cast<double>(order.size());
   std::sort(order.begin(), order.end(), [](const Order& a, const Order& b) {
     return a.launch != b.launch ? a.launch < b.launch : a.work < b.work;
   });
@@ -235,7 +239,7 @@ void Replay::find_dependencies(const WorkList& list) {
     ReplayWork& one = works_[i];
     const GpuWork& work = list.works[one.work];
     const std::int64_t own_end = last[one.stream] == ended.end() ? 0 : last[one.stream]->end;
-    const std::int64_t earliest = std::max(own_end + 1, work.start - 3 * kLatencyNs);
+    const std::int64_t earliest = std::max(own_end + 1, work.start - 2 * kPlainLaunchNs);
     for (auto at = ended.upper_bound({.end = work.start + kUnrecordedLaunchNs}); at != ended.begin();) {
       --at;
       if (at->end < earliest) break;

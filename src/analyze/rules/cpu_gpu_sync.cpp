@@ -101,7 +101,7 @@ void add_debug_modes(const RankEvidence& rank, const DebugModes& modes, Finding&
                                          blocked_in_launches_ns(rank)));
     finding.recommendations.push_back(
         {AdviceKind::environment,
-         "Launches are synchronous: unset CUDA_LAUNCH_BLOCKING, which is for finding faults (or leave out the debugger "
+         "Unset CUDA_LAUNCH_BLOCKING, which is for finding faults: launches are synchronous (or leave out the debugger "
          "or tool that serializes kernels).",
          "unset CUDA_LAUNCH_BLOCKING"});
   }

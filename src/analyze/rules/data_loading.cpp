@@ -29,8 +29,8 @@ constexpr Advice kLoadAhead = {
 constexpr Advice kMoreWorkers = {
     .kind = AdviceKind::code,
     .text =
-        "The worker processes do not keep up: as many as cores a GPU has, loading further ahead, and less work a "
-        "sample.",
+        "Use as many worker processes as each GPU has cores, loading further ahead, with less work per sample: the "
+        "workers do not keep up.",
     .pytorch = kWorkers,
     .jax = kPrefetch,
 };

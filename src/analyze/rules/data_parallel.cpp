@@ -60,8 +60,8 @@ std::vector<Finding> apply(const Evidence& evidence) {
   advise(evidence, {kOneProcessEach}, finding);
   show_works(
       rank, [&rank](std::size_t i) { return rank.list.works[i].category == Category::communication; }, finding);
-  finding.gain = at_most(step / std::max(even, 0.05 * step),
-                         "at most what is left when every GPU computes its even share without a pause");
+  finding.gain =
+      at_most(amdahl(step - even, step), "at most what is left when every GPU computes its even share without a pause");
   return {finding};
 }
 

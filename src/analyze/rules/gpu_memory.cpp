@@ -12,8 +12,6 @@ namespace warpmark::analyze {
 
 namespace {
 
-constexpr double kMuchUnused = 0.2;  // of what is reserved, when memory is given back
-
 constexpr Advice kGrowSegments = {
     .kind = AdviceKind::environment,
     .text = "Let the allocator grow its segments, so that pieces join: fewer allocations fail.",
@@ -37,7 +35,7 @@ struct Worst {
   [[nodiscard]] double full() const { return curve.capacity > 0 ? peak / curve.capacity : 0; }
   [[nodiscard]] double scattered() const { return back.reserved > 0 ? back.unused / back.reserved : 0; }
   [[nodiscard]] bool is_scattered() const {
-    return scattered() >= kMuchUnused && back.unused >= kMatters * curve.capacity;
+    return 1 - scattered() <= kEffectiveUse && back.unused >= kMatters * curve.capacity;
   }
   [[nodiscard]] bool is_full() const { return full() >= kNearlyAll; }
 };

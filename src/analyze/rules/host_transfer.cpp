@@ -107,7 +107,7 @@ void drop_copies(const Evidence& evidence, double success, Change& change) {
 
 /// By direction; what is pinned already need not be pinned.
 void recommend_copies(const Evidence& evidence, const Copies& copies, Finding& finding) {
-  const bool pinned = copies.pinned > 0.99 * copies.bytes && copies.bytes > 0;
+  const bool pinned = copies.pinned > kNearlyAll * copies.bytes && copies.bytes > 0;
   const bool back = copies.to_host > copies.bytes / 2;
   if (back) {
     advise(evidence, {kPinResults, kCopyLessBack}, finding);

@@ -1,14 +1,17 @@
 // The GPU runs dry because the host cannot dispatch work as fast as the GPU finishes it: many short kernels.
 #include <fmt/format.h>
+#include <cstdint>
+#include <iterator>
+#include <span>
 
 #include <algorithm>
 #include <optional>
 #include <utility>
 #include <vector>
 
+#include "analyze/evidence/evidence.h"
 #include "analyze/evidence/main_thread.h"
 #include "analyze/evidence/other_processes.h"
-#include "analyze/recommendations/repeating_steps.h"
 #include "analyze/redundant/xla_kernels.h"
 #include "analyze/rules/rules.h"
 
@@ -16,11 +19,63 @@ namespace warpmark::analyze {
 
 namespace {
 
+// Steps that launch the same again and again: what a CUDA graph could hold.
+
+inline constexpr double kWaitsOutsideOfAGraph = 1;  ///< of the host for the GPU, a step: reading the loss at its end
+
+/// Tells grids and sizes apart.
+std::uint32_t shape_of(const Timeline& timeline, EventIndex event) {
+  const EventColumns& events = timeline.events;
+  if (events.kind[event] != EventKind::kernel) return static_cast<std::uint32_t>(events.value[event]);
+  const LaunchShape& shape = timeline.launch_shapes[events.detail[event]];
+  return (shape.grid[0] * 31 + shape.grid[1]) * 31 + shape.grid[2];
+}
+
+/// Name and launch shape of every work of a step, ascending; `copies` counts those between host and GPU.
+std::vector<std::uint64_t> works_of(const RankEvidence& rank, const StepSpan& span, double& copies) {
+  const EventColumns& events = rank.timeline->events;
+  const std::vector<GpuWork>& works = rank.list.works;
+  std::vector<std::uint64_t> keys;
+  for (auto work = std::ranges::lower_bound(works, span.start_ns, {}, &GpuWork::start);
+       work != works.end() && work->start < span.end_ns; ++work) {
+    copies += is_host_copy(work->category);
+    keys.push_back(std::uint64_t{events.name[work->event]} << 32U | shape_of(*rank.timeline, work->event));
+  }
+  std::sort(keys.begin(), keys.end());
+  return keys;
+}
+
+/// But for works at the borders of a step, which the GPU may begin in the next one.
+bool are_alike(const std::vector<std::uint64_t>& one, const std::vector<std::uint64_t>& other) {
+  std::vector<std::uint64_t> differing;
+  std::ranges::set_symmetric_difference(one, other, std::back_inserter(differing));
+  return static_cast<double>(differing.size()) <= kFewest + kMatters * static_cast<double>(one.size());
+}
+
+/// Whether a CUDA graph could hold the steps: each launches the same kernels in the same shapes, and nothing between
+/// them needs the host (allocations, waits for the GPU beyond the reading of a loss, copies of data). What was found to
+/// repeat without annotations may be a part of the program's step (a stage of an integrator, a layer): a few kinds that
+/// come again and again are the parts of a longer step that repeats.
+bool repeats_exactly(const RankEvidence& rank) {
+  if (rank.steps.analyzed.size() < 2) return false;
+  double waits = 0;
+  for (const BlockingCall& call : rank.host->blocking_calls()) {
+    if (call.end < rank.steps.start() || call.start >= rank.steps.end()) continue;
+    if (call.cause == HostCause::allocation) return false;
+    waits += 1;
+  }
+  double copies = 0;
+  const std::vector<std::uint64_t> first = works_of(rank, rank.steps.analyzed.front(), copies);
+  for (const StepSpan& span : std::span(rank.steps.analyzed).subspan(1)) {
+    if (!are_alike(first, works_of(rank, span, copies))) return false;
+  }
+  // Inputs and a loss stay outside of a graph.
+  return waits <= kWaitsOutsideOfAGraph * rank.step_count() && copies <= kFewest * rank.step_count();
+}
+
 // Compiling removes the interpreter and the operators of what it fuses, and adds guards of its own: a quarter of
 // dispatching counts as gone. An execution of an XLA program is one dispatch, whatever the program holds.
 constexpr double kCompiledAway = 0.25;
-constexpr double kWorthCapturing = 1.8;  // below it compiling gains nearly as much and is one line
-constexpr double kFewLaunches = 8;       // of a step that is a round of a loop
 
 // "CUDA Graphs" of the CUDA C++ Programming Guide, "Creating a Graph Using Stream Capture".
 constexpr const char* kCaptureStream =
@@ -39,34 +94,24 @@ constexpr const char* kCaptureCupy =
     "    stream.begin_capture(); step(); graph = stream.end_capture()  # after a first step: nothing may allocate\n"
     "graph.launch(stream)  # in place of every further step";
 constexpr const char* kReduceOverhead = "model = torch.compile(model, mode='reduce-overhead')";
-constexpr Advice kCaptureTraining = {
-    .kind = AdviceKind::code,
-    .text = "",
-    .native = kCaptureStream,
-    .pytorch =
-        "graph = torch.cuda.CUDAGraph()\n"
-        "with torch.cuda.graph(graph): loss = step(static_x, static_y)  # then graph.replay()",
-    .jax = kCommandBuffers,
-    .cupy = kCaptureCupy,
-};
-constexpr Advice kCapture = {
-    .kind = AdviceKind::code,
-    .text = "",
-    .native = kCaptureStream,
-    .pytorch =
-        "graph = torch.cuda.CUDAGraph()\n"
-        "with torch.cuda.graph(graph): y = model(static_x)  # then static_x.copy_(x); graph.replay()",
-    .jax = kCommandBuffers,
-    .cupy = kCaptureCupy,
-};
-constexpr Advice kCaptureStatic = {
-    .kind = AdviceKind::code,
-    .text = "With static shapes replay the step as a CUDA graph: one launch instead of all of them.",
-    .native = kCaptureStream,
-    .pytorch = kReduceOverhead,
-    .jax = kCommandBuffers,
-    .cupy = kCaptureCupy,
-};
+constexpr Advice capture(const char* text, const char* pytorch) {
+  return {.kind = AdviceKind::code,
+          .text = text,
+          .native = kCaptureStream,
+          .pytorch = pytorch,
+          .jax = kCommandBuffers,
+          .cupy = kCaptureCupy};
+}
+constexpr Advice kCaptureTraining = capture("",
+                                            "graph = torch.cuda.CUDAGraph()\n"
+                                            "with torch.cuda.graph(graph): loss = step(static_x, static_y)  "
+                                            "# then graph.replay()");
+constexpr Advice kCapture = capture("",
+                                    "graph = torch.cuda.CUDAGraph()\n"
+                                    "with torch.cuda.graph(graph): y = model(static_x)  "
+                                    "# then static_x.copy_(x); graph.replay()");
+constexpr Advice kCaptureStatic =
+    capture("With static shapes replay the step as a CUDA graph: one launch instead of all of them.", kReduceOverhead);
 constexpr Advice kCaptureTrainingByCompiler = {
     .kind = AdviceKind::code,
     .text = "Or let the compiler capture it: forward and backward pass each become a graph.",
@@ -95,8 +140,8 @@ constexpr Advice kLoopWithin = {
 constexpr Advice kUnroll = {
     .kind = AdviceKind::code,
     .text =
-        "Each round of a loop launches its kernels anew: unroll it, or go through it in parallel where rounds can be "
-        "combined.",
+        "Unroll the loop, or go through it in parallel where rounds can be combined: each round launches its kernels "
+        "anew.",
     .jax = "state, y = jax.lax.scan(cell, state, x, unroll=16)  # or jax.lax.associative_scan",
 };
 constexpr Advice kFuseKernels = {
@@ -123,7 +168,7 @@ Launches launches_in_steps(const RankEvidence& rank) {
     sum.calls += work.launch == kNoEvent || work.launch != last;
     last = work.launch;
     sum.kernel_ns += static_cast<double>(work.end - work.start);
-    sum.short_kernels += work.end - work.start < 10'000;
+    sum.short_kernels += work.end - work.start < kDispatchNs / 2;
   }
   return sum;
 }
@@ -187,9 +232,10 @@ bool is_compiled_as_one(const Evidence& evidence) {
   return evidence.ranks.size() == 1 && executions > 0 && executions < 2;
 }
 
-/// A step that repeats exactly is replayed as a graph, if that gains clearly more than compiling it.
+/// A step that repeats exactly is replayed as a graph where dispatching takes most of it: else compiling, which is one
+/// line, gains nearly as much.
 bool graph_first(const Evidence& evidence) {
-  if (evidence.attribution.without_dispatch <= kWorthCapturing || compiled_away(evidence) > kCompiledAway) return false;
+  if (evidence.attribution.without_dispatch <= 2 || compiled_away(evidence) > kCompiledAway) return false;
   return is_compiled_as_one(evidence) || repeats_exactly(evidence);
 }
 
@@ -215,18 +261,18 @@ void recommend(const Evidence& evidence, double limit, double launches, Finding&
     finding.gain = graph;
     give(training ? kCaptureTraining : kCapture, "cuda_graph", graph);
     finding.recommendations.front().text =
-        launches >= kFewLaunches
+        launches >= double{kFewLaunches}
             ? fmt::format(
                   "Replay the step as a CUDA graph: every recorded step launched the same, so one launch can "
                   "replace {:.0f}.",
                   launches)
             : "Launch many rounds as one CUDA graph: every recorded one launched the same.";
-    const bool as_one = is_compiled_as_one(evidence) && launches >= kFewLaunches;
+    const bool as_one = is_compiled_as_one(evidence) && launches >= double{kFewLaunches};
     if (as_one) {
       finding.recommendations.front().text =
           fmt::format("Let XLA launch the step as a CUDA graph, loops too: one launch in place of {:.0f}.", launches);
       give(kUnroll, "unroll", graph);
-    } else if (evidence.framework == Framework::jax && launches < kFewLaunches) {
+    } else if (evidence.framework == Framework::jax && launches < double{kFewLaunches}) {
       finding.recommendations.clear();
       give(kLoopWithin, "compile", graph);
     }

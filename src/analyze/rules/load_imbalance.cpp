@@ -104,7 +104,7 @@ void add_evidence(const Evidence& evidence, const Imbalance& imbalance, bool wid
         time_fact(which + "_own_work", name_of(rank) + ", own work per step", imbalance.own_ns[r]));
     finding.evidence.push_back(time_fact(which + "_waiting", name_of(rank) + ", waiting for others per step",
                                          rank.part_ns(Part::idle_waiting_for_rank)));
-    if (finding.evidence.size() >= 16) break;
+    if (r == kShown) break;
   }
   const RankEvidence& late = evidence.ranks[imbalance.latest];
   const std::string others = evidence.ranks.size() == 2 ? "The other rank" : "The others' median";
@@ -133,7 +133,7 @@ std::vector<Finding> apply(const Evidence& evidence) {
   const RankEvidence& late = evidence.ranks[imbalance.latest];
   const double step = late.undisturbed_step_ns();
   const double lost = evidence.attribution.lost_ns(Claimant::load_imbalance);
-  if (lost <= 0.001 * step) return {};
+  if (lost <= 0) return {};
   const bool wider = multiplies_in_wider_type(evidence, imbalance);
   Finding finding = make_finding(kLoadImbalanceRule, lost, step,
                                  "Rank " + std::to_string(late.number()) +

@@ -9,13 +9,12 @@ namespace warpmark::analyze {
 
 namespace {
 
-constexpr double kUsualSaving = 0.2;  // fusing with one neighbour, or half the bytes of one of several operands
-
 std::optional<KernelSaving> judge(const KernelProfile& profile) {
   const auto memory = memory_throughput(profile);
   const double compute = profile.metric("sm__throughput.avg.pct_of_peak_sustained_elapsed").value_or(0);
-  if (!memory || *memory < 80 || *memory - compute < 10) return std::nullopt;
-  return KernelSaving{kUsualSaving,
+  if (!memory || *memory < kNcuHigh || *memory - compute < kNcuFar) return std::nullopt;
+  return KernelSaving{kMostOfANote,  // whether bytes can be saved is for its author to know
+
                       fmt::format("memory at {:.0f} % of its peak, computing at {:.0f} %", *memory, compute),
                       "memory_throughput", *memory / 100, ""};
 }

@@ -14,10 +14,6 @@ namespace warpmark::analyze {
 
 namespace {
 
-constexpr double kEnough = 80;  // per cent of theoretical occupancy
-constexpr double kFarBelow = 10;
-constexpr double kLittle = 30;
-
 struct Bound {
   std::string with;  ///< "50 % possible ..."
   std::vector<Recommendation> fixes;
@@ -80,7 +76,7 @@ Bound bound_of(const KernelProfile& profile) {
 
 /// What would be possible was not measured: far below what most kernels reach.
 std::optional<KernelSaving> judge_alone(double achieved, const KernelProfile& profile) {
-  if (achieved >= kLittle) return std::nullopt;
+  if (achieved >= kNcuLow / 2) return std::nullopt;
   return KernelSaving{std::min(1 - achieved / 100, 1 - best_throughput(profile)),
                       fmt::format("occupancy {:.0f} % achieved", achieved),
                       "achieved_occupancy",
@@ -94,8 +90,8 @@ std::optional<KernelSaving> judge(const KernelProfile& profile) {
   const auto most = profile.metric("sm__maximum_warps_per_active_cycle_pct");
   if (achieved && !most) return judge_alone(*achieved, profile);
   const double theoretical = most.value_or(100);
-  const bool possible = theoretical >= kEnough;
-  if (!achieved || (possible && theoretical - *achieved <= kFarBelow)) return std::nullopt;
+  const bool possible = theoretical >= kNcuHigh;
+  if (!achieved || (possible && theoretical - *achieved <= kNcuFar)) return std::nullopt;
   const double fraction = std::min(1 - *achieved / 100, 1 - best_throughput(profile));
   // Enough fits: what is missing was lost to blocks that end unevenly or start slowly, and no resource is to be saved.
   Bound bound = possible ? Bound{", as blocks start slowly or end unevenly", {}} : bound_of(profile);

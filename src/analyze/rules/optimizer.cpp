@@ -42,17 +42,15 @@ Recommendation torch_fix(const std::string& name, const Updates& updates, double
     return {AdviceKind::code, "Update lists of parameters together.", made("foreach=True")};
   }
   if (updates.kernels - updates.multi_tensor > kFewUpdateKernels * steps) {
-    return {
-        AdviceKind::code,
-        "The update itself is fused: do what surrounds it (scaling, clipping, copies) for lists of parameters, too.",
-        "torch._foreach_mul_([p.grad for p in model.parameters()], scale)"};
+    return {AdviceKind::code, "Scale, clip and copy lists of parameters at once, too: the update itself is fused.",
+            "torch._foreach_mul_([p.grad for p in model.parameters()], scale)"};
   }
   const std::string options = std::string(fuses ? "fused=True" : "foreach=True") +
                               (name == "SGD" || name == "Adagrad" ? "" : ", capturable=True");
-  return {AdviceKind::code,
-          "Parameters are updated together already: what is left is the host's way to it, which a graph of the step "
-          "spares.",
-          made(options) + "  # within torch.cuda.graph"};
+  return {
+      AdviceKind::code,
+      "Capture the step in a CUDA graph to remove the launch overhead that is left: the optimizer is already fused.",
+      made(options) + "  # within torch.cuda.graph"};
 }
 
 std::vector<Finding> apply(const Evidence& evidence) {

@@ -10,7 +10,6 @@ namespace warpmark::analyze {
 namespace {
 
 // FP32 units to tensor cores on TF32: 67 to 495 TFLOP/s dense (NVIDIA H100 data sheet).
-constexpr float kSimtToTf32 = 67.0F / 495;
 
 /// TF32 alone: what surrounds the matrix work stays as it is.
 void allow_tf32(const Evidence& evidence, double success, Change& change) {

@@ -16,7 +16,7 @@ std::optional<KernelSaving> judge_by_throughput(const KernelProfile& profile) {
   const auto compute = profile.metric("sm__throughput.avg.pct_of_peak_sustained_elapsed");
   const auto memory = memory_throughput(profile);
   const double best = best_throughput(profile);
-  if (!compute || best >= 0.6) return std::nullopt;
+  if (!compute || best * 100 >= kNcuLow) return std::nullopt;
   const std::string beside =
       memory ? fmt::format(", memory at {:.0f} %", *memory) : std::string(" (memory was not measured)");
   return KernelSaving{1 - best, fmt::format("multiprocessors at {:.0f} % of their peak{}", *compute, beside),
@@ -27,7 +27,7 @@ std::optional<KernelSaving> judge(const KernelProfile& profile) {
   const auto issue = profile.metric("smsp__issue_active.avg.per_cycle_active");
   const double best = best_throughput(profile);
   if (!issue) return judge_by_throughput(profile);
-  if (*issue >= 0.6 || best >= 0.6) return std::nullopt;
+  if (*issue * 100 >= kNcuLow || best * 100 >= kNcuLow) return std::nullopt;
   return KernelSaving{
       std::min(1 - *issue, 1 - best),
       fmt::format("issues in {:.0f} % of the cycles, best throughput {:.0f} %", *issue * 100, best * 100),

@@ -24,7 +24,7 @@ std::optional<KernelSaving> judge(const KernelProfile& profile) {
   } else if (rest > 0) {
     fraction = 1 / (1 + whole);
   }
-  if (fraction < 0.2) return std::nullopt;
+  if (fraction * 100 < 100 - kNcuHigh) return std::nullopt;
   return KernelSaving{fraction, fmt::format("{:.2f} waves of blocks", *waves), "waves", *waves, ""};
 }
 

@@ -5,43 +5,64 @@
 // those of older GPUs, as its own load by hardware that demands 16 bytes; there what padding leaves was measured,
 // elsewhere the finding is a note.
 #include <fmt/format.h>
+#include <vector>
 
 #include <algorithm>
 #include <map>
 
 #include "analyze/names/kernel_names.h"
-#include "analyze/recorded/recorded_shapes.h"
+#include "analyze/names/operator_shapes.h"
 #include "analyze/rules/rules.h"
+#include "model/profile/timeline.h"
 
 namespace warpmark::analyze {
 
 namespace {
 
+// The sizes of operators' inputs, where they were recorded: their texts repeat, and each is parsed once.
+
+class RecordedShapes {
+ public:
+  explicit RecordedShapes(const Timeline& timeline) : timeline_(timeline), parsed_(timeline.names.size()) {}
+
+  /// Of the inputs of an operator; empty for other events, for kNoEvent, and where none were recorded.
+  [[nodiscard]] const Shapes& of(EventIndex op) const;
+
+ private:
+  const Timeline& timeline_;
+  mutable std::vector<Shapes> parsed_;  // by NameId, when first asked for
+};
+
+const Shapes& RecordedShapes::of(EventIndex op) const {
+  static const Shapes kNone;
+  if (op == kNoEvent || timeline_.events.kind[op] != EventKind::op) return kNone;
+  const NameId id = timeline_.events.detail[op];
+  if (id == 0 || id >= parsed_.size()) return kNone;
+  if (parsed_[id].empty()) parsed_[id] = parse_shapes(timeline_.names.at(id));
+  return parsed_[id];
+}
+
 // Tensor cores fed by narrow loads are seldom faster than half of their rate with wide ones (NVIDIA, "Matrix
 // Multiplication Background User's Guide", "Tensor Core Requirements").
 constexpr double kLeftWhenAligned = 0.5;
-constexpr std::int64_t kSmallest = 8;  // a dimension of less is padded at a multiple of its cost
+constexpr int kSmallest = 8;  // a dimension of less is padded at a multiple of its cost
 
-/// Numbers that a row's pieces of 16 bytes hold; 0 of what runs on no tensor cores, or wider than 16 bits: these are
-/// told to compute more narrowly first.
-int wanted_alignment(const GpuWork& work, std::string_view kernel) {
-  if (work.math != MatrixMath::tensor_half) return 0;
-  return works_on_8_bits(kernel) ? 16 : 8;
-}
+/// Numbers that a row's pieces of 16 bytes hold.
+int wanted_alignment(std::string_view kernel) { return works_on_8_bits(kernel) ? 2 * kSmallest : kSmallest; }
 
-/// Its products have tensor cores of Hopper or newer.
 struct Narrow {
   std::size_t work;
   int wanted;  ///< multiple
 };
 
+/// Only of 16 bits and fewer: what is wider is told to compute more narrowly first.
 std::vector<Narrow> narrow_products(const RankEvidence& rank) {
   std::vector<Narrow> found;
   for (std::size_t i = 0; i < rank.list.works.size(); ++i) {
     const GpuWork& work = rank.list.works[i];
-    if (rank.attribution.owner[i] != Owner::none) continue;  // its time is claimed
+    if (work.math != MatrixMath::tensor_half || rank.attribution.owner[i] != Owner::none) continue;  // claimed
     const std::string_view kernel = rank.timeline->name_of(work.event);
-    const int stated = numbers_read_at_once(kernel), wanted = wanted_alignment(work, kernel);
+    const int stated = numbers_read_at_once(kernel), wanted = wanted_alignment(kernel);
     if (stated > 0 && stated < wanted) found.push_back({i, wanted});
   }
   return found;
@@ -81,7 +102,7 @@ constexpr Advice kPad = {
 Recommendation padding_of(const Evidence& evidence, std::int64_t size, int multiple) {
   Recommendation advice = advice_for(evidence, {kPad}).front();
   const auto up = [size](std::int64_t to) { return (size + to - 1) / to * to; };
-  advice.text += fmt::format(" {} becomes {}, or {}.", size, up(multiple), up(64));
+  advice.text += fmt::format(" {} becomes {}, or {}.", size, up(multiple), up(kSmallest * kSmallest));
   return advice;
 }
 
@@ -110,7 +131,7 @@ std::vector<Finding> apply(const Evidence& evidence) {
   std::vector<std::pair<double, std::int64_t>> heaviest;
   for (const auto& [which, ns] : culprits) heaviest.emplace_back(ns, which.first);
   std::ranges::stable_sort(heaviest, [](const auto& a, const auto& b) { return a.first > b.first; });
-  if (heaviest.size() > 4) heaviest.resize(4);
+  if (heaviest.size() > kShown) heaviest.resize(kShown);
   for (const auto& [ns, size] : heaviest) {
     finding.evidence.push_back(time_fact(fmt::format("dimension_{}", size), fmt::format("With a dimension of {}", size),
                                          ns / rank.step_count()));

@@ -12,7 +12,7 @@ namespace warpmark::analyze {
 
 namespace {
 
-constexpr double kManySectors = 12;  // a request: more than 8-byte words need
+constexpr double kIdealSectors = 4;  // a request of 4-byte words; 8-byte words need twice as many
 
 std::optional<KernelSaving> judge(const KernelProfile& profile) {
   const double memory =
@@ -27,8 +27,8 @@ std::optional<KernelSaving> judge(const KernelProfile& profile) {
                         "excessive_sectors", share, ""};
   }
   const auto per_request = profile.metric("l1tex__average_t_sectors_per_request_pipe_lsu_mem_global_op_ld.ratio");
-  if (!per_request || *per_request < kManySectors) return std::nullopt;
-  return KernelSaving{(1 - 4 / *per_request) * memory,
+  if (!per_request || *per_request <= 2 * kIdealSectors) return std::nullopt;
+  return KernelSaving{(1 - kIdealSectors / *per_request) * memory,
                       fmt::format("{:.1f} sectors per load request, 4 are ideal", *per_request), "sectors_per_request",
                       *per_request, ""};
 }

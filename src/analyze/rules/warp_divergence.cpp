@@ -10,14 +10,14 @@ namespace warpmark::analyze {
 namespace {
 
 std::optional<KernelSaving> judge(const KernelProfile& profile) {
-  constexpr double kEnough = 0.8 * 32;
+  constexpr double kWarp = 32;  // threads
   auto threads = profile.metric("smsp__thread_inst_executed_per_inst_executed.ratio");
   if (const auto percent = profile.metric("smsp__thread_inst_executed_per_inst_executed.pct"); !threads && percent) {
-    threads = *percent * 0.32;
+    threads = *percent / 100 * kWarp;
   }
-  if (!threads || *threads >= kEnough) return std::nullopt;
+  if (!threads || *threads * 100 >= kNcuHigh * kWarp) return std::nullopt;
   const double compute = profile.metric("sm__throughput.avg.pct_of_peak_sustained_elapsed").value_or(100) / 100;
-  return KernelSaving{(1 - *threads / 32) * compute, fmt::format("{:.1f} of 32 threads of a warp active", *threads),
+  return KernelSaving{(1 - *threads / kWarp) * compute, fmt::format("{:.1f} of 32 threads of a warp active", *threads),
                       "active_threads_per_warp", *threads, ""};
 }
 

@@ -16,6 +16,12 @@ namespace {
 using Launches = std::span<const std::uint32_t>;
 using Positions = std::vector<std::size_t>;
 
+/// By more than a tenth of what is expected.
+bool differs(std::size_t length, std::size_t expected) {
+  const std::size_t apart = length > expected ? length - expected : expected - length;
+  return static_cast<double>(apart) > (1 - kNearlyAll) * static_cast<double>(expected);
+}
+
 std::map<std::uint32_t, Positions> positions_by_kind(Launches launches) {
   std::map<std::uint32_t, Positions> positions;
   for (std::size_t i = 0; i < launches.size(); ++i) positions[launches[i]].push_back(i);
@@ -57,18 +63,16 @@ std::size_t usual_distance(const Positions& at, std::size_t nth) {
 
 /// Periods worth a try, ascending: a kind that occurs a few times a period is at a period's distance from itself.
 std::set<std::size_t> possible_periods(Launches launches) {
-  constexpr std::size_t kKinds = 24;
-  constexpr std::size_t kOccurrencesAPeriod = 8;
   std::vector<Positions> kinds;
   for (auto& [kind, at] : positions_by_kind(launches)) {
     if (at.size() >= kFewest) kinds.push_back(std::move(at));
   }
   std::stable_sort(kinds.begin(), kinds.end(),
                    [](const Positions& left, const Positions& right) { return left.size() < right.size(); });
-  if (kinds.size() > kKinds) kinds.resize(kKinds);
+  if (kinds.size() > kFewLaunches) kinds.resize(kFewLaunches);
   std::set<std::size_t> periods;
   for (const Positions& at : kinds) {
-    for (std::size_t nth = 1; nth <= kOccurrencesAPeriod; ++nth) {
+    for (std::size_t nth = 1; nth <= kFewLaunches; ++nth) {
       const std::size_t distance = usual_distance(at, nth);
       if (distance >= 2 && distance * kFewest <= launches.size()) periods.insert(distance);
     }
@@ -88,11 +92,13 @@ std::size_t differences_from_earlier(Launches launches, std::size_t period, std:
 /// The shortest period under which one launch of ten differs at most, unless a longer one fits far better: what a step
 /// repeats within itself differs from the step in little more than its ends.
 std::size_t matching_period(Launches launches) {
-  constexpr std::size_t kFarBetter = 4;  // times fewer differences
+  constexpr std::size_t kFarBetter = kFewest;  // times fewer differences
   std::size_t best = 0;
   std::size_t fewest = 0;
   for (const std::size_t period : possible_periods(launches)) {
-    const std::size_t allowed = best == 0 ? (launches.size() - period) / 10 : fewest / kFarBetter;
+    const std::size_t allowed =
+        best == 0 ? static_cast<std::size_t>((1 - kNearlyAll) * static_cast<double>(launches.size() - period))
+                  : fewest / kFarBetter;
     const std::size_t found = differences_from_earlier(launches, period, allowed);
     if (found > allowed) continue;
     best = period;
@@ -114,32 +120,26 @@ Positions occurrences(Launches launches, Launches wanted) {
 /// What irregular start-up holds of the marker goes: the periods begin with the first one of the right length.
 void leave_out_irregular_start(Positions& boundaries, std::size_t period) {
   std::size_t first = 0;
-  const auto wrong = [&](std::size_t length) {
-    return (length > period ? length - period : period - length) * 10 > period;
-  };
-  while (first + 1 < boundaries.size() && wrong(boundaries[first + 1] - boundaries[first])) ++first;
+  while (first + 1 < boundaries.size() && differs(boundaries[first + 1] - boundaries[first], period)) ++first;
   boundaries.erase(boundaries.begin(), boundaries.begin() + static_cast<std::ptrdiff_t>(first));
 }
 
 /// Where one launch, or the fewest in a row, is met that occurs once in the period from `from` on.
 Positions marked_from(Launches launches, std::size_t from, std::size_t period) {
-  constexpr std::size_t kMostCompared = 1 << 21;
-  constexpr int kTries = 4;
-  int tries = 0;
-  const std::size_t longest = std::min(period, std::max<std::size_t>(1, kMostCompared / period));
+  std::size_t tries = 0;
+  const std::size_t longest = std::min(period, kQueueDepth);
   for (std::size_t length = 1; length <= longest; length *= 2) {
     std::map<std::vector<std::uint32_t>, std::size_t> counts;
     const auto marker_at = [&](std::size_t i) { return launches.subspan(i, length); };
     for (std::size_t i = from; i < from + period && i + length <= launches.size(); ++i) {
       ++counts[{marker_at(i).begin(), marker_at(i).end()}];
     }
-    for (std::size_t i = from; i < from + period && i + length <= launches.size() && tries < kTries; ++i) {
+    for (std::size_t i = from; i < from + period && i + length <= launches.size() && tries < kShown; ++i) {
       if (counts[{marker_at(i).begin(), marker_at(i).end()}] != 1) continue;
       ++tries;
       Positions boundaries = occurrences(launches, marker_at(i));
       leave_out_irregular_start(boundaries, period);
-      const std::size_t spacing = even_spacing(boundaries);
-      if ((spacing > period ? spacing - period : period - spacing) * 10 <= period) return boundaries;
+      if (!differs(even_spacing(boundaries), period)) return boundaries;
     }
   }
   return {};
@@ -148,15 +148,13 @@ Positions marked_from(Launches launches, std::size_t from, std::size_t period) {
 }  // namespace
 
 std::size_t even_spacing(const std::vector<std::size_t>& positions) {
-  if (positions.size() < 3) return 0;
+  if (positions.size() < kFewest) return 0;
   std::vector<std::size_t> gaps;
   for (std::size_t i = 1; i < positions.size(); ++i) gaps.push_back(positions[i] - positions[i - 1]);
   std::sort(gaps.begin(), gaps.end());
   const std::size_t median = gaps[gaps.size() / 2];
-  const auto uneven = static_cast<std::size_t>(std::count_if(gaps.begin(), gaps.end(), [&](std::size_t gap) {
-    return (gap > median ? gap - median : median - gap) * 10 > median;
-  }));
-  return uneven * 4 <= gaps.size() ? median : 0;
+  const auto uneven = std::ranges::count_if(gaps, [median](std::size_t gap) { return differs(gap, median); });
+  return static_cast<std::size_t>(uneven) * kFewest <= gaps.size() ? median : 0;
 }
 
 std::vector<std::size_t> repeating_sequence(const std::vector<std::uint32_t>& launches) {
@@ -168,13 +166,12 @@ std::vector<std::size_t> repeating_sequence(const std::vector<std::uint32_t>& la
   for (const Regular& one : regular) {
     std::size_t support = 0;
     for (const Regular& other : regular) {
-      const std::size_t apart = one.spacing > other.spacing ? one.spacing - other.spacing : other.spacing - one.spacing;
-      support += apart * 20 <= one.spacing;
+      support += !differs(other.spacing, one.spacing);
     }
     if (one.spacing * (one.count + 1) * 2 < launches.size()) continue;  // repeats in a part of the recording only
     if (support < 2 && regular.size() > 1) continue;
-    const bool longer = best == nullptr || one.spacing > best->spacing + best->spacing / 20;
-    const bool same = best != nullptr && !longer && one.spacing * 20 >= best->spacing * 19;
+    const bool same = best != nullptr && !differs(one.spacing, best->spacing);
+    const bool longer = best == nullptr || (!same && one.spacing > best->spacing);
     if (longer || (same && one.first < best->first)) {
       best = &one;
       best_support = support;

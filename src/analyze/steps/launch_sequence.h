@@ -7,7 +7,7 @@
 
 namespace warpmark::analyze {
 
-/// Evenly spaced: at least three, and in three of four cases within a tenth of the median, which is returned; else 0.
+/// Evenly spaced: at least three, and in two of three cases within a tenth of the median, which is returned; else 0.
 [[nodiscard]] std::size_t even_spacing(const std::vector<std::size_t>& positions);
 
 /// Boundaries of the repetition as indices into `launches`: the positions of one launch that occurs once a period, by

@@ -105,19 +105,17 @@ std::vector<std::size_t> matching_starts(const Timeline& timeline, const std::ve
 /// Whether as many rounds of `spacing` launches lie between any two: a model has the same layers in each step, and not
 /// hundreds.
 bool are_layers(const std::vector<std::size_t>& waited, std::size_t spacing) {
-  constexpr std::size_t kMostLayers = 128;  // Llama 3.1 405B has 126
   const std::size_t usual = even_spacing(waited);
-  if (usual < 2 * spacing || usual > kMostLayers * spacing) return false;
+  if (usual < 2 * spacing || usual > kQueueDepth) return false;
   std::size_t same = 0;
   for (std::size_t i = 1; i < waited.size(); ++i) same += waited[i] - waited[i - 1] == usual ? 1U : 0U;
-  return same * 4 >= (waited.size() - 1) * 3;
+  return same * 2 > waited.size() - 1;
 }
 
 /// Few launches that repeat may be a layer, or one element of a loop: the step is a longer sequence that repeats. A
 /// model of equal layers repeats two or three kernels and nothing else: a program that waits for the GPU every so many
 /// of them makes a step from wait to wait.
 std::vector<std::size_t> step_starts(const Timeline& timeline, const std::vector<Launched>& order) {
-  constexpr std::size_t kFewLaunches = 8;
   std::vector<NameId> names;
   for (const Launched& one : order) names.push_back(one.name);
   std::vector<std::size_t> starts = repeating_sequence(names);
@@ -131,7 +129,7 @@ std::vector<std::size_t> step_starts(const Timeline& timeline, const std::vector
 
 /// Where a loop within the step was found, the host reads, writes or waits at the end of the step only: every so many
 /// windows one is much longer, and they take much of the time. The step then ends where a long window ends.
-std::vector<std::int64_t> up_to_long_windows(const std::vector<std::int64_t>& boundaries) {
+std::vector<std::int64_t> up_to_long_windows(const std::vector<std::int64_t>& boundaries, double least_share) {
   std::vector<std::int64_t> lengths;
   for (std::size_t i = 0; i + 1 < boundaries.size(); ++i) lengths.push_back(boundaries[i + 1] - boundaries[i]);
   if (lengths.empty()) return boundaries;
@@ -140,31 +138,35 @@ std::vector<std::int64_t> up_to_long_windows(const std::vector<std::int64_t>& bo
   std::vector<std::int64_t> ends;
   std::int64_t in_long = 0;
   for (std::size_t i = 0; i < lengths.size(); ++i) {
-    if (lengths[i] <= 3 * median) continue;
+    if (lengths[i] <= 2 * median) continue;
     in_long += lengths[i];
     after_long.push_back(i + 1);
     ends.push_back(boundaries[i + 1]);
   }
-  const bool much_of_the_time = in_long * 5 > boundaries.back() - boundaries.front();
-  return much_of_the_time && even_spacing(after_long) >= 2 ? ends : boundaries;
-}
-
-/// Of the GPU's time in these launches, the share between the first start and one period behind the last.
-double share_covered(std::span<const Launched> order, const std::vector<std::size_t>& starts) {
-  if (starts.size() < 3) return 0;
-  const std::size_t end = std::min(order.size(), starts.back() + even_spacing(starts) + 1);
-  std::int64_t all = 0, covered = 0;
-  for (std::size_t i = 0; i < order.size(); ++i) {
-    all += order[i].busy_ns;
-    if (i >= starts.front() && i < end) covered += order[i].busy_ns;
-  }
-  return all > 0 ? static_cast<double>(covered) / static_cast<double>(all) : 0;
+  const auto all = static_cast<double>(boundaries.back() - boundaries.front());
+  return static_cast<double>(in_long) > (1 - least_share) * all && even_spacing(after_long) >= 2 ? ends : boundaries;
 }
 
 std::int64_t busy_of(std::span<const Launched> launches) {
   std::int64_t sum = 0;
   for (const Launched& one : launches) sum += one.busy_ns;
   return sum;
+}
+
+/// Of the GPU's time in these launches, the share between the first start and one period behind the last, which is no
+/// period if it holds more than any other.
+double share_covered(std::span<const Launched> order, const std::vector<std::size_t>& starts) {
+  const std::int64_t all = busy_of(order);
+  if (starts.size() < kFewest || all == 0) return 0;
+  std::int64_t most = 0, covered = 0;
+  for (std::size_t i = 0; i + 1 < starts.size(); ++i) {
+    const std::int64_t busy = busy_of(order.subspan(starts[i], starts[i + 1] - starts[i]));
+    most = std::max(most, busy);
+    covered += busy;
+  }
+  const std::span<const Launched> last = order.subspan(starts.back());
+  covered += std::min(most, busy_of(last.first(std::min(last.size(), even_spacing(starts) + 1))));
+  return static_cast<double>(covered) / static_cast<double>(all);
 }
 
 }  // namespace
@@ -174,7 +176,7 @@ std::vector<std::int64_t> repeating_launches(const Timeline& timeline, const Wor
   std::int64_t all = 0;
   for (const GpuWork& work : list.works) all += work.end - work.start;
   std::vector<std::size_t> starts = step_starts(timeline, order);
-  while (starts.size() >= 3 && share_covered(order, starts) < least_share) {
+  while (starts.size() >= kFewest && share_covered(order, starts) < least_share) {
     const std::span<const Launched> whole(order);
     const std::span<const Launched> before = whole.first(starts.front());
     const std::span<const Launched> behind = whole.subspan(starts.back());
@@ -187,7 +189,7 @@ std::vector<std::int64_t> repeating_launches(const Timeline& timeline, const Wor
     return {};
   std::vector<std::int64_t> boundaries;
   for (const std::size_t at : starts) boundaries.push_back(order[at].start);
-  return up_to_long_windows(boundaries);
+  return up_to_long_windows(boundaries, least_share);
 }
 
 }  // namespace warpmark::analyze

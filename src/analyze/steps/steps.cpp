@@ -23,7 +23,6 @@ namespace {
 
 // A step holds most of the work. What the program marks may share the recording with other phases; what is only seen
 // to repeat has nothing else that speaks for it.
-constexpr double kMarkedShare = 0.5;
 constexpr double kRepeatedShare = 0.8;
 
 bool is_explicit(const RangeGroup& group) { return names_profiler_step(group.name) || names_step(group.name); }
@@ -55,14 +54,14 @@ const RangeGroup* choose(const std::vector<RangeGroup>& groups) {
   const auto by_program = [](const RangeGroup& one) { return names_step(one.name); };
   const auto anything = [](const RangeGroup&) { return true; };
   const auto replays = [](const RangeGroup& one) { return one.alike && one.replays_graphs; };
-  if (const auto* found = most_work(groups, several(2, kMarkedShare, by_profiler))) return found;
-  if (const auto* found = most_work(groups, several(2, kMarkedShare, by_program))) return found;
+  if (const auto* found = most_work(groups, several(2, 0.5, by_profiler))) return found;
+  if (const auto* found = most_work(groups, several(2, 0.5, by_program))) return found;
   const RangeGroup* single = most_work(groups, several(1, kRepeatedShare, is_explicit));
   if (single != nullptr) {
-    const auto* within = by_profiler(*single) ? most_work(groups, several(3, kRepeatedShare, replays)) : nullptr;
+    const auto* within = by_profiler(*single) ? most_work(groups, several(kFewest, kRepeatedShare, replays)) : nullptr;
     return within != nullptr ? within : single;
   }
-  return most_work(groups, several(3, kMarkedShare, anything));
+  return most_work(groups, several(kFewest, 0.5, anything));
 }
 
 std::vector<StepSpan> windows(const std::vector<std::int64_t>& boundaries) {
@@ -136,21 +135,21 @@ Steps whole_recording(const Timeline& timeline, const WorkList& list, const std:
   return steps;
 }
 
-/// Leaves out start-up, where enough steps remain: the first of four or more windows.
+/// Leaves out start-up, where enough steps remain: the first window.
 void leave_out_start(Steps& steps) {
-  if (steps.analyzed.size() >= 4) steps.analyzed.erase(steps.analyzed.begin());
+  if (steps.analyzed.size() > kFewest) steps.analyzed.erase(steps.analyzed.begin());
 }
 
 /// Above this a step is an outlier: three scaled median absolute deviations (Leys et al., "Detecting outliers", J. Exp.
-/// Soc. Psychology 49, 2013: 3 is the conservative choice), and half as long again as the median, as steps that hardly
-/// vary have no deviation.
+/// Soc. Psychology 49, 2013: 3 is the conservative choice, 1.4826 scales to a normal distribution), and twice the
+/// median, as steps that hardly vary have no deviation.
 double longest_steady_ns(const std::vector<StepSpan>& spans) {
-  constexpr double kDeviations = 3, kNormal = 1.4826, kHalfAgain = 1.5;
+  constexpr double kDeviations = 3 * 1.4826;
   std::vector<double> lengths, deviations;
   for (const StepSpan& span : spans) lengths.push_back(static_cast<double>(span.end_ns - span.start_ns));
   const double median = upper_median(lengths);
   for (const double length : lengths) deviations.push_back(std::abs(length - median));
-  return std::max(median + kDeviations * kNormal * upper_median(std::move(deviations)), kHalfAgain * median);
+  return std::max(median + kDeviations * upper_median(std::move(deviations)), 2 * median);
 }
 
 /// The longest range of the host that lies within the pause and is no step itself: "save_checkpoint".

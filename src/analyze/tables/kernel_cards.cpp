@@ -13,10 +13,9 @@ namespace warpmark::analyze {
 namespace {
 
 const char* bound_of(const std::optional<double>& compute, const std::optional<double>& memory) {
-  constexpr double kNear = 60;  // per cent of a peak, as in Nsight Compute's rules
   if (!compute && !memory) return "not measured";
   const double of_compute = compute.value_or(0), of_memory = memory.value_or(0);
-  if (std::max(of_compute, of_memory) < kNear) return "latency";
+  if (std::max(of_compute, of_memory) < kNcuLow) return "latency";
   return of_compute >= of_memory ? "compute" : "memory";
 }
 

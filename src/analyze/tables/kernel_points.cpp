@@ -51,9 +51,9 @@ std::optional<double> tensor_peak(const KernelProfile& kernel, const std::string
   const auto rate = kernel.metric(id + "per_second");
   const auto busy = kernel.metric("sm__pipe_tensor_cycles_active.avg.pct_of_peak_sustained_elapsed");
   if (!peak || *peak <= 0) return std::nullopt;
-  constexpr double kDenseShare = 0.5, kBetween = 0.75;
-  const bool is_dense = rate && busy && *busy > 0 && *rate / *peak < kBetween * *busy / 100;
-  return is_dense ? *peak * kDenseShare : *peak;
+  const double nearer_to_dense = (0.5 + 1) / 2;
+  const bool is_dense = rate && busy && *busy > 0 && *rate / *peak < nearer_to_dense * *busy / 100;
+  return is_dense ? *peak / 2 : *peak;
 }
 
 std::optional<double> product_of(const KernelProfile& kernel, const char* a_cycle, const char* cycles) {

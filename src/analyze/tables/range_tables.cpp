@@ -153,20 +153,32 @@ class RangeTree {
 
 enum class Phase : std::uint8_t { data, forward, backward, all_reduce, optimizer, count };
 
-Phase phase_of(const RankEvidence& rank, const GpuWork& work) {
-  if (work.category == Category::communication) return Phase::all_reduce;
-  if (work.in_optimizer || work.category == Category::optimizer) return Phase::optimizer;
-  const auto around = [&](auto wanted) {
-    return any_around(rank.list, work.launch, [&](EventIndex i) { return wanted(rank.timeline->name_of(i)); });
-  };
-  if (around(names_backward_pass)) return Phase::backward;
-  if (work.category == Category::copy_to_device || around(names_data_loading)) return Phase::data;
-  return Phase::forward;
-}
+class Phases {
+ public:
+  explicit Phases(const RankEvidence& rank)
+      : rank_(rank),
+        backward_(rank.timeline->names, names_backward_pass),
+        loading_(rank.timeline->names, names_data_loading) {}
+
+  [[nodiscard]] Phase of(const GpuWork& work) const {
+    if (work.category == Category::communication) return Phase::all_reduce;
+    if (work.in_optimizer || work.category == Category::optimizer) return Phase::optimizer;
+    const auto around = [&](const NameSet& names) {
+      return any_around(rank_.list, work.launch,
+                        [&](EventIndex i) { return names.contains(rank_.timeline->events.name[i]); });
+    };
+    if (around(backward_)) return Phase::backward;
+    return work.category == Category::copy_to_device || around(loading_) ? Phase::data : Phase::forward;
+  }
+
+ private:
+  const RankEvidence& rank_;
+  NameSet backward_, loading_;
+};
 
 /// Idle time in which the host loads data is of that phase, whatever work ends it.
 template <typename Uses>
-void give_loading_to_data(const RankEvidence& rank, Uses& uses) {
+void give_loading_to_data(const RankEvidence& rank, const Phases& phases, Uses& uses) {
   for (const IdlePiece& piece : rank.breakdown.loading) {
     if (piece.next_work == kNoEvent) continue;
     const std::int64_t start = rank.timeline->events.start[piece.next_work];
@@ -174,7 +186,7 @@ void give_loading_to_data(const RankEvidence& rank, Uses& uses) {
     while (next != rank.list.works.end() && next->start == start && next->event != piece.next_work) ++next;
     if (next == rank.list.works.end()) continue;
     const auto ns = static_cast<double>(piece.end - piece.start);
-    uses[static_cast<std::size_t>(phase_of(rank, *next))].idle_ns -= ns;
+    uses[static_cast<std::size_t>(phases.of(*next))].idle_ns -= ns;
     uses[static_cast<std::size_t>(Phase::data)].idle_ns += ns;
   }
 }
@@ -220,12 +232,13 @@ AnalysisTable phase_table(const Evidence& evidence) {
   }
   constexpr auto kPhases = static_cast<std::size_t>(Phase::count);
   constexpr std::array<const char*, kPhases> kNames = {"data", "forward", "backward", "all-reduce", "optimizer"};
+  const Phases phases(rank);
   std::array<RangeUse, kPhases> uses{};
   std::int64_t busy_until = rank.steps.start();
   const std::int64_t end = rank.steps.end();
   for (const GpuWork& work : rank.list.works) {
     if (work.start < rank.steps.start()) continue;
-    RangeUse& use = uses[static_cast<std::size_t>(phase_of(rank, work))];
+    RangeUse& use = uses[static_cast<std::size_t>(phases.of(work))];
     use.idle_ns += static_cast<double>(std::max<std::int64_t>(0, std::min(work.start, end) - busy_until));
     if (work.start >= end) break;
     use.gpu_ns +=
@@ -233,7 +246,7 @@ AnalysisTable phase_table(const Evidence& evidence) {
     use.launches += 1;
     busy_until = std::max(busy_until, std::min(work.end, end));
   }
-  give_loading_to_data(rank, uses);
+  give_loading_to_data(rank, phases, uses);
   const double all = std::max(1.0, static_cast<double>(rank.steps.length()));
   const double steps = rank.step_count();
   for (std::size_t i = 0; i < kPhases; ++i) {

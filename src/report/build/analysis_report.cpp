@@ -63,7 +63,8 @@ Table breakdown_table(const std::vector<BreakdownPart>& parts, double step_s) {
     }
     if (members.empty()) continue;
     std::sort(members.begin(), members.end(), [](const auto* a, const auto* b) { return a->share > b->share; });
-    table.rows.push_back(breakdown_row(group.title, total, step_s, Tone::plain));
+    const bool lost = std::ranges::any_of(members, [](const auto* one) { return one->id == "idle_unknown"; });
+    table.rows.push_back(breakdown_row(lost ? "GPU idle, or not recorded" : group.title, total, step_s, Tone::plain));
     if (members.size() == 1) continue;  // it is the group
     double rest = 0;
     for (const auto* part : members) {
@@ -130,7 +131,9 @@ std::string capitalized(std::string text) {
 /// One finding: numbers first, then what to do, each ready to paste.
 Section finding_section(const Finding& finding, std::size_t number, const Analysis& analysis) {
   const Whole whole = whole_of(analysis);
-  Section section{fmt::format("{}. {}: {}", number, severity_name(finding.severity), finding.title), {}};
+  const bool said = analysis.verdict.find(finding.title) != std::string::npos;
+  Section section{
+      fmt::format("{}. {}: {}", number, severity_name(finding.severity), said ? finding.rule : finding.title), {}};
   // Counters alone know shares and no times.
   const std::string lost =
       finding.lost_ns > 0 ? fmt::format(", {} {}", format_seconds(ns_to_s(finding.lost_ns)), whole.share) : "";
@@ -159,8 +162,8 @@ Section finding_section(const Finding& finding, std::size_t number, const Analys
   section.blocks.push_back(std::move(facts));
   for (const auto& advice : finding.recommendations) {
     const std::string gain = advice.gain ? gain_text(*advice.gain) : "";
-    const bool said = gain.empty() || gain == gain_text(finding.gain);
-    section.blocks.push_back(Paragraph{advice.text + (said ? "" : " Estimated speedup: " + gain + ".")});
+    const bool same = gain.empty() || gain == gain_text(finding.gain);
+    section.blocks.push_back(Paragraph{advice.text + (same ? "" : " Estimated speedup: " + gain + ".")});
     if (!advice.snippet.empty()) section.blocks.push_back(Paragraph{advice.snippet, Tone::plain, true});
   }
   return section;
@@ -290,18 +293,17 @@ Section summary_section(const Analysis& analysis) {
   return section;
 }
 
+/// "host_work (23.6 %, speedup 1.22x-1.52x)": the share is of the step.
 Section more_findings(const Analysis& analysis, std::size_t top) {
-  const Whole whole = whole_of(analysis);
-  const std::size_t more = analysis.findings.size() - top;
-  Table table{{{"finding"}, {"severity", Align::right}, {whole.share, Align::right}, {"speedup"}}, {}};
+  std::vector<std::string> others;
   for (std::size_t i = top; i < analysis.findings.size(); ++i) {
-    const auto& finding = analysis.findings[i];
-    table.rows.push_back({{finding.title},
-                          {fmt::format("{:.2f}", finding.severity)},
-                          {format_seconds(ns_to_s(finding.lost_ns))},
-                          {gain_text(finding.gain)}});
+    const Finding& finding = analysis.findings[i];
+    const bool of_step = finding.lost_ns > 0 && analysis.undisturbed_step_ns > 0;
+    const double share = of_step ? static_cast<double>(finding.lost_ns) / analysis.undisturbed_step_ns : 0;
+    others.push_back(fmt::format("{} ({}speedup {})", finding.rule,
+                                 of_step ? format_percent(share) + ", " : std::string(), gain_text(finding.gain)));
   }
-  return {fmt::format("{} more: --all", more), {std::move(table)}};
+  return {fmt::format("{} more: --all", others.size()), {Paragraph{join(others, "; ")}}};
 }
 
 Section quality_section(const Analysis& analysis) {
@@ -312,8 +314,15 @@ Section quality_section(const Analysis& analysis) {
   return {"Data quality", {std::move(table)}};
 }
 
-Section missing_section(const Analysis& analysis) {
+/// `brief`: what each would show stands behind its colon.
+Section missing_section(const Analysis& analysis, bool brief) {
   Section section{"To see more", {}};
+  if (brief) {
+    std::vector<std::string> names;
+    for (const auto& missing : analysis.missing) names.push_back(missing.what.substr(0, missing.what.find(':')));
+    section.blocks.push_back(Paragraph{"Record " + join(names, ", ") + ". How: --all"});
+    return section;
+  }
   for (const auto& missing : analysis.missing) {
     section.blocks.push_back(Paragraph{missing.what});
     if (!missing.how.empty()) section.blocks.push_back(Paragraph{missing.how, Tone::plain, true});
@@ -335,7 +344,8 @@ Report build_analysis_report(const Analysis& analysis, const AnalysisReportOptio
     report.sections.push_back(finding_section(analysis.findings[i], i + 1, analysis));
   if (shown < analysis.findings.size()) report.sections.push_back(more_findings(analysis, shown));
   if (!analysis.quality.empty()) report.sections.push_back(quality_section(analysis));
-  if (!analysis.missing.empty()) report.sections.push_back(missing_section(analysis));
+  const bool brief = options.top == 1 && !analysis.findings.empty();
+  if (!analysis.missing.empty()) report.sections.push_back(missing_section(analysis, brief));
   for (const auto& table : analysis.tables) {
     const bool few = analysis.steps_found_by == "whole recording" && !analysis.ranks.empty();
     report.sections.push_back(

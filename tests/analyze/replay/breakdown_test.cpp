@@ -278,7 +278,7 @@ TEST(Breakdown, agrees_with_the_slow_oracle_to_the_nanosecond) {
     steps.analyzed = {{150, 700}, {700, 1400}};
     const Coverage computing(busy_intervals(list, [](const GpuWork& work) { return !is_copy(work.category); }));
     const HostActivity host(timeline, list, computing);
-    const Breakdown breakdown = break_down({timeline, list, steps, host, wait_until, false});
+    const Breakdown breakdown = break_down({timeline, list, steps, host, wait_until, {}, false});
     ASSERT_EQ(breakdown.total(), 1250) << "seed " << seed;
     Oracle oracle(timeline, list, wait_until);
     const auto expected = oracle.run(150, 1400);
@@ -297,7 +297,7 @@ TEST(Breakdown, gives_the_cost_of_recording_its_own_part_and_still_sums_exactly)
     steps.analyzed = {{150, 1400}};
     const HostActivity host(timeline, list, Coverage());
     const std::vector<std::int64_t> none;
-    EXPECT_EQ(break_down({timeline, list, steps, host, none, true}).total(), 1250);
+    EXPECT_EQ(break_down({timeline, list, steps, host, none, {}, true}).total(), 1250);
   }
 }
 

@@ -279,6 +279,15 @@ TEST(Steps, hold_most_of_the_work) {
   EXPECT_EQ(steps.found_by, "whole recording");
 }
 
+TEST(Steps, are_no_copies_before_a_graph_that_nobody_marked) {
+  TimelineScene scene;
+  for (int i = 0; i < 9; ++i) scene.copy(CopyKind::device_to_device, HostMemory::unknown, 4096, 4'700, false);
+  std::vector<std::string> nodes;
+  for (int i = 0; i < 400; ++i) nodes.push_back("kernel_" + std::to_string(i % 25));
+  scene.replay(nodes, 25'000);
+  EXPECT_FALSE(steps_of(scene.build()).repeating);
+}
+
 TEST(Steps, are_told_from_pauses) {
   TimelineScene scene;
   for (int i = 0; i < 12; ++i) {

@@ -55,7 +55,7 @@ std::vector<Finding> apply(const Evidence& evidence) {
       {AdviceKind::config, "Give each launch more to do: a larger batch, as far as memory and latency allow.", ""},
   };
   if (!alone) finding.recommendations.erase(finding.recommendations.begin());
-  finding.gain = at_most(1 / std::max(idle->active, 0.01),
+  finding.gain = at_most(amdahl(1 - idle->active, 1),
                          "multiprocessors active all the time, at most; what keeps them idle is not in counters");
   return {finding};
 }

@@ -12,8 +12,6 @@ namespace warpmark::analyze {
 
 namespace {
 
-constexpr double kUsual = 0.8;  // of the time, and of the memory
-
 struct Use {
   int device = -1;
   double busy = 1;
@@ -45,7 +43,7 @@ Finding of_idle(const Use& use, std::size_t gpus) {
                                gpus > 1 ? fmt::format(" (the least busy of {} GPUs)", gpus) : ""));
   finding.severity = 1 - use.busy;
   finding.evidence = {share_fact("gpu_utilization", "Time with a kernel on the GPU", use.busy),
-                      share_fact("usual_utilization", "Usual target", kUsual)};
+                      share_fact("usual_utilization", "Usual target", kEffectiveUse)};
   finding.recommendations = {{AdviceKind::measure, "See what the GPU waits for: data, the host, copies or other ranks.",
                               "warpmark profile -- <command>"}};
   finding.gain = {1.0, 1 / use.busy, "no idle time at all, at most; what the GPU waits for is not in counters"};
@@ -73,8 +71,8 @@ std::vector<Finding> apply(const Evidence& evidence) {
   if (uses.empty()) return {};
   const Use& least = *std::ranges::min_element(uses, {}, &Use::busy);
   std::vector<Finding> findings;
-  if (least.busy < kUsual) findings.push_back(of_idle(least, uses.size()));
-  if (least.busy < kUsual && least.memory && *least.memory < kUsual) findings.push_back(of_memory(least));
+  if (least.busy < kEffectiveUse) findings.push_back(of_idle(least, uses.size()));
+  if (least.busy < kEffectiveUse && least.memory && *least.memory < kEffectiveUse) findings.push_back(of_memory(least));
   return findings;
 }
 

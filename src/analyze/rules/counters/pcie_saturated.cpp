@@ -72,7 +72,7 @@ std::vector<Finding> apply(const Evidence& evidence) {
   finding.recommendations.push_back(
       {AdviceKind::command, "Check that the link has its full width and generation.",
        "nvidia-smi --query-gpu=pcie.link.gen.current,pcie.link.width.current --format=csv"});
-  finding.gain = at_most(step / std::max(step - lost, 0.1 * step), "copies at the limit of the link removed");
+  finding.gain = at_most(amdahl(lost, step), "copies at the limit of the link removed");
   return {finding};
 }
 

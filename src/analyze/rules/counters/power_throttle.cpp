@@ -11,8 +11,6 @@ namespace warpmark::analyze {
 
 namespace {
 
-constexpr double kCounted = 0.5;
-
 struct PowerLimit {
   std::optional<double> now;  // W
   std::optional<double> delivered;
@@ -32,7 +30,7 @@ std::vector<Finding> apply(const Evidence& evidence) {
   if (!throttle) return {};
   const PowerLimit limit = limit_of(evidence, throttle->device);
   Finding finding = throttle_finding(kPowerThrottleRule, evidence, *throttle,
-                                     {"runs at its power limit", limit.lowered() ? 1.0 : kCounted});
+                                     {"runs at its power limit", limit.lowered() ? 1.0 : 0.5});
   if (limit.known()) {
     finding.evidence.push_back(
         {fmt::format("Power limit: {:.0f} W, as delivered {:.0f} W", *limit.now, *limit.delivered), "power_limit",
@@ -44,7 +42,7 @@ std::vector<Finding> apply(const Evidence& evidence) {
          "nvidia-smi -q -d POWER  # then: nvidia-smi -pl WATTS"});
   }
   finding.recommendations.push_back(
-      {AdviceKind::code, "Fewer bytes moved and 16-bit arithmetic draw less power for the same work.", ""});
+      {AdviceKind::code, "Move fewer bytes and compute in 16 bits: both draw less power for the same work.", ""});
   const auto narrow = advice_for(evidence, {compute_in_16_bits(evidence)});
   if (!narrow.empty()) finding.recommendations.back().snippet = narrow.front().snippet;
   return {finding};
