@@ -11,6 +11,7 @@
 #include "base/json_fwd.h"
 #include "base/result.h"
 #include "collectives/calls/gpu_links.h"
+#include "model/fields/fields_fwd.h"
 #include "model/report.h"
 
 namespace warpmark::collectives {
@@ -68,7 +69,14 @@ struct HostWhere {
 [[nodiscard]] double pcie_rate(int generation, int width);
 
 [[nodiscard]] Report build_report(const Links& links, const LinkFacts& facts, const std::vector<SlowLink>& slow);
-[[nodiscard]] Json to_json(const Links& links, const LinkFacts& facts, const std::vector<SlowLink>& slow);
+
+struct LinksResult {
+  const Links& links;
+  const LinkFacts& facts;
+  const std::vector<SlowLink>& slow;
+};
+extern const RecordOf<LinksResult> kLinksResult;
+[[nodiscard]] Json to_json(const LinksResult& result);
 
 /// By the CUDA module. Environment error where there is no GPU.
 [[nodiscard]] Result<Links> measure_gpu_links(const LinkOptions& options);

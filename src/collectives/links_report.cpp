@@ -5,6 +5,7 @@
 
 #include "base/json.h"
 #include "base/quantity.h"
+#include "collectives/calls/words.h"
 #include "collectives/links.h"
 #include "collectives/results/usual_reach.h"
 
@@ -162,30 +163,92 @@ Section names_section(const Links& links) {
   return {"GPUs", {std::move(names)}, false, false};
 }
 
-Json value_json(const LinkValue& value) {
-  Json json{{"value", value.value}};
-  if (value.interval) json["interval"] = {value.interval->low, value.interval->high};
-  return json;
+constexpr Field kLinkValueFields[] = {
+    field<&LinkValue::value>("value").within(kNonNegative),
+    field<&LinkValue::interval>("interval").formed(kEndsForm),
+};
+constexpr RecordOf<LinkValue> kLinkValue{"value", "", kLinkValueFields};
+
+constexpr const char* kExpected = "Of one direction; 0: not known.";
+
+/// Of each link, with what its topology promises.
+struct PromisedPair {
+  GpuPair pair;
+  double expected = 0;
+};
+constexpr Field kPromisedPairFields[] = {
+    field<&PromisedPair::pair, &GpuPair::from>("from"),
+    field<&PromisedPair::pair, &GpuPair::to>("to"),
+    field<&PromisedPair::pair, &GpuPair::peer>("peer"),
+    field<&PromisedPair::pair, &GpuPair::write>("write", "", kLinkValue),
+    field<&PromisedPair::pair, &GpuPair::read>("read", "", kLinkValue),
+    field<&PromisedPair::pair, &GpuPair::both>("both", "", kLinkValue),
+    field<&PromisedPair::pair, &GpuPair::latency>("latency", "", kLinkValue),
+    field<&PromisedPair::expected>("expected", kExpected).within(kNonNegative),
+};
+constexpr RecordOf<PromisedPair> kPromisedPair{"pair", "", kPromisedPairFields};
+
+struct PromisedHost {
+  HostLink host;
+  double expected = 0;
+};
+constexpr Field kPromisedHostFields[] = {
+    field<&PromisedHost::host, &HostLink::gpu>("gpu"),
+    field<&PromisedHost::host, &HostLink::to_gpu>("to_gpu", "", kLinkValue),
+    field<&PromisedHost::host, &HostLink::from_gpu>("from_gpu", "", kLinkValue),
+    field<&PromisedHost::host, &HostLink::both>("both", "", kLinkValue),
+    field<&PromisedHost::host, &HostLink::latency>("latency", "", kLinkValue),
+    field<&PromisedHost::expected>("expected", kExpected).within(kNonNegative),
+};
+constexpr RecordOf<PromisedHost> kPromisedHost{"host", "", kPromisedHostFields};
+
+constexpr Field kAttachmentFields[] = {
+    field<&Attachment::pci_bus_id>("pci_bus_id").unless_empty(),
+    field<&Attachment::nvlinks>("nvlinks", "That the GPU has.").within(kNonNegative),
+    field<&Attachment::nvlinks_active>("nvlinks_active").within(kNonNegative),
+    derived("nvlink_generation", "",
+            [](const Attachment& gpu) { return nvlink_generation(gpu.nvlink_version.value_or(0)); })
+        .within(kNonNegative)
+        .when([](const Attachment& gpu) { return nvlink_generation(gpu.nvlink_version.value_or(0)) > 0; }),
+    field<&Attachment::pcie_generation>("pcie_generation").within(kNonNegative),
+    field<&Attachment::pcie_max_generation>("pcie_max_generation", "Of GPU and slot together.").within(kNonNegative),
+    field<&Attachment::pcie_width>("pcie_width").within(kNonNegative),
+    field<&Attachment::pcie_max_width>("pcie_max_width").within(kNonNegative),
+    field<&Attachment::numa_node>("numa_node").within(kNonNegative),
+};
+constexpr RecordOf<Attachment> kAttachment{"attachment", "How a GPU hangs on the machine.", kAttachmentFields};
+
+constexpr Field kSlowLinkFields[] = {
+    field<&SlowLink::where>("where", "GPU 0 -> GPU 3, write"),
+    field<&SlowLink::value>("value").within(kNonNegative),
+    field<&SlowLink::expected>("expected").within(kNonNegative),
+    field<&SlowLink::reason>("reason"),
+    field<&SlowLink::unit>("unit", "s of a latency.").ruled(R"({"enum": ["B/s", "s"]})"),
+};
+constexpr RecordOf<SlowLink> kSlowLink{"slow_link", "", kSlowLinkFields};
+
+template <typename Promised, typename Link>
+std::vector<Promised> with_promises(const std::vector<Link>& links, const LinkFacts& facts) {
+  std::vector<Promised> all;
+  for (const auto& link : links) all.push_back({link, promised(link, facts)});
+  return all;
 }
 
-Json attachment_json(const Attachment& gpu) {
-  Json json = Json::object();
-  const auto put = [&](const char* key, const std::optional<int>& value) {
-    if (value) json[key] = *value;
-  };
-  if (!gpu.pci_bus_id.empty()) json["pci_bus_id"] = gpu.pci_bus_id;
-  put("nvlinks", gpu.nvlinks);
-  put("nvlinks_active", gpu.nvlinks_active);
-  if (const int generation = nvlink_generation(gpu.nvlink_version.value_or(0)); generation > 0) {
-    json["nvlink_generation"] = generation;
-  }
-  put("pcie_generation", gpu.pcie_generation);
-  put("pcie_max_generation", gpu.pcie_max_generation);
-  put("pcie_width", gpu.pcie_width);
-  put("pcie_max_width", gpu.pcie_max_width);
-  put("numa_node", gpu.numa_node);
-  return json;
-}
+constexpr Field kLinksResultFields[] = {
+    derived(
+        "gpus", "", [](const LinksResult& all) -> const auto& { return all.links.gpus; }),
+    derived("pairs", "", kPromisedPair,
+            [](const LinksResult& all) { return with_promises<PromisedPair>(all.links.pairs, all.facts); }),
+    derived("hosts", "", kPromisedHost,
+            [](const LinksResult& all) { return with_promises<PromisedHost>(all.links.hosts, all.facts); }),
+    derived(
+        "topology", "By GPU, as NVML tells it; keys without a value are left out.", kAttachment,
+        [](const LinksResult& all) -> const auto& { return all.facts.attached; }),
+    derived("degraded", "What works below what it can, a sentence each.",
+            [](const LinksResult& all) { return degraded_links(all.facts); }),
+    derived(
+        "slow", "", kSlowLink, [](const LinksResult& all) -> const auto& { return all.slow; }),
+};
 
 }  // namespace
 
@@ -200,37 +263,10 @@ Report build_report(const Links& links, const LinkFacts& facts, const std::vecto
   return report;
 }
 
-Json to_json(const Links& links, const LinkFacts& facts, const std::vector<SlowLink>& slow) {
-  Json json{{"schema", "warpmark.links/1"}, {"gpus", links.gpus},        {"pairs", Json::array()},
-            {"hosts", Json::array()},       {"topology", Json::array()}, {"degraded", degraded_links(facts)},
-            {"slow", Json::array()}};
-  for (const auto& pair : links.pairs) {
-    json["pairs"].push_back({{"from", pair.from},
-                             {"to", pair.to},
-                             {"peer", pair.peer},
-                             {"write", value_json(pair.write)},
-                             {"read", value_json(pair.read)},
-                             {"both", value_json(pair.both)},
-                             {"latency", value_json(pair.latency)},
-                             {"expected", promised(pair, facts)}});
-  }
-  for (const auto& host : links.hosts) {
-    json["hosts"].push_back({{"gpu", host.gpu},
-                             {"to_gpu", value_json(host.to_gpu)},
-                             {"from_gpu", value_json(host.from_gpu)},
-                             {"both", value_json(host.both)},
-                             {"latency", value_json(host.latency)},
-                             {"expected", promised(host, facts)}});
-  }
-  for (const auto& gpu : facts.attached) json["topology"].push_back(attachment_json(gpu));
-  for (const auto& item : slow) {
-    json["slow"].push_back({{"where", item.where},
-                            {"value", item.value},
-                            {"expected", item.expected},
-                            {"reason", item.reason},
-                            {"unit", item.unit}});
-  }
-  return json;
-}
+constexpr RecordOf<LinksResult> kLinksResult{
+    "links", "Result of `warpmark links`. Bandwidths in B/s, latencies in s; the interval is that of the median, 95 %.",
+    kLinksResultFields, "warpmark.links/1"};
+
+Json to_json(const LinksResult& result) { return write(kLinksResult, result); }
 
 }  // namespace warpmark::collectives

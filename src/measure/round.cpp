@@ -239,7 +239,7 @@ Result<Mode> take_mode(Overrides& overrides, Mode default_mode) {
       kept.emplace_back(name, text);
       continue;
     }
-    const auto parsed = mode_from(text);
+    const auto parsed = value_named<Mode>(text);
     if (!parsed) return usage_error("mode cannot be '" + text + "'", "allowed: cold, hot, graph");
     mode = *parsed;
   }

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/json_fwd.h"
+#include "model/fields/names.h"
 #include "model/machine.h"
 #include "model/metric.h"
 
@@ -15,9 +16,8 @@ namespace warpmark {
 inline constexpr const char* kAcceptanceSchema = "warpmark.acceptance/1";
 
 enum class Comparator { at_least, at_most, equal, between };
-/// ">=", "<=", "==", "between".
-[[nodiscard]] const char* name_of(Comparator comparator);
-[[nodiscard]] std::optional<Comparator> comparator_from(std::string_view text);
+inline constexpr auto kComparatorNames = in_order(Comparator::between, ">=", "<=", "==", "between");
+constexpr Names names_of(Comparator) { return kComparatorNames; }
 
 enum class RowState {
   pass,
@@ -26,26 +26,28 @@ enum class RowState {
   unreliable,      ///< measured while the machine was disturbed: no pass
   not_measurable,  ///< there is no value: the reason says why
 };
-[[nodiscard]] const char* name_of(RowState state);
+inline constexpr auto kRowStateNames =
+    in_order(RowState::not_measurable, "pass", "fail", "undecided", "unreliable", "not measurable");
+constexpr Names names_of(RowState) { return kRowStateNames; }
 
 /// One criterion on one device (or of the whole machine).
 struct AcceptanceRow {
   std::string title;
   bool required = true;
   std::string subject;  ///< "copy size=67108864 mode=cold", or the id of a machine fact
-  std::string device;   ///< empty for a fact of the host
-  std::string metric;   ///< "bandwidth", "time p99", "share of the peak"; empty for a fact
-  std::string unit;     ///< SI, of value and limits; "ratio" for a share
+  std::string device;
+  std::string metric;
+  std::string unit;  ///< SI, of value and limits; "ratio" for a share
   Comparator comparator = Comparator::at_least;
   std::vector<double> limits;  ///< one, or two of `between`, in `unit`; empty where the limit is a text
   std::string limit_text;      ///< of versions and states: "535.54", "on"
-  std::string limit_source;    ///< "90 % of 3.35e12 B/s, memory bandwidth by datasheet h100-sxm"; empty if plain
+  std::string limit_source;
   std::optional<double> value;
-  std::string value_text;  ///< of versions and states
+  std::string value_text;
   std::optional<Interval> interval;
   RowState state = RowState::not_measurable;
-  std::string reason;  ///< why it is not a pass
-  std::string repro;   ///< the command that measures the value again
+  std::string reason;
+  std::string repro;
 };
 
 /// A datasheet that a limit was taken from.
@@ -60,11 +62,11 @@ struct Acceptance {
   std::string summary;
   std::string criteria_file;
   std::string criteria_sha256;  ///< of the file's bytes
-  std::string started;          ///< UTC, of the judgement
+  std::string started;
   std::string command;
-  std::string session;          ///< the results that were judged; empty if there were none
-  std::string session_started;  ///< UTC
-  Machine machine;              ///< that was judged
+  std::string session;
+  std::string session_started;
+  Machine machine;
   Build build;
   std::vector<DatasheetUse> datasheets;
   std::vector<AcceptanceRow> rows;

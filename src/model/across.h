@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/json_fwd.h"
+#include "model/fields/names.h"
 #include "model/machine.h"
 #include "model/metric.h"
 
@@ -23,36 +24,38 @@ enum class NodeState {
   failed,      ///< it computed a wrong result
   missing,     ///< it has no value where others have one
 };
-[[nodiscard]] const char* name_of(NodeState state);
+inline constexpr auto kNodeStateNames =
+    in_order(NodeState::missing, "normal", "slow", "undecided", "unreliable", "failed", "missing");
+constexpr Names names_of(NodeState) { return kNodeStateNames; }
 
 /// One device of one node.
 struct NodeDevice {
-  std::string node;    ///< host name, or the file's name where host names are not distinct
-  std::string device;  ///< "cpu", "cuda:0"
+  std::string node;
+  std::string device;
   std::string file;
-  NodeState state = NodeState::normal;  ///< the gravest of its values
+  NodeState state = NodeState::normal;
 };
 
 struct NodeValue {
-  std::int64_t unit = 0;  ///< index into Across::units
+  std::int64_t unit = 0;
   NodeState state = NodeState::normal;
-  std::optional<double> value;     ///< median, in the metric's unit
-  std::optional<double> slowdown;  ///< against the median of the others: 0.1 takes 10 % longer (or does 1/1.1 as much)
-  std::optional<double> p;         ///< one-sided, of "as fast as the others"
-  std::optional<double> adjusted_p;  ///< over all values of all metrics (Holm)
-  std::string reason;                ///< of what is not normal or slow
+  std::optional<double> value;
+  std::optional<double> slowdown;
+  std::optional<double> p;
+  std::optional<double> adjusted_p;
+  std::string reason;
 };
 
 /// One workload with its parameters, on one kind of device.
 struct AcrossMetric {
-  std::string what;         ///< "copy size=67108864 mode=cold"
-  std::string device_name;  ///< values of different models are not compared
+  std::string what;
+  std::string device_name;
   std::string metric;
   std::string unit;
   Better better = Better::lower;
-  std::optional<double> median;      ///< of the units that were compared, if any
-  double spread = 0;                 ///< standard deviation of the logs of those that are not suspected: about a ratio
-  std::optional<double> detectable;  ///< smallest slow-down that would have been certain here
+  std::optional<double> median;
+  double spread = 0;  ///< standard deviation of the logs of those that are not suspected: about a ratio
+  std::optional<double> detectable;
   std::vector<NodeValue> values;
 };
 
@@ -61,11 +64,11 @@ struct NodeDifference {
   std::string node;
   std::string fact;
   std::string value;
-  std::string most;  ///< what most have
+  std::string most;
 };
 
 struct Across {
-  std::string started;  ///< UTC
+  std::string started;
   std::string command;
   double effect = 0.03;
   double alpha = 0.05;

@@ -16,28 +16,28 @@ namespace warpmark {
 
 /// One exclusive part of the analyzed steps. The parts of a rank sum to the length of its steps, to the nanosecond.
 struct BreakdownPart {
-  std::string id;             ///< "gemm", "elementwise", "exposed_communication", "idle_data_loading", ...
-  std::string group;          ///< "compute", "communication", "copy" or "idle"
-  std::int64_t total_ns = 0;  ///< over all analyzed steps of a rank; of the breakdown over ranks, a step
-  double share = 0;           ///< of the steps, 0..1
+  std::string id;     ///< "gemm", "elementwise", "exposed_communication", "idle_data_loading", ...
+  std::string group;  ///< "compute", "communication", "copy" or "idle"
+  std::int64_t total_ns = 0;
+  double share = 0;  ///< of the steps, 0..1
 };
 
 struct StepSpan {
-  std::int64_t start_ns = 0;  ///< since the timeline's origin
+  std::int64_t start_ns = 0;
   std::int64_t end_ns = 0;
 };
 
 /// A step far longer than the others (a checkpoint, an evaluation, a profiler's cycle), which no mean counts.
 struct StepPause {
-  std::int64_t start_ns = 0;  ///< since the timeline's origin
+  std::int64_t start_ns = 0;
   std::int64_t end_ns = 0;
-  std::string name;  ///< the range that most of it was spent in; empty if unknown
+  std::string name;
 };
 
 struct RankAnalysis {
   int rank = 0;
-  std::string gpu;              ///< name; empty if unknown
-  std::vector<StepSpan> steps;  ///< those analyzed
+  std::string gpu;  ///< name; empty if unknown
+  std::vector<StepSpan> steps;
   std::int64_t median_step_ns = 0;
   std::vector<BreakdownPart> breakdown;
   std::vector<StepPause> pauses{};  ///< between the steps, left out
@@ -49,14 +49,14 @@ using TableValue = std::variant<std::string, std::int64_t, double>;
 struct AnalysisColumn {
   std::string id;
   std::string title;
-  std::string unit;  ///< "s", "B", "B/s", "ratio" (0..1, shown in %), "" for counts and texts
+  std::string unit;
 };
 
 /// kernels, operators, launches, copies, queue, idle, overlap, critical_path, diff, ...
 struct AnalysisTable {
   std::string id;
   std::string title;
-  std::string note;  ///< how to read it, or why it is empty
+  std::string note;
   std::vector<AnalysisColumn> columns;
   std::vector<std::vector<TableValue>> rows;
 };
@@ -73,23 +73,23 @@ inline constexpr const char* kComputeRoof = "compute roof";  ///< ... of which a
 /// Something the analysis could not see, and how to record it.
 struct MissingData {
   std::string what;
-  std::string how;  ///< command or setting
+  std::string how;
 };
 
 struct Analysis {
   std::vector<std::string> sources;
   int rank_count = 0;
   std::vector<std::string> gpus;
-  std::string steps_found_by;  ///< "ProfilerStep annotations", "repeating kernel sequence", "whole recording", ...
+  std::string steps_found_by;
   std::vector<RankAnalysis> ranks;
-  std::int64_t median_step_ns = 0;  ///< of the slowest rank
-  double undisturbed_step_ns = 0;   ///< mean of the rank that the others wait for, without the cost of recording ...
-  double recording_ns = 0;          ///< ... which is estimated as this much of a step
+  std::int64_t median_step_ns = 0;
+  double undisturbed_step_ns = 0;  ///< mean of the rank that the others wait for, without the cost of recording ...
+  double recording_ns = 0;         ///< ... which is estimated as this much of a step
   std::vector<BreakdownPart> breakdown;  ///< mean over ranks of the time a step; sums to the mean step
-  std::vector<Finding> findings;         ///< worst first
-  std::string verdict;                   ///< one sentence: the top finding, or "nothing worth fixing above x %"
-  std::vector<std::string> cautions;     ///< what makes all of it doubtful: cut files, several programs
-  Gain combined;                         ///< of all findings together; overlapping gains are not added up
+  std::vector<Finding> findings;
+  std::string verdict;  ///< one sentence: the top finding, or "nothing worth fixing above x %"
+  std::vector<std::string> cautions;
+  Gain combined;
   std::vector<AnalysisTable> tables;
   std::vector<MissingData> missing;
   std::vector<DataQualityIssue> quality;

@@ -21,50 +21,50 @@ inline constexpr const char* kCheckSchema = "warpmark.check/1";
 /// One session of a series.
 struct HistoryPoint {
   std::string session;
-  std::string started;  ///< UTC
+  std::string started;
   std::string commit;
   bool dirty = false;
-  std::int64_t n = 0;  ///< samples in the session
-  double value = 0;    ///< their median
+  std::int64_t n = 0;
+  double value = 0;
 };
 
 /// The history changed its level here, so older sessions say nothing about today's level.
 struct Restart {
-  HistoryPoint at;       ///< the first session of the new level
-  double change = 0;     ///< ratio of the levels less 1
-  bool worse = false;    ///< in the metric's own direction
+  HistoryPoint at;
+  double change = 0;
+  bool worse = false;
   std::int64_t ago = 0;  ///< sessions of the baseline since then, this one included
 };
 
 struct MetricCheck {
-  std::string label;  ///< the case, for people
+  std::string label;
   std::string metric;
   std::string unit;
   Better better = Better::lower;
-  std::vector<HistoryPoint> baseline;  ///< oldest first
+  std::vector<HistoryPoint> baseline;
   std::vector<HistoryPoint> current;
-  std::int64_t level_sessions = 0;   ///< the newest sessions of the baseline that make its level
-  std::optional<double> level;       ///< their geometric mean
-  std::optional<double> value;       ///< that of the current sessions
-  std::optional<double> ratio;       ///< value / level, less the drift of the history; absent where undefined
+  std::int64_t level_sessions = 0;
+  std::optional<double> level;
+  std::optional<double> value;  ///< that of the current sessions
+  std::optional<double> ratio;
   std::optional<Interval> interval;  ///< of the ratio
-  std::optional<double> p;           ///< of "the history goes on as it was", two-sided
-  std::optional<double> adjusted_p;  ///< over all metrics of the check (Holm)
-  std::optional<double> noise;       ///< how far one session typically lies from the level before it, a ratio
-  std::optional<double> detectable;  ///< smallest change for the worse that is found with 90 %, a ratio
+  std::optional<double> p;
+  std::optional<double> adjusted_p;
+  std::optional<double> noise;
+  std::optional<double> detectable;
   Verdict verdict = Verdict::inconclusive;
-  std::string reason;                     ///< why it is inconclusive or unreliable
-  std::optional<std::int64_t> more_runs;  ///< sessions of the same commit that would probably decide
+  std::string reason;
+  std::optional<std::int64_t> more_runs;
   std::optional<Restart> restart;
 };
 
 /// Who may have made a metric worse: the commits since the last session that was good.
 struct Suspects {
-  std::string metric;           ///< "benchmark metric", of the metrics that are worse the one that changed most
-  std::string good;             ///< commit of the newest session of the baseline that the checked commit descends from
-  std::string bad;              ///< the checked commit
-  std::vector<Commit> commits;  ///< after the good one, oldest first, first parents; the bad one is the last
-  std::string reason;           ///< why they cannot be named; then there are none
+  std::string metric;
+  std::string good;
+  std::string bad;
+  std::vector<Commit> commits;
+  std::string reason;               ///< why they cannot be named; then there are none
   std::optional<Bisection> search;  ///< that was asked for, and came to an end
 };
 
@@ -73,18 +73,18 @@ struct Check {
   std::string branch;  ///< of the baseline; of one that is a file, its name
   double threshold = 0.05;
   double alpha = 0.05;
-  bool tested = true;                 ///< else decided on two values, with no idea of the noise
-  std::vector<std::string> sessions;  ///< what is checked: ids
-  std::string started;                ///< of the newest of them, UTC
+  bool tested = true;  ///< else decided on two values, with no idea of the noise
+  std::vector<std::string> sessions;
+  std::string started;
   std::string commit;
   std::string commit_branch;
   bool dirty = false;
   std::vector<MetricCheck> metrics;
-  std::vector<std::string> missing;  ///< metrics of the newest baseline session that today's lacks
-  std::string moved;   ///< that the branch has sessions which the checked commit does not descend from; or empty
-  std::string advice;  ///< what decides where the noise of the history does not let this check; or empty
-  std::optional<Suspects> suspects;       ///< where a metric is worse
-  std::vector<Disturbance> disturbances;  ///< how the machine differed from what it was during the baseline
+  std::vector<std::string> missing;
+  std::string moved;
+  std::string advice;                ///< what decides where the noise of the history does not let this check; or empty
+  std::optional<Suspects> suspects;  ///< where a metric is worse
+  std::vector<Disturbance> disturbances;
   Machine machine;
   Build build;
 };

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/json_fwd.h"
+#include "model/fields/names.h"
 #include "model/machine.h"
 #include "model/metric.h"
 #include "model/run.h"
@@ -26,21 +27,20 @@ enum class Verdict {
   inconclusive,  ///< the data cannot tell; `more_rounds` says what would
   unreliable,    ///< the machine treated the variants differently
 };
-[[nodiscard]] const char* name_of(Verdict verdict);
+inline constexpr auto kVerdictNames =
+    in_order(Verdict::unreliable, "better", "same", "worse", "different", "inconclusive", "unreliable");
+constexpr Names names_of(Verdict) { return kVerdictNames; }
 
 /// How the runs of the variants were ordered.
-enum class Interleave {
-  pair,   ///< each round runs each variant once, in random order
-  block,  ///< each round runs each variant twice, in random order
-  none,   ///< all of A, then all of B: cannot tell a drift of the machine from a difference
-};
-[[nodiscard]] const char* name_of(Interleave interleave);
+enum class Interleave { pair, block, none };
+inline constexpr auto kInterleaveNames = in_order(Interleave::none, "pair", "block", "none");
+constexpr Names names_of(Interleave) { return kInterleaveNames; }
 
 /// A further look at the same samples, for people who trust another test more.
 struct TestResult {
-  std::string name;                ///< "mann_whitney", "welch_t_log", ...
-  double p = 1;                    ///< two-sided; of an equivalence test the p of "no difference that matters"
-  std::optional<double> estimate;  ///< a ratio B / A where the test has one
+  std::string name;
+  double p = 1;
+  std::optional<double> estimate;
   std::optional<Interval> interval;
 };
 
@@ -48,22 +48,19 @@ struct MetricVerdict {
   std::string id;
   std::string unit;
   Better better = Better::lower;
-  std::vector<double> a;  ///< one value a round, in order
+  std::vector<double> a;
   std::vector<double> b;
   double median_a = 0;
   double median_b = 0;
-  /// B / A: pseudo-median of the rounds' ratios (of logarithms) in a sequential comparison, else their geometric mean;
-  /// absent where it is undefined.
   std::optional<double> ratio;
   std::optional<Interval> interval;  ///< of the ratio; holds at any time where the comparison is sequential
-  std::optional<double> p;           ///< of "no difference", two-sided
-  std::optional<double> adjusted_p;  ///< over all metrics of the comparison (Holm)
+  std::optional<double> p;
+  std::optional<double> adjusted_p;
   Verdict verdict = Verdict::inconclusive;
-  std::string reason;                       ///< why it is inconclusive or unreliable
-  std::optional<std::int64_t> more_rounds;  ///< of an inconclusive one: about how many more would decide
-  /// Where those are beyond reach: the smallest effect that would be decided within it (a ratio).
+  std::string reason;
+  std::optional<std::int64_t> more_rounds;
   std::optional<double> decidable_effect;
-  bool beside = false;  ///< measured beside what was asked for: shown, and part of no decision
+  bool beside = false;
   std::vector<TestResult> tests;
 };
 
@@ -72,21 +69,23 @@ enum class AccuracyOutcome {
   rejected,      ///< it is, or its outputs are wrong: however fast, it is no gain
   inconclusive,  ///< the data cannot tell
 };
-[[nodiscard]] const char* name_of(AccuracyOutcome outcome);
+inline constexpr auto kAccuracyOutcomeNames =
+    in_order(AccuracyOutcome::inconclusive, "accepted", "rejected", "inconclusive");
+constexpr Names names_of(AccuracyOutcome) { return kAccuracyOutcomeNames; }
 
 /// Whether B is still as right as A, by one gate.
 struct AccuracyVerdict {
-  std::string name;      ///< the metric, or the command
+  std::string name;
   bool command = false;  ///< judged by its exit status; then only outcome, reason, n and difference (of shares) count
   std::string unit;
   Better better = Better::higher;
-  double margin = 0;  ///< by how much B may be worse: in `unit`, or a ratio of A
+  double margin = 0;
   bool relative = false;
   double median_a = 0;
   double median_b = 0;
-  double difference = 0;             ///< B - A, of means
+  double difference = 0;
   std::optional<Interval> interval;  ///< of it, at confidence 1 - 2 alpha: each side holds at alpha
-  std::int64_t n = 0;                ///< rounds; of a command the runs of B
+  std::int64_t n = 0;
   AccuracyOutcome outcome = AccuracyOutcome::inconclusive;
   std::string reason;
 };
@@ -94,31 +93,31 @@ struct AccuracyVerdict {
 /// What an A/A comparison tells about a metric on this machine.
 struct MetricCalibration {
   std::string id;
-  double spread = 0;                   ///< standard deviation of the rounds' log ratios: about a ratio
-  double false_positive_rate = 0;      ///< share of random relabelings of these rounds that were called better or worse
-  double detectable = 0;               ///< smallest relative difference found with 90 % in as many rounds
-  std::int64_t rounds_for_effect = 0;  ///< rounds for the smallest effect that matters
-  std::optional<double> autocorrelation;  ///< lag 1, of the runs in the order taken
+  double spread = 0;
+  double false_positive_rate = 0;
+  double detectable = 0;
+  std::int64_t rounds_for_effect = 0;
+  std::optional<double> autocorrelation;
 };
 
 /// One run of one variant, in the order taken.
 struct VariantSample {
   int variant = 0;  ///< 0 is A, 1 is B
   std::int64_t round = 0;
-  std::string started;         ///< UTC
-  std::vector<double> values;  ///< of the metrics, in their order
+  std::string started;
+  std::vector<double> values;
 };
 
 struct Comparison {
   std::string id;
-  std::string started;  ///< UTC
+  std::string started;
   std::string command;
-  std::string name_a;  ///< what A is: a command, a revision, a configuration
+  std::string name_a;
   std::string name_b;
-  double effect = 0.01;  ///< smallest relative difference that matters
+  double effect = 0.01;
   double alpha = 0.05;
   bool paired = true;
-  bool sequential = true;  ///< p and intervals are valid at any time, so stopping early is fine
+  bool sequential = true;
   Interleave interleave = Interleave::pair;
   std::uint64_t seed = 0;
   std::int64_t rounds = 0;
@@ -126,7 +125,7 @@ struct Comparison {
   bool decided = false;  ///< by the sequential test, before all rounds were run
   std::vector<MetricVerdict> metrics;
   std::vector<AccuracyVerdict> accuracy;  ///< gates; their metrics are not among `metrics`
-  std::vector<Disturbance> disturbances;  ///< differences in how the machine treated the variants
+  std::vector<Disturbance> disturbances;
   std::vector<VariantSample> samples;
   std::vector<MetricCalibration> calibration;  ///< of an A/A comparison; else empty
   Machine machine;

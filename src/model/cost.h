@@ -11,23 +11,23 @@ namespace warpmark {
 /// Of one launch.
 struct Cost {
   double flops = 0;  ///< floating-point (or integer multiply-add) operations; 0 if it does none
-  double bytes = 0;  ///< fewest bytes to and from memory: each input read once, each output written once
+  double bytes = 0;
   std::int64_t footprint_bytes = 0;  ///< memory that one input set with its outputs takes; decides rotation
-  std::string flop_type;             ///< data type whose peak rate limits it: "f32", "bf16", ...
-  std::string link;                  ///< bytes cross this link instead of the memory: "h2d", "d2h", "d2d"; else empty
+  std::string flop_type;
+  std::string link;  ///< bytes cross this link instead of the memory: "h2d", "d2h", "d2d"; else empty
   /// Metric that tells its speed, whatever limits it: "flop_rate", "bandwidth". Empty: by its intensity, see rate_of().
   std::string rate;
 };
 
 /// A limit measured in the same session.
 struct Ceiling {
-  std::string id;      ///< "bandwidth", "flop_rate", "launch", "link"
+  std::string id;
   std::string device;  ///< "cpu", "cuda:0"
-  std::string scope;   ///< memory level ("L1" .. "L3", "L2", "memory"), data type or link
-  double value = 0;    ///< B/s, FLOP/s, or seconds for "launch"
+  std::string scope;
+  double value = 0;  ///< B/s, FLOP/s, or seconds for "launch"
   std::string unit;
-  std::string source;       ///< the workload and parameters that reached it
-  bool unreliable = false;  ///< the machine was disturbed, and nothing reached this limit undisturbed
+  std::string source;
+  bool unreliable = false;
 };
 
 enum class Bound { memory, compute, latency, link, unknown };
@@ -42,7 +42,7 @@ struct Peak {
   std::string ceiling;          ///< which measured limit: "bandwidth memory 12.3e9 B/s (copy ...)"
   /// Why there is no share; or, beside one, which limit is unknown: then the share is "at least".
   std::string reason;
-  bool unreliable = false;  ///< the ceiling is: the share is no better than it
+  bool unreliable = false;
 };
 
 }  // namespace warpmark

@@ -15,12 +15,12 @@ enum class HealthState {
 };
 
 struct HealthCheck {
-  std::string id;     ///< "cpu_governor", "gpu0_ecc", ...: stable, snake_case
+  std::string id;
   std::string title;  ///< "CPU frequency governor"
   HealthState state = HealthState::unknown;
-  std::string found;  ///< what was read, with numbers and units: "powersave on 8 of 8 CPUs"
-  std::string why;    ///< what it does to measurements; may be empty when good
-  std::string fix;    ///< a command or a sentence; empty when there is nothing to do
+  std::string found;
+  std::string why;  ///< what it does to measurements; may be empty when good
+  std::string fix;  ///< a command or a sentence; empty when there is nothing to do
 };
 
 }  // namespace warpmark

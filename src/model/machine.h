@@ -9,24 +9,24 @@
 namespace warpmark {
 
 struct CacheLevel {
-  int level = 0;           ///< 1, 2, 3
-  std::string kind;        ///< "data", "unified"
-  std::int64_t bytes = 0;  ///< of one instance
-  int shared_by = 1;       ///< hardware threads that share one instance
+  int level = 0;  ///< 1, 2, 3
+  std::string kind;
+  std::int64_t bytes = 0;
+  int shared_by = 1;
 };
 
 /// One place where work can run.
 struct DeviceInfo {
-  std::string id;       ///< "cpu", "cuda:0"
-  std::string backend;  ///< "cpu", "cuda"
-  std::string name;     ///< the vendor's name
-  std::string uuid;     ///< empty where there is none
+  std::string id;
+  std::string backend;
+  std::string name;  ///< the vendor's name
+  std::string uuid;  ///< empty where there is none
   std::int64_t memory_bytes = 0;
-  std::int64_t last_level_cache_bytes = 0;                   ///< all instances that one launch can use, together
-  std::vector<CacheLevel> caches;                            ///< smallest first
-  int compute_units = 0;                                     ///< cores usable by this process, or multiprocessors
-  double max_clock_hz = 0;                                   ///< 0 if unknown
-  std::string architecture;                                  ///< "x86-64 avx512f amx_bf16", "sm_90"
+  std::int64_t last_level_cache_bytes = 0;
+  std::vector<CacheLevel> caches;
+  int compute_units = 0;
+  double max_clock_hz = 0;  ///< 0 if unknown
+  std::string architecture;
   std::vector<std::pair<std::string, std::string>> details;  ///< further facts, name and text
 };
 
@@ -38,11 +38,11 @@ struct Machine {
   std::string os;
   std::string kernel;
   std::string cpu;
-  std::string virtualization;  ///< "kvm", "docker", ... or "none"
+  std::string virtualization;
   std::int64_t memory_bytes = 0;
   std::vector<DeviceInfo> devices;
   std::vector<std::pair<std::string, std::string>> software;  ///< driver and library versions
-  std::string fingerprint;  ///< 16 hex digits over the facts that decide speed: GPU, driver, CUDA, CPU, kernel
+  std::string fingerprint;
 };
 
 /// How this executable was made.

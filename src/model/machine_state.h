@@ -16,20 +16,20 @@ inline constexpr const char* kMonitorSchema = "warpmark.monitor/1";
 /// Rates are means since the look before, and absent at the first one.
 struct HostState {
   std::string name;
-  int cpus = 0;                         ///< hardware threads
-  std::optional<double> utilization;    ///< ratio of all CPUs' time
-  std::vector<double> cpu_utilization;  ///< the same for each CPU; empty at the first look
-  std::optional<double> load_average;   ///< of one minute
+  int cpus = 0;
+  std::optional<double> utilization;
+  std::vector<double> cpu_utilization;
+  std::optional<double> load_average;
   std::optional<std::int64_t> memory_bytes;
-  std::optional<std::int64_t> memory_used_bytes;  ///< what programs cannot get
+  std::optional<std::int64_t> memory_used_bytes;
 };
 
 /// An optional without value: this GPU or driver does not tell.
 struct GpuState {
   int index = 0;
   std::string name;
-  std::optional<double> utilization;         ///< ratio of the time that any kernel ran; a driver's sample period
-  std::optional<double> memory_utilization;  ///< ratio of the time that memory was read or written
+  std::optional<double> utilization;
+  std::optional<double> memory_utilization;
   std::optional<std::int64_t> memory_bytes;
   std::optional<std::int64_t> memory_used_bytes;
   std::optional<double> sm_clock_hz;
@@ -39,10 +39,10 @@ struct GpuState {
   std::optional<double> temperature_c;
   std::optional<double> pcie_sent;  ///< B/s, by the GPU; over 20 ms, as its counters wrap
   std::optional<double> pcie_received;
-  std::optional<double> nvlink_sent;  ///< B/s; mean since the look before
+  std::optional<double> nvlink_sent;
   std::optional<double> nvlink_received;
-  std::string problem;                 ///< why it does not answer; empty: it does
-  std::vector<std::string> slowed_by;  ///< reasons that hold the clock down, in NVML's terms
+  std::string problem;
+  std::vector<std::string> slowed_by;
 };
 
 struct GpuUse {
@@ -52,19 +52,19 @@ struct GpuUse {
 
 struct ProcessState {
   std::int64_t id = 0;
-  std::string command;            ///< with its arguments; empty where a GPU names a process that is not seen from here
-  std::optional<double> cores;    ///< CPU time per time; mean since the look before
-  std::int64_t memory_bytes = 0;  ///< resident
+  std::string command;
+  std::optional<double> cores;
+  std::int64_t memory_bytes = 0;
   std::int64_t threads = 0;
   std::vector<GpuUse> gpus;
 };
 
 struct MachineState {
-  std::int64_t time_ns = 0;  ///< since the Unix epoch
+  std::int64_t time_ns = 0;
   HostState host;
   std::vector<GpuState> gpus;
-  std::vector<ProcessState> processes;  ///< users of GPUs first, then by CPU time
-  std::string gpu_problem;              ///< why no GPU is listed
+  std::vector<ProcessState> processes;
+  std::string gpu_problem;
 };
 
 /// "warpmark.monitor/1", one document a moment (docs/metrics.md). What is absent has no key.

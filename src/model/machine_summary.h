@@ -30,22 +30,22 @@ struct Extent {
 struct GpuSummary {
   int index = 0;
   std::string name;
-  double memory_bytes = 0;        ///< that it has; 0 where the driver does not tell
-  Extent utilization;             ///< ratio
-  Extent memory_used;             ///< B; `most` is the peak of the looks
-  Extent power;                   ///< W
-  Extent sm_clock;                ///< Hz
-  Extent temperature;             ///< degC
-  std::int64_t lost_looks = 0;    ///< at which it did not answer
-  std::string problem;            ///< why, the last time
-  std::int64_t slowed_looks = 0;  ///< at which power, heat or the like held the clock down
+  double memory_bytes = 0;  ///< that it has; 0 where the driver does not tell
+  Extent utilization;
+  Extent memory_used;  ///< B; `most` is the peak of the looks
+  Extent power;
+  Extent sm_clock;
+  Extent temperature;  ///< degC
+  std::int64_t lost_looks = 0;
+  std::string problem;
+  std::int64_t slowed_looks = 0;
 };
 
 struct MachineSummary {
   std::int64_t looks = 0;
-  double seconds = 0;  ///< from the first to the last
+  double seconds = 0;
   Extent host_utilization;
-  Extent host_memory_used;  ///< B
+  Extent host_memory_used;
   std::vector<GpuSummary> gpus;
   std::string gpu_problem;  ///< why none is listed, at the last look
 };

@@ -23,30 +23,30 @@ struct MatrixAxis {
 };
 
 struct MatrixMetric {
-  std::string id;  ///< "throughput", "p50", "p99", "peak_memory", "energy", "cost", or the command's own
+  std::string id;
   std::string unit;
   Better better = Better::lower;
 };
 
 /// One metric of one variant. Absent values have no cell.
 struct MatrixCell {
-  std::size_t metric = 0;      ///< index into Matrix::metrics
-  std::vector<double> values;  ///< one a successful run, in order
+  std::size_t metric = 0;  ///< index into Matrix::metrics
+  std::vector<double> values;
   double median = 0;
-  std::optional<Interval> interval;      ///< of the median
-  std::optional<MetricVerdict> verdict;  ///< against the baseline; absent for it
+  std::optional<Interval> interval;
+  std::optional<MetricVerdict> verdict;
 };
 
 struct MatrixVariant {
-  std::string name;                 ///< "precision=f32 batch=8"
+  std::string name;
   std::vector<std::size_t> choice;  ///< of each axis, index into its labels
   bool baseline = false;
-  std::int64_t runs = 0;  ///< that succeeded
+  std::int64_t runs = 0;
   std::int64_t failures = 0;
-  bool given_up = false;  ///< it failed too often and was not run any more
-  std::string reason;     ///< of the last failure
+  bool given_up = false;
+  std::string reason;
   std::string hint;
-  bool on_front = false;  ///< no other variant is at least as good in all objectives and better in one
+  bool on_front = false;
   std::string command;
   std::vector<MatrixCell> cells;
 };
@@ -55,20 +55,20 @@ struct Matrix {
   std::string id;
   std::string name;
   std::string summary;
-  std::string started;  ///< UTC
+  std::string started;
   std::string command;
   std::string file;
-  std::string currency;     ///< of prices; empty if there are none
-  std::int64_t rounds = 0;  ///< wanted
+  std::string currency;  ///< of prices; empty if there are none
+  std::int64_t rounds = 0;
   std::uint64_t seed = 0;
   double effect = 0.01;
   double alpha = 0.05;
   std::string stopped_because;
   std::vector<MatrixAxis> axes;
   std::vector<MatrixMetric> metrics;
-  std::vector<std::string> objectives;  ///< metrics that decide the front
+  std::vector<std::string> objectives;
   std::vector<MatrixVariant> variants;
-  std::vector<std::string> notes;  ///< what could not be measured, and why
+  std::vector<std::string> notes;
   Machine machine;
   Build build;
 };

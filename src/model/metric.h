@@ -36,21 +36,21 @@ struct Summary {
   double median = 0;
   std::optional<Interval> median_interval;  ///< exact, from order statistics; absent with too few samples
   double mean = 0;
-  double stdev = 0;                       ///< Bessel-corrected; 0 for one sample
-  double mad = 0;                         ///< median absolute deviation from the median, unscaled
-  double cv = 0;                          ///< stdev / |mean|
-  std::optional<double> autocorrelation;  ///< lag 1, in sampling order; absent where undefined
+  double stdev = 0;  ///< Bessel-corrected; 0 for one sample
+  double mad = 0;
+  double cv = 0;  ///< stdev / |mean|
+  std::optional<double> autocorrelation;
   std::vector<Percentile> percentiles;
-  std::vector<std::int64_t> outliers;  ///< indices of samples beyond 14.826 MAD; flagged, never removed
+  std::vector<std::int64_t> outliers;
   friend bool operator==(const Summary&, const Summary&) = default;
 };
 
 struct Metric {
-  std::string id;    ///< "time", "flop_rate", "bandwidth", "energy", ...
-  std::string unit;  ///< SI without prefix: "s", "FLOP/s", "B/s", "J"
+  std::string id;
+  std::string unit;
   Better better = Better::lower;
-  std::vector<double> samples;            ///< in the order taken
-  std::vector<std::int64_t> round_sizes;  ///< how many samples each round contributed, in order; sums to the count
+  std::vector<double> samples;
+  std::vector<std::int64_t> round_sizes;
   Summary summary;
   friend bool operator==(const Metric&, const Metric&) = default;
 };

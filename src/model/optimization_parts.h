@@ -13,14 +13,14 @@ struct OptimizationState;
 
 /// Gains are factors; above 1 is faster.
 struct TechniquePrior {
-  std::string bottleneck;           ///< the finding that the technique answers: "data_loading"
-  std::int64_t programs = 0;        ///< that have it, each measured before and after fixing it by hand
-  double median = 1;                ///< of their gains
-  double low = 1;                   ///< half of them lie between this ...
-  double high = 1;                  ///< ... and this
-  std::optional<double> guide_low;  ///< what guides say
+  std::string bottleneck;
+  std::int64_t programs = 0;
+  double median = 1;
+  double low = 1;
+  double high = 1;
+  std::optional<double> guide_low;
   std::optional<double> guide_high;
-  std::string source;  ///< of the programs' gains
+  std::string source;
 };
 
 struct OptimizationGoal {
@@ -33,7 +33,7 @@ struct OptimizationGoal {
 /// The whole training.
 struct TrainingCost {
   double days = 0;
-  std::optional<double> cost;  ///< where the price of an hour is known
+  std::optional<double> cost;
 };
 
 /// Of `train_steps` steps; none where that or the time of a step is not known. `state` is one of the optimization's.
@@ -42,7 +42,7 @@ struct TrainingCost {
 
 struct GoalVerdict {
   bool met = false;
-  std::string text;  ///< what was reached of each goal
+  std::string text;
 };
 /// None where no goal was given.
 [[nodiscard]] std::optional<GoalVerdict> judge_goal(const Optimization& optimization);

@@ -40,6 +40,8 @@ using Overrides = std::vector<std::pair<std::string, std::string>>;
 class Params {
  public:
   void set(std::string_view name, ParamValue value);
+  /// A further one, for what reads files.
+  ParamValue& add(std::string_view name) { return items_.emplace_back(name, ParamValue{}).second; }
   [[nodiscard]] bool has(std::string_view name) const;
   [[nodiscard]] std::int64_t integer(std::string_view name) const;
   [[nodiscard]] double number(std::string_view name) const;

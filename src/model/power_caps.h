@@ -15,29 +15,29 @@ namespace warpmark {
 inline constexpr const char* kPowerCapsSchema = "warpmark.power_caps/1";
 
 struct PowerCapPoint {
-  double cap_w = 0;                     ///< of each GPU
-  std::vector<double> throughput;       ///< of each run, units of work a second
-  std::vector<double> energy_per_work;  ///< of each run, J; empty without energy counters
-  Ranged speed;                         ///< ratio to the largest cap, by rounds
-  std::optional<Ranged> energy;         ///< of a unit of work, J
+  double cap_w = 0;
+  std::vector<double> throughput;
+  std::vector<double> energy_per_work;
+  Ranged speed;
+  std::optional<Ranged> energy;
   std::optional<double> work_per_joule;
   std::int64_t failures = 0;
-  std::string reason;  ///< of the last failure
+  std::string reason;
 };
 
 struct PowerCaps {
   std::string id;
-  std::string started;  ///< UTC
+  std::string started;
   std::string command;
   std::string unit;
   int gpus = 1;
-  double found_w = 0;    ///< the cap before, which is set again
-  double default_w = 0;  ///< the GPU's own
+  double found_w = 0;
+  double default_w = 0;
   bool restored = false;
   bool complete = false;
   std::string energy_method;
-  std::vector<PowerCapPoint> points;     ///< ascending by cap
-  std::optional<double> most_efficient;  ///< W: the cap with the most work per joule
+  std::vector<PowerCapPoint> points;
+  std::optional<double> most_efficient;
   std::string verdict;
   Machine machine;
   Build build;

@@ -45,8 +45,6 @@ struct Warmup {
   double seconds = 0;
   bool settled = false;
   std::string reason;  ///< "median of 8 moved by 0.1 %", "stopped at the cap of 2 s", ...
-  /// What the very first launch (or run of a command) took, as the host saw it: with compiling, allocating, choosing an
-  /// algorithm, and whatever else happens once.
   std::optional<double> first_s;
 };
 
@@ -55,7 +53,7 @@ struct Timing {
   double resolution_s = 0;               ///< smallest step of the timer, measured
   double overhead_s = 0;                 ///< cost of reading it, measured; already subtracted from the samples
   std::int64_t launches_per_sample = 1;  ///< above 1: short work was batched and a sample is the mean of the batch
-  std::int64_t sets = 1;                 ///< input sets rotated over
+  std::int64_t sets = 1;
 };
 
 /// One fact of the environment around a measurement; absent where it could not be read.
@@ -68,9 +66,9 @@ struct Reading {
 
 /// Something that happened during the measurement and may have changed it.
 struct Disturbance {
-  std::string id;            ///< "steal", "throttle_thermal", "competing_process", ...
-  std::string cause;         ///< a sentence with the numbers
-  bool invalidates = false;  ///< the result is unreliable because of it
+  std::string id;     ///< "steal", "throttle_thermal", "competing_process", ...
+  std::string cause;  ///< a sentence with the numbers
+  bool invalidates = false;
 };
 
 struct Environment {
@@ -79,42 +77,42 @@ struct Environment {
 };
 
 struct Run {
-  std::string id;          ///< "<session>.<index>"
-  std::int64_t index = 0;  ///< position in the session
+  std::string id;  ///< "<session>.<index>"
+  std::int64_t index = 0;
   std::string workload;
   Params params;
   std::string device;  ///< DeviceInfo::id
   Mode mode = Mode::hot;
   Outcome outcome = Outcome::skipped;
   std::optional<ErrorKind> fault;  ///< of an outcome "error": whose fault it is; decides the exit code
-  bool out_of_memory = false;      ///< that is why the outcome is not "passed"
-  std::string reason;              ///< why the outcome is not "passed"
-  std::string hint;                ///< what to do about it
-  std::vector<Metric> metrics;     ///< the first is the primary one
+  bool out_of_memory = false;
+  std::string reason;
+  std::string hint;
+  std::vector<Metric> metrics;
   Cost cost;
   std::optional<Peak> peak;
   std::optional<ErrorCheck> error;
   Environment environment;
   Warmup warmup;
   Timing timing;
-  std::string stopped_because;  ///< the stopping rule's reason; of several rounds the most frequent
-  bool converged = false;       ///< the interval of the median reached its target
-  std::int64_t rounds = 0;      ///< rounds merged into this run
+  std::string stopped_because;
+  bool converged = false;
+  std::int64_t rounds = 0;
   std::uint64_t seed = 0;
   std::vector<std::pair<std::string, std::string>> notes;  ///< "algorithm", "batched", ...
-  std::string started;                                     ///< UTC
-  std::string repro;                                       ///< the command that measures this again
+  std::string started;
+  std::string repro;
 };
 
 /// Everything one invocation measured. JSON: "warpmark.results/1".
 struct Session {
   std::string id;
-  std::string started;  ///< UTC
+  std::string started;
   std::string command;
   std::string commit;  ///< of the user's repository in the working directory, empty outside one
   std::string branch;
   bool dirty = false;
-  bool complete = false;  ///< false when interrupted
+  bool complete = false;
   Machine machine;
   Build build;
   std::vector<Ceiling> ceilings;

@@ -7,20 +7,17 @@
 #include <string>
 #include <vector>
 
-#include "base/json_fwd.h"
 #include "model/metric.h"
 
 namespace warpmark {
 
 struct RunSpeedUp {
-  std::int64_t run = 0;              ///< Run::index
-  std::int64_t against = 0;          ///< of the baseline, which differs in one parameter alone
-  std::string parameter;             ///< "impl", "dtype"
-  std::string baseline;              ///< its value there: "standard", "unfused", "f32"
-  double ratio = 1;                  ///< time of the baseline over that of the run: above 1 the run is faster
+  std::int64_t run = 0;  ///< Run::index
+  std::int64_t against = 0;
+  std::string parameter;
+  std::string baseline;
+  double ratio = 1;
   std::optional<Interval> interval;  ///< of the ratio
 };
-
-[[nodiscard]] Json to_json(const std::vector<RunSpeedUp>& speedups);
 
 }  // namespace warpmark

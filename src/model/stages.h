@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "base/json_fwd.h"
+#include "model/fields/names.h"
 #include "model/metric.h"
 
 namespace warpmark {
@@ -20,16 +20,18 @@ inline constexpr std::string_view kStageItems = "items.";
 inline constexpr std::string_view kStageLimit = "limit_s.";
 
 enum class LimitState { none, met, missed, undecided };  ///< undecided: the interval lies on both sides
-[[nodiscard]] const char* name_of(LimitState state);
+inline constexpr Name kLimitStateNames[] = {
+    {LimitState::met, "met"}, {LimitState::missed, "missed"}, {LimitState::undecided, "undecided"}};
+constexpr Names names_of(LimitState) { return kLimitStateNames; }
 
 struct Stage {
   std::string name;
-  double seconds = 0;  ///< median
+  double seconds = 0;
   std::optional<Interval> interval;
-  double share = 0;         ///< of all
-  double items = 0;         ///< that a run processes; 0: not told
-  double gain_doubled = 1;  ///< speed-up of the whole if this stage were twice as fast (Amdahl, AFIPS 30, 1967)
-  double limit_s = 0;       ///< 0: none
+  double share = 0;
+  double items = 0;  ///< that a run processes; 0: not told
+  double gain_doubled = 1;
+  double limit_s = 0;  ///< 0: none
   LimitState limit = LimitState::none;
 };
 
@@ -37,29 +39,25 @@ struct StagedRun {
   std::int64_t run = 0;  ///< Run::index
   Stage all;             ///< the whole; its gain is that of doubling everything
   std::vector<Stage> stages;
-  double outside = 0;  ///< share of the whole that no stage has
+  double outside = 0;
 };
-
-[[nodiscard]] Json to_json(const std::vector<StagedRun>& runs);
 
 /// Runs of one command at several sizes: what is paid whatever the size, and what each item costs.
 struct SizeFit {
   struct Size {
     double items = 0;
-    double seconds = 0;      ///< median
-    double fixed_share = 0;  ///< of its time
-    bool too_small = false;  ///< most of it is the fixed cost: it tells little about the work
+    double seconds = 0;
+    double fixed_share = 0;
+    bool too_small = false;
     std::int64_t run = 0;
   };
   std::string parameter;
-  std::vector<Size> sizes;  ///< the smallest first
+  std::vector<Size> sizes;
   double fixed_s = 0;
   Interval fixed_interval;
   double per_item_s = 0;
   Interval per_item_interval;
-  bool straight = true;  ///< a line tells the times; else the figures are to be taken with care
+  bool straight = true;
 };
-
-[[nodiscard]] Json to_json(const std::vector<SizeFit>& fits);
 
 }  // namespace warpmark

@@ -172,7 +172,8 @@ TEST(LinkJson, has_what_is_expected_and_the_topology) {
   auto facts = facts_of_gpus(2);
   facts.attached[1].pcie_width = 8;
   facts.attached[1].numa_node.reset();
-  const auto json = to_json(links, facts, slow_links(links, facts));
+  const auto slow = slow_links(links, facts);
+  const auto json = to_json(LinksResult{links, facts, slow});
   EXPECT_EQ(testing_support::schema_errors(json, "links.schema.json"), "");
   EXPECT_DOUBLE_EQ(json["hosts"][0]["expected"].get<double>(), 57.6e9);
   EXPECT_EQ(json["slow"][0]["unit"], "s");
@@ -181,7 +182,9 @@ TEST(LinkJson, has_what_is_expected_and_the_topology) {
   EXPECT_EQ(json["topology"][1]["pcie_width"], 8);
   EXPECT_FALSE(json["topology"][1].contains("numa_node"));
   EXPECT_EQ(json["degraded"].size(), 1U);
-  EXPECT_EQ(testing_support::schema_errors(to_json(links, {}, {}), "links.schema.json"), "");
+  EXPECT_EQ(testing_support::schema_errors(to_json(LinksResult{links, LinkFacts{}, std::vector<SlowLink>{}}),
+                                           "links.schema.json"),
+            "");
 }
 
 TEST(LinkFacts, are_chosen_for_the_gpus_that_were_measured) {

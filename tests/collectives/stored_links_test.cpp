@@ -69,7 +69,7 @@ TEST(StoredLinks, are_written_as_their_schema_says) {
   LinkFacts facts{{400e9, 400e9}, {57e9, 57e9}, {}};
   const auto slow = slow_links(links, facts);
   ASSERT_EQ(slow.size(), 1U);
-  EXPECT_EQ(testing_support::schema_errors(to_json(links, facts, slow), "links.schema.json"), "");
+  EXPECT_EQ(testing_support::schema_errors(to_json(LinksResult{links, facts, slow}), "links.schema.json"), "");
 }
 
 TEST(StoredNetworks, have_a_series_for_each_test_of_a_peer) {

@@ -371,7 +371,7 @@ TEST(CollectiveReport, shows_spread_shares_verdicts_and_a_plot) {
   EXPECT_EQ(plot.title, "bus bandwidth");
   ASSERT_EQ(plot.series.size(), 1U) << "expected is known of one size, which is no line";
   EXPECT_NEAR(plot.series[0].points[1].second, 300e9, 1);
-  const Json json = to_json(plan, sweep, judgement);
+  const Json json = to_json(CollectiveResult{plan, sweep, judgement});
   EXPECT_NEAR(json["verdicts"][1]["of_links"].get<double>(), 0.8, 1e-9);
   EXPECT_EQ(json["verdicts"][1]["verdict"], "below");
 }

@@ -25,6 +25,7 @@ const TechniquePrior kPrior{.bottleneck = "precision",
 
 Optimization optimization() {
   Optimization optimization{.program = "train.py", .unit = "sample"};
+  optimization.build.version = "0.1.0";
   optimization.baseline = {.seconds_per_step = 0.02,
                            .samples_per_s = 1600,
                            .steps = 50,

@@ -63,6 +63,7 @@ std::vector<NodeResults> fleet(int count, double spread, std::vector<int> slow, 
 Across judged(const std::vector<NodeResults>& nodes, AcrossOptions options = {}) {
   auto result = judge_across(nodes, options);
   EXPECT_TRUE(result.ok()) << result.error().what;
+  result->build.version = "0.1.0";
   EXPECT_EQ(schema_errors(to_json(*result), "across.schema.json"), "");
   return *result;
 }

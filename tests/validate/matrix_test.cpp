@@ -265,6 +265,7 @@ Matrix judged(const std::string& more, World& world, std::int64_t rounds = 8) {
   EXPECT_TRUE(matrix.ok()) << matrix.error().what;
   if (!matrix.ok()) return {};
   matrix->stopped_because = runs.stopped_because;
+  matrix->build.version = "0.1.0";
   EXPECT_EQ(schema_errors(to_json(*matrix), "matrix.schema.json"), "");
   return *matrix;
 }

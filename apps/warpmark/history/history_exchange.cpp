@@ -28,7 +28,7 @@ Result<std::vector<std::pair<std::string, Better>>> directions_of(const ParsedOp
   std::vector<std::pair<std::string, Better>> directions;
   for (const auto& text : options.all("--better")) {
     const auto equals = text.rfind('=');
-    const auto better = better_from(equals == std::string::npos ? "" : text.substr(equals + 1));
+    const auto better = value_named<Better>(equals == std::string::npos ? "" : text.substr(equals + 1));
     if (!better || equals == 0) {
       return usage_error("--better " + text + " is not of the form NAME=lower", "lower, higher or neither");
     }

@@ -8,7 +8,8 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "base/units.h"
-#include "base/untrusted/read_fields.h"
+#include "collectives/calls/words.h"
+#include "model/metric.h"
 
 namespace warpmark::collectives {
 namespace {
@@ -57,68 +58,55 @@ std::string to_text(const Plant& plant) {
   return fmt::format("{}:{}", name, plant.rank);
 }
 
-Json to_json(const Plan& plan) {
-  std::vector<std::string> ops;
-  for (const auto op : plan.ops) ops.emplace_back(name_of(op));
-  return Json{{"collective", info_of(plan.kind).id},
-              {"type", name_of(plan.type)},
-              {"ops", ops},
-              {"sizes", plan.sizes},
-              {"root", plan.root},
-              {"iterations", plan.iterations},
-              {"warmups", plan.warmups},
-              {"check", plan.check},
-              {"graph", plan.graph},
-              {"out_of_place", plan.out_of_place},
-              {"in_place", plan.in_place},
-              {"average", static_cast<int>(plan.average)},
-              {"timeout", plan.timeout_s},
-              {"engine", plan.engine},
-              {"gpus", plan.gpus},
-              {"pool", plan.pool_bytes},
-              {"plant", to_text(plan.plant)},
-              {"launcher", plan.launcher},
-              {"launcher_host", plan.launcher_host}};
-}
+namespace {
+
+const char* id_of(Collective kind) { return info_of(kind).id; }
+Result<Plant> read_plant(std::string_view text) { return text == "none" ? Plant{} : parse_plant(text); }
+constexpr Form kPlantForm = kWordForm<Plant, &to_text, &read_plant>;
+
+constexpr Field kPlanFields[] = {
+    field<&Plan::kind>("collective").formed(kCollectiveForm),
+    field<&Plan::type>("type").formed(kDataTypeForm),
+    field<&Plan::ops>("ops").formed(kReduceOpForm),
+    field<&Plan::sizes>("sizes"),
+    field<&Plan::root>("root"),
+    field<&Plan::iterations>("iterations"),
+    field<&Plan::warmups>("warmups"),
+    field<&Plan::check>("check"),
+    field<&Plan::graph>("graph", "Replays of the calls as one CUDA graph; 0: none."),
+    field<&Plan::out_of_place>("out_of_place"),
+    field<&Plan::in_place>("in_place"),
+    field<&Plan::average>("average", "As nccl-tests' -a: rank 0, mean, least, largest."),
+    field<&Plan::timeout_s>("timeout", "Without progress.").within(kNonNegative),
+    field<&Plan::engine>("engine").ruled(R"({"enum": ["mpi", "nccl"]})"),
+    field<&Plan::gpus>("gpus", "That one process drives, NCCL."),
+    field<&Plan::pool_bytes>("pool", "Most memory a side for sets of buffers; 0: by the engine."),
+    field<&Plan::plant>("plant").formed(kPlantForm),
+    field<&Plan::launcher>("launcher", "Process that started the ranks; they end with it."),
+    field<&Plan::launcher_host>("launcher_host"),
+};
+
+}  // namespace
+
+constexpr Form kEndsForm{[](const void* value) -> Json {
+                           const auto& interval = *static_cast<const Interval*>(value);
+                           return {interval.low, interval.high};
+                         },
+                         nullptr, R"({"type": "array", "items": {"type": "number"}, "minItems": 2, "maxItems": 2})"};
+constexpr Form kCollectiveForm = kWordForm<Collective, &id_of, &parse_collective>;
+constexpr Form kDataTypeForm = kWordForm<DataType, static_cast<const char* (*)(DataType)>(&name_of), &parse_data_type>;
+constexpr Form kReduceOpForm = kWordForm<ReduceOp, static_cast<const char* (*)(ReduceOp)>(&name_of), &parse_reduce_op>;
+constexpr RecordOf<Plan> kPlan{"plan", "", kPlanFields};
+
+Json to_json(const Plan& plan) { return write(kPlan, plan); }
 
 Result<Plan> plan_from_json(const Json& json) {
-  Plan plan;
-  std::vector<std::string> ops;
-  std::string kind, type, plant;
-  try {
-    kind = json.at("collective").get<std::string>();
-    type = json.at("type").get<std::string>();
-    ops = json.at("ops").get<std::vector<std::string>>();
-    plan.sizes = json.at("sizes").get<std::vector<std::int64_t>>();
-    plan.root = json.at("root").get<int>();
-    plan.iterations = json.at("iterations").get<int>();
-    plan.warmups = json.at("warmups").get<int>();
-    plan.check = json.at("check").get<bool>();
-    plan.graph = json.at("graph").get<int>();
-    plan.out_of_place = json.at("out_of_place").get<bool>();
-    plan.in_place = json.at("in_place").get<bool>();
-    plan.average = static_cast<RankAverage>(std::clamp(json.at("average").get<int>(), 0, 3));
-    plan.timeout_s = json.at("timeout").get<double>();
-    plan.engine = json.at("engine").get<std::string>();
-    plan.gpus = json.at("gpus").get<int>();
-    plan.pool_bytes = json.at("pool").get<std::int64_t>();
-    plant = json.at("plant").get<std::string>();
-    plan.launcher = json.at("launcher").get<int>();
-    plan.launcher_host = json.at("launcher_host").get<std::string>();
-  } catch (const nlohmann::json::exception& error) {
-    return data_error("the plan of a rank does not read: " + without_library_names(error.what()),
+  auto plan = warpmark::read(kPlan, json);
+  if (!plan.ok()) {
+    return data_error("the plan of a rank does not read: " + plan.error().what,
                       "all ranks must run the same build of warpmark");
   }
-  WM_ASSIGN(plan.kind, parse_collective(kind));
-  WM_ASSIGN(plan.type, parse_data_type(type));
-  plan.ops.clear();
-  for (const auto& op : ops) {
-    WM_ASSIGN(const auto parsed, parse_reduce_op(op));
-    plan.ops.push_back(parsed);
-  }
-  if (plant != "none") {
-    WM_ASSIGN(plan.plant, parse_plant(plant));
-  }
+  plan->average = std::clamp(plan->average, RankAverage::rank0, RankAverage::largest);
   return plan;
 }
 

@@ -9,6 +9,7 @@
 #include "base/json_fwd.h"
 #include "base/result.h"
 #include "collectives/calls/operation.h"
+#include "model/fields/fields_fwd.h"
 
 namespace warpmark::collectives {
 
@@ -49,6 +50,7 @@ struct Plan {
   std::string launcher_host;
 };
 
+extern const RecordOf<Plan> kPlan;
 [[nodiscard]] Json to_json(const Plan& plan);
 [[nodiscard]] Result<Plan> plan_from_json(const Json& json);
 

@@ -9,6 +9,8 @@
 #include "base/json.h"
 #include "base/quantity.h"
 #include "base/text.h"
+#include "base/units.h"
+#include "model/fields/fields.h"
 
 namespace warpmark::collectives::net {
 namespace {
@@ -143,33 +145,61 @@ Report TrafficLog::report() const {
   return report;
 }
 
-Json TrafficLog::to_json() const {
-  Json json{{"schema", "warpmark.net_live/1"},
-            {"seconds", seconds_},
-            {"looks", looks_},
-            {"interfaces", Json::array()},
-            {"peers", Json::array()}};
-  const auto common = [](const std::string& name, const Sum& sum) {
-    return Json{{"name", name},
-                {"received", sum.received},
-                {"sent", sum.sent},
-                {"peak_received", sum.peak_received},
-                {"peak_sent", sum.peak_sent}};
-  };
-  for (const auto& [name, sum] : interfaces_) {
-    Json one = common(name, sum);
-    one["errors"] = sum.errors;
-    one["speed"] = sum.speed;
-    json["interfaces"].push_back(std::move(one));
-  }
-  for (const auto& [name, sum] : peers_) {
-    Json one = common(name, sum);
-    one["retransmits"] = sum.errors;
-    one["round_trip"] = sum.round_trip_s;
-    if (!sum.interface.empty()) one["interface"] = sum.interface;
-    json["peers"].push_back(std::move(one));
-  }
-  return json;
+namespace {
+
+using Sum = TrafficLog::Sum;
+
+struct NamedSum {
+  std::string name;
+  Sum sum;
+};
+
+constexpr Field kSumFields[] = {
+    field<&Sum::received>("received").within(kNonNegative),
+    field<&Sum::sent>("sent").within(kNonNegative),
+    field<&Sum::peak_received>("peak_received").within(kNonNegative),
+    field<&Sum::peak_sent>("peak_sent").within(kNonNegative),
+};
+constexpr RecordOf<Sum> kSum{"sum", "", kSumFields};
+
+constexpr Field kNamedInterfaceFields[] = {
+    field<&NamedSum::name>("name"),
+    inlined<&NamedSum::sum>(kSum),
+    field<&NamedSum::sum, &Sum::errors>("errors").within(kNonNegative),
+    field<&NamedSum::sum, &Sum::speed>("speed").within(kNonNegative),
+};
+constexpr RecordOf<NamedSum> kNamedInterface{"interface", "", kNamedInterfaceFields};
+
+constexpr Field kNamedPeerFields[] = {
+    field<&NamedSum::name>("name"),
+    inlined<&NamedSum::sum>(kSum),
+    field<&NamedSum::sum, &Sum::errors>("retransmits").within(kNonNegative),
+    field<&NamedSum::sum, &Sum::round_trip_s>("round_trip").within(kNonNegative),
+    field<&NamedSum::sum, &Sum::interface>("interface").unless_empty(),
+};
+constexpr RecordOf<NamedSum> kNamedPeer{"peer", "", kNamedPeerFields};
+
+std::vector<NamedSum> named(const std::map<std::string, Sum>& sums) {
+  std::vector<NamedSum> all;
+  for (const auto& [name, sum] : sums) all.push_back({name, sum});
+  return all;
 }
+
+constexpr Field kTrafficLogFields[] = {
+    derived("seconds", "", [](const TrafficLog& log) { return log.seconds(); }).within(kNonNegative),
+    derived("looks", "", [](const TrafficLog& log) { return log.looks(); }).within(kNonNegative),
+    derived("interfaces", "", kNamedInterface, [](const TrafficLog& log) { return named(log.interfaces()); }),
+    derived("peers", "", kNamedPeer, [](const TrafficLog& log) { return named(log.peers()); }),
+};
+
+}  // namespace
+
+constexpr RecordOf<TrafficLog> kTrafficLog{
+    "traffic",
+    "Result of `warpmark net live`: sums in bytes, peaks in B/s over a look, speed in B/s (0 if the interface does not "
+    "tell), round trips in s.",
+    kTrafficLogFields, "warpmark.net_live/1"};
+
+Json TrafficLog::to_json() const { return write(kTrafficLog, *this); }
 
 }  // namespace warpmark::collectives::net

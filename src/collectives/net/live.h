@@ -11,6 +11,7 @@
 #include "base/json_fwd.h"
 #include "collectives/net/facts.h"
 #include "device/cpu/tcp_connections.h"
+#include "model/fields/fields_fwd.h"
 #include "model/report.h"
 
 namespace warpmark::collectives::net {
@@ -39,11 +40,6 @@ struct PeerTraffic {
 /// Sums over looks.
 class TrafficLog {
  public:
-  void add(const std::vector<Traffic>& interfaces, const std::vector<PeerTraffic>& peers, double seconds);
-  [[nodiscard]] Report report() const;
-  [[nodiscard]] Json to_json() const;  ///< warpmark.net_live/1
-
- private:
   struct Sum {
     double received = 0;  ///< B
     double sent = 0;
@@ -54,11 +50,22 @@ class TrafficLog {
     double round_trip_s = 0;
     std::string interface;
   };
+
+  void add(const std::vector<Traffic>& interfaces, const std::vector<PeerTraffic>& peers, double seconds);
+  [[nodiscard]] Report report() const;
+  [[nodiscard]] Json to_json() const;  ///< warpmark.net_live/1
+  [[nodiscard]] const std::map<std::string, Sum>& interfaces() const { return interfaces_; }
+  [[nodiscard]] const std::map<std::string, Sum>& peers() const { return peers_; }
+  [[nodiscard]] double seconds() const { return seconds_; }
+  [[nodiscard]] std::int64_t looks() const { return looks_; }
+
+ private:
   static void add_to(Sum& sum, double received, double sent, double seconds);
   std::map<std::string, Sum> interfaces_;
   std::map<std::string, Sum> peers_;
   double seconds_ = 0;
   std::int64_t looks_ = 0;
 };
+extern const RecordOf<TrafficLog> kTrafficLog;
 
 }  // namespace warpmark::collectives::net

@@ -9,9 +9,9 @@
 #include "base/clock.h"
 #include "base/json.h"
 #include "base/quantity.h"
-#include "base/untrusted/read_fields.h"
 #include "collectives/mpi/mpi_module_api.h"
 #include "device/host_name.h"
+#include "model/fields/fields.h"
 #include "stats/order_statistics.h"
 #include "stats/summary.h"
 
@@ -167,30 +167,44 @@ std::vector<SlowHost> slow_hosts(const Pairs& pairs) {
   return slow;
 }
 
-Json to_json(const Pairs& pairs) {
-  Json json{
-      {"schema", "warpmark.net_pairs/1"}, {"hosts", pairs.hosts}, {"pairs", Json::array()}, {"slow", Json::array()}};
-  for (const auto& pair : pairs.results) {
-    json["pairs"].push_back({{"a", pair.a}, {"b", pair.b}, {"latency", pair.latency_s}, {"bandwidth", pair.bandwidth}});
-  }
-  for (const auto& host : slow_hosts(pairs)) {
-    json["slow"].push_back({{"rank", host.rank}, {"bandwidth", host.bandwidth}, {"usual", host.usual}});
-  }
-  return json;
-}
+namespace {
+
+constexpr Field kPairResultFields[] = {
+    field<&PairResult::a>("a").within(kNonNegative),
+    field<&PairResult::b>("b").within(kNonNegative),
+    field<&PairResult::latency_s>("latency", "Half a round trip of 8 bytes, median.").within(kNonNegative),
+    field<&PairResult::bandwidth>("bandwidth", "Of messages of 4 MiB one way and back, median.").within(kNonNegative),
+};
+constexpr RecordOf<PairResult> kPairResult{"pair", "", kPairResultFields};
+
+constexpr Field kSlowHostFields[] = {
+    field<&SlowHost::rank>("rank"),
+    field<&SlowHost::bandwidth>("bandwidth", "Of the middle one of its pairs, of two the better.").within(kNonNegative),
+    field<&SlowHost::usual>("usual", "Median over pairs without it.").within(kNonNegative),
+};
+constexpr RecordOf<SlowHost> kSlowHost{"slow_host", "", kSlowHostFields};
+
+constexpr Field kPairsFields[] = {
+    field<&Pairs::hosts>("hosts", "By rank."),
+    field<&Pairs::results>("pairs", "", kPairResult),
+    derived("slow", "", kSlowHost, [](const Pairs& pairs) { return slow_hosts(pairs); }),
+};
+
+}  // namespace
+
+constexpr RecordOf<Pairs> kPairs{"pairs", "Result of `warpmark net --hosts`. Bandwidths in B/s, latencies in s.",
+                                 kPairsFields, "warpmark.net_pairs/1"};
+
+Json to_json(const Pairs& pairs) { return write(kPairs, pairs); }
 
 Result<Pairs> pairs_from_json(const Json& json) {
-  return read_fields("what the ranks measured", [&]() -> Result<Pairs> {
-    Pairs pairs{json.at("hosts").get<std::vector<std::string>>(), {}};
-    for (const auto& item : json.at("pairs")) {
-      pairs.results.push_back({item.at("a").get<int>(), item.at("b").get<int>(), item.at("latency").get<double>(),
-                               item.at("bandwidth").get<double>()});
-      const auto& last = pairs.results.back();
-      const auto hosts = static_cast<int>(pairs.hosts.size());
-      if (last.a < 0 || last.b < 0 || last.a >= hosts || last.b >= hosts) return data_error("a pair names no host");
-    }
-    return pairs;
-  });
+  auto pairs = warpmark::read(kPairs, json);
+  if (!pairs.ok()) return data_error("what the ranks measured: " + pairs.error().what);
+  const auto is_rank = [hosts = static_cast<int>(pairs->hosts.size())](int rank) { return rank >= 0 && rank < hosts; };
+  for (const auto& pair : pairs->results) {
+    if (!is_rank(pair.a) || !is_rank(pair.b)) return data_error("a pair names no host");
+  }
+  return pairs;
 }
 
 Report build_report(const Pairs& pairs) {

@@ -8,6 +8,7 @@
 
 #include "base/json_fwd.h"
 #include "base/result.h"
+#include "model/fields/fields_fwd.h"
 #include "model/report.h"
 
 namespace warpmark::collectives::net {
@@ -50,6 +51,7 @@ struct HostGroups {
 /// where there are two: a median says nothing where half of the hosts are slow. Pure.
 [[nodiscard]] std::vector<SlowHost> slow_hosts(const Pairs& pairs);
 
+extern const RecordOf<Pairs> kPairs;
 [[nodiscard]] Json to_json(const Pairs& pairs);
 [[nodiscard]] Result<Pairs> pairs_from_json(const Json& json);
 [[nodiscard]] Report build_report(const Pairs& pairs);

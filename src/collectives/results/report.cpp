@@ -7,6 +7,7 @@
 #include "base/json.h"
 #include "base/quantity.h"
 #include "base/text.h"
+#include "collectives/calls/words.h"
 #include "collectives/results/nccl_table.h"
 #include "stats/order_statistics.h"
 #include "stats/summary.h"
@@ -153,59 +154,112 @@ Report build_report(const Plan& plan, const Tuning& tuning) {
   return report;
 }
 
-Json to_json(const Plan& plan, const Sweep& sweep, const Judgement& judgement) {
-  Json json{{"schema", "warpmark.collective/1"}, {"plan", to_json(plan)}, {"complete", sweep.complete}};
-  if (sweep.head) json["head"] = to_json(*sweep.head);
-  json["rows"] = Json::array();
-  for (const auto& row : sweep.rows) json["rows"].push_back(to_json(row));
-  json["passed"] = judgement.passed;
-  json["summary"] = judgement.summary;
-  json["causes"] = judgement.causes;
-  json["wrong_ranks"] = judgement.wrong_ranks;
-  json["slow_ranks"] = Json::array();
-  for (const auto& slow : judgement.slow) {
-    json["slow_ranks"].push_back({{"rank", slow.rank}, {"skew", slow.skew_s}, {"share", slow.share}});
-  }
-  json["verdicts"] = Json::array();
-  for (const auto& size : judgement.sizes) {
-    Json item{
-        {"size", size.bytes}, {"in_place", size.in_place}, {"verdict", name_of(size.verdict)}, {"busbw", size.busbw}};
-    if (size.expected > 0) item["expected"] = size.expected;
-    if (size.of_fabric > 0) item["of_fabric"] = size.of_fabric;
-    if (size.of_links > 0) item["of_links"] = size.of_links;
-    if (!size.reason.empty()) item["reason"] = size.reason;
-    json["verdicts"].push_back(std::move(item));
-  }
-  return json;
-}
+namespace {
 
-Json to_json(const Plan& plan, const Tuning& tuning) {
-  Json json{{"schema", "warpmark.collective_tuning/1"},
-            {"plan", to_json(plan)},
-            {"sizes", Json::array()},
-            {"settings", Json::array()}};
-  for (const auto& measured : tuning.measured) {
-    Json rounds = Json::array();
-    for (const auto& sweep : measured.rounds) {
-      Json rows = Json::array();
-      for (const auto& row : sweep.rows) rows.push_back(to_json(row));
-      rounds.push_back(std::move(rows));
-    }
-    Json item{{"setting", to_text(measured.settings)}, {"rounds", std::move(rounds)}};
-    if (!measured.fault.empty()) item["fault"] = measured.fault;
-    json["settings"].push_back(std::move(item));
-  }
-  for (const auto& size : tuning.sizes) {
-    Json item{{"size", size.bytes},
-              {"default", size.default_s},
-              {"best", size.best_s},
-              {"gain", size.gain},
-              {"setting", to_text(tuning.measured[size.best].settings)},
-              {"certain", size.certain}};
-    if (size.gain_interval) item["gain_interval"] = {size.gain_interval->low, size.gain_interval->high};
-    json["sizes"].push_back(std::move(item));
-  }
-  return json;
-}
+constexpr Field kSlowRankFields[] = {
+    field<&SlowRank::rank>("rank"),
+    field<&SlowRank::skew_s>("skew", "Median, at the size where it is largest against the call's time.")
+        .within(kNonNegative),
+    field<&SlowRank::share>("share", "Of the iterations.").within(kNonNegative),
+};
+constexpr RecordOf<SlowRank> kSlowRank{"slow_rank", "It calls later than the others.", kSlowRankFields};
+
+constexpr Field kJudgedFields[] = {
+    field<&Judged::bytes>("size"),
+    field<&Judged::in_place>("in_place"),
+    field<&Judged::verdict>("verdict"),
+    field<&Judged::busbw>("busbw").within(kNonNegative),
+    field<&Judged::expected>("expected").within(kNonNegative).unless_empty(),
+    field<&Judged::of_fabric>("of_fabric", "Ratio; absent where the fabric is not known.").unless_empty(),
+    field<&Judged::of_links>("of_links", "Ratio of the slowest measured link.").unless_empty(),
+    field<&Judged::reason>("reason", "What it was judged by.").unless_empty(),
+};
+constexpr RecordOf<Judged> kJudged{"verdict", "", kJudgedFields};
+
+constexpr Field kSweepFields[] = {
+    field<&Sweep::complete>("complete"),
+    field<&Sweep::head>("head", "", kHead),
+    field<&Sweep::rows>("rows", "", kRow),
+};
+constexpr RecordOf<Sweep> kSweep{"sweep", "", kSweepFields};
+
+constexpr Field kJudgementFields[] = {
+    field<&Judgement::passed>("passed"),
+    field<&Judgement::summary>("summary", "One sentence."),
+    field<&Judgement::causes>("causes", "Likely ones, what to look at first."),
+    field<&Judgement::wrong_ranks>("wrong_ranks"),
+    field<&Judgement::slow>("slow_ranks", "", kSlowRank),
+    field<&Judgement::sizes>("verdicts", "", kJudged),
+};
+constexpr RecordOf<Judgement> kJudgement{"judgement", "", kJudgementFields};
+
+constexpr Field kCollectiveResultFields[] = {
+    derived(
+        "plan", "", kPlan, [](const CollectiveResult& result) -> const auto& { return result.plan; }),
+    derived(
+        nullptr, "", kSweep, [](const CollectiveResult& result) -> const auto& { return result.sweep; }),
+    derived(
+        nullptr, "", kJudgement, [](const CollectiveResult& result) -> const auto& { return result.judgement; }),
+};
+
+constexpr Field kMeasuredFields[] = {
+    derived("setting", "NCCL_ALGO=Ring NCCL_PROTO=LL, default",
+            [](const Measured& measured) { return to_text(measured.settings); }),
+    derived("rounds", "", kRow,
+            [](const Measured& measured) {
+              std::vector<std::vector<Row>> rounds;
+              for (const auto& sweep : measured.rounds) rounds.push_back(sweep.rows);
+              return rounds;
+            }),
+    field<&Measured::fault>("fault", "Why there are no numbers, or fewer.").unless_empty(),
+};
+constexpr RecordOf<Measured> kMeasured{"measured", "", kMeasuredFields};
+
+struct NamedSize {
+  TunedSize size;
+  std::string setting;
+};
+constexpr Field kNamedSizeFields[] = {
+    field<&NamedSize::size, &TunedSize::bytes>("size"),
+    field<&NamedSize::size, &TunedSize::default_s>("default", "Mean over rounds.").within(kNonNegative),
+    field<&NamedSize::size, &TunedSize::best_s>("best").within(kNonNegative),
+    field<&NamedSize::size, &TunedSize::gain>("gain", "default / best").within(kNonNegative),
+    field<&NamedSize::setting>("setting", "The best one."),
+    field<&NamedSize::size, &TunedSize::certain>("certain",
+                                                 "The interval is above 1, corrected for the number of settings."),
+    field<&NamedSize::size, &TunedSize::gain_interval>("gain_interval",
+                                                       "Over rounds, Student's t on logarithms; absent below 2 rounds.")
+        .formed(kEndsForm),
+};
+constexpr RecordOf<NamedSize> kNamedSize{"tuned_size", "", kNamedSizeFields};
+
+constexpr Field kTuningResultFields[] = {
+    derived(
+        "plan", "", kPlan, [](const TuningResult& result) -> const auto& { return result.plan; }),
+    derived("sizes", "", kNamedSize,
+            [](const TuningResult& result) {
+              std::vector<NamedSize> sizes;
+              for (const auto& size : result.tuning.sizes) {
+                sizes.push_back({size, to_text(result.tuning.measured[size.best].settings)});
+              }
+              return sizes;
+            }),
+    derived(
+        "settings", "", kMeasured, [](const TuningResult& result) -> const auto& { return result.tuning.measured; }),
+};
+
+}  // namespace
+
+constexpr RecordOf<CollectiveResult> kCollectiveResult{
+    "collective",
+    "Result of `warpmark collective`. Times in s, bandwidths in B/s, sizes in bytes as nccl-tests prints them.",
+    kCollectiveResultFields, "warpmark.collective/1"};
+constexpr RecordOf<TuningResult> kTuningResult{
+    "tuning",
+    "Result of `warpmark collective --sweep` and `--tune`. Times in s; gain is the default's time over the best's.",
+    kTuningResultFields, "warpmark.collective_tuning/1"};
+
+Json to_json(const CollectiveResult& result) { return write(kCollectiveResult, result); }
+Json to_json(const TuningResult& result) { return write(kTuningResult, result); }
 
 }  // namespace warpmark::collectives

@@ -19,7 +19,19 @@ namespace warpmark::collectives {
 /// Settings side by side.
 [[nodiscard]] Report build_report(const Plan& plan, const Tuning& tuning);
 
-[[nodiscard]] Json to_json(const Plan& plan, const Sweep& sweep, const Judgement& judgement);
-[[nodiscard]] Json to_json(const Plan& plan, const Tuning& tuning);
+struct CollectiveResult {
+  const Plan& plan;
+  const Sweep& sweep;
+  const Judgement& judgement;
+};
+extern const RecordOf<CollectiveResult> kCollectiveResult;
+[[nodiscard]] Json to_json(const CollectiveResult& result);
+
+struct TuningResult {
+  const Plan& plan;
+  const Tuning& tuning;
+};
+extern const RecordOf<TuningResult> kTuningResult;
+[[nodiscard]] Json to_json(const TuningResult& result);
 
 }  // namespace warpmark::collectives

@@ -1,40 +1,12 @@
 #include "collectives/results/row.h"
 
 #include "base/json.h"
-#include "base/untrusted/read_fields.h"
+#include "collectives/calls/words.h"
 
 namespace warpmark::collectives {
 namespace {
 
 constexpr std::string_view kMark = "@warpmark ";
-
-Json placement_json(const Placement& place) {
-  Json json{{"time", place.time_s}, {"samples", place.samples_s},   {"rank_times", place.rank_s},
-            {"skew", place.skew_s}, {"late_rank", place.late_rank}, {"late_share", place.late_share}};
-  if (place.wrong) json["wrong"] = *place.wrong;
-  if (!place.wrong_ranks.empty()) json["wrong_ranks"] = place.wrong_ranks;
-  return json;
-}
-
-Placement placement_of(const Json& json) {
-  Placement place;
-  place.time_s = json.at("time").get<double>();
-  place.samples_s = json.at("samples").get<std::vector<double>>();
-  place.rank_s = json.at("rank_times").get<std::vector<double>>();
-  place.skew_s = json.at("skew").get<double>();
-  place.late_rank = json.at("late_rank").get<int>();
-  place.late_share = json.at("late_share").get<double>();
-  if (json.contains("wrong")) place.wrong = json.at("wrong").get<std::int64_t>();
-  if (json.contains("wrong_ranks")) place.wrong_ranks = json.at("wrong_ranks").get<std::vector<std::int64_t>>();
-  return place;
-}
-
-/// Lines may be torn when ranks die: what does not read is a data error.
-template <typename Read>
-auto read_or_error(const char* what, Read&& read) -> Result<decltype(read())> {
-  using Value = decltype(read());
-  return read_fields(std::string("a rank's ") + what, [&]() -> Result<Value> { return read(); });
-}
 
 }  // namespace
 
@@ -46,61 +18,83 @@ double bus_bandwidth(const Row& row, const Placement& place) {
   return algorithm_bandwidth(row, place) * bus_factor(row.kind, row.ranks);
 }
 
-Json to_json(const Row& row) {
-  Json json{{"collective", info_of(row.kind).id},
-            {"type", name_of(row.type)},
-            {"ranks", row.ranks},
-            {"count", row.counts.parameter},
-            {"size", row.counts.bytes},
-            {"root", row.root},
-            {"send", row.counts.send},
-            {"receive", row.counts.receive}};
-  if (info_of(row.kind).reduces) json["op"] = name_of(row.op);
-  const auto add = [&](const char* name, const std::optional<Placement>& place) {
-    if (!place) return;
-    json[name] = placement_json(*place);
-    json[name]["algbw"] = algorithm_bandwidth(row, *place);
-    json[name]["busbw"] = bus_bandwidth(row, *place);
-  };
-  add("out_of_place", row.out_of_place);
-  add("in_place", row.in_place);
-  return json;
+namespace {
+
+constexpr Field kPlacementFields[] = {
+    field<&Placement::time_s>("time", "Of one call: mean over the iterations, over ranks as asked for.")
+        .within(kNonNegative),
+    field<&Placement::samples_s>("samples", "Of each iteration, mean over ranks.").within(kNonNegative),
+    field<&Placement::rank_s>("rank_times", "Of each rank, mean over iterations.").within(kNonNegative),
+    field<&Placement::skew_s>("skew", "Median over iterations of the time from the first to the last rank's call.")
+        .within(kNonNegative),
+    field<&Placement::late_rank>("late_rank", "That came last most often."),
+    field<&Placement::late_share>("late_share", "In what share of the iterations.").within(kNonNegative),
+    field<&Placement::wrong>("wrong", "Elements; absent: not checked, or there is nothing to be checked.")
+        .within(kNonNegative),
+    field<&Placement::wrong_ranks>("wrong_ranks", "Of each rank, where any is wrong.").unless_empty(),
+};
+constexpr RecordOf<Placement> kPlacement{"placement", "", kPlacementFields};
+
+/// With the bandwidths, which depend on the row.
+struct RatedPlacement {
+  Placement placement;
+  double algorithm = 0, bus = 0;
+};
+constexpr Field kRatedPlacementFields[] = {
+    inlined<&RatedPlacement::placement>(kPlacement),
+    field<&RatedPlacement::algorithm>("algbw").within(kNonNegative),
+    field<&RatedPlacement::bus>("busbw").within(kNonNegative),
+};
+constexpr RecordOf<RatedPlacement> kRatedPlacement{"place", "", kRatedPlacementFields};
+
+std::optional<RatedPlacement> rated(const Row& row, const std::optional<Placement>& place) {
+  if (!place) return std::nullopt;
+  return RatedPlacement{*place, algorithm_bandwidth(row, *place), bus_bandwidth(row, *place)};
 }
 
-Json to_json(const Head& head) {
-  return Json{{"engine", head.engine}, {"version", head.version},     {"ranks", head.ranks},
-              {"hosts", head.hosts},   {"copy_rate", head.copy_rate}, {"notes", head.notes}};
+constexpr Field kRowFields[] = {
+    field<&Row::kind>("collective").formed(kCollectiveForm),
+    field<&Row::type>("type").formed(kDataTypeForm),
+    field<&Row::ranks>("ranks"),
+    field<&Row::counts, &Counts::parameter>("count"),
+    field<&Row::counts, &Counts::bytes>("size"),
+    field<&Row::root>("root"),
+    field<&Row::counts, &Counts::send>("send"),
+    field<&Row::counts, &Counts::receive>("receive"),
+    field<&Row::op>("op").formed(kReduceOpForm).added_later().when([](const Row& row) {
+      return info_of(row.kind).reduces;
+    }),
+    field<&Row::out_of_place>("out_of_place", "", kPlacement).only_read(),
+    field<&Row::in_place>("in_place", "", kPlacement).only_read(),
+    derived("out_of_place", "", kRatedPlacement, [](const Row& row) { return rated(row, row.out_of_place); }),
+    derived("in_place", "", kRatedPlacement, [](const Row& row) { return rated(row, row.in_place); }),
+};
+
+constexpr Field kHeadFields[] = {
+    field<&Head::engine>("engine"),
+    field<&Head::version>("version"),
+    field<&Head::ranks>("ranks", "A line each: process, host, device."),
+    field<&Head::hosts>("hosts", "Of each rank."),
+    field<&Head::copy_rate>("copy_rate", "Of the slowest rank.").within(kNonNegative),
+    field<&Head::notes>("notes"),
+};
+
+/// Lines may be torn when ranks die: what does not read is a data error.
+template <typename T>
+Result<T> read_of_rank(const char* what, const RecordOf<T>& record, const Json& json) {
+  auto value = warpmark::read(record, json);
+  return value.ok() ? value : data_error(std::string("a rank's ") + what + ": " + value.error().what);
 }
 
-Result<Row> row_from_json(const Json& json) {
-  WM_ASSIGN(Row row, read_or_error("row", [&] {
-              Row read;
-              read.ranks = json.at("ranks").get<int>();
-              read.root = json.at("root").get<int>();
-              read.counts = {json.at("count").get<std::int64_t>(), json.at("send").get<std::int64_t>(),
-                             json.at("receive").get<std::int64_t>(), json.at("size").get<std::int64_t>()};
-              if (json.contains("out_of_place")) read.out_of_place = placement_of(json.at("out_of_place"));
-              if (json.contains("in_place")) read.in_place = placement_of(json.at("in_place"));
-              return read;
-            }));
-  WM_ASSIGN(row.kind, parse_collective(json.value("collective", "")));
-  WM_ASSIGN(row.type, parse_data_type(json.value("type", "")));
-  if (json.contains("op")) {
-    WM_ASSIGN(row.op, parse_reduce_op(json.value("op", "")));
-  }
-  return row;
-}
+}  // namespace
 
-Result<Head> head_from_json(const Json& json) {
-  return read_or_error("head", [&] {
-    return Head{json.at("engine").get<std::string>(),
-                json.at("version").get<std::string>(),
-                json.at("ranks").get<std::vector<std::string>>(),
-                json.at("hosts").get<std::vector<std::string>>(),
-                json.at("copy_rate").get<double>(),
-                json.at("notes").get<std::vector<std::string>>()};
-  });
-}
+constexpr RecordOf<Row> kRow{"row", "", kRowFields};
+constexpr RecordOf<Head> kHead{"head", "", kHeadFields};
+
+Json to_json(const Row& row) { return write(kRow, row); }
+Json to_json(const Head& head) { return write(kHead, head); }
+Result<Row> row_from_json(const Json& json) { return read_of_rank("row", kRow, json); }
+Result<Head> head_from_json(const Json& json) { return read_of_rank("head", kHead, json); }
 
 std::string message_line(std::string_view kind, const Json& json) {
   return std::string(kMark) + std::string(kind) + " " + dump_json(json, -1) + "\n";

@@ -10,6 +10,7 @@
 #include "base/json_fwd.h"
 #include "base/result.h"
 #include "collectives/calls/operation.h"
+#include "model/fields/fields_fwd.h"
 
 namespace warpmark::collectives {
 
@@ -64,6 +65,8 @@ struct Stuck {
   std::string doing;
 };
 
+extern const RecordOf<Row> kRow;
+extern const RecordOf<Head> kHead;
 [[nodiscard]] Json to_json(const Row& row);
 [[nodiscard]] Json to_json(const Head& head);
 [[nodiscard]] Result<Row> row_from_json(const Json& json);

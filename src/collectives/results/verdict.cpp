@@ -184,16 +184,6 @@ Judgement judge(const Sweep& sweep, const Expectation& asked, const std::map<std
   return judgement;
 }
 
-const char* name_of(SizeVerdict verdict) {
-  switch (verdict) {
-    case SizeVerdict::good: return "good";
-    case SizeVerdict::below: return "below";
-    case SizeVerdict::wrong: return "wrong";
-    case SizeVerdict::not_judged: break;
-  }
-  return "-";
-}
-
 double share_of_network(Collective kind, int ranks, int hosts) {
   if (hosts < 2 || ranks < hosts || ranks % hosts != 0) return 0;
   const double all = ranks, of_host = all / hosts;

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "collectives/results/row.h"
+#include "model/fields/names.h"
 
 namespace warpmark::collectives {
 
@@ -73,7 +74,9 @@ struct Judgement {
 [[nodiscard]] Judgement judge(const Sweep& sweep, const Expectation& expectation,
                               const std::map<std::string, std::string>& environment);
 
-[[nodiscard]] const char* name_of(SizeVerdict verdict);
+inline constexpr auto kSizeVerdictNames = in_order(SizeVerdict::not_judged, "good", "below", "wrong", "-");
+using warpmark::name_of;
+constexpr Names names_of(SizeVerdict) { return kSizeVerdictNames; }
 
 /// Bus bandwidth that ranks spread evenly over several hosts can have, over the rate of all ports of a host: what each
 /// byte crosses between hosts, with a port a rank. Rings pass a host's ports once: 1. 0 where it is not known.

@@ -156,7 +156,7 @@ class CsvReader {
   [[nodiscard]] Result<Better> direction(const Fields& row, Better otherwise) const {
     const std::string written = text(row, "better", "");
     if (written.empty()) return otherwise;
-    const auto better = better_from(written);
+    const auto better = value_named<Better>(written);
     if (!better) return data_error("'better' cannot be '" + written + "'", "it can: lower, higher, neither");
     return *better;
   }
@@ -186,8 +186,8 @@ class CsvReader {
     const std::string workload = text(row, "workload", "");
     if (workload.empty()) return data_error("the row has no name");
     const std::string mode_text = text(row, "mode", "hot"), outcome_text = text(row, "outcome", "passed");
-    const auto mode = mode_from(mode_text);
-    const auto outcome = outcome_from(outcome_text);
+    const auto mode = value_named<Mode>(mode_text);
+    const auto outcome = value_named<Outcome>(outcome_text);
     if (!mode) return data_error("there is no mode '" + mode_text + "'");
     if (!outcome) return data_error("there is no outcome '" + outcome_text + "'");
     Params params;

@@ -292,7 +292,7 @@ void read_outcome(JsonFields& entry, Session& session) {
   Outcome outcome = Outcome::error;
   entry.required("index", index);
   entry.required("name", name);
-  entry.required_name("outcome", outcome_from, outcome);
+  entry.required_name("outcome", value_named<Outcome>, outcome);
   entry.maybe("reason", reason);
   const auto count = static_cast<std::int64_t>(session.runs.size());
   if (index < 0 || index > count || (is_measured(outcome) && index == count)) {

@@ -5,73 +5,60 @@
 #include "model/json/json_parts.h"
 
 namespace warpmark {
-
 namespace {
 
-void read_ceiling(JsonFields& fields, Ceiling& ceiling) {
-  fields.required("id", ceiling.id);
-  fields.required("device", ceiling.device);
-  fields.maybe("scope", ceiling.scope);
-  fields.required("value", ceiling.value);
-  fields.required("unit", ceiling.unit);
-  fields.maybe("source", ceiling.source);
-  fields.maybe("mistrusted", ceiling.unreliable);  // its name in files of before
-  fields.maybe("unreliable", ceiling.unreliable);
-}
+constexpr Field kCeilingFields[] = {
+    field<&Ceiling::id>("id", "bandwidth, flop_rate, link, launch").within(kAtLeastOne),
+    field<&Ceiling::device>("device").within(kAtLeastOne),
+    field<&Ceiling::scope>("scope", "Memory level, data type or link.").unless_empty(),
+    field<&Ceiling::value>("value"),
+    field<&Ceiling::unit>("unit").within(kAtLeastOne),
+    field<&Ceiling::source>("source", "The workload and parameters that reached it.").unless_empty(),
+    field<&Ceiling::unreliable>("unreliable", "The machine was disturbed, and nothing reached this limit undisturbed.")
+        .unless_empty()
+        .formerly("mistrusted"),
+};
+constexpr RecordOf<Ceiling> kCeiling{"ceiling", "A limit of the machine, measured in the same session.",
+                                     kCeilingFields};
 
-void read_session(JsonFields& fields, Session& session) {
-  std::string schema;
-  fields.required("schema", schema);
-  fields.required("id", session.id);
-  fields.required("started", session.started);
-  fields.maybe("command", session.command);
-  fields.maybe("commit", session.commit);
-  fields.maybe("branch", session.branch);
-  fields.maybe("dirty", session.dirty);
-  fields.maybe("complete", session.complete);
-  fields.object("machine", true, [&](JsonFields& machine) { read_machine(machine, session.machine); });
-  fields.object("build", true, [&](JsonFields& build) { read_build(build, session.build); });
-  fields.each("ceilings", [&](JsonFields& item) { read_ceiling(item, session.ceilings.emplace_back()); });
-  fields.each("runs", [&](JsonFields& item) { read_run(item, session.runs.emplace_back()); });
-}
+constexpr Field kSessionFields[] = {
+    field<&Session::id>("id").within(kAtLeastOne),
+    field<&Session::started>("started", "UTC, ISO 8601.").within(kAtLeastOne),
+    field<&Session::command>("command").unless_empty(),
+    field<&Session::commit>("commit", "Of the repository in the working directory.").unless_empty(),
+    field<&Session::branch>("branch").unless_empty(),
+    field<&Session::dirty>("dirty").added_later(),
+    field<&Session::complete>("complete", "false when interrupted.").added_later(),
+    field<&Session::machine>("machine", "", kMachine),
+    field<&Session::build>("build", "", kBuild),
+    field<&Session::ceilings>("ceilings", "", kCeiling).added_later(),
+    field<&Session::runs>("runs", "", kRun).added_later(),
+};
+constexpr RecordOf<Session> kSession{"session", "", kSessionFields, kResultsSchema};
+
+constexpr Field kResultsFields[] = {
+    derived(nullptr, "", kSession, [](const Results& results) -> const Session& { return results.session; }),
+    field<&Results::speedups>(
+        "speedups", "Results against a baseline of the same session that differs in one parameter alone.", kRunSpeedUp)
+        .unless_empty(),
+    field<&Results::stages>("stages", "Of commands in stages: what each takes.", kStagedRun).unless_empty(),
+    field<&Results::sizes>("sizes", "Of a command at three sizes or more: the fixed cost, and that of an item.",
+                           kSizeFit)
+        .unless_empty(),
+};
 
 }  // namespace
 
-Json to_json(const Ceiling& ceiling) {
-  Json json{{"id", ceiling.id}, {"device", ceiling.device}};
-  put_text(json, "scope", ceiling.scope);
-  json["value"] = finite_number(ceiling.value);
-  json["unit"] = ceiling.unit;
-  put_text(json, "source", ceiling.source);
-  if (ceiling.unreliable) json["unreliable"] = true;
-  return json;
-}
+constexpr RecordOf<Results> kResults{
+    "results",
+    "Everything one invocation of `warpmark run` measured. SI units; a key that is absent was not measured or does not "
+    "apply. No NaN, no infinity.",
+    kResultsFields, kResultsSchema};
 
-Json to_json(const Session& session) {
-  Json json{{"schema", kResultsSchema}, {"id", session.id}, {"started", session.started}};
-  put_text(json, "command", session.command);
-  put_text(json, "commit", session.commit);
-  put_text(json, "branch", session.branch);
-  json["dirty"] = session.dirty;
-  json["complete"] = session.complete;
-  json["machine"] = to_json(session.machine);
-  json["build"] = to_json(session.build);
-  json["ceilings"] = Json::array();
-  for (const auto& ceiling : session.ceilings) json["ceilings"].push_back(to_json(ceiling));
-  json["runs"] = Json::array();
-  for (const auto& run : session.runs) json["runs"].push_back(to_json(run));
-  return json;
-}
-
-Result<Ceiling> ceiling_from_json(const Json& json) { return read_document<Ceiling>(json, read_ceiling); }
-
-Result<Session> session_from_json(const Json& json) {
-  if (json.is_object() && json.contains("schema") && json["schema"].is_string() && json["schema"] != kResultsSchema) {
-    return data_error(
-        "the schema is '" + json["schema"].get<std::string>() + "', but this version reads " + kResultsSchema,
-        "use the version of warpmark that wrote it, or a newer one");
-  }
-  return read_document<Session>(json, read_session);
-}
+Json to_json(const Ceiling& ceiling) { return write(kCeiling, ceiling); }
+Json to_json(const Session& session) { return write(kSession, session); }
+Json to_json(const Results& results) { return write(kResults, results); }
+Result<Ceiling> ceiling_from_json(const Json& json) { return read(kCeiling, json); }
+Result<Session> session_from_json(const Json& json) { return read(kSession, json); }
 
 }  // namespace warpmark

@@ -16,6 +16,8 @@
 #include "model/machine.h"
 #include "model/report.h"
 #include "model/run.h"
+#include "model/speedup.h"
+#include "model/stages.h"
 
 namespace warpmark {
 
@@ -27,7 +29,14 @@ inline constexpr const char* kDoctorSchema = "warpmark.doctor/1";
 [[nodiscard]] Json to_json(const Ceiling& ceiling);
 [[nodiscard]] Json to_json(const Run& run);
 [[nodiscard]] Json to_json(const Session& session);
-[[nodiscard]] Json to_json(const HealthCheck& check);
+/// A session, with what was found of its runs.
+struct Results {
+  const Session& session;
+  std::vector<RunSpeedUp> speedups;
+  std::vector<StagedRun> stages;
+  std::vector<SizeFit> sizes;
+};
+[[nodiscard]] Json to_json(const Results& results);
 
 /// The whole "warpmark.doctor/1" document (docs/schema/doctor.schema.json).
 [[nodiscard]] Json doctor_json(const Machine& machine, std::span<const HealthCheck> checks);

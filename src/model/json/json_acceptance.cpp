@@ -1,66 +1,74 @@
 #include <array>
-#include <utility>
 
 #include "base/json.h"
 #include "model/acceptance.h"
-#include "model/json/json.h"
 #include "model/json/json_parts.h"
 
 namespace warpmark {
 namespace {
 
-constexpr std::array<std::pair<Comparator, const char*>, 4> kComparators{{{Comparator::at_least, ">="},
-                                                                          {Comparator::at_most, "<="},
-                                                                          {Comparator::equal, "=="},
-                                                                          {Comparator::between, "between"}}};
+constexpr Field kAcceptanceRowFields[] = {
+    field<&AcceptanceRow::title>("title"),
+    field<&AcceptanceRow::required>("required"),
+    field<&AcceptanceRow::subject>("subject", "Workload with parameters and mode, or a machine fact."),
+    field<&AcceptanceRow::device>("device", "Absent for a fact of the host.").unless_empty(),
+    field<&AcceptanceRow::metric>("metric", "bandwidth, time p99, share of the peak; absent for a fact.")
+        .unless_empty(),
+    field<&AcceptanceRow::unit>("unit", "Of value, interval and limits.").unless_empty(),
+    field<&AcceptanceRow::comparator>("operator"),
+    field<&AcceptanceRow::limits>("limits", "Two of `between`.")
+        .unless_empty()
+        .ruled(R"({"minItems": 1, "maxItems": 2})"),
+    field<&AcceptanceRow::limit_text>("limit_text", "A limit that is no number, or could not be worked out.")
+        .unless_empty(),
+    field<&AcceptanceRow::limit_source>("limit_source", "90 % of 3.35e12 B/s, memory bandwidth by datasheet h100-sxm")
+        .unless_empty(),
+    field<&AcceptanceRow::value>("value"),
+    field<&AcceptanceRow::value_text>("value_text", "Of versions and states.").unless_empty(),
+    field<&AcceptanceRow::interval>("interval", "", kInterval),
+    field<&AcceptanceRow::state>("state"),
+    field<&AcceptanceRow::reason>("reason", "Why it is not a pass.").unless_empty(),
+    field<&AcceptanceRow::repro>("repro", "The command that measures the value again.").unless_empty(),
+};
+constexpr RecordOf<AcceptanceRow> kAcceptanceRow{"row", "One criterion on one device (or of the whole machine).",
+                                                 kAcceptanceRowFields};
 
-Json row_json(const AcceptanceRow& row) {
-  Json json;
-  json["title"] = row.title;
-  json["required"] = row.required;
-  json["subject"] = row.subject;
-  put_text(json, "device", row.device);
-  put_text(json, "metric", row.metric);
-  put_text(json, "unit", row.unit);
-  json["operator"] = name_of(row.comparator);
-  if (!row.limits.empty()) json["limits"] = row.limits;
-  put_text(json, "limit_text", row.limit_text);
-  put_text(json, "limit_source", row.limit_source);
-  put_optional(json, "value", row.value);
-  put_text(json, "value_text", row.value_text);
-  if (row.interval) json["interval"] = interval_json(*row.interval);
-  json["state"] = name_of(row.state);
-  put_text(json, "reason", row.reason);
-  put_text(json, "repro", row.repro);
-  return json;
-}
+constexpr Field kDatasheetUseFields[] = {
+    field<&DatasheetUse::id>("id"),
+    field<&DatasheetUse::name>("name"),
+    field<&DatasheetUse::sources>("sources"),
+};
+constexpr RecordOf<DatasheetUse> kDatasheetUse{"datasheet", "From which a limit was taken.", kDatasheetUseFields};
+
+constexpr Field kCriteriaFields[] = {
+    field<&Acceptance::criteria_file>("file"),
+    field<&Acceptance::criteria_sha256>("sha256").ruled(R"({"pattern": "^[0-9a-f]{64}$"})"),
+};
+constexpr RecordOf<Acceptance> kCriteria{"criteria", "", kCriteriaFields};
+
+constexpr Field kAcceptanceFields[] = {
+    field<&Acceptance::name>("name"),
+    field<&Acceptance::summary>("summary").unless_empty(),
+    derived("result", "What the required rows amount to.",
+            [](const Acceptance& acceptance) { return overall(acceptance); }),
+    group("criteria", "", kCriteria),
+    field<&Acceptance::started>("started", "UTC, of the judgement."),
+    field<&Acceptance::command>("command").unless_empty(),
+    field<&Acceptance::session>("session", "The results that were judged.").unless_empty(),
+    field<&Acceptance::session_started>("session_started", "UTC.").unless_empty(),
+    field<&Acceptance::machine>("machine", "That was judged.", kMachine),
+    field<&Acceptance::build>("build", "", kBuild),
+    field<&Acceptance::datasheets>("datasheets", "", kDatasheetUse),
+    field<&Acceptance::rows>("rows", "", kAcceptanceRow),
+};
 
 }  // namespace
 
-const char* name_of(Comparator comparator) {
-  for (const auto& [value, name] : kComparators) {
-    if (value == comparator) return name;
-  }
-  return "";
-}
-
-std::optional<Comparator> comparator_from(std::string_view text) {
-  for (const auto& [value, name] : kComparators) {
-    if (text == name) return value;
-  }
-  return std::nullopt;
-}
-
-const char* name_of(RowState state) {
-  switch (state) {
-    case RowState::pass: return "pass";
-    case RowState::fail: return "fail";
-    case RowState::undecided: return "undecided";
-    case RowState::unreliable: return "unreliable";
-    case RowState::not_measurable: return "not measurable";
-  }
-  return "";
-}
+constexpr RecordOf<Acceptance> kAcceptance{
+    "acceptance",
+    "Result of `warpmark accept CRITERIA`. Numbers are SI: seconds, bytes, FLOP/s, "
+    "ratios. Absent keys are unknown or do not apply.",
+    kAcceptanceFields, kAcceptanceSchema};
 
 RowState overall(const Acceptance& acceptance) {
   constexpr std::array kGravest{RowState::fail, RowState::unreliable, RowState::undecided, RowState::not_measurable};
@@ -74,26 +82,6 @@ RowState overall(const Acceptance& acceptance) {
   return any ? RowState::pass : RowState::not_measurable;
 }
 
-Json to_json(const Acceptance& acceptance) {
-  Json json;
-  json["schema"] = kAcceptanceSchema;
-  json["name"] = acceptance.name;
-  put_text(json, "summary", acceptance.summary);
-  json["result"] = name_of(overall(acceptance));
-  json["criteria"] = {{"file", acceptance.criteria_file}, {"sha256", acceptance.criteria_sha256}};
-  json["started"] = acceptance.started;
-  put_text(json, "command", acceptance.command);
-  put_text(json, "session", acceptance.session);
-  put_text(json, "session_started", acceptance.session_started);
-  json["machine"] = to_json(acceptance.machine);
-  json["build"] = to_json(acceptance.build);
-  json["datasheets"] = Json::array();
-  for (const auto& sheet : acceptance.datasheets) {
-    json["datasheets"].push_back({{"id", sheet.id}, {"name", sheet.name}, {"sources", sheet.sources}});
-  }
-  json["rows"] = Json::array();
-  for (const auto& row : acceptance.rows) json["rows"].push_back(row_json(row));
-  return json;
-}
+Json to_json(const Acceptance& acceptance) { return write(kAcceptance, acceptance); }
 
 }  // namespace warpmark

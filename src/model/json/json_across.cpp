@@ -3,53 +3,71 @@
 
 #include "base/json.h"
 #include "model/across.h"
-#include "model/json/json.h"
-#include "model/json/json_fields.h"
+#include "model/json/json_parts.h"
 #include "model/names.h"
 
 namespace warpmark {
 namespace {
 
-Json value_json(const NodeValue& value) {
-  Json json;
-  json["unit"] = value.unit;
-  json["state"] = name_of(value.state);
-  put_optional(json, "value", value.value);
-  put_optional(json, "slowdown", value.slowdown);
-  put_optional(json, "p", value.p);
-  put_optional(json, "adjusted_p", value.adjusted_p);
-  put_text(json, "reason", value.reason);
-  return json;
-}
+constexpr Field kNodeDeviceFields[] = {
+    field<&NodeDevice::node>("node", "Host name, or the file's name where host names are not distinct."),
+    field<&NodeDevice::device>("device", "cpu, cuda:0"),
+    field<&NodeDevice::file>("file"),
+    field<&NodeDevice::state>("state", "The gravest of its values."),
+};
+constexpr RecordOf<NodeDevice> kNodeDevice{"unit", "One device of one node.", kNodeDeviceFields};
 
-Json metric_json(const AcrossMetric& metric) {
-  Json json;
-  json["what"] = metric.what;
-  json["device_name"] = metric.device_name;
-  json["metric"] = metric.metric;
-  json["unit"] = metric.unit;
-  json["better"] = name_of(metric.better);
-  put_optional(json, "median", metric.median);
-  json["spread"] = finite_number(metric.spread);
-  put_optional(json, "detectable", metric.detectable);
-  json["values"] = Json::array();
-  for (const auto& value : metric.values) json["values"].push_back(value_json(value));
-  return json;
-}
+constexpr Field kNodeValueFields[] = {
+    field<&NodeValue::unit>("unit", "Index into units.").within(kNonNegative),
+    field<&NodeValue::state>("state"),
+    field<&NodeValue::value>("value", "Median, in the metric's unit."),
+    field<&NodeValue::slowdown>("slowdown",
+                                "Against the median of the others: 0.1 takes 10 % longer (or does 1/1.1 as much)."),
+    field<&NodeValue::p>("p", "One-sided, of \"as fast as the others\".").within(kShare),
+    field<&NodeValue::adjusted_p>("adjusted_p", "Over all values of all metrics (Holm).").within(kShare),
+    field<&NodeValue::reason>("reason", "Of what is not normal or slow.").unless_empty(),
+};
+constexpr RecordOf<NodeValue> kNodeValue{"value", "", kNodeValueFields};
+
+constexpr Field kAcrossMetricFields[] = {
+    field<&AcrossMetric::what>("what", "copy size=67108864 mode=cold"),
+    field<&AcrossMetric::device_name>("device_name", "Values of different models are not compared."),
+    field<&AcrossMetric::metric>("metric"),
+    field<&AcrossMetric::unit>("unit"),
+    field<&AcrossMetric::better>("better"),
+    field<&AcrossMetric::median>("median", "Of the units that were compared."),
+    field<&AcrossMetric::spread>("spread", "Standard deviation of the logarithms of values that do not stand out."),
+    field<&AcrossMetric::detectable>("detectable", "Smallest slow-down that would be certain."),
+    field<&AcrossMetric::values>("values", "", kNodeValue),
+};
+constexpr RecordOf<AcrossMetric> kAcrossMetric{"metric", "", kAcrossMetricFields};
+
+constexpr Field kNodeDifferenceFields[] = {
+    field<&NodeDifference::node>("node"),
+    field<&NodeDifference::fact>("fact"),
+    field<&NodeDifference::value>("value"),
+    field<&NodeDifference::most>("most", "What most have."),
+};
+constexpr RecordOf<NodeDifference> kNodeDifference{
+    "difference", "A fact of the machine in which a node differs from most.", kNodeDifferenceFields};
+
+constexpr Field kAcrossFields[] = {
+    derived("result", "The gravest of all units.", [](const Across& across) { return overall(across); }),
+    field<&Across::started>("started", "UTC."),
+    field<&Across::command>("command").unless_empty(),
+    field<&Across::effect>("effect").within(kPositive),
+    field<&Across::alpha>("alpha").within(kBetweenZeroAndOne),
+    field<&Across::units>("units", "", kNodeDevice),
+    field<&Across::metrics>("metrics", "", kAcrossMetric),
+    field<&Across::differences>("differences", "", kNodeDifference),
+    field<&Across::build>("build", "", kBuild),
+};
 
 }  // namespace
 
-const char* name_of(NodeState state) {
-  switch (state) {
-    case NodeState::normal: return "normal";
-    case NodeState::slow: return "slow";
-    case NodeState::undecided: return "undecided";
-    case NodeState::unreliable: return "unreliable";
-    case NodeState::failed: return "failed";
-    case NodeState::missing: return "missing";
-  }
-  return "";
-}
+constexpr RecordOf<Across> kAcross{
+    "across", "Result of `warpmark accept --across`. Numbers are SI; slow-downs and spreads are ratios.", kAcrossFields,
+    kAcrossSchema};
 
 NodeState overall(const Across& across) {
   constexpr std::array kGravest{NodeState::failed, NodeState::slow, NodeState::undecided, NodeState::missing,
@@ -62,28 +80,6 @@ NodeState overall(const Across& across) {
   return NodeState::normal;
 }
 
-Json to_json(const Across& across) {
-  Json json;
-  json["schema"] = kAcrossSchema;
-  json["result"] = name_of(overall(across));
-  json["started"] = across.started;
-  put_text(json, "command", across.command);
-  json["effect"] = finite_number(across.effect);
-  json["alpha"] = finite_number(across.alpha);
-  json["units"] = Json::array();
-  for (const auto& unit : across.units) {
-    json["units"].push_back(
-        {{"node", unit.node}, {"device", unit.device}, {"file", unit.file}, {"state", name_of(unit.state)}});
-  }
-  json["metrics"] = Json::array();
-  for (const auto& metric : across.metrics) json["metrics"].push_back(metric_json(metric));
-  json["differences"] = Json::array();
-  for (const auto& item : across.differences) {
-    json["differences"].push_back(
-        {{"node", item.node}, {"fact", item.fact}, {"value", item.value}, {"most", item.most}});
-  }
-  json["build"] = to_json(across.build);
-  return json;
-}
+Json to_json(const Across& across) { return write(kAcross, across); }
 
 }  // namespace warpmark

@@ -1,229 +1,229 @@
 #include "model/json/json_analysis.h"
 
 #include <algorithm>
-#include <optional>
-#include <string_view>
+#include <cmath>
 
 #include "base/json.h"
-#include "model/json/json_fields.h"
+#include "model/json/json_parts.h"
 
 namespace warpmark {
+
+struct ProfileDifference {
+  std::vector<AnalysisTable> tables;
+};
+
 namespace {
 
-const char* name_of_advice(AdviceKind kind) {
-  switch (kind) {
-    case AdviceKind::code: return "code";
-    case AdviceKind::config: return "config";
-    case AdviceKind::environment: return "environment";
-    case AdviceKind::command: return "command";
-    case AdviceKind::measure: return "measure";
-  }
-  return "code";
-}
+constexpr double kSecond = 1e-9, kMillisecond = 1e-6;  ///< of nanoseconds
 
-std::optional<AdviceKind> parse_advice_kind(std::string_view name) {
-  for (const auto kind :
-       {AdviceKind::code, AdviceKind::config, AdviceKind::environment, AdviceKind::command, AdviceKind::measure}) {
-    if (name == name_of_advice(kind)) return kind;
-  }
-  return std::nullopt;
-}
+constexpr Field kBreakdownPartFields[] = {
+    field<&BreakdownPart::group>("group").ruled(R"({"enum": ["compute", "communication", "copy", "idle"]})"),
+    field<&BreakdownPart::total_ns>("total_ns", "Over the analyzed steps (a rank), or of one step (the session).")
+        .within(kNonNegative),
+    field<&BreakdownPart::share>("share", "Of the steps.").within(kShare),
+};
+constexpr RecordOf<BreakdownPart> kBreakdownPart{"part", "", kBreakdownPartFields};
+constexpr const char* kBreakdown =
+    "Exclusive parts. Of a rank, their total_ns sum exactly to its analyzed steps; of the whole, which is the mean "
+    "over "
+    "ranks of the time a step, to the mean step. Shares are of that sum.";
 
-double seconds(std::int64_t ns) { return static_cast<double>(ns) * 1e-9; }
-double milliseconds(std::int64_t ns) { return static_cast<double>(ns) * 1e-6; }
+constexpr Name kPerSample[] = {{true, "sample"}};
+constexpr Field kGainFields[] = {
+    field<&Gain::low>("low").within(kPositive),
+    field<&Gain::high>("high").within(kPositive),
+    field<&Gain::method>("method", "How it was estimated.").unless_empty(),
+    field<&Gain::per_sample>("per", "Of the samples a second, as the fix changes the step; absent: of the step.")
+        .named(kPerSample)
+        .unless_empty(),
+    field<&Gain::unknown>("unknown", "The recording does not show what a fix gains: low and high are 1.")
+        .unless_empty(),
+};
+constexpr RecordOf<Gain> kGain{"gain", "Speedup of the step; 1 is none. Always an interval.", kGainFields};
 
-Json gain_to_json(const Gain& gain) {
-  Json json{{"low", finite_number(gain.low)}, {"high", finite_number(gain.high)}};
-  put_text(json, "method", gain.method);
-  if (gain.per_sample) json["per"] = "sample";
-  if (gain.unknown) json["unknown"] = true;
-  return json;
-}
+constexpr Field kFactFields[] = {
+    field<&Fact::id>("id", "Stable, for programs.").within(kAtLeastOne).added_later(),
+    field<&Fact::text>("text", "As a person reads it.").within(kAtLeastOne),
+    field<&Fact::value>("value"),
+    field<&Fact::unit>("unit", "SI without prefix; empty for ratios and counts.")
+        .added_later()
+        .when([](const Fact& fact) { return fact.value.has_value(); }),
+};
+constexpr RecordOf<Fact> kFact{"fact", "A number that supports a finding.", kFactFields};
 
-Json fact_to_json(const Fact& fact) {
-  Json json{{"id", fact.id}, {"text", fact.text}};
-  put_optional(json, "value", fact.value);
-  if (fact.value) json["unit"] = fact.unit;
-  return json;
-}
+constexpr Field kEventFields[] = {
+    field<&EventReference::rank>("rank"),
+    field<&EventReference::event>("event"),
+    field<&EventReference::name>("name"),
+    field<&EventReference::start_ns>("start_ns", "Since the timeline's origin."),
+    field<&EventReference::duration_ns>("duration_ns"),
+};
+constexpr RecordOf<EventReference> kEvent{"event", "Shows the finding, for the timeline.", kEventFields};
 
-Json event_to_json(const EventReference& event) {
-  return {{"rank", event.rank},
-          {"event", event.event},
-          {"name", event.name},
-          {"start_ns", event.start_ns},
-          {"duration_ns", event.duration_ns}};
-}
+constexpr Field kRecommendationFields[] = {
+    field<&Recommendation::kind>("kind"),
+    field<&Recommendation::text>("text", "What to do and why.").within(kAtLeastOne),
+    field<&Recommendation::snippet>("snippet", "The line of code, key, variable or command.").unless_empty(),
+    field<&Recommendation::id>("id", "Stable; only with a gain of its own.").unless_empty(),
+    field<&Recommendation::gain>("gain", "Of this one alone, where it differs from the finding's.", kGain),
+};
+constexpr RecordOf<Recommendation> kRecommendation{"recommendation", "", kRecommendationFields};
 
-Json recommendation_to_json(const Recommendation& recommendation) {
-  Json json{{"kind", name_of_advice(recommendation.kind)}, {"text", recommendation.text}};
-  put_text(json, "snippet", recommendation.snippet);
-  put_text(json, "id", recommendation.id);
-  if (recommendation.gain) json["gain"] = gain_to_json(*recommendation.gain);
-  return json;
-}
+constexpr Field kFindingFields[] = {
+    field<&Finding::rule>("rule"),
+    field<&Finding::kind>("kind"),
+    field<&Finding::severity>("severity").within(kShare),
+    derived("level", "", [](const Finding& finding) { return severity_name(finding.severity); })
+        .ruled(R"({"enum": ["critical", "warning", "note"]})"),
+    field<&Finding::title>("title", "One line.").within(kAtLeastOne),
+    field<&Finding::lost_ns>("lost_s", "A step, attributed on this finding alone.")
+        .scaled(kSecond)
+        .within(kNonNegative)
+        .added_later(),
+    field<&Finding::evidence>("evidence", "", kFact).added_later(),
+    derived(
+        "events", "Not read.", kEvent, [](const Finding& finding) -> const auto& { return finding.events; }),
+    field<&Finding::recommendations>("recommendations", "", kRecommendation).added_later(),
+    field<&Finding::gain>("gain", "Of the first recommendation.", kGain),
+};
+constexpr RecordOf<Finding> kFinding{"finding", "", kFindingFields};
 
-Json breakdown_to_json(const std::vector<BreakdownPart>& parts) {
-  Json json = Json::object();
-  for (const BreakdownPart& part : parts) {
-    json[part.id] = {{"group", part.group}, {"total_ns", part.total_ns}, {"share", finite_number(part.share)}};
-  }
-  return json;
-}
+constexpr Field kStepSpanFields[] = {
+    field<&StepSpan::start_ns>("start_ns", "Since the timeline's origin."),
+    field<&StepSpan::end_ns>("end_ns"),
+};
+constexpr RecordOf<StepSpan> kStepSpan{"step", "", kStepSpanFields};
 
-Json rank_to_json(const RankAnalysis& rank) {
-  Json json{{"rank", rank.rank}};
-  put_text(json, "gpu", rank.gpu);
-  json["step_ms"] = milliseconds(rank.median_step_ns);
-  json["steps"] = Json::array();
-  for (const StepSpan& span : rank.steps)
-    json["steps"].push_back({{"start_ns", span.start_ns}, {"end_ns", span.end_ns}});
-  for (const StepPause& pause : rank.pauses) {
-    json["pauses"].push_back({{"start_ns", pause.start_ns}, {"end_ns", pause.end_ns}});
-    put_text(json["pauses"].back(), "name", pause.name);
-  }
-  json["breakdown"] = breakdown_to_json(rank.breakdown);
-  return json;
-}
+constexpr Field kStepPauseFields[] = {
+    field<&StepPause::start_ns>("start_ns", "Since the timeline's origin."),
+    field<&StepPause::end_ns>("end_ns"),
+    field<&StepPause::name>("name", "The range that most of it was spent in.").unless_empty(),
+};
+constexpr RecordOf<StepPause> kStepPause{"pause", "", kStepPauseFields};
 
-Json value_to_json(const TableValue& value) {
-  if (const auto* text = std::get_if<std::string>(&value)) return *text;
-  if (const auto* whole = std::get_if<std::int64_t>(&value)) return *whole;
-  return finite_number(std::get<double>(value));
-}
+constexpr Field kRankFields[] = {
+    field<&RankAnalysis::rank>("rank"),
+    field<&RankAnalysis::gpu>("gpu", "Its name.").unless_empty(),
+    field<&RankAnalysis::median_step_ns>("step_ms").scaled(kMillisecond),
+    field<&RankAnalysis::steps>("steps", "Those analyzed.", kStepSpan),
+    field<&RankAnalysis::pauses>("pauses",
+                                 "Steps far longer than the others (a checkpoint, an evaluation), which no mean "
+                                 "counts; absent if there are none.",
+                                 kStepPause)
+        .unless_empty(),
+    keyed<&RankAnalysis::breakdown, &BreakdownPart::id>("breakdown", kBreakdown, kBreakdownPart),
+};
+constexpr RecordOf<RankAnalysis> kRank{"rank", "", kRankFields};
 
-Gain gain_from(JsonFields& fields) {
-  Gain gain;
-  fields.required("low", gain.low);
-  fields.required("high", gain.high);
-  fields.maybe("method", gain.method);
-  std::string per;
-  fields.maybe("per", per);
-  gain.per_sample = per == "sample";
-  fields.maybe("unknown", gain.unknown);
-  return gain;
-}
+constexpr Form kTableValueForm{[](const void* value) -> Json {
+                                 const auto& held = *static_cast<const TableValue*>(value);
+                                 if (const auto* number = std::get_if<double>(&held)) WM_CHECK(std::isfinite(*number));
+                                 return std::visit([](const auto& one) { return Json(one); }, held);
+                               },
+                               nullptr, R"({"type": ["string", "number"]})"};
 
-Fact fact_from(JsonFields& fields) {
-  Fact fact;
-  fields.required("text", fact.text);
-  fields.maybe("id", fact.id);
-  fields.maybe("value", fact.value);
-  fields.maybe("unit", fact.unit);
-  return fact;
-}
+constexpr Field kColumnFields[] = {
+    field<&AnalysisColumn::id>("id"),
+    field<&AnalysisColumn::title>("title"),
+    field<&AnalysisColumn::unit>("unit", "s, B, B/s, ratio; empty for counts and texts."),
+};
+constexpr RecordOf<AnalysisColumn> kColumn{"column", "", kColumnFields};
 
-Recommendation recommendation_from(JsonFields& fields) {
-  Recommendation recommendation;
-  fields.required_name("kind", parse_advice_kind, recommendation.kind);
-  fields.required("text", recommendation.text);
-  fields.maybe("snippet", recommendation.snippet);
-  fields.maybe("id", recommendation.id);
-  fields.object("gain", false, [&](JsonFields& gain) { recommendation.gain = gain_from(gain); });
-  return recommendation;
-}
+constexpr Field kTableFields[] = {
+    field<&AnalysisTable::id>("id").within(kAtLeastOne),
+    field<&AnalysisTable::title>("title"),
+    field<&AnalysisTable::note>("note", "How to read it, or why it is empty.").unless_empty(),
+    field<&AnalysisTable::columns>("columns", "", kColumn),
+    field<&AnalysisTable::rows>("rows").formed(kTableValueForm),
+};
+constexpr RecordOf<AnalysisTable> kTable{"table", "", kTableFields};
 
-Finding finding_from(JsonFields& fields) {
-  Finding finding;
-  double lost_s = 0;
-  fields.required("rule", finding.rule);
-  fields.required("kind", finding.kind);
-  fields.required("severity", finding.severity);
-  fields.required("title", finding.title);
-  fields.maybe("lost_s", lost_s);
-  finding.lost_ns = static_cast<std::int64_t>(lost_s * 1e9);
-  fields.each("evidence", [&](JsonFields& fact) { finding.evidence.push_back(fact_from(fact)); });
-  fields.each("recommendations", [&](JsonFields& one) { finding.recommendations.push_back(recommendation_from(one)); });
-  fields.object("gain", true, [&](JsonFields& gain) { finding.gain = gain_from(gain); });
-  return finding;
-}
+constexpr Field kMissingFields[] = {
+    field<&MissingData::what>("what"),
+    field<&MissingData::how>("how", "Command or setting that records it."),
+};
+constexpr RecordOf<MissingData> kMissing{"missing", "", kMissingFields};
 
-Json session_to_json(const Analysis& analysis) {
-  std::size_t steps = 0;
-  for (const RankAnalysis& rank : analysis.ranks) steps = std::max(steps, rank.steps.size());
-  Json json{{"ranks", analysis.rank_count},
-            {"gpus", analysis.gpus},
-            {"steps", steps},
-            {"step_ms", milliseconds(analysis.median_step_ns)}};
-  if (analysis.undisturbed_step_ns > 0) json["undisturbed_step_ms"] = analysis.undisturbed_step_ns * 1e-6;
-  put_text(json, "steps_found_by", analysis.steps_found_by);
-  json["sources"] = analysis.sources;
-  return json;
-}
+constexpr Field kQualityFields[] = {
+    field<&DataQualityIssue::count>("count").within(kNonNegative),
+    field<&DataQualityIssue::text>("text"),
+    field<&DataQualityIssue::example>("example").unless_empty(),
+};
+constexpr RecordOf<DataQualityIssue> kQuality{"quality", "", kQualityFields};
 
-Json quality_to_json(const std::vector<DataQualityIssue>& issues) {
-  Json json = Json::object();
-  for (const DataQualityIssue& issue : issues) {
-    json[issue.id] = {{"count", issue.count}, {"text", issue.text}};
-    put_text(json[issue.id], "example", issue.example);
-  }
-  return json;
-}
+constexpr Field kAnalysisSessionFields[] = {
+    field<&Analysis::rank_count>("ranks").within(kNonNegative),
+    field<&Analysis::gpus>("gpus"),
+    derived("steps", "Analyzed a rank, start-up left out.",
+            [](const Analysis& analysis) {
+              std::size_t steps = 0;
+              for (const RankAnalysis& rank : analysis.ranks) steps = std::max(steps, rank.steps.size());
+              return steps;
+            })
+        .within(kNonNegative),
+    field<&Analysis::median_step_ns>("step_ms", "Median of the slowest rank.")
+        .scaled(kMillisecond)
+        .within(kNonNegative),
+    derived(
+        "undisturbed_step_ms",
+        "Mean step of the rank that the others wait for, without the estimated cost of recording. Severities and gains "
+        "are of such a step: this one, or that of the rank that a finding about several ranks is of.",
+        [](const Analysis& analysis) { return analysis.undisturbed_step_ns * kMillisecond; })
+        .when([](const Analysis& analysis) { return analysis.undisturbed_step_ns > 0; })
+        .within(kNonNegative),
+    field<&Analysis::steps_found_by>("steps_found_by", "ProfilerStep annotations, repeating kernel sequence, ...")
+        .unless_empty(),
+    field<&Analysis::sources>("sources"),
+};
+constexpr RecordOf<Analysis> kAnalysisSession{"session", "", kAnalysisSessionFields};
 
-template <typename Item, typename Convert>
-Json list_to_json(const std::vector<Item>& items, Convert convert) {
-  Json json = Json::array();
-  for (const Item& item : items) json.push_back(convert(item));
-  return json;
-}
+constexpr Field kAnalysisFields[] = {
+    group("session", "", kAnalysisSession),
+    field<&Analysis::verdict>("verdict", "One sentence."),
+    field<&Analysis::cautions>(
+        "cautions",
+        "What makes all of it doubtful: files that are cut off or corrupt, profiles that are not "
+        "of one run of one program."),
+    keyed<&Analysis::breakdown, &BreakdownPart::id>("breakdown", kBreakdown, kBreakdownPart),
+    field<&Analysis::findings>("findings", "Worst first.", kFinding),
+    field<&Analysis::combined>("combined_gain", "Of all findings together; overlapping gains are not added up.", kGain),
+    field<&Analysis::ranks>("ranks", "", kRank),
+    field<&Analysis::tables>("tables", "", kTable),
+    field<&Analysis::missing>("missing", "", kMissing),
+    keyed<&Analysis::quality, &DataQualityIssue::id>("data_quality", "", kQuality),
+};
+
+struct Findings {
+  std::vector<Finding> findings;
+};
+constexpr Field kFindingsFields[] = {field<&Findings::findings>("findings", "", kFinding).added_later()};
+constexpr RecordOf<Findings> kFindings{"findings", "", kFindingsFields, kAnalysisSchema};
+
+constexpr Field kProfileDifferenceFields[] = {
+    field<&ProfileDifference::tables>("tables", "diff_step, diff_breakdown, diff_operators, diff_kernels.", kTable)};
 
 }  // namespace
 
-Json to_json(const Finding& finding) {
-  return {{"rule", finding.rule},
-          {"kind", finding.kind},
-          {"severity", finite_number(finding.severity)},
-          {"level", severity_name(finding.severity)},
-          {"title", finding.title},
-          {"lost_s", seconds(finding.lost_ns)},
-          {"evidence", list_to_json(finding.evidence, fact_to_json)},
-          {"events", list_to_json(finding.events, event_to_json)},
-          {"recommendations", list_to_json(finding.recommendations, recommendation_to_json)},
-          {"gain", gain_to_json(finding.gain)}};
-}
+constexpr RecordOf<Analysis> kAnalysis{"analysis",
+                                       "What `warpmark analyze` says about a profile. Times in seconds but for step_ms "
+                                       "and the _ns of instants; ratios 0..1. "
+                                       "No NaN, no infinity.",
+                                       kAnalysisFields, kAnalysisSchema};
+constexpr RecordOf<ProfileDifference> kProfileDifference{
+    "difference",
+    "What `warpmark analyze --against` says: tables of what changed between two profiles, per step of their slowest "
+    "ranks. "
+    "Times in seconds. No NaN, no infinity.",
+    kProfileDifferenceFields, kProfileDiffSchema};
 
-Json to_json(const AnalysisTable& table) {
-  Json json{{"id", table.id}, {"title", table.title}};
-  put_text(json, "note", table.note);
-  json["columns"] = list_to_json(table.columns, [](const AnalysisColumn& column) {
-    return Json{{"id", column.id}, {"title", column.title}, {"unit", column.unit}};
-  });
-  json["rows"] = list_to_json(table.rows, [](const auto& row) { return list_to_json(row, value_to_json); });
-  return json;
+Json to_json(const Analysis& analysis) { return write(kAnalysis, analysis); }
+Json difference_to_json(const std::vector<AnalysisTable>& tables) {
+  return write(kProfileDifference, ProfileDifference{tables});
 }
 
 Result<std::vector<Finding>> findings_from_json(const Json& json) {
-  std::optional<Error> error;
-  std::vector<Finding> findings;
-  JsonFields fields(json, "", error);
-  std::string schema;
-  if (!error) fields.required("schema", schema);
-  if (!error && schema != kAnalysisSchema) fields.fail("schema", "is not " + std::string(kAnalysisSchema));
-  if (!error) fields.each("findings", [&](JsonFields& one) { findings.push_back(finding_from(one)); });
-  if (error) return *error;
-  return findings;
-}
-
-Json difference_to_json(const std::vector<AnalysisTable>& tables) {
-  return {{"schema", kProfileDiffSchema},
-          {"tables", list_to_json(tables, [](const AnalysisTable& table) { return to_json(table); })}};
-}
-
-Json to_json(const Analysis& analysis) {
-  return {{"schema", kAnalysisSchema},
-          {"session", session_to_json(analysis)},
-          {"verdict", analysis.verdict},
-          {"cautions", analysis.cautions},
-          {"breakdown", breakdown_to_json(analysis.breakdown)},
-          {"findings", list_to_json(analysis.findings, [](const Finding& finding) { return to_json(finding); })},
-          {"combined_gain", gain_to_json(analysis.combined)},
-          {"ranks", list_to_json(analysis.ranks, rank_to_json)},
-          {"tables", list_to_json(analysis.tables, [](const AnalysisTable& table) { return to_json(table); })},
-          {"missing", list_to_json(analysis.missing,
-                                   [](const MissingData& data) {
-                                     return Json{{"what", data.what}, {"how", data.how}};
-                                   })},
-          {"data_quality", quality_to_json(analysis.quality)}};
+  WM_ASSIGN(auto read_findings, read(kFindings, json));
+  return std::move(read_findings.findings);
 }
 
 }  // namespace warpmark

@@ -1,95 +1,103 @@
 // Bisection as JSON, "warpmark.bisect/1". Written only.
 #include "base/json.h"
 #include "model/bisection.h"
-#include "model/json/json.h"
 #include "model/json/json_parts.h"
 #include "model/names.h"
 
 namespace warpmark {
 namespace {
 
-Json change_json(const MetricVerdict& metric) {
-  Json json{{"verdict", name_of(metric.verdict)}};
-  put_text(json, "reason", metric.reason);
-  json["rounds"] = metric.a.size();
-  json["median_a"] = finite_number(metric.median_a);
-  json["median_b"] = finite_number(metric.median_b);
-  put_optional(json, "ratio", metric.ratio);
-  put_interval(json, metric.interval);
-  put_optional(json, "p", metric.p);
-  return json;
-}
+constexpr Field kCommitFields[] = {
+    field<&Commit::sha>("sha").ruled(R"({"pattern": "^[0-9a-f]{40,64}$"})"),
+    field<&Commit::author>("author"),
+    field<&Commit::date>("date", "ISO 8601, of the commit."),
+    field<&Commit::subject>("subject"),
+    field<&Commit::merged>("merged", "Of a merge: its second parent.").unless_empty(),
+};
 
-Json probe_json(const BisectProbe& probe) {
-  Json json{{"index", probe.index}, {"commit", to_json(probe.commit)}, {"answer", name_of(probe.answer)}};
-  json["rounds"] = probe.rounds;
-  json["bad_probability"] = finite_number(probe.bad_probability);
-  put_optional(json, "ratio_to_good", probe.ratio_to_good);
-  put_text(json, "reason", probe.reason);
-  return json;
-}
+constexpr Field kBisectedMetricFields[] = {
+    field<&MetricVerdict::id>("id"),
+    field<&MetricVerdict::unit>("unit"),
+    field<&MetricVerdict::better>("better"),
+};
+constexpr RecordOf<MetricVerdict> kBisectedMetric{"bisected_metric", "", kBisectedMetricFields};
+
+constexpr Field kRangeFields[] = {
+    field<&MetricVerdict::verdict>("verdict"),
+    field<&MetricVerdict::reason>("reason", "Why it is inconclusive or unreliable.").unless_empty(),
+    derived("rounds", "", [](const MetricVerdict& metric) { return metric.a.size(); }).within(kNonNegative),
+    field<&MetricVerdict::median_a>("median_a"),
+    field<&MetricVerdict::median_b>("median_b"),
+    field<&MetricVerdict::ratio>("ratio", "b / a.").within(kPositive),
+    inlined<&MetricVerdict::interval>(kCiInterval),
+    field<&MetricVerdict::p>("p").within(kShare),
+};
+constexpr RecordOf<MetricVerdict> kRange{"range", "", kRangeFields};
+
+constexpr Field kChangeFields[] = {
+    derived(
+        nullptr, "", kRange, [](const Bisection& bisection) -> const auto& { return *bisection.change; }),
+    field<&Bisection::change_a>("a", "Its commit."),
+    field<&Bisection::change_b>("b", "Its commit."),
+};
+constexpr RecordOf<Bisection> kChange{"change", "", kChangeFields};
+
+constexpr Field kProbeFields[] = {
+    field<&BisectProbe::index>("index", "Place in the range; 0 is the good revision.").within(kAtLeastOne),
+    field<&BisectProbe::commit>("commit", "", kCommit),
+    field<&BisectProbe::answer>("answer"),
+    field<&BisectProbe::rounds>("rounds").within(kNonNegative),
+    field<&BisectProbe::bad_probability>("bad_probability",
+                                         "By these rounds alone, bounded by the error that a probe may have.")
+        .within(kShare),
+    field<&BisectProbe::ratio_to_good>("ratio_to_good", "Of the medians.").within(kPositive),
+    field<&BisectProbe::reason>("reason", "Why it was skipped.").unless_empty(),
+};
+constexpr RecordOf<BisectProbe> kProbe{"probe", "", kProbeFields};
+
+constexpr Field kBisectionFields[] = {
+    field<&Bisection::started>("started", "UTC."),
+    field<&Bisection::command>("command"),
+    field<&Bisection::good>("good", "", kCommit),
+    field<&Bisection::bad>("bad", "", kCommit),
+    field<&Bisection::commits>("commits", "Candidates: after the good one, to the bad one.").within(kAtLeastOne),
+    field<&Bisection::range>("metric", "", kBisectedMetric),
+    field<&Bisection::effect>("effect", "Smallest relative difference that matters.").within(kPositive),
+    field<&Bisection::alpha>("alpha", "Of one decision.").within(kBetweenZeroAndOne),
+    field<&Bisection::confidence>("confidence", "Asked for."),
+    field<&Bisection::seed>("seed").decimal_text(),
+    field<&Bisection::outcome>(
+        "outcome",
+        "found: one commit, as certain as was asked for; range: certain that it is one of several, "
+        "between which nothing could be measured; no_difference: the bad revision differs from the "
+        "good one by less than what matters; inconclusive: the budget ended before."),
+    field<&Bisection::candidates>(
+        "candidates", "The culprit; several, oldest first, if not found; none without a difference.", kCommit),
+    field<&Bisection::probability>("probability", "That it is one of the candidates.").within(kShare),
+    field<&Bisection::range>("range", "The bad revision (b) against the good one (a).", kRange),
+    group("change", "The first commit known to be bad (b) against the last one before it that could be measured (a).",
+          kChange)
+        .when([](const Bisection& bisection) { return bisection.change.has_value(); }),
+    field<&Bisection::probes>("probes", "The commits asked, in order.", kProbe),
+    field<&Bisection::disturbances>(
+        "disturbances", "Differences in how the machine treated the two commits of `change`.", kDisturbance),
+    field<&Bisection::builds>("builds", "Attempts, the good and the bad revision included.").ruled(R"({"minimum": 2})"),
+    field<&Bisection::runs>("runs", "Of the command, earlier invocations included, without warm-ups.")
+        .within(kNonNegative),
+    field<&Bisection::history_points>("history_points", "Stored results that narrowed the range.").within(kNonNegative),
+    field<&Bisection::stopped_because>("stopped_because").unless_empty(),
+    field<&Bisection::machine>("machine", "", kMachine),
+    field<&Bisection::build>("build", "", kBuild),
+};
 
 }  // namespace
 
-Json to_json(const Commit& commit) {
-  Json json{{"sha", commit.sha}, {"author", commit.author}, {"date", commit.date}, {"subject", commit.subject}};
-  put_text(json, "merged", commit.merged);
-  return json;
-}
+constexpr RecordOf<Commit> kCommit{"commit", "", kCommitFields};
+constexpr RecordOf<Bisection> kBisection{
+    "bisection",
+    "What `warpmark bisect --json` writes: which commit changed a metric, how much, and how certain that is.",
+    kBisectionFields, kBisectSchema};
 
-const char* name_of(BisectOutcome outcome) {
-  switch (outcome) {
-    case BisectOutcome::found: return "found";
-    case BisectOutcome::range: return "range";
-    case BisectOutcome::no_difference: return "no_difference";
-    case BisectOutcome::inconclusive: return "inconclusive";
-  }
-  WM_CHECK(false);
-  return "";
-}
-
-const char* name_of(ProbeAnswer answer) {
-  switch (answer) {
-    case ProbeAnswer::good: return "good";
-    case ProbeAnswer::bad: return "bad";
-    case ProbeAnswer::undecided: return "undecided";
-    case ProbeAnswer::skipped: return "skipped";
-  }
-  WM_CHECK(false);
-  return "";
-}
-
-Json to_json(const Bisection& bisection) {
-  Json json{{"schema", kBisectSchema}, {"started", bisection.started}, {"command", bisection.command}};
-  json["good"] = to_json(bisection.good);
-  json["bad"] = to_json(bisection.bad);
-  json["commits"] = bisection.commits;
-  json["metric"] =
-      Json{{"id", bisection.range.id}, {"unit", bisection.range.unit}, {"better", name_of(bisection.range.better)}};
-  json["effect"] = finite_number(bisection.effect);
-  json["alpha"] = finite_number(bisection.alpha);
-  json["confidence"] = finite_number(bisection.confidence);
-  json["seed"] = std::to_string(bisection.seed);
-  json["outcome"] = name_of(bisection.outcome);
-  json["candidates"] = Json::array();
-  for (const auto& commit : bisection.candidates) json["candidates"].push_back(to_json(commit));
-  json["probability"] = finite_number(bisection.probability);
-  json["range"] = change_json(bisection.range);
-  if (bisection.change) {
-    json["change"] = change_json(*bisection.change);
-    json["change"]["a"] = bisection.change_a;
-    json["change"]["b"] = bisection.change_b;
-  }
-  json["probes"] = Json::array();
-  for (const auto& probe : bisection.probes) json["probes"].push_back(probe_json(probe));
-  json["disturbances"] = disturbances_json(bisection.disturbances);
-  json["builds"] = bisection.builds;
-  json["runs"] = bisection.runs;
-  json["history_points"] = bisection.history_points;
-  put_text(json, "stopped_because", bisection.stopped_because);
-  json["machine"] = to_json(bisection.machine);
-  json["build"] = to_json(bisection.build);
-  return json;
-}
+Json to_json(const Bisection& bisection) { return write(kBisection, bisection); }
 
 }  // namespace warpmark

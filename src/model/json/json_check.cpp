@@ -1,73 +1,113 @@
 // Check as JSON, "warpmark.check/1". Written only: a check is an end product.
 #include "base/json.h"
 #include "model/check.h"
-#include "model/json/json.h"
 #include "model/json/json_parts.h"
 #include "model/names.h"
 
 namespace warpmark {
 namespace {
 
-Json point_json(const HistoryPoint& point) {
-  Json json{{"session", point.session}, {"n", point.n}, {"value", finite_number(point.value)}};
-  put_text(json, "started", point.started);
-  put_text(json, "commit", point.commit);
-  if (point.dirty) json["dirty"] = true;
-  return json;
-}
+constexpr Field kHistoryPointFields[] = {
+    field<&HistoryPoint::session>("session"),
+    field<&HistoryPoint::n>("n", "Samples in the session.").within(kNonNegative),
+    field<&HistoryPoint::value>("value", "Their median, in the metric's unit."),
+    field<&HistoryPoint::started>("started", "UTC.").unless_empty(),
+    field<&HistoryPoint::commit>("commit").unless_empty(),
+    field<&HistoryPoint::dirty>("dirty").unless_empty(),
+};
+constexpr RecordOf<HistoryPoint> kHistoryPoint{"point", "", kHistoryPointFields};
 
-Json points_json(const std::vector<HistoryPoint>& points) {
-  Json json = Json::array();
-  for (const auto& point : points) json.push_back(point_json(point));
-  return json;
-}
+constexpr Field kRestartFields[] = {
+    field<&Restart::at>("at", "First session of the new level.", kHistoryPoint),
+    field<&Restart::change>("change", "Ratio of the levels less 1."),
+    field<&Restart::worse>("worse", "In the metric's own direction."),
+    field<&Restart::ago>("sessions_since", "Of the baseline, this one included.").within(kAtLeastOne),
+};
+constexpr RecordOf<Restart> kRestart{
+    "restart", "The last change of level in the baseline; sessions before it say nothing about the level.",
+    kRestartFields};
 
-Json restart_json(const Restart& restart) {
-  return {{"at", point_json(restart.at)},
-          {"change", finite_number(restart.change)},
-          {"worse", restart.worse},
-          {"sessions_since", restart.ago}};
-}
+constexpr Field kMetricCheckFields[] = {
+    field<&MetricCheck::label>("case", "For people."),
+    field<&MetricCheck::metric>("metric"),
+    field<&MetricCheck::unit>("unit"),
+    field<&MetricCheck::better>("better"),
+    field<&MetricCheck::verdict>("verdict"),
+    field<&MetricCheck::reason>("reason", "Why it is inconclusive or unreliable.").unless_empty(),
+    field<&MetricCheck::more_runs>("more_runs", "Sessions of the same commit that would probably decide.")
+        .within(kAtLeastOne),
+    field<&MetricCheck::level_sessions>("level_sessions", "The newest sessions of the baseline, which make its level.")
+        .within(kNonNegative),
+    field<&MetricCheck::level>("level", "Geometric mean of the baseline's newest level_sessions sessions."),
+    field<&MetricCheck::value>("value", "Geometric mean of the checked sessions."),
+    field<&MetricCheck::ratio>("ratio", "value / level, less the drift of the history; absent where undefined."),
+    inlined<&MetricCheck::interval>(kCiInterval),
+    field<&MetricCheck::p>("p", "Of \"the history goes on as it was\", two-sided.").within(kShare),
+    field<&MetricCheck::adjusted_p>("adjusted_p", "Over all metrics of the check (Holm).").within(kShare),
+    field<&MetricCheck::noise>("noise", "How far a session typically lies from the level before it, a ratio."),
+    field<&MetricCheck::detectable>("detectable", "Smallest change for the worse that is found with 90 %, a ratio."),
+    field<&MetricCheck::restart>("restart", "", kRestart),
+    field<&MetricCheck::baseline>("baseline", "Oldest first.", kHistoryPoint),
+    field<&MetricCheck::current>("current", "", kHistoryPoint),
+};
+constexpr RecordOf<MetricCheck> kMetricCheck{"metric", "", kMetricCheckFields};
 
-Json metric_json(const MetricCheck& metric) {
-  Json json{{"case", metric.label},
-            {"metric", metric.metric},
-            {"unit", metric.unit},
-            {"better", name_of(metric.better)},
-            {"verdict", name_of(metric.verdict)}};
-  put_text(json, "reason", metric.reason);
-  if (metric.more_runs) json["more_runs"] = *metric.more_runs;
-  json["level_sessions"] = metric.level_sessions;
-  put_optional(json, "level", metric.level);
-  put_optional(json, "value", metric.value);
-  put_optional(json, "ratio", metric.ratio);
-  put_interval(json, metric.interval);
-  put_optional(json, "p", metric.p);
-  put_optional(json, "adjusted_p", metric.adjusted_p);
-  put_optional(json, "noise", metric.noise);
-  put_optional(json, "detectable", metric.detectable);
-  if (metric.restart) json["restart"] = restart_json(*metric.restart);
-  json["baseline"] = points_json(metric.baseline);
-  json["current"] = points_json(metric.current);
-  return json;
-}
+constexpr Field kSuspectsFields[] = {
+    field<&Suspects::metric>("metric",
+                             "What they made worse: of the metrics that are worse the one that changed most."),
+    field<&Suspects::good>("good", "Commit of the baseline's newest session from which the checked commit descends.")
+        .unless_empty(),
+    field<&Suspects::bad>("bad", "The checked commit.").unless_empty(),
+    field<&Suspects::reason>("reason", "Why no commit can be named.").unless_empty(),
+    field<&Suspects::commits>("commits", "After the good one, oldest first, by first parents; the bad one is the last.",
+                              kCommit),
+    derived("culprit_certain", "",
+            [](const Suspects& suspects) {
+              return suspects.search ? std::optional(suspects.search->outcome == BisectOutcome::found) : std::nullopt;
+            }),
+    derived("culprit", "", kCommit,
+            [](const Suspects& suspects) {
+              const bool one = suspects.search && suspects.search->candidates.size() == 1;
+              return one ? std::optional(suspects.search->candidates.front()) : std::nullopt;
+            }),
+    field<&Suspects::search>("search", "Of --bisect, if it came to an end.", kBisection),
+};
+constexpr RecordOf<Suspects> kSuspects{"suspects", "Where a metric is worse: the commits since the last good session.",
+                                       kSuspectsFields};
 
-Json suspects_json(const Suspects& suspects) {
-  Json json{{"metric", suspects.metric}};
-  put_text(json, "good", suspects.good);
-  put_text(json, "bad", suspects.bad);
-  put_text(json, "reason", suspects.reason);
-  json["commits"] = Json::array();
-  for (const auto& commit : suspects.commits) json["commits"].push_back(to_json(commit));
-  if (!suspects.search) return json;
-  const Bisection& search = *suspects.search;
-  json["culprit_certain"] = search.outcome == BisectOutcome::found;
-  if (search.candidates.size() == 1) json["culprit"] = to_json(search.candidates.front());
-  json["search"] = to_json(search);
-  return json;
-}
+constexpr Field kCheckFields[] = {
+    field<&Check::command>("command"),
+    derived("verdict", "The gravest of all metrics.", [](const Check& check) { return overall(check); }),
+    field<&Check::branch>("baseline", "Branch whose history is the baseline, or the file."),
+    field<&Check::threshold>("threshold", "Smallest relative change that counts.").within(kPositive),
+    field<&Check::alpha>("alpha").within(kBetweenZeroAndOne),
+    field<&Check::tested>(
+        "tested", "Whether a statistical test decided. False with a file as the baseline: its values alone did."),
+    field<&Check::sessions>("sessions", "What is checked: ids."),
+    field<&Check::started>("started", "UTC, of the newest of them."),
+    field<&Check::commit>("commit").unless_empty(),
+    field<&Check::commit_branch>("branch", "Of the commit.").unless_empty(),
+    field<&Check::dirty>("dirty"),
+    field<&Check::metrics>("metrics", "", kMetricCheck),
+    field<&Check::missing>("missing", "Metrics that the baseline's newest session has and the checked ones lack."),
+    field<&Check::moved>(
+        "moved", "That the branch has sessions of commits from which the checked one does not descend, and how many.")
+        .unless_empty(),
+    field<&Check::advice>("advice", "Where the history's noise leaves a metric undecided: what would decide.")
+        .unless_empty(),
+    field<&Check::suspects>("suspects", "", kSuspects),
+    field<&Check::disturbances>("disturbances", "How the machine differed from what it was during the baseline.",
+                                kDisturbance),
+    field<&Check::machine>("machine", "", kMachine),
+    field<&Check::build>("build", "", kBuild),
+};
 
 }  // namespace
+
+constexpr RecordOf<Check> kCheck{
+    "check",
+    "What `warpmark check --json` writes: the verdict on a result against the history of a branch, metric by metric.",
+    kCheckFields, kCheckSchema};
 
 Verdict overall(const Check& check) {
   for (const Verdict verdict : {Verdict::unreliable, Verdict::worse, Verdict::inconclusive, Verdict::different,
@@ -79,27 +119,6 @@ Verdict overall(const Check& check) {
   return Verdict::inconclusive;
 }
 
-Json to_json(const Check& check) {
-  Json json{{"schema", kCheckSchema}, {"command", check.command}, {"verdict", name_of(overall(check))}};
-  json["baseline"] = check.branch;
-  json["threshold"] = finite_number(check.threshold);
-  json["alpha"] = finite_number(check.alpha);
-  json["tested"] = check.tested;
-  json["sessions"] = check.sessions;
-  json["started"] = check.started;
-  put_text(json, "commit", check.commit);
-  put_text(json, "branch", check.commit_branch);
-  json["dirty"] = check.dirty;
-  json["metrics"] = Json::array();
-  for (const auto& metric : check.metrics) json["metrics"].push_back(metric_json(metric));
-  json["missing"] = check.missing;
-  put_text(json, "moved", check.moved);
-  if (!check.advice.empty()) json["advice"] = check.advice;
-  if (check.suspects) json["suspects"] = suspects_json(*check.suspects);
-  json["disturbances"] = disturbances_json(check.disturbances);
-  json["machine"] = to_json(check.machine);
-  json["build"] = to_json(check.build);
-  return json;
-}
+Json to_json(const Check& check) { return write(kCheck, check); }
 
 }  // namespace warpmark

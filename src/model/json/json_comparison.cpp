@@ -4,7 +4,6 @@
 #include <algorithm>
 
 #include "base/json.h"
-#include "model/json/json.h"
 #include "model/json/json_parts.h"
 #include "model/names.h"
 #include "model/price/price.h"
@@ -12,104 +11,187 @@
 namespace warpmark {
 namespace {
 
-Json numbers(const std::vector<double>& values) {
-  Json json = Json::array();
-  for (const double value : values) json.push_back(finite_number(value));
-  return json;
+constexpr Field kTestResultFields[] = {
+    field<&TestResult::name>("name", "mann_whitney, welch_t_log, ..."),
+    field<&TestResult::p>("p", "Two-sided; of an equivalence test that of \"no difference that matters\".")
+        .within(kShare),
+    field<&TestResult::estimate>("estimate", "A ratio b / a where the test has one."),
+    inlined<&TestResult::interval>(kCiInterval),
+};
+constexpr RecordOf<TestResult> kTestResult{"test", "", kTestResultFields};
+
+constexpr auto has_a = [](const MetricVerdict& metric) { return !metric.a.empty(); };
+constexpr auto has_b = [](const MetricVerdict& metric) { return !metric.b.empty(); };
+
+constexpr Field kMetricVerdictFields[] = {
+    field<&MetricVerdict::id>("id"),
+    field<&MetricVerdict::unit>("unit"),
+    field<&MetricVerdict::better>("better"),
+    field<&MetricVerdict::verdict>("verdict"),
+    field<&MetricVerdict::reason>("reason", "Why it is inconclusive or unreliable.").unless_empty(),
+    field<&MetricVerdict::more_rounds>("more_rounds", "Of an inconclusive one: about how many more would decide.")
+        .within(kAtLeastOne),
+    field<&MetricVerdict::decidable_effect>(
+        "decidable_effect", "Where those are beyond reach: the smallest effect that can be decided within it."),
+    field<&MetricVerdict::beside>("beside", "Measured beside what was asked for: part of no decision.").unless_empty(),
+    derived("n_a", "", [](const MetricVerdict& metric) { return metric.a.size(); }).within(kNonNegative),
+    derived("n_b", "", [](const MetricVerdict& metric) { return metric.b.size(); }).within(kNonNegative),
+    field<&MetricVerdict::median_a>("median_a", "Absent where A has no values.").when(has_a),
+    field<&MetricVerdict::median_b>("median_b").when(has_b),
+    field<&MetricVerdict::ratio>(
+        "ratio",
+        "B / A: pseudo-median of the rounds' ratios (of logarithms) in a sequential comparison, "
+        "else their geometric mean; absent where it is undefined.")
+        .within(kPositive),
+    inlined<&MetricVerdict::interval>(kCiInterval),
+    derived("speedup", "A / B, of a time: above 1 where B is faster.",
+            [](const MetricVerdict& metric) {
+              const bool time = metric.unit == "s" && metric.ratio && *metric.ratio > 0;
+              return time ? std::optional(1 / *metric.ratio) : std::nullopt;
+            }),
+    derived("saved_bytes", "A - B, of an amount of memory.",
+            [](const MetricVerdict& metric) {
+              const bool memory = metric.unit == "B" && !metric.a.empty() && !metric.b.empty();
+              return memory ? std::optional(metric.median_a - metric.median_b) : std::nullopt;
+            }),
+    field<&MetricVerdict::p>("p", "Of \"no difference\", two-sided.").within(kShare),
+    field<&MetricVerdict::adjusted_p>("adjusted_p", "Over all metrics of the comparison (Holm).").within(kShare),
+    field<&MetricVerdict::tests>("tests", "Further looks at the same samples.", kTestResult),
+    field<&MetricVerdict::a>("a", "One value a round."),
+    field<&MetricVerdict::b>("b"),
+};
+constexpr RecordOf<MetricVerdict> kMetricVerdict{"metric_verdict", "", kMetricVerdictFields};
+
+/// A metric, with what the prices of its comparison make of it.
+struct PricedMetric {
+  const MetricVerdict& metric;
+  std::optional<double> per_price;
+};
+constexpr Field kPricedMetricFields[] = {
+    derived(
+        nullptr, "", kMetricVerdict, [](const PricedMetric& priced) -> const auto& { return priced.metric; }),
+    field<&PricedMetric::per_price>("per_price", "Performance per price of an hour, B / A."),
+};
+constexpr RecordOf<PricedMetric> kPricedMetric{"metric", "", kPricedMetricFields};
+
+constexpr Name kGateKinds[] = {{false, "metric"}, {true, "command"}};
+constexpr auto of_a_metric = [](const AccuracyVerdict& gate) { return !gate.command; };
+
+constexpr Field kAccuracyVerdictFields[] = {
+    field<&AccuracyVerdict::name>("name", "The metric, or the command."),
+    field<&AccuracyVerdict::command>("kind", "A command is judged by its exit status.").named(kGateKinds),
+    field<&AccuracyVerdict::outcome>("outcome"),
+    field<&AccuracyVerdict::reason>("reason").unless_empty(),
+    field<&AccuracyVerdict::n>("n", "Rounds; of a command the runs of B.").within(kNonNegative),
+    field<&AccuracyVerdict::difference>("difference", "B - A, of means; of a command, of the shares of right runs."),
+    field<&AccuracyVerdict::unit>("unit").when(of_a_metric),
+    field<&AccuracyVerdict::better>("better").when(of_a_metric),
+    field<&AccuracyVerdict::margin>("margin", "By how much B may be worse.").within(kNonNegative).when(of_a_metric),
+    field<&AccuracyVerdict::relative>("relative", "The margin is a ratio of A.").when(of_a_metric),
+    field<&AccuracyVerdict::median_a>("median_a").when(of_a_metric),
+    field<&AccuracyVerdict::median_b>("median_b").when(of_a_metric),
+    inlined<&AccuracyVerdict::interval>(kCiInterval).when(of_a_metric),
+};
+constexpr RecordOf<AccuracyVerdict> kAccuracyVerdict{"accuracy", "", kAccuracyVerdictFields};
+
+constexpr Field kCalibrationFields[] = {
+    field<&MetricCalibration::id>("id"),
+    field<&MetricCalibration::spread>("spread", "Standard deviation of the rounds' log ratios: about a ratio.")
+        .within(kNonNegative),
+    field<&MetricCalibration::false_positive_rate>(
+        "false_positive_rate", "Share of random relabelings of these rounds that were called better or worse.")
+        .within(kShare),
+    field<&MetricCalibration::detectable>("detectable",
+                                          "Smallest relative difference found with 90 % in as many rounds.")
+        .within(kNonNegative),
+    field<&MetricCalibration::rounds_for_effect>("rounds_for_effect", "For the smallest effect that matters.")
+        .within(kNonNegative),
+    field<&MetricCalibration::autocorrelation>("autocorrelation", "Lag 1, of the runs in the order taken."),
+};
+constexpr RecordOf<MetricCalibration> kCalibration{"calibration", "What an A/A comparison tells about a metric.",
+                                                   kCalibrationFields};
+
+constexpr Name kVariantNames[] = {{0, "a"}, {1, "b"}};
+constexpr Field kVariantSampleFields[] = {
+    field<&VariantSample::variant>("variant").named(kVariantNames),
+    field<&VariantSample::round>("round").within(kNonNegative),
+    field<&VariantSample::started>("started", "UTC.").unless_empty(),
+    field<&VariantSample::values>("values", "In the order of the metrics."),
+};
+constexpr RecordOf<VariantSample> kVariantSample{"sample", "", kVariantSampleFields};
+
+constexpr Field kMonthlySavingFields[] = {
+    field<&MonthlySaving::before>("before"),         field<&MonthlySaving::after>("after"),
+    field<&MonthlySaving::saved>("saved"),           field<&MonthlySaving::saved_low>("saved_low"),
+    field<&MonthlySaving::saved_high>("saved_high"),
+};
+
+/// A verdict, or what a gate of accuracy makes of it.
+enum class Decision { better, same, worse, different, inconclusive, unreliable, rejected };
+constexpr Name kDecisionNames[] = {{Verdict::better, "better"},
+                                   {Verdict::same, "same"},
+                                   {Verdict::worse, "worse"},
+                                   {Verdict::different, "different"},
+                                   {Verdict::inconclusive, "inconclusive"},
+                                   {Verdict::unreliable, "unreliable"},
+                                   {Decision::rejected, "rejected"}};
+constexpr Names names_of(Decision) { return kDecisionNames; }
+
+Decision decision(const Comparison& comparison) {
+  const Verdict verdict = overall(comparison);
+  if (verdict != Verdict::unreliable && accuracy_rejected(comparison)) return Decision::rejected;
+  return static_cast<Decision>(verdict);
 }
 
-Json metric_json(const MetricVerdict& metric) {
-  Json json{{"id", metric.id}, {"unit", metric.unit}, {"better", name_of(metric.better)}};
-  json["verdict"] = name_of(metric.verdict);
-  put_text(json, "reason", metric.reason);
-  if (metric.more_rounds) json["more_rounds"] = *metric.more_rounds;
-  put_optional(json, "decidable_effect", metric.decidable_effect);
-  if (metric.beside) json["beside"] = true;
-  json["n_a"] = metric.a.size();
-  json["n_b"] = metric.b.size();
-  if (!metric.a.empty()) json["median_a"] = finite_number(metric.median_a);
-  if (!metric.b.empty()) json["median_b"] = finite_number(metric.median_b);
-  put_optional(json, "ratio", metric.ratio);
-  put_interval(json, metric.interval);
-  if (metric.unit == "s" && metric.ratio && *metric.ratio > 0) json["speedup"] = finite_number(1 / *metric.ratio);
-  if (metric.unit == "B" && !metric.a.empty() && !metric.b.empty()) {
-    json["saved_bytes"] = finite_number(metric.median_a - metric.median_b);
-  }
-  put_optional(json, "p", metric.p);
-  put_optional(json, "adjusted_p", metric.adjusted_p);
-  json["tests"] = Json::array();
-  for (const auto& test : metric.tests) {
-    Json item{{"name", test.name}, {"p", finite_number(test.p)}};
-    put_optional(item, "estimate", test.estimate);
-    put_interval(item, test.interval);
-    json["tests"].push_back(std::move(item));
-  }
-  json["a"] = numbers(metric.a);
-  json["b"] = numbers(metric.b);
-  return json;
+std::vector<PricedMetric> priced(const Comparison& comparison) {
+  std::vector<PricedMetric> metrics;
+  for (const auto& metric : comparison.metrics) metrics.push_back({metric, performance_per_price(comparison, metric)});
+  return metrics;
 }
 
-Json accuracy_json(const AccuracyVerdict& verdict) {
-  Json json{{"name", verdict.name}, {"kind", verdict.command ? "command" : "metric"}};
-  json["outcome"] = name_of(verdict.outcome);
-  put_text(json, "reason", verdict.reason);
-  json["n"] = verdict.n;
-  json["difference"] = finite_number(verdict.difference);
-  if (verdict.command) return json;
-  json["unit"] = verdict.unit;
-  json["better"] = name_of(verdict.better);
-  json["margin"] = finite_number(verdict.margin);
-  json["relative"] = verdict.relative;
-  json["median_a"] = finite_number(verdict.median_a);
-  json["median_b"] = finite_number(verdict.median_b);
-  put_interval(json, verdict.interval);
-  return json;
-}
-
-Json calibration_json(const MetricCalibration& calibration) {
-  Json json{{"id", calibration.id},
-            {"spread", finite_number(calibration.spread)},
-            {"false_positive_rate", finite_number(calibration.false_positive_rate)},
-            {"detectable", finite_number(calibration.detectable)},
-            {"rounds_for_effect", calibration.rounds_for_effect}};
-  put_optional(json, "autocorrelation", calibration.autocorrelation);
-  return json;
-}
+constexpr Field kComparisonFields[] = {
+    field<&Comparison::id>("id"),
+    field<&Comparison::started>("started", "UTC."),
+    field<&Comparison::command>("command"),
+    field<&Comparison::name_a>("a", "What A is: a command, a revision, a configuration."),
+    field<&Comparison::name_b>("b"),
+    derived("verdict", "The gravest of all metrics; rejected where B is less right than A.",
+            [](const Comparison& comparison) { return decision(comparison); }),
+    field<&Comparison::effect>("effect", "Smallest relative difference that matters.").within(kPositive),
+    field<&Comparison::alpha>("alpha").within(kBetweenZeroAndOne),
+    field<&Comparison::paired>("paired"),
+    field<&Comparison::sequential>("sequential", "p and intervals are valid at any time."),
+    field<&Comparison::interleave>(
+        "interleave",
+        "pair: each round runs each variant once, in random order; block: twice; none: all of "
+        "A, then all of B, which cannot tell a drift of the machine from a difference."),
+    field<&Comparison::seed>("seed").decimal_text(),
+    field<&Comparison::rounds>("rounds").within(kNonNegative),
+    field<&Comparison::stopped_because>("stopped_because").unless_empty(),
+    derived("metrics", "", kPricedMetric, [](const Comparison& comparison) { return priced(comparison); }),
+    field<&Comparison::machine_a>("machine_a", "Of --across-machines: where A was measured.").unless_empty(),
+    field<&Comparison::machine_b>("machine_b").unless_empty(),
+    field<&Comparison::price_a>("price_a", "Of an hour on the machine of A.").within(kPositive),
+    field<&Comparison::price_b>("price_b").within(kPositive),
+    derived("monthly",
+            "Of --monthly-cost: what a month costs before and after, and what that saves, with its interval.",
+            kMonthlySaving, [](const Comparison& comparison) { return monthly_saving(comparison); }),
+    field<&Comparison::accuracy>("accuracy", "Gates.", kAccuracyVerdict).unless_empty(),
+    field<&Comparison::disturbances>("disturbances", "Differences in how the machine treated the variants.",
+                                     kDisturbance),
+    field<&Comparison::calibration>("calibration", "", kCalibration).unless_empty(),
+    field<&Comparison::samples>("samples", "In the order taken.", kVariantSample),
+    field<&Comparison::machine>("machine", "", kMachine),
+    field<&Comparison::build>("build", "", kBuild),
+};
 
 }  // namespace
 
-const char* name_of(Verdict verdict) {
-  switch (verdict) {
-    case Verdict::better: return "better";
-    case Verdict::same: return "same";
-    case Verdict::worse: return "worse";
-    case Verdict::different: return "different";
-    case Verdict::inconclusive: return "inconclusive";
-    case Verdict::unreliable: return "unreliable";
-  }
-  WM_CHECK(false);
-  return "";
-}
-
-const char* name_of(Interleave interleave) {
-  switch (interleave) {
-    case Interleave::pair: return "pair";
-    case Interleave::block: return "block";
-    case Interleave::none: return "none";
-  }
-  WM_CHECK(false);
-  return "";
-}
-
-const char* name_of(AccuracyOutcome outcome) {
-  switch (outcome) {
-    case AccuracyOutcome::accepted: return "accepted";
-    case AccuracyOutcome::rejected: return "rejected";
-    case AccuracyOutcome::inconclusive: return "inconclusive";
-  }
-  WM_CHECK(false);
-  return "";
-}
+constexpr RecordOf<MonthlySaving> kMonthlySaving{"monthly_saving", "", kMonthlySavingFields};
+constexpr RecordOf<Comparison> kComparison{
+    "comparison",
+    "What `warpmark compare --json` writes: the verdict on B against A, metric by metric, with all samples.",
+    kComparisonFields, kCompareSchema};
 
 bool accuracy_rejected(const Comparison& comparison) {
   return std::any_of(comparison.accuracy.begin(), comparison.accuracy.end(),
@@ -129,50 +211,6 @@ Verdict overall(const Comparison& comparison) {
   return Verdict::inconclusive;
 }
 
-Json to_json(const Comparison& comparison) {
-  Json json{{"schema", kCompareSchema}, {"id", comparison.id}, {"started", comparison.started}};
-  json["command"] = comparison.command;
-  json["a"] = comparison.name_a;
-  json["b"] = comparison.name_b;
-  const Verdict verdict = overall(comparison);
-  json["verdict"] = verdict != Verdict::unreliable && accuracy_rejected(comparison) ? "rejected" : name_of(verdict);
-  json["effect"] = finite_number(comparison.effect);
-  json["alpha"] = finite_number(comparison.alpha);
-  json["paired"] = comparison.paired;
-  json["sequential"] = comparison.sequential;
-  json["interleave"] = name_of(comparison.interleave);
-  json["seed"] = std::to_string(comparison.seed);
-  json["rounds"] = comparison.rounds;
-  put_text(json, "stopped_because", comparison.stopped_because);
-  json["metrics"] = Json::array();
-  for (const auto& metric : comparison.metrics) {
-    json["metrics"].push_back(metric_json(metric));
-    put_optional(json["metrics"].back(), "per_price", performance_per_price(comparison, metric));
-  }
-  put_text(json, "machine_a", comparison.machine_a);
-  put_text(json, "machine_b", comparison.machine_b);
-  put_optional(json, "price_a", comparison.price_a);
-  put_optional(json, "price_b", comparison.price_b);
-  if (const auto saving = monthly_saving(comparison)) json["monthly"] = to_json(*saving);
-  if (!comparison.accuracy.empty()) {
-    json["accuracy"] = Json::array();
-    for (const auto& gate : comparison.accuracy) json["accuracy"].push_back(accuracy_json(gate));
-  }
-  json["disturbances"] = disturbances_json(comparison.disturbances);
-  if (!comparison.calibration.empty()) {
-    json["calibration"] = Json::array();
-    for (const auto& item : comparison.calibration) json["calibration"].push_back(calibration_json(item));
-  }
-  json["samples"] = Json::array();
-  for (const auto& sample : comparison.samples) {
-    Json item{{"variant", sample.variant == 0 ? "a" : "b"}, {"round", sample.round}};
-    put_text(item, "started", sample.started);
-    item["values"] = numbers(sample.values);
-    json["samples"].push_back(std::move(item));
-  }
-  json["machine"] = to_json(comparison.machine);
-  json["build"] = to_json(comparison.build);
-  return json;
-}
+Json to_json(const Comparison& comparison) { return write(kComparison, comparison); }
 
 }  // namespace warpmark

@@ -1,41 +1,11 @@
 #include "model/json/json_fields.h"
 
 #include <cmath>
-#include <limits>
-#include <type_traits>
 
 #include "base/json.h"
+#include "model/json/json_parts.h"
 
 namespace warpmark {
-namespace {
-
-template <typename Value>
-constexpr const char* expected() {
-  if constexpr (std::is_same_v<Value, std::string>) return "a text";
-  if constexpr (std::is_same_v<Value, bool>) return "true or false";
-  if constexpr (std::is_same_v<Value, double>) return "a number";
-  return "a whole number that fits";
-}
-
-/// Whether the JSON value holds a Value, without rounding or wrapping.
-template <typename Value>
-bool holds(const Json& json) {
-  if constexpr (std::is_same_v<Value, std::string>) return json.is_string();
-  if constexpr (std::is_same_v<Value, bool>) return json.is_boolean();
-  if constexpr (std::is_same_v<Value, double>) return json.is_number();
-  if constexpr (std::is_integral_v<Value> && !std::is_same_v<Value, bool>) {
-    if (json.is_number_unsigned()) {
-      return json.template get<std::uint64_t>() <= static_cast<std::uint64_t>(std::numeric_limits<Value>::max());
-    }
-    if (!json.is_number_integer()) return false;
-    const auto whole = json.template get<std::int64_t>();
-    return whole >= std::numeric_limits<Value>::min() && whole <= std::numeric_limits<Value>::max();
-  }
-  return false;
-}
-
-}  // namespace
-
 double finite_number(double value) {
   WM_CHECK(std::isfinite(value));
   return value;
@@ -96,67 +66,17 @@ const Json* JsonFields::find_array(const char* key) {
   return nullptr;
 }
 
-template <typename Value>
-void JsonFields::read_value(const char* key, bool is_required, Value& out) {
+void JsonFields::read(const char* key, bool is_required, const Field& field, void* out) {
   if (error_) return;
-  const Json* value = find(key);
-  if (value == nullptr) {
-    if (is_required) fail(key, "is missing");
-    return;
+  if (const Json* value = find(key)) {
+    keep(read_value(field, *value, out, path_of(key)));
+  } else if (is_required) {
+    fail(key, "is missing");
   }
-  if (!holds<Value>(*value)) {
-    fail(key, std::string("must be ") + expected<Value>() + ", not " + value->type_name() + " " +
-                  dump_json(*value, -1).substr(0, 40));
-    return;
-  }
-  out = value->template get<Value>();
-}
-
-template <typename Value>
-void JsonFields::read_array(const char* key, std::vector<Value>& out) {
-  if (error_) return;
-  const Json* array = find_array(key);
-  if (array == nullptr) return;
-  out.clear();
-  out.reserve(array->size());
-  for (std::size_t i = 0; i < array->size(); ++i) {
-    if (!holds<Value>((*array)[i])) {
-      fail(std::string(key) + "[" + std::to_string(i) + "]", std::string("must be ") + expected<Value>());
-      return;
-    }
-    out.push_back((*array)[i].template get<Value>());
-  }
-}
-
-void JsonFields::required(const char* key, std::string& out) { read_value(key, true, out); }
-void JsonFields::required(const char* key, bool& out) { read_value(key, true, out); }
-void JsonFields::required(const char* key, std::int64_t& out) { read_value(key, true, out); }
-void JsonFields::required(const char* key, double& out) { read_value(key, true, out); }
-
-void JsonFields::maybe(const char* key, std::string& out) { read_value(key, false, out); }
-void JsonFields::maybe(const char* key, bool& out) { read_value(key, false, out); }
-void JsonFields::maybe(const char* key, int& out) { read_value(key, false, out); }
-void JsonFields::maybe(const char* key, std::int64_t& out) { read_value(key, false, out); }
-void JsonFields::maybe(const char* key, double& out) { read_value(key, false, out); }
-void JsonFields::maybe(const char* key, std::vector<double>& out) { read_array(key, out); }
-void JsonFields::maybe(const char* key, std::vector<std::int64_t>& out) { read_array(key, out); }
-void JsonFields::maybe(const char* key, std::vector<std::string>& out) { read_array(key, out); }
-
-void JsonFields::maybe(const char* key, std::optional<double>& out) {
-  if (error_ || !has(key)) return;
-  double value = 0;
-  read_value(key, false, value);
-  if (!error_) out = value;
 }
 
 void JsonFields::maybe(const char* key, NamedTexts& out) {
-  if (error_) return;
-  out.clear();
-  each(key, [&](JsonFields& fields) {
-    auto& [name, text] = out.emplace_back();
-    fields.required("name", name);
-    fields.required("text", text);
-  });
+  read(key, false, Field{key, "", &kTypeOf<NamedTexts>, nullptr, &kNamedText}, &out);
 }
 
 }  // namespace warpmark

@@ -11,6 +11,7 @@
 
 #include "base/json.h"
 #include "base/result.h"
+#include "model/fields/fields.h"
 
 namespace warpmark {
 
@@ -34,21 +35,16 @@ class JsonFields {
   /// `path` names the object in errors; empty for a whole file. `json` and `error` outlive this.
   JsonFields(const Json& json, std::string path, std::optional<Error>& error);
 
-  void required(const char* key, std::string& out);
-  void required(const char* key, bool& out);
-  void required(const char* key, std::int64_t& out);
-  void required(const char* key, double& out);
+  template <typename Value>
+  void required(const char* key, Value& out) {
+    read(key, true, Field{key, "", &kTypeOf<Value>, nullptr}, &out);
+  }
 
   /// Leaves `out` as it is when the key is absent or null.
-  void maybe(const char* key, std::string& out);
-  void maybe(const char* key, bool& out);
-  void maybe(const char* key, int& out);
-  void maybe(const char* key, std::int64_t& out);
-  void maybe(const char* key, double& out);
-  void maybe(const char* key, std::optional<double>& out);
-  void maybe(const char* key, std::vector<double>& out);
-  void maybe(const char* key, std::vector<std::int64_t>& out);
-  void maybe(const char* key, std::vector<std::string>& out);
+  template <typename Value>
+  void maybe(const char* key, Value& out) {
+    read(key, false, Field{key, "", &kTypeOf<Value>, nullptr}, &out);
+  }
   void maybe(const char* key, NamedTexts& out);
 
   /// An enumeration by its text; `parse` is one of model/names.h.
@@ -96,10 +92,7 @@ class JsonFields {
  private:
   [[nodiscard]] const Json* find(const char* key) const;
   [[nodiscard]] const Json* find_array(const char* key);
-  template <typename Value>
-  void read_value(const char* key, bool is_required, Value& out);
-  template <typename Value>
-  void read_array(const char* key, std::vector<Value>& out);
+  void read(const char* key, bool is_required, const Field& field, void* out);
 
   const Json* json_;
   std::string path_;

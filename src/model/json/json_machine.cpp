@@ -5,110 +5,99 @@
 #include "model/names.h"
 
 namespace warpmark {
+
+struct Doctor {
+  const Machine& machine;
+  std::vector<HealthCheck> checks;
+};
+
 namespace {
 
-Json cache_to_json(const CacheLevel& cache) {
-  return {{"level", cache.level}, {"kind", cache.kind}, {"bytes", cache.bytes}, {"shared_by", cache.shared_by}};
-}
+constexpr Field kCacheFields[] = {
+    field<&CacheLevel::level>("level").within(kNonNegative).added_later(),
+    field<&CacheLevel::kind>("kind", "data, unified").added_later(),
+    field<&CacheLevel::bytes>("bytes", "Of one instance.").within(kNonNegative),
+    field<&CacheLevel::shared_by>("shared_by", "Hardware threads that share one instance.")
+        .within(kNonNegative)
+        .added_later(),
+};
+constexpr RecordOf<CacheLevel> kCache{"cache", "", kCacheFields};
 
-Json device_to_json(const DeviceInfo& device) {
-  Json json{{"id", device.id}, {"backend", device.backend}, {"name", device.name}};
-  put_text(json, "uuid", device.uuid);
-  put_known(json, "memory_bytes", device.memory_bytes);
-  put_known(json, "last_level_cache_bytes", device.last_level_cache_bytes);
-  json["caches"] = Json::array();
-  for (const auto& cache : device.caches) json["caches"].push_back(cache_to_json(cache));
-  put_known(json, "compute_units", std::int64_t{device.compute_units});
-  put_known(json, "max_clock_hz", device.max_clock_hz);
-  put_text(json, "architecture", device.architecture);
-  put_named_texts(json, "details", device.details);
-  return json;
-}
+constexpr Field kDeviceFields[] = {
+    field<&DeviceInfo::id>("id", "cpu, cuda:0, ...").within(kAtLeastOne),
+    field<&DeviceInfo::backend>("backend", "cpu, cuda").within(kAtLeastOne),
+    field<&DeviceInfo::name>("name", "As its vendor names it."),
+    field<&DeviceInfo::uuid>("uuid").unless_empty(),
+    field<&DeviceInfo::memory_bytes>("memory_bytes").within(kNonNegative).unless_empty(),
+    field<&DeviceInfo::last_level_cache_bytes>("last_level_cache_bytes",
+                                               "All instances that one launch can use, together.")
+        .within(kNonNegative)
+        .unless_empty(),
+    field<&DeviceInfo::caches>("caches", "Smallest first.", kCache).added_later(),
+    field<&DeviceInfo::compute_units>("compute_units", "Cores usable by the process, or multiprocessors.")
+        .within(kNonNegative)
+        .unless_empty(),
+    field<&DeviceInfo::max_clock_hz>("max_clock_hz").unless_empty(),
+    field<&DeviceInfo::architecture>("architecture", "x86-64 avx512f amx_bf16, sm_90").unless_empty(),
+    field<&DeviceInfo::details>("details", "Further facts.", kNamedText).unless_empty(),
+};
+constexpr RecordOf<DeviceInfo> kDevice{"device", "One place where work can run.", kDeviceFields};
 
-CacheLevel read_cache(JsonFields& fields) {
-  CacheLevel cache;
-  fields.maybe("level", cache.level);
-  fields.maybe("kind", cache.kind);
-  fields.required("bytes", cache.bytes);
-  fields.maybe("shared_by", cache.shared_by);
-  return cache;
-}
+constexpr Field kNamedTextFields[] = {
+    field<&NamedText::first>("name", "May repeat."),
+    field<&NamedText::second>("text"),
+};
 
-DeviceInfo read_device(JsonFields& fields) {
-  DeviceInfo device;
-  fields.required("id", device.id);
-  fields.required("backend", device.backend);
-  fields.required("name", device.name);
-  fields.maybe("uuid", device.uuid);
-  fields.maybe("memory_bytes", device.memory_bytes);
-  fields.maybe("last_level_cache_bytes", device.last_level_cache_bytes);
-  fields.each("caches", [&](JsonFields& cache) { device.caches.push_back(read_cache(cache)); });
-  fields.maybe("compute_units", device.compute_units);
-  fields.maybe("max_clock_hz", device.max_clock_hz);
-  fields.maybe("architecture", device.architecture);
-  fields.maybe("details", device.details);
-  return device;
-}
+constexpr Field kMachineFields[] = {
+    field<&Machine::hostname>("hostname"),
+    field<&Machine::os>("os").unless_empty(),
+    field<&Machine::kernel>("kernel").unless_empty(),
+    field<&Machine::cpu>("cpu").unless_empty(),
+    field<&Machine::virtualization>("virtualization", "kvm, docker, ... or none").unless_empty(),
+    field<&Machine::memory_bytes>("memory_bytes").within(kNonNegative).unless_empty(),
+    field<&Machine::devices>("devices", "", kDevice).added_later(),
+    field<&Machine::software>("software", "Versions of drivers and libraries.", kNamedText).unless_empty(),
+    field<&Machine::fingerprint>("fingerprint", "Over the facts that decide speed: GPU, driver, CUDA, CPU, kernel.")
+        .unless_empty(),
+};
 
+constexpr Field kBuildFields[] = {
+    field<&Build::version>("version").within(kAtLeastOne),
+    field<&Build::git_sha>("git_sha").unless_empty(),
+    field<&Build::git_dirty>("git_dirty").added_later(),
+    field<&Build::compiler>("compiler").unless_empty(),
+    field<&Build::type>("type").unless_empty(),
+    field<&Build::features>("features").added_later(),
+};
+
+constexpr Field kHealthCheckFields[] = {
+    field<&HealthCheck::id>("id", "cpu_governor, gpu0_ecc, ...: stable.").within(kAtLeastOne),
+    field<&HealthCheck::title>("title").within(kAtLeastOne),
+    field<&HealthCheck::state>("state"),
+    field<&HealthCheck::found>("found", "What was read, with numbers and units.").unless_empty(),
+    field<&HealthCheck::why>("why", "What it does to measurements.").unless_empty(),
+    field<&HealthCheck::fix>("fix", "A command or a sentence.").unless_empty(),
+};
+constexpr RecordOf<HealthCheck> kHealthCheck{"check", "", kHealthCheckFields};
+
+constexpr Field kDoctorFields[] = {
+    derived("machine", "", kMachine, [](const Doctor& doctor) -> const Machine& { return doctor.machine; }),
+    field<&Doctor::checks>("checks", "", kHealthCheck),
+};
 }  // namespace
 
-Json to_json(const Machine& machine) {
-  Json json{{"hostname", machine.hostname}};
-  put_text(json, "os", machine.os);
-  put_text(json, "kernel", machine.kernel);
-  put_text(json, "cpu", machine.cpu);
-  put_text(json, "virtualization", machine.virtualization);
-  put_known(json, "memory_bytes", machine.memory_bytes);
-  json["devices"] = Json::array();
-  for (const auto& device : machine.devices) json["devices"].push_back(device_to_json(device));
-  put_named_texts(json, "software", machine.software);
-  put_text(json, "fingerprint", machine.fingerprint);
-  return json;
-}
+constexpr RecordOf<NamedText> kNamedText{"named_text", "A fact.", kNamedTextFields};
+constexpr RecordOf<Machine> kMachine{"machine", "", kMachineFields};
+constexpr RecordOf<Build> kBuild{"build", "How the executable was made.", kBuildFields};
+constexpr RecordOf<Doctor> kDoctor{
+    "doctor", "What `warpmark doctor --json` writes: the machine, and what will disturb measurements on it.",
+    kDoctorFields, kDoctorSchema};
 
-Json to_json(const Build& build) {
-  Json json{{"version", build.version}};
-  put_text(json, "git_sha", build.git_sha);
-  json["git_dirty"] = build.git_dirty;
-  put_text(json, "compiler", build.compiler);
-  put_text(json, "type", build.type);
-  json["features"] = build.features;
-  return json;
-}
-
-Json to_json(const HealthCheck& check) {
-  Json json{{"id", check.id}, {"title", check.title}, {"state", name_of(check.state)}};
-  put_text(json, "found", check.found);
-  put_text(json, "why", check.why);
-  put_text(json, "fix", check.fix);
-  return json;
-}
+Json to_json(const Machine& machine) { return write(kMachine, machine); }
+Json to_json(const Build& build) { return write(kBuild, build); }
 
 Json doctor_json(const Machine& machine, std::span<const HealthCheck> checks) {
-  Json json{{"schema", kDoctorSchema}, {"machine", to_json(machine)}, {"checks", Json::array()}};
-  for (const auto& check : checks) json["checks"].push_back(to_json(check));
-  return json;
-}
-
-void read_machine(JsonFields& fields, Machine& machine) {
-  fields.required("hostname", machine.hostname);
-  fields.maybe("os", machine.os);
-  fields.maybe("kernel", machine.kernel);
-  fields.maybe("cpu", machine.cpu);
-  fields.maybe("virtualization", machine.virtualization);
-  fields.maybe("memory_bytes", machine.memory_bytes);
-  fields.each("devices", [&](JsonFields& device) { machine.devices.push_back(read_device(device)); });
-  fields.maybe("software", machine.software);
-  fields.maybe("fingerprint", machine.fingerprint);
-}
-
-void read_build(JsonFields& fields, Build& build) {
-  fields.required("version", build.version);
-  fields.maybe("git_sha", build.git_sha);
-  fields.maybe("git_dirty", build.git_dirty);
-  fields.maybe("compiler", build.compiler);
-  fields.maybe("type", build.type);
-  fields.maybe("features", build.features);
+  return write(kDoctor, Doctor{machine, {checks.begin(), checks.end()}});
 }
 
 }  // namespace warpmark

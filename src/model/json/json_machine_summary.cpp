@@ -1,45 +1,63 @@
 // MachineSummary as JSON, "warpmark.monitor_summary/1". Written only.
 #include "base/json.h"
-#include "model/json/json_fields.h"
+#include "model/json/json_parts.h"
 #include "model/machine_summary.h"
 
 namespace warpmark {
 namespace {
 
-void put_extent(Json& json, const char* key, const Extent& extent) {
-  if (extent.looks == 0) return;
-  json[key] = {{"min", finite_number(extent.least)},
-               {"mean", finite_number(extent.mean)},
-               {"max", finite_number(extent.most)},
-               {"looks", extent.looks}};
+constexpr Field kExtentFields[] = {
+    field<&Extent::least>("min"),
+    field<&Extent::mean>("mean"),
+    field<&Extent::most>("max"),
+    field<&Extent::looks>("looks", "At which the figure was told.").within(kAtLeastOne),
+};
+constexpr RecordOf<Extent> kExtent{"extent", "", kExtentFields};
+
+/// A figure that was told at a look, at least.
+template <auto kMember>
+constexpr Field extent(const char* key, const char* meaning) {
+  using Owner = typename fields::Path<kMember>::Owner;
+  return field<kMember>(key, meaning, kExtent).when([](const Owner& owner) { return (owner.*kMember).looks != 0; });
 }
 
-Json gpu_summary_json(const GpuSummary& gpu) {
-  Json json{{"index", gpu.index}, {"name", gpu.name}};
-  if (gpu.memory_bytes > 0) json["memory"] = finite_number(gpu.memory_bytes);
-  put_extent(json, "utilization", gpu.utilization);
-  put_extent(json, "memory_used", gpu.memory_used);
-  put_extent(json, "power", gpu.power);
-  put_extent(json, "sm_clock", gpu.sm_clock);
-  put_extent(json, "temperature", gpu.temperature);
-  if (gpu.lost_looks > 0) {
-    json["lost_looks"] = gpu.lost_looks;
-    json["problem"] = gpu.problem;
-  }
-  json["slowed_looks"] = gpu.slowed_looks;
-  return json;
-}
+constexpr auto was_lost = [](const GpuSummary& gpu) { return gpu.lost_looks > 0; };
+
+constexpr Field kGpuSummaryFields[] = {
+    field<&GpuSummary::index>("index"),
+    field<&GpuSummary::name>("name"),
+    field<&GpuSummary::memory_bytes>("memory", "B that it has.").when([](const GpuSummary& gpu) {
+      return gpu.memory_bytes > 0;
+    }),
+    extent<&GpuSummary::utilization>("utilization", "Ratio."),
+    extent<&GpuSummary::memory_used>("memory_used", "B."),
+    extent<&GpuSummary::power>("power", "W."),
+    extent<&GpuSummary::sm_clock>("sm_clock", "Hz."),
+    extent<&GpuSummary::temperature>("temperature", "Degrees Celsius."),
+    field<&GpuSummary::lost_looks>("lost_looks", "At which it did not answer.").within(kAtLeastOne).when(was_lost),
+    field<&GpuSummary::problem>("problem", "Why it did not answer, the last time.").when(was_lost),
+    field<&GpuSummary::slowed_looks>("slowed_looks", "At which power, heat or the like held its clock down.")
+        .within(kNonNegative),
+};
+constexpr RecordOf<GpuSummary> kGpuSummary{"gpu", "", kGpuSummaryFields};
+
+constexpr Field kMachineSummaryFields[] = {
+    field<&MachineSummary::looks>("looks").within(kNonNegative),
+    field<&MachineSummary::seconds>("seconds", "From the first look to the last."),
+    extent<&MachineSummary::host_utilization>("host_utilization", "Ratio."),
+    extent<&MachineSummary::host_memory_used>("host_memory_used", "B."),
+    field<&MachineSummary::gpus>("gpus", "", kGpuSummary),
+    field<&MachineSummary::gpu_problem>("gpu_problem", "Why no GPU is listed.").unless_empty(),
+};
 
 }  // namespace
 
-Json to_json(const MachineSummary& summary) {
-  Json json{{"schema", kMonitorSummarySchema}, {"looks", summary.looks}, {"seconds", finite_number(summary.seconds)}};
-  put_extent(json, "host_utilization", summary.host_utilization);
-  put_extent(json, "host_memory_used", summary.host_memory_used);
-  json["gpus"] = Json::array();
-  for (const auto& gpu : summary.gpus) json["gpus"].push_back(gpu_summary_json(gpu));
-  if (!summary.gpu_problem.empty()) json["gpu_problem"] = summary.gpu_problem;
-  return json;
-}
+constexpr RecordOf<MachineSummary> kMachineSummary{"machine_summary",
+                                                   "What `warpmark monitor --json` writes at its end: min, mean and "
+                                                   "max of each figure. Units are SI without prefixes; "
+                                                   "utilization is a ratio.",
+                                                   kMachineSummaryFields, kMonitorSummarySchema};
+
+Json to_json(const MachineSummary& summary) { return write(kMachineSummary, summary); }
 
 }  // namespace warpmark

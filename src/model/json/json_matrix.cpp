@@ -1,7 +1,6 @@
 #include <algorithm>
 
 #include "base/json.h"
-#include "model/json/json.h"
 #include "model/json/json_parts.h"
 #include "model/matrix.h"
 #include "model/names.h"
@@ -9,49 +8,111 @@
 namespace warpmark {
 namespace {
 
-Json verdict_json(const MetricVerdict& verdict) {
-  Json json;
-  json["verdict"] = name_of(verdict.verdict);
-  put_optional(json, "ratio", verdict.ratio);
-  if (verdict.interval) json["interval"] = interval_json(*verdict.interval);
-  put_optional(json, "p", verdict.p);
-  put_optional(json, "adjusted_p", verdict.adjusted_p);
-  put_text(json, "reason", verdict.reason);
-  if (verdict.more_rounds) json["more_rounds"] = *verdict.more_rounds;
-  return json;
-}
+constexpr Field kAgainstBaselineFields[] = {
+    field<&MetricVerdict::verdict>("verdict"),
+    field<&MetricVerdict::ratio>("ratio", "Variant / baseline."),
+    field<&MetricVerdict::interval>("interval", "Of the ratio.", kInterval),
+    field<&MetricVerdict::p>("p").within(kShare),
+    field<&MetricVerdict::adjusted_p>("adjusted_p").within(kShare),
+    field<&MetricVerdict::reason>("reason", "Why it is inconclusive or unreliable.").unless_empty(),
+    field<&MetricVerdict::more_rounds>("more_rounds").within(kAtLeastOne),
+};
+constexpr RecordOf<MetricVerdict> kAgainstBaseline{"against_baseline", "", kAgainstBaselineFields};
 
-Json cell_json(const Matrix& matrix, const MatrixCell& cell) {
-  Json json;
-  json["metric"] = matrix.metrics[cell.metric].id;
-  json["median"] = finite_number(cell.median);
-  if (cell.interval) json["interval"] = interval_json(*cell.interval);
-  json["values"] = cell.values;
-  if (cell.verdict) json["against_baseline"] = verdict_json(*cell.verdict);
-  return json;
-}
+constexpr Field kMatrixAxisFields[] = {
+    field<&MatrixAxis::name>("name"),
+    field<&MatrixAxis::labels>("labels"),
+};
+constexpr RecordOf<MatrixAxis> kMatrixAxis{"axis", "", kMatrixAxisFields};
 
-Json variant_json(const Matrix& matrix, const MatrixVariant& variant) {
-  Json json;
-  json["name"] = variant.name;
-  json["choice"] = Json::object();
-  for (std::size_t axis = 0; axis < matrix.axes.size(); ++axis) {
-    json["choice"][matrix.axes[axis].name] = matrix.axes[axis].labels[variant.choice[axis]];
+constexpr Field kMatrixMetricFields[] = {
+    field<&MatrixMetric::id>("id", "throughput, p50, p99, peak_memory, energy, cost, or the command's own"),
+    field<&MatrixMetric::unit>("unit"),
+    field<&MatrixMetric::better>("better"),
+};
+constexpr RecordOf<MatrixMetric> kMatrixMetric{"metric", "", kMatrixMetricFields};
+
+constexpr Field kMatrixCellFields[] = {
+    field<&MatrixCell::median>("median"),
+    field<&MatrixCell::interval>("interval", "Of the median.", kInterval),
+    field<&MatrixCell::values>("values", "One a successful run, in order.").ruled(R"({"minItems": 1})"),
+    field<&MatrixCell::verdict>("against_baseline", "Absent for the baseline.", kAgainstBaseline),
+};
+constexpr RecordOf<MatrixCell> kMatrixCell{"cell_values", "", kMatrixCellFields};
+
+// What a matrix knows of its cells and variants by index, with its name.
+struct NamedCell {
+  std::string metric;
+  MatrixCell cell;
+};
+constexpr Field kNamedCellFields[] = {
+    field<&NamedCell::metric>("metric", "Its id."),
+    inlined<&NamedCell::cell>(kMatrixCell),
+};
+constexpr RecordOf<NamedCell> kNamedCell{"cell", "", kNamedCellFields};
+
+struct NamedVariant {
+  std::vector<NamedText> choice;
+  std::vector<NamedCell> cells;
+  MatrixVariant variant;
+};
+constexpr Field kNamedVariantFields[] = {
+    field<&NamedVariant::variant, &MatrixVariant::name>("name", "precision=f32 batch=8"),
+    keyed<&NamedVariant::choice, &NamedText::first, &NamedText::second>("choice", "The label of each axis."),
+    field<&NamedVariant::variant, &MatrixVariant::baseline>("baseline"),
+    field<&NamedVariant::variant, &MatrixVariant::runs>("runs", "That succeeded.").within(kNonNegative),
+    field<&NamedVariant::variant, &MatrixVariant::failures>("failures").within(kNonNegative),
+    field<&NamedVariant::variant, &MatrixVariant::given_up>("given_up",
+                                                            "It failed too often and was not run any more."),
+    field<&NamedVariant::variant, &MatrixVariant::reason>("reason", "Of the last failure.").unless_empty(),
+    field<&NamedVariant::variant, &MatrixVariant::hint>("hint").unless_empty(),
+    field<&NamedVariant::variant, &MatrixVariant::on_front>(
+        "on_front", "No other variant is at least as good in all objectives and better in one."),
+    field<&NamedVariant::variant, &MatrixVariant::command>("command").unless_empty(),
+    field<&NamedVariant::cells>("cells", "", kNamedCell),
+};
+constexpr RecordOf<NamedVariant> kNamedVariant{"variant", "", kNamedVariantFields};
+
+std::vector<NamedVariant> named_variants(const Matrix& matrix) {
+  std::vector<NamedVariant> variants;
+  for (const auto& variant : matrix.variants) {
+    auto& named = variants.emplace_back(NamedVariant{{}, {}, variant});
+    for (std::size_t i = 0; i < matrix.axes.size(); ++i) {
+      named.choice.emplace_back(matrix.axes[i].name, matrix.axes[i].labels[variant.choice[i]]);
+    }
+    for (const auto& cell : variant.cells) named.cells.push_back({matrix.metrics[cell.metric].id, cell});
   }
-  json["baseline"] = variant.baseline;
-  json["runs"] = variant.runs;
-  json["failures"] = variant.failures;
-  json["given_up"] = variant.given_up;
-  put_text(json, "reason", variant.reason);
-  put_text(json, "hint", variant.hint);
-  json["on_front"] = variant.on_front;
-  put_text(json, "command", variant.command);
-  json["cells"] = Json::array();
-  for (const auto& cell : variant.cells) json["cells"].push_back(cell_json(matrix, cell));
-  return json;
+  return variants;
 }
+
+constexpr Field kMatrixFields[] = {
+    field<&Matrix::id>("id"),
+    field<&Matrix::name>("name"),
+    field<&Matrix::summary>("summary").unless_empty(),
+    field<&Matrix::started>("started", "UTC."),
+    field<&Matrix::command>("command").unless_empty(),
+    field<&Matrix::file>("file"),
+    field<&Matrix::currency>("currency", "Of prices.").unless_empty(),
+    field<&Matrix::rounds>("rounds", "Wanted.").within(kAtLeastOne),
+    field<&Matrix::seed>("seed").decimal_text(),
+    field<&Matrix::effect>("effect").within(kPositive),
+    field<&Matrix::alpha>("alpha").within(kBetweenZeroAndOne),
+    field<&Matrix::stopped_because>("stopped_because"),
+    field<&Matrix::axes>("axes", "", kMatrixAxis).ruled(R"({"minItems": 1})"),
+    field<&Matrix::metrics>("metrics", "", kMatrixMetric),
+    field<&Matrix::objectives>("objectives", "Metrics that decide the front."),
+    derived("variants", "", kNamedVariant, [](const Matrix& matrix) { return named_variants(matrix); })
+        .ruled(R"({"minItems": 2})"),
+    field<&Matrix::notes>("notes", "What could not be measured, and why."),
+    field<&Matrix::machine>("machine", "", kMachine),
+    field<&Matrix::build>("build", "", kBuild),
+};
 
 }  // namespace
+
+constexpr RecordOf<Matrix> kMatrix{"matrix",
+                                   "Result of `warpmark matrix FILE`. Numbers are SI; ratios are variant / baseline.",
+                                   kMatrixFields, kMatrixSchema};
 
 const MatrixCell* cell_of(const MatrixVariant& variant, std::size_t metric) {
   const auto found = std::find_if(variant.cells.begin(), variant.cells.end(),
@@ -59,34 +120,6 @@ const MatrixCell* cell_of(const MatrixVariant& variant, std::size_t metric) {
   return found == variant.cells.end() ? nullptr : &*found;
 }
 
-Json to_json(const Matrix& matrix) {
-  Json json;
-  json["schema"] = kMatrixSchema;
-  json["id"] = matrix.id;
-  json["name"] = matrix.name;
-  put_text(json, "summary", matrix.summary);
-  json["started"] = matrix.started;
-  put_text(json, "command", matrix.command);
-  json["file"] = matrix.file;
-  put_text(json, "currency", matrix.currency);
-  json["rounds"] = matrix.rounds;
-  json["seed"] = std::to_string(matrix.seed);
-  json["effect"] = finite_number(matrix.effect);
-  json["alpha"] = finite_number(matrix.alpha);
-  json["stopped_because"] = matrix.stopped_because;
-  json["axes"] = Json::array();
-  for (const auto& axis : matrix.axes) json["axes"].push_back({{"name", axis.name}, {"labels", axis.labels}});
-  json["metrics"] = Json::array();
-  for (const auto& metric : matrix.metrics) {
-    json["metrics"].push_back({{"id", metric.id}, {"unit", metric.unit}, {"better", name_of(metric.better)}});
-  }
-  json["objectives"] = matrix.objectives;
-  json["variants"] = Json::array();
-  for (const auto& variant : matrix.variants) json["variants"].push_back(variant_json(matrix, variant));
-  json["notes"] = matrix.notes;
-  json["machine"] = to_json(matrix.machine);
-  json["build"] = to_json(matrix.build);
-  return json;
-}
+Json to_json(const Matrix& matrix) { return write(kMatrix, matrix); }
 
 }  // namespace warpmark

@@ -4,121 +4,251 @@
 #include <algorithm>
 
 #include "base/json.h"
-#include "model/json/json.h"
-#include "model/json/json_fields.h"
+#include "model/json/json_parts.h"
 #include "model/optimization.h"
+#include "model/price/price.h"
 
 namespace warpmark {
 namespace {
 
-Json speedup_json(const SpeedUp& speedup) {
-  return {{"ratio", finite_number(speedup.ratio)},
-          {"low", finite_number(speedup.low)},
-          {"high", finite_number(speedup.high)},
-          {"confidence", finite_number(speedup.confidence)}};
+constexpr const char* kFactor = "A factor; above 1 is faster.";
+
+constexpr Field kSpeedUpFields[] = {
+    field<&SpeedUp::ratio>("ratio").within(kPositive),
+    field<&SpeedUp::low>("low").within(kPositive),
+    field<&SpeedUp::high>("high").within(kPositive),
+    field<&SpeedUp::confidence>("confidence").within(kShare),
+};
+constexpr RecordOf<SpeedUp> kSpeedUp{"speedup", kFactor, kSpeedUpFields};
+
+constexpr Field kPredictionFields[] = {
+    field<&Prediction::low>("low").within(kPositive),
+    field<&Prediction::high>("high").within(kPositive),
+    field<&Prediction::method>("method").unless_empty(),
+};
+constexpr RecordOf<Prediction> kPrediction{"prediction", kFactor, kPredictionFields};
+
+constexpr Field kPriorFields[] = {
+    field<&TechniquePrior::bottleneck>("bottleneck", "The finding that the technique answers."),
+    field<&TechniquePrior::programs>("programs", "That have it, each measured before and after fixing it by hand.")
+        .within(kAtLeastOne),
+    field<&TechniquePrior::median>("median", "Of their gains.").within(kPositive),
+    field<&TechniquePrior::low>("low", "Half of them lie between this ...").within(kPositive),
+    field<&TechniquePrior::high>("high", "... and this.").within(kPositive),
+    field<&TechniquePrior::source>("source", "Of the programs' gains."),
+    field<&TechniquePrior::guide_low>("guide_low", "What guides say.").within(kPositive),
+    field<&TechniquePrior::guide_high>("guide_high").within(kPositive),
+};
+constexpr RecordOf<TechniquePrior> kPrior{"prior", "What fixing the bottleneck by hand gained in other programs.",
+                                          kPriorFields};
+
+constexpr Field kAnswersFields[] = {
+    field<&AnswerCheck::kind>("kind", "losses, outputs, samples, evaluation, none"),
+    field<&AnswerCheck::difference>("difference", "The largest that was judged, as a ratio.").within(kNonNegative),
+    field<&AnswerCheck::allowed>("allowed").within(kNonNegative),
+    field<&AnswerCheck::text>("text").unless_empty(),
+};
+constexpr RecordOf<AnswerCheck> kAnswers{"answers", "Whether the answers were the same.", kAnswersFields};
+
+using Step = OptimizationStep;
+
+constexpr Field kStepMemoryFields[] = {
+    field<&Step::memory_bytes>("bytes", "Most with it, of the GPU where there is one."),
+    field<&Step::memory_saved_bytes>("saved_bytes", "How much less than before it."),
+};
+constexpr RecordOf<Step> kStepMemory{"step_memory", "", kStepMemoryFields};
+
+constexpr Field kStepCostFields[] = {
+    field<&Step::cost_s>("seconds"),
+    field<&Step::runs>("runs"),
+};
+constexpr RecordOf<Step> kStepCost{"step_cost", "Of trying it.", kStepCostFields};
+
+constexpr Field kStepSamplesFields[] = {
+    field<&Step::times_before_s>("without_s"),
+    field<&Step::times_with_s>("with_s"),
+};
+constexpr RecordOf<Step> kStepSamples{"step_samples", "Raw, one a round: seconds a sample or a step.",
+                                      kStepSamplesFields};
+
+constexpr Field kStepFields[] = {
+    field<&Step::knob>("knob"),
+    field<&Step::value>("value"),
+    field<&Step::title>("title", "What it changes, a few words."),
+    field<&Step::numerics>("numerics")
+        .ruled(R"({"enum": ["exact", "rounding", "random_streams", "precision", "semantic"]})"),
+    field<&Step::outcome>("outcome"),
+    field<&Step::reason>("reason"),
+    field<&Step::asked>("asked", "The user named the setting."),
+    field<&Step::kernels>("kernels", "Of a recording with it: in how many kernels it showed.").unless_empty(),
+    field<&Step::predicted>("predicted", "", kPrediction),
+    field<&Step::prior>("prior", "", kPrior),
+    field<&Step::in_process>("in_process",
+                             "By blocks of steps in one process: of a kept setting what it gains next to the others. "
+                             "Selects; does not prove.",
+                             kSpeedUp),
+    field<&Step::measured>("measured", "Of a kept setting, by fresh processes.", kSpeedUp),
+    field<&Step::found>("found", "By the fresh processes that selected it.", kSpeedUp),
+    field<&Step::cumulative>("cumulative", "Of this and all settings before it together.", kSpeedUp),
+    field<&Step::answers>("loss", "", kAnswers),
+    group("memory", "", kStepMemory),
+    group("cost", "", kStepCost),
+    group("samples", "", kStepSamples),
+};
+constexpr RecordOf<Step> kStep{"optimization_step", "One setting that was tried on top of the best so far.",
+                               kStepFields};
+
+using Share = std::pair<std::string, double>;
+
+constexpr Field kStateFields[] = {
+    field<&OptimizationState::seconds_per_step>("seconds_per_step").within(kNonNegative),
+    field<&OptimizationState::spread>("spread", "Standard deviation of the logarithm of repeated runs' times.")
+        .within(kNonNegative),
+    field<&OptimizationState::steps>("steps", "Measured in a run.").within(kNonNegative),
+    field<&OptimizationState::start_s>("start_s", "From the import of torch to the first measured step.")
+        .within(kNonNegative),
+    field<&OptimizationState::samples_per_s>("samples_per_s").within(kNonNegative),
+    field<&OptimizationState::memory_bytes>("memory_bytes").within(kNonNegative),
+    field<&OptimizationState::gpu_utilization>("gpu_utilization", "While steps were measured; mean over the GPUs used.")
+        .within(kShare),
+    field<&OptimizationState::joules_per_step>("joules_per_step", "Energy of all GPUs used, while steps were measured.")
+        .within(kNonNegative),
+    keyed<&OptimizationState::phases, &Share::first, &Share::second>(
+        "phases", "Shares of a step: data, forward, backward, optimizer, rest."),
+};
+constexpr RecordOf<OptimizationState> kState{"state", "", kStateFields};
+
+constexpr Field kAdviceFields[] = {
+    field<&OptimizationAdvice::text>("text"),
+    derived("proven", "", [](const OptimizationAdvice& /*advice*/) { return false; }),
+    field<&OptimizationAdvice::where>("where", "FILE:LINE.").unless_empty(),
+    field<&OptimizationAdvice::code>("code").unless_empty(),
+    field<&OptimizationAdvice::predicted>("predicted", "", kPrediction),
+};
+constexpr RecordOf<OptimizationAdvice> kAdvice{"advice", "For a person to do.", kAdviceFields};
+
+constexpr Field kFoundGainFields[] = {
+    field<&OptimizationFinding::low>("low"),
+    field<&OptimizationFinding::high>("high"),
+};
+constexpr RecordOf<OptimizationFinding> kFoundGain{"finding_gain", "Replayed without it; not proven.",
+                                                   kFoundGainFields};
+
+constexpr Field kFoundFields[] = {
+    field<&OptimizationFinding::rule>("rule"),
+    field<&OptimizationFinding::title>("title", "One line."),
+    field<&OptimizationFinding::severity>("severity").within(kShare),
+    group("gain", "", kFoundGain),
+    field<&OptimizationFinding::where>("where", "FILE:LINE.").unless_empty(),
+};
+constexpr RecordOf<OptimizationFinding> kFound{"optimization_finding", "", kFoundFields};
+
+constexpr Field kTrainingCostFields[] = {
+    field<&TrainingCost::days>("days").within(kNonNegative),
+    field<&TrainingCost::cost>("cost", "Where the price of an hour is known.").within(kNonNegative),
+};
+constexpr RecordOf<TrainingCost> kTrainingCost{"training_cost", "", kTrainingCostFields};
+
+constexpr Field kTrainingFields[] = {
+    derived("steps", "", [](const Optimization& all) { return *all.train_steps; }).within(kNonNegative),
+    derived("original", "", kTrainingCost, [](const Optimization& all) { return *training_cost(all, all.baseline); }),
+    derived("optimized", "", kTrainingCost,
+            [](const Optimization& all) { return all.optimized ? training_cost(all, *all.optimized) : std::nullopt; }),
+};
+constexpr RecordOf<Optimization> kTraining{
+    "training", "The whole training of --train-steps: days, and at --price the cost.", kTrainingFields};
+
+constexpr Field kGoalVerdictFields[] = {
+    field<&GoalVerdict::met>("met"),
+    field<&GoalVerdict::text>("text", "What was reached of each goal."),
+};
+constexpr RecordOf<GoalVerdict> kGoalVerdict{"goal", "Of --goal, --goal-days and --goal-cost.", kGoalVerdictFields};
+
+constexpr Field kSamplesFields[] = {
+    field<&Optimization::times_original_s>("original_s"),
+    field<&Optimization::times_optimized_s>("optimized_s"),
+};
+constexpr RecordOf<Optimization> kSamples{"samples", "Raw times of the last test, one a round.", kSamplesFields};
+
+constexpr Field kOptimizationCostFields[] = {
+    field<&Optimization::spent_s>("seconds"),
+    field<&Optimization::runs>("runs"),
+    derived("money", "",
+            [](const Optimization& all) {
+              return all.price_per_hour ? std::optional(*all.price_per_hour * all.spent_s / 3600) : std::nullopt;
+            }),
+};
+constexpr RecordOf<Optimization> kOptimizationCost{"cost", "", kOptimizationCostFields};
+
+using Setting = std::pair<std::string, std::string>;
+
+std::vector<std::string> applied(const Optimization& all) {
+  std::vector<std::string> settings;
+  for (const auto& [knob, value] : all.plan) settings.push_back(knob + "=" + value);
+  return settings;
 }
 
-Json prediction_json(const Prediction& prediction) {
-  Json json{{"low", finite_number(prediction.low)}, {"high", finite_number(prediction.high)}};
-  put_text(json, "method", prediction.method);
-  return json;
+std::optional<double> memory_saved(const Optimization& all) {
+  if (!all.baseline.memory_bytes || !all.optimized || !all.optimized->memory_bytes) return std::nullopt;
+  return *all.baseline.memory_bytes - *all.optimized->memory_bytes;
 }
 
-Json prior_json(const TechniquePrior& prior) {
-  Json json{{"bottleneck", prior.bottleneck},        {"programs", prior.programs},
-            {"median", finite_number(prior.median)}, {"low", finite_number(prior.low)},
-            {"high", finite_number(prior.high)},     {"source", prior.source}};
-  put_optional(json, "guide_low", prior.guide_low);
-  put_optional(json, "guide_high", prior.guide_high);
-  return json;
-}
+constexpr Field kOptimizationFields[] = {
+    field<&Optimization::id>("id"),
+    field<&Optimization::started>("started", "UTC."),
+    field<&Optimization::command>("command"),
+    field<&Optimization::program>("program", "The command that was optimized."),
+    field<&Optimization::complete>("complete", "False when interrupted or out of its budget."),
+    field<&Optimization::verdict>("verdict", "One sentence."),
+    field<&Optimization::stopped_because>("stopped_because"),
+    field<&Optimization::unit>("times_of").ruled(R"({"enum": ["sample", "step", "run"]})"),
+    field<&Optimization::torch>("torch").unless_empty(),
+    field<&Optimization::device>("device").unless_empty(),
+    field<&Optimization::ranks>("ranks", "Processes that train together.").within(kAtLeastOne),
+    field<&Optimization::unreliable>("unreliable", "Why the last test is not believed; absent where it is.")
+        .unless_empty(),
+    field<&Optimization::baseline>("baseline", "", kState),
+    field<&Optimization::optimized>("optimized", "", kState),
+    field<&Optimization::steps>("steps", "In the order tried.", kStep),
+    derived("optimizations_applied", "", [](const Optimization& all) { return applied(all); }),
+    field<&Optimization::measured_speedup>("measured_speedup",
+                                           "The original against the whole plan, in fresh processes.", kSpeedUp),
+    field<&Optimization::likely_speedup>(
+        "likely_speedup", "Of a plan that fresh processes have not proven: by blocks of steps in one process.",
+        kSpeedUp),
+    field<&Optimization::interaction>("interaction", "Measured speedup over the product of the single ones."),
+    derived("memory_saved", "Bytes.", [](const Optimization& all) { return memory_saved(all); }),
+    group("training", "", kTraining).when([](const Optimization& all) {
+      return training_cost(all, all.baseline).has_value();
+    }),
+    derived("goal", "", kGoalVerdict, [](const Optimization& all) { return judge_goal(all); }),
+    keyed<&Optimization::plan, &Setting::first, &Setting::second>("plan", "The kept settings."),
+    keyed<&Optimization::plan, &Setting::first, &Setting::second>("new_config", "The same as plan."),
+    group("samples", "", kSamples),
+    field<&Optimization::advice>("advice", "", kAdvice),
+    field<&Optimization::findings>(
+        "findings", "Bottlenecks that the analysis found in a recording of the original, worst first.", kFound),
+    field<&Optimization::decisions>("decisions", "The log: each decision with its reason."),
+    group("cost", "", kOptimizationCost),
+    field<&Optimization::machine>("machine", "", kMachine),
+    field<&Optimization::build>("build", "", kBuild),
+};
+constexpr RecordOf<Optimization> kUnpriced{"optimization", "", kOptimizationFields, kOptimizationSchema};
 
-Json step_json(const OptimizationStep& step) {
-  Json json{{"knob", step.knob},
-            {"value", step.value},
-            {"title", step.title},
-            {"numerics", step.numerics},
-            {"outcome", name_of(step.outcome)},
-            {"reason", step.reason},
-            {"asked", step.asked}};
-  put_text(json, "kernels", step.kernels);
-  if (step.predicted) json["predicted"] = prediction_json(*step.predicted);
-  if (step.prior) json["prior"] = prior_json(*step.prior);
-  if (step.in_process) json["in_process"] = speedup_json(*step.in_process);
-  if (step.measured) json["measured"] = speedup_json(*step.measured);
-  if (step.found) json["found"] = speedup_json(*step.found);
-  if (step.cumulative) json["cumulative"] = speedup_json(*step.cumulative);
-  Json loss{{"kind", step.answers.kind},
-            {"difference", finite_number(step.answers.difference)},
-            {"allowed", finite_number(step.answers.allowed)}};
-  put_text(loss, "text", step.answers.text);
-  json["loss"] = loss;
-  Json memory = Json::object();
-  put_optional(memory, "bytes", step.memory_bytes);
-  put_optional(memory, "saved_bytes", step.memory_saved_bytes);
-  json["memory"] = memory;
-  json["cost"] = {{"seconds", finite_number(step.cost_s)}, {"runs", step.runs}};
-  json["samples"] = {{"without_s", step.times_before_s}, {"with_s", step.times_with_s}};
-  return json;
-}
-
-Json state_json(const OptimizationState& state) {
-  Json json{{"seconds_per_step", finite_number(state.seconds_per_step)},
-            {"spread", finite_number(state.spread)},
-            {"steps", state.steps},
-            {"start_s", finite_number(state.start_s)}};
-  put_optional(json, "samples_per_s", state.samples_per_s);
-  put_optional(json, "memory_bytes", state.memory_bytes);
-  put_optional(json, "gpu_utilization", state.gpu_utilization);
-  put_optional(json, "joules_per_step", state.joules_per_step);
-  Json phases = Json::object();
-  for (const auto& [name, share] : state.phases) phases[name] = finite_number(share);
-  json["phases"] = phases;
-  return json;
-}
-
-Json plan_json(const Optimization& optimization) {
-  Json plan = Json::object();
-  for (const auto& [knob, value] : optimization.plan) plan[knob] = value;
-  return plan;
-}
-
-Json advice_json(const OptimizationAdvice& advice) {
-  Json json{{"text", advice.text}, {"proven", false}};
-  put_text(json, "where", advice.where);
-  put_text(json, "code", advice.code);
-  if (advice.predicted) json["predicted"] = prediction_json(*advice.predicted);
-  return json;
-}
-
-Json finding_json(const OptimizationFinding& finding) {
-  Json json{{"rule", finding.rule},
-            {"title", finding.title},
-            {"severity", finite_number(finding.severity)},
-            {"gain", {{"low", finite_number(finding.low)}, {"high", finite_number(finding.high)}}}};
-  put_text(json, "where", finding.where);
-  return json;
-}
-
-Json training_json(const TrainingCost& training) {
-  Json json{{"days", finite_number(training.days)}};
-  put_optional(json, "cost", training.cost);
-  return json;
-}
+constexpr Field kPricedOptimizationFields[] = {
+    derived(
+        nullptr, "", kUnpriced, [](const PricedOptimization& priced) -> const auto& { return priced.optimization; }),
+    field<&PricedOptimization::monthly>(
+        "monthly", "Of --monthly-cost: what a month costs before and after, and what that saves, with its interval.",
+        kMonthlySaving),
+};
 
 }  // namespace
 
-const char* name_of(TrialOutcome outcome) {
-  switch (outcome) {
-    case TrialOutcome::kept: return "kept";
-    case TrialOutcome::rejected: return "rejected";
-    case TrialOutcome::no_gain: return "no_gain";
-    case TrialOutcome::slower: return "slower";
-    case TrialOutcome::failed: return "failed";
-    case TrialOutcome::undecided: return "undecided";
-  }
-  return "unknown";
-}
+constexpr RecordOf<PricedOptimization> kOptimization{
+    "priced_optimization",
+    "What `warpmark optimize --json` writes: what was tried on a program, what was kept, and what it gained.",
+    kPricedOptimizationFields, kOptimizationSchema};
 
 std::string words_of(TrialOutcome outcome) {
   std::string words = name_of(outcome);
@@ -159,52 +289,7 @@ std::optional<GoalVerdict> judge_goal(const Optimization& optimization) {
   return verdict;
 }
 
-Json to_json(const Optimization& optimization) {
-  Json json{{"schema", kOptimizationSchema},   {"id", optimization.id},
-            {"started", optimization.started}, {"command", optimization.command},
-            {"program", optimization.program}, {"complete", optimization.complete},
-            {"verdict", optimization.verdict}, {"stopped_because", optimization.stopped_because},
-            {"times_of", optimization.unit}};
-  put_text(json, "torch", optimization.torch);
-  put_text(json, "device", optimization.device);
-  json["ranks"] = optimization.ranks;
-  put_text(json, "unreliable", optimization.unreliable);
-  json["baseline"] = state_json(optimization.baseline);
-  if (optimization.optimized) json["optimized"] = state_json(*optimization.optimized);
-  json["steps"] = Json::array();
-  json["optimizations_applied"] = Json::array();
-  for (const auto& step : optimization.steps) {
-    json["steps"].push_back(step_json(step));
-  }
-  for (const auto& [knob, value] : optimization.plan) json["optimizations_applied"].push_back(knob + "=" + value);
-  if (optimization.measured_speedup) json["measured_speedup"] = speedup_json(*optimization.measured_speedup);
-  if (optimization.likely_speedup) json["likely_speedup"] = speedup_json(*optimization.likely_speedup);
-  put_optional(json, "interaction", optimization.interaction);
-  if (optimization.baseline.memory_bytes && optimization.optimized && optimization.optimized->memory_bytes) {
-    json["memory_saved"] = finite_number(*optimization.baseline.memory_bytes - *optimization.optimized->memory_bytes);
-  }
-  if (const auto before = training_cost(optimization, optimization.baseline)) {
-    json["training"] = {{"steps", *optimization.train_steps}, {"original", training_json(*before)}};
-    if (optimization.optimized) {
-      const auto after = training_cost(optimization, *optimization.optimized);
-      if (after) json["training"]["optimized"] = training_json(*after);
-    }
-  }
-  if (const auto goal = judge_goal(optimization)) json["goal"] = {{"met", goal->met}, {"text", goal->text}};
-  json["plan"] = plan_json(optimization);
-  json["new_config"] = plan_json(optimization);
-  json["samples"] = {{"original_s", optimization.times_original_s}, {"optimized_s", optimization.times_optimized_s}};
-  json["advice"] = Json::array();
-  for (const auto& advice : optimization.advice) json["advice"].push_back(advice_json(advice));
-  json["findings"] = Json::array();
-  for (const auto& finding : optimization.findings) json["findings"].push_back(finding_json(finding));
-  json["decisions"] = optimization.decisions;
-  json["cost"] = {{"seconds", finite_number(optimization.spent_s)}, {"runs", optimization.runs}};
-  if (optimization.price_per_hour)
-    json["cost"]["money"] = finite_number(*optimization.price_per_hour * optimization.spent_s / 3600);
-  json["machine"] = to_json(optimization.machine);
-  json["build"] = to_json(optimization.build);
-  return json;
-}
+Json to_json(const Optimization& optimization) { return write(kUnpriced, optimization); }
+Json to_json(const PricedOptimization& optimization) { return write(kOptimization, optimization); }
 
 }  // namespace warpmark

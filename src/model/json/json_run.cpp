@@ -1,5 +1,4 @@
 // Run as JSON, with its metrics, peak, error check and environment.
-#include <charconv>
 #include <cmath>
 
 #include "base/json.h"
@@ -13,330 +12,226 @@ namespace {
 // A relative error that is not a number has failed by any tolerance; JSON has no NaN or infinity to say so.
 constexpr double kNotANumberError = 1e300;
 
-Json percentile_to_json(const Percentile& percentile) {
-  Json json{{"p", finite_number(percentile.p)}};
-  put_optional(json, "value", percentile.value);
-  put_interval(json, percentile.interval);
-  put_text(json, "reason", percentile.reason);
-  return json;
-}
+constexpr Field kCiIntervalFields[] = {
+    field<&Interval::low>("ci_low"),
+    field<&Interval::high>("ci_high"),
+    field<&Interval::confidence>("ci_confidence", "Ratio."),
+};
+constexpr Field kIntervalFields[] = {
+    field<&Interval::low>("low"),
+    field<&Interval::high>("high"),
+    field<&Interval::confidence>("confidence", "Ratio."),
+};
 
-Json metric_to_json(const Metric& metric) {
-  Json json{{"id", metric.id}, {"unit", metric.unit}, {"better", name_of(metric.better)}, {"samples", Json::array()}};
-  for (const double sample : metric.samples) json["samples"].push_back(finite_number(sample));
-  json["round_sizes"] = metric.round_sizes;
-  const Summary& summary = metric.summary;
-  json["n"] = summary.n;
-  if (summary.n == 0) return json;
-  json["median"] = finite_number(summary.median);
-  put_interval(json, summary.median_interval);
-  json["min"] = finite_number(summary.min);
-  json["max"] = finite_number(summary.max);
-  json["mean"] = finite_number(summary.mean);
-  json["stdev"] = finite_number(summary.stdev);
-  json["mad"] = finite_number(summary.mad);
-  json["cv"] = finite_number(summary.cv);
-  put_optional(json, "autocorrelation", summary.autocorrelation);
-  json["percentiles"] = Json::array();
-  for (const auto& percentile : summary.percentiles) json["percentiles"].push_back(percentile_to_json(percentile));
-  json["outliers"] = summary.outliers;
-  return json;
-}
+constexpr Field kPercentileFields[] = {
+    field<&Percentile::p>("p", "Ratio: 0.95 is the 95th percentile."),
+    field<&Percentile::value>("value"),
+    inlined<&Percentile::interval>(kCiInterval),
+    field<&Percentile::reason>("reason", "Why there is no value.").unless_empty(),
+};
+constexpr RecordOf<Percentile> kPercentile{"percentile", "", kPercentileFields, nullptr,
+                                           R"({"anyOf": [{"required": ["value"]}, {"required": ["reason"]}]})"};
 
-Json cost_to_json(const Cost& cost) {
-  Json json = Json::object();
-  put_known(json, "flops", cost.flops);
-  put_known(json, "bytes", cost.bytes);
-  put_known(json, "footprint_bytes", cost.footprint_bytes);
-  put_text(json, "flop_type", cost.flop_type);
-  put_text(json, "rate", cost.rate);
-  put_text(json, "link", cost.link);
-  return json;
-}
+constexpr Field kSummaryFields[] = {
+    field<&Summary::median>("median"),
+    inlined<&Summary::median_interval>(kCiInterval),
+    field<&Summary::min>("min"),
+    field<&Summary::max>("max"),
+    field<&Summary::mean>("mean"),
+    field<&Summary::stdev>("stdev", "Bessel-corrected."),
+    field<&Summary::mad>("mad", "Median absolute deviation from the median, unscaled."),
+    field<&Summary::cv>("cv", "Coefficient of variation."),
+    field<&Summary::autocorrelation>("autocorrelation", "Lag 1; absent where undefined."),
+    field<&Summary::percentiles>("percentiles", "", kPercentile).added_later(),
+    field<&Summary::outliers>("outliers", "Indices of samples beyond 14.826 MAD; none is removed.")
+        .within(kNonNegative)
+        .added_later(),
+};
+constexpr RecordOf<Summary> kSummary{"summary", "", kSummaryFields};
 
-Json peak_to_json(const Peak& peak) {
-  Json json{{"bound", name_of(peak.bound)}};
-  if (peak.share != 0) {
-    json["percent"] = finite_number(peak.share * 100);
-    json["share"] = peak.share;
-  }
-  put_known(json, "flops_per_second", peak.flops_per_second);
-  put_known(json, "bytes_per_second", peak.bytes_per_second);
-  put_known(json, "intensity", peak.intensity);
-  if (peak.unreliable) json["unreliable"] = true;
-  put_text(json, "ceiling", peak.ceiling);
-  put_text(json, "reason", peak.reason);
-  return json;
-}
+constexpr Field kMetricFields[] = {
+    field<&Metric::id>("id", "time, flop_rate, bandwidth, energy, ...").within(kAtLeastOne),
+    field<&Metric::unit>("unit", "SI without prefix: s, B/s, FLOP/s, J."),
+    field<&Metric::better>("better"),
+    field<&Metric::samples>("samples", "All of them, in the order taken.").added_later(),
+    field<&Metric::round_sizes>("round_sizes", "How many samples each round contributed.")
+        .within(kNonNegative)
+        .added_later(),
+    field<&Metric::summary, &Summary::n>("n").within(kNonNegative),
+    inlined<&Metric::summary>(kSummary).when([](const Metric& metric) { return metric.summary.n != 0; }),
+};
+constexpr RecordOf<Metric> kMetric{"metric", "", kMetricFields};
 
-Json error_to_json(const ErrorCheck& error) {
-  Json json{{"value", std::isfinite(error.value) ? error.value : kNotANumberError},
-            {"tolerance", finite_number(error.tolerance)}};
-  put_text(json, "norm", error.norm);
-  put_text(json, "reference", error.reference);
-  return json;
-}
+constexpr Field kCostFields[] = {
+    field<&Cost::flops>("flops").unless_empty(),
+    field<&Cost::bytes>("bytes", "Each input read once, each output written once.").unless_empty(),
+    field<&Cost::footprint_bytes>("footprint_bytes").within(kNonNegative).unless_empty(),
+    field<&Cost::flop_type>("flop_type", "Data type whose peak limits it.").unless_empty(),
+    field<&Cost::rate>("rate", "Metric that tells the speed of this work: flop_rate or bandwidth.").unless_empty(),
+    field<&Cost::link>("link", "Which the bytes cross instead of the memory.").unless_empty(),
+};
+constexpr RecordOf<Cost> kCost{"cost", "Of one launch.", kCostFields};
 
-Json environment_to_json(const Environment& environment) {
-  Json json{{"readings", Json::array()}};
-  for (const auto& reading : environment.readings) {
-    Json item{{"id", reading.id}, {"unit", reading.unit}};
-    put_optional(item, "before", reading.before);
-    put_optional(item, "after", reading.after);
-    json["readings"].push_back(std::move(item));
-  }
-  json["disturbances"] = disturbances_json(environment.disturbances);
-  return json;
-}
+constexpr Field kPeakFields[] = {
+    field<&Peak::bound>("bound"),
+    derived("percent", "100 times share.",
+            [](const Peak& peak) { return peak.share != 0 ? std::optional(peak.share * 100) : std::nullopt; }),
+    field<&Peak::share>("share", "Time that the peak allows / measured time.").unless_empty(),
+    field<&Peak::flops_per_second>("flops_per_second").unless_empty(),
+    field<&Peak::bytes_per_second>("bytes_per_second").unless_empty(),
+    field<&Peak::intensity>("intensity", "FLOP per byte.").unless_empty(),
+    field<&Peak::unreliable>("unreliable", "The ceiling is: the share is no better than it.")
+        .unless_empty()
+        .formerly("mistrusted"),
+    field<&Peak::ceiling>("ceiling", "Which measured limit.").unless_empty(),
+    field<&Peak::reason>("reason", "Why there is no share; beside one, which limit is unknown.").unless_empty(),
+};
+constexpr RecordOf<Peak> kPeak{"peak", "", kPeakFields};
 
-Json warmup_to_json(const Warmup& warmup) {
-  Json json{{"launches", warmup.launches}, {"seconds", finite_number(warmup.seconds)}, {"settled", warmup.settled}};
-  put_text(json, "reason", warmup.reason);
-  put_optional(json, "first_s", warmup.first_s);
-  return json;
-}
+constexpr Field kErrorFields[] = {
+    field<&ErrorCheck::value>("value").written_as(
+        [](const ErrorCheck& error) { return std::isfinite(error.value) ? error.value : kNotANumberError; }),
+    field<&ErrorCheck::tolerance>("tolerance"),
+    field<&ErrorCheck::norm>("norm").unless_empty(),
+    field<&ErrorCheck::reference>("reference").unless_empty(),
+};
+constexpr RecordOf<ErrorCheck> kError{
+    "error", "The timed launches' output, compared with the reference. 1e300 stands for an error that is not a number.",
+    kErrorFields};
 
-Json timing_to_json(const Timing& timing) {
-  return {{"method", timing.method},
-          {"resolution_s", finite_number(timing.resolution_s)},
-          {"overhead_s", finite_number(timing.overhead_s)},
-          {"launches_per_sample", timing.launches_per_sample},
-          {"sets", timing.sets}};
-}
+constexpr Field kReadingFields[] = {
+    field<&Reading::id>("id").within(kAtLeastOne),
+    field<&Reading::unit>("unit"),
+    field<&Reading::before>("before"),
+    field<&Reading::after>("after"),
+};
+constexpr RecordOf<Reading> kReading{"reading", "", kReadingFields};
 
-Json params_to_json(const Params& params) {
-  Json json = Json::object();
-  for (const auto& [name, value] : params.items()) {
-    std::visit([&, key = name](const auto& held) { json[key] = held; }, value);
-  }
-  return json;
-}
+constexpr Field kDisturbanceFields[] = {
+    field<&Disturbance::id>("id").within(kAtLeastOne),
+    field<&Disturbance::cause>("cause"),
+    field<&Disturbance::invalidates>("invalidates", "The result is unreliable because of it.").added_later(),
+};
+
+constexpr Field kEnvironmentFields[] = {
+    field<&Environment::readings>("readings", "", kReading).added_later(),
+    field<&Environment::disturbances>("disturbances", "", kDisturbance).added_later(),
+};
+constexpr RecordOf<Environment> kEnvironment{"environment", "", kEnvironmentFields};
+
+constexpr Field kWarmupFields[] = {
+    field<&Warmup::launches>("launches").within(kNonNegative),
+    field<&Warmup::seconds>("seconds"),
+    field<&Warmup::settled>("settled"),
+    field<&Warmup::reason>("reason").unless_empty(),
+    field<&Warmup::first_s>(
+        "first_s", "The very first launch, or run of a command, as the host saw it: with whatever happens once."),
+};
+constexpr RecordOf<Warmup> kWarmup{"warmup", "", kWarmupFields};
+
+constexpr Field kTimingFields[] = {
+    field<&Timing::method>("method"),
+    field<&Timing::resolution_s>("resolution_s"),
+    field<&Timing::overhead_s>("overhead_s", "Already subtracted from the samples."),
+    field<&Timing::launches_per_sample>("launches_per_sample", "Above 1: a sample is the mean of a batch.")
+        .within(kNonNegative),
+    field<&Timing::sets>("sets", "Input sets rotated over.").within(kNonNegative),
+};
+constexpr RecordOf<Timing> kTiming{"timing", "", kTimingFields};
+
+constexpr Form kParamForm{[](const void* value) -> Json {
+                            return std::visit([](const auto& held) { return Json(held); },
+                                              *static_cast<const ParamValue*>(value));
+                          },
+                          [](const Json& json, void* value) -> const char* {
+                            auto& param = *static_cast<ParamValue*>(value);
+                            if (json.is_string()) {
+                              param = json.get<std::string>();
+                            } else if (json.is_number_float()) {
+                              param = json.get<double>();
+                            } else if (json.is_number_integer()) {
+                              param = json.get<std::int64_t>();
+                            } else {
+                              return "a text or a number";
+                            }
+                            return nullptr;
+                          },
+                          R"({"type": ["string", "number"]})"};
+
+constexpr Type kParamsType = [] {
+  Type type{.kind = Type::Kind::map, .item = &kTypeOf<ParamValue>};
+  type.size = [](const void* params) { return static_cast<const Params*>(params)->items().size(); };
+  type.at = [](const void* params, std::size_t i) -> const void* {
+    return &static_cast<const Params*>(params)->items()[i].second;
+  };
+  type.key = [](const void* params, std::size_t i) -> std::string_view {
+    return static_cast<const Params*>(params)->items()[i].first;
+  };
+  type.add = [](void* params, std::string_view key) -> void* { return &static_cast<Params*>(params)->add(key); };
+  type.clear = [](void* params) { *static_cast<Params*>(params) = {}; };
+  return type;
+}();
 
 /// Not measured at all: then warm-up and timing would only show their defaults.
-bool was_measured(const Run& run) {
+constexpr auto was_measured = [](const Run& run) {
   const Warmup& warmup = run.warmup;
   const Timing& timing = run.timing;
   return warmup.launches != 0 || warmup.seconds != 0 || warmup.settled || !warmup.reason.empty() ||
          !timing.method.empty() || timing.resolution_s != 0 || timing.overhead_s != 0 ||
          timing.launches_per_sample != 1 || timing.sets != 1;
+};
+
+/// A wrong result has no speed.
+const std::vector<Metric>& shown_metrics(const Run& run) {
+  static const std::vector<Metric> kNone;
+  return run.outcome == Outcome::failed ? kNone : run.metrics;
 }
 
-void put_measurement(Json& json, const Run& run) {
-  json["metrics"] = Json::array();
-  if (run.outcome != Outcome::failed) {
-    for (const auto& metric : run.metrics) json["metrics"].push_back(metric_to_json(metric));
-  }
-  if (const Json cost = cost_to_json(run.cost); !cost.empty()) json["cost"] = cost;
-  if (run.peak && run.outcome != Outcome::failed) json["peak"] = peak_to_json(*run.peak);
-  if (run.error) json["error"] = error_to_json(*run.error);
-  json["environment"] = environment_to_json(run.environment);
-  if (was_measured(run)) {
-    json["warmup"] = warmup_to_json(run.warmup);
-    json["timing"] = timing_to_json(run.timing);
-  }
-}
-
-std::optional<Interval> read_interval(JsonFields& fields) {
-  if (!fields.has("ci_low")) return std::nullopt;
-  Interval interval;
-  fields.required("ci_low", interval.low);
-  fields.required("ci_high", interval.high);
-  fields.required("ci_confidence", interval.confidence);
-  return interval;
-}
-
-Percentile read_percentile(JsonFields& fields) {
-  Percentile percentile;
-  fields.required("p", percentile.p);
-  fields.maybe("value", percentile.value);
-  percentile.interval = read_interval(fields);
-  fields.maybe("reason", percentile.reason);
-  return percentile;
-}
-
-Metric read_metric(JsonFields& fields) {
-  Metric metric;
-  fields.required("id", metric.id);
-  fields.required("unit", metric.unit);
-  fields.required_name("better", better_from, metric.better);
-  fields.maybe("samples", metric.samples);
-  fields.maybe("round_sizes", metric.round_sizes);
-  Summary& summary = metric.summary;
-  fields.required("n", summary.n);
-  if (summary.n == 0) return metric;
-  fields.required("median", summary.median);
-  summary.median_interval = read_interval(fields);
-  fields.required("min", summary.min);
-  fields.required("max", summary.max);
-  fields.required("mean", summary.mean);
-  fields.required("stdev", summary.stdev);
-  fields.required("mad", summary.mad);
-  fields.required("cv", summary.cv);
-  fields.maybe("autocorrelation", summary.autocorrelation);
-  fields.each("percentiles", [&](JsonFields& item) { summary.percentiles.push_back(read_percentile(item)); });
-  fields.maybe("outliers", summary.outliers);
-  return metric;
-}
-
-Peak read_peak(JsonFields& fields) {
-  Peak peak;
-  fields.required_name("bound", bound_from, peak.bound);
-  fields.maybe("share", peak.share);
-  fields.maybe("flops_per_second", peak.flops_per_second);
-  fields.maybe("bytes_per_second", peak.bytes_per_second);
-  fields.maybe("intensity", peak.intensity);
-  fields.maybe("mistrusted", peak.unreliable);
-  fields.maybe("unreliable", peak.unreliable);
-  fields.maybe("ceiling", peak.ceiling);
-  fields.maybe("reason", peak.reason);
-  return peak;
-}
-
-void read_environment(JsonFields& fields, Environment& environment) {
-  fields.each("readings", [&](JsonFields& item) {
-    auto& reading = environment.readings.emplace_back();
-    item.required("id", reading.id);
-    item.required("unit", reading.unit);
-    item.maybe("before", reading.before);
-    item.maybe("after", reading.after);
-  });
-  fields.each("disturbances", [&](JsonFields& item) {
-    auto& event = environment.disturbances.emplace_back();
-    item.required("id", event.id);
-    item.required("cause", event.cause);
-    item.maybe("invalidates", event.invalidates);
-  });
-}
-
-void read_measurement(JsonFields& fields, Run& run) {
-  fields.each("metrics", [&](JsonFields& item) { run.metrics.push_back(read_metric(item)); });
-  fields.object("cost", false, [&](JsonFields& cost) {
-    cost.maybe("flops", run.cost.flops);
-    cost.maybe("bytes", run.cost.bytes);
-    cost.maybe("footprint_bytes", run.cost.footprint_bytes);
-    cost.maybe("flop_type", run.cost.flop_type);
-    cost.maybe("rate", run.cost.rate);
-    cost.maybe("link", run.cost.link);
-  });
-  for (const char* key : {"roof", "peak"}) {  // its name in files of before, with "mistrusted" for "unreliable"
-    fields.object(key, false, [&](JsonFields& peak) { run.peak = read_peak(peak); });
-  }
-  fields.object("error", false, [&](JsonFields& item) {
-    auto& error = run.error.emplace();
-    item.required("value", error.value);
-    item.required("tolerance", error.tolerance);
-    item.maybe("norm", error.norm);
-    item.maybe("reference", error.reference);
-  });
-  fields.object("environment", false, [&](JsonFields& item) { read_environment(item, run.environment); });
-  fields.object("warmup", false, [&](JsonFields& item) {
-    item.required("launches", run.warmup.launches);
-    item.required("seconds", run.warmup.seconds);
-    item.required("settled", run.warmup.settled);
-    item.maybe("reason", run.warmup.reason);
-    item.maybe("first_s", run.warmup.first_s);
-  });
-  fields.object("timing", false, [&](JsonFields& item) {
-    item.required("method", run.timing.method);
-    item.required("resolution_s", run.timing.resolution_s);
-    item.required("overhead_s", run.timing.overhead_s);
-    item.required("launches_per_sample", run.timing.launches_per_sample);
-    item.required("sets", run.timing.sets);
-  });
-}
-
-void read_params(JsonFields& fields, Params& params) {
-  for (const auto& [name, value] : fields.json().items()) {
-    if (value.is_string()) {
-      params.set(name, value.get<std::string>());
-    } else if (value.is_number_float()) {
-      params.set(name, value.get<double>());
-    } else if (value.is_number_integer()) {
-      params.set(name, value.get<std::int64_t>());
-    } else {
-      fields.fail(name, std::string("must be a text or a number, not ") + value.type_name());
-    }
-  }
-}
-
-void read_seed(JsonFields& fields, std::uint64_t& seed) {
-  std::string text;
-  fields.maybe("seed", text);
-  if (text.empty()) return;
-  const auto [end, status] = std::from_chars(text.data(), text.data() + text.size(), seed);
-  if (status != std::errc{} || end != text.data() + text.size()) {
-    fields.fail("seed", "must be a 64-bit number as decimal text, not '" + text + "'");
-  }
-}
+constexpr Field kRunFields[] = {
+    field<&Run::id>("id").within(kAtLeastOne),
+    field<&Run::index>("index", "Position in the session.").within(kNonNegative).added_later(),
+    field<&Run::workload>("workload").within(kAtLeastOne),
+    field<&Run::params>("params").with(&Field::type, &kParamsType).formed(kParamForm),
+    field<&Run::device>("device").within(kAtLeastOne),
+    field<&Run::mode>("mode", "How the inputs meet the caches."),
+    field<&Run::outcome>("outcome"),
+    field<&Run::reason>("reason", "Why the outcome is not passed.").unless_empty(),
+    field<&Run::fault>("fault", "Whose fault an outcome \"error\" is."),
+    field<&Run::out_of_memory>("out_of_memory", "The outcome is not passed because memory was used up.").unless_empty(),
+    field<&Run::hint>("hint", "What to do about it.").unless_empty(),
+    field<&Run::metrics>("metrics", "The first is the primary one. Empty unless the outcome is passed or unreliable.",
+                         kMetric)
+        .written_as([](const Run& run) -> const std::vector<Metric>& { return shown_metrics(run); })
+        .added_later(),
+    field<&Run::cost>("cost", "", kCost).unless_empty(),
+    field<&Run::peak>("peak", "", kPeak).formerly("roof").when([](const Run& run) {
+      return run.outcome != Outcome::failed;
+    }),
+    field<&Run::error>("error", "", kError),
+    field<&Run::environment>("environment", "", kEnvironment).added_later(),
+    field<&Run::warmup>("warmup", "", kWarmup).when(was_measured),
+    field<&Run::timing>("timing", "", kTiming).when(was_measured),
+    field<&Run::stopped_because>("stopped_because", "Of several rounds the most frequent reason.").unless_empty(),
+    field<&Run::converged>("converged", "The interval of the median reached its target.").added_later(),
+    field<&Run::rounds>("rounds", "Rounds merged into this run.").within(kNonNegative).added_later(),
+    field<&Run::seed>("seed", "64 bits as decimal text.").decimal_text().added_later(),
+    field<&Run::notes>("notes", "Facts in order; names may repeat.", kNamedText).unless_empty(),
+    field<&Run::started>("started", "UTC.").unless_empty(),
+    field<&Run::repro>("repro", "The command that measures this again.").unless_empty(),
+};
+constexpr const char* kRunRules = R"({"allOf": [
+  {"if": {"properties": {"outcome": {"const": "passed"}}},
+   "then": {"properties": {"metrics": {"minItems": 1}}}, "else": {"required": ["reason"]}},
+  {"if": {"properties": {"outcome": {"const": "failed"}}}, "then": {"properties": {"metrics": {"maxItems": 0}}}}]})";
 
 }  // namespace
 
-void put_interval(Json& json, const std::optional<Interval>& interval) {
-  if (!interval) return;
-  json["ci_low"] = finite_number(interval->low);
-  json["ci_high"] = finite_number(interval->high);
-  json["ci_confidence"] = finite_number(interval->confidence);
-}
+constexpr RecordOf<Interval> kCiInterval{"ci_interval", "", kCiIntervalFields};
+constexpr RecordOf<Interval> kInterval{"interval", "", kIntervalFields};
+constexpr RecordOf<Disturbance> kDisturbance{"disturbance", "", kDisturbanceFields};
+constexpr RecordOf<Run> kRun{"run", "", kRunFields, nullptr, kRunRules};
 
-Json interval_json(const Interval& interval) {
-  return {{"low", finite_number(interval.low)},
-          {"high", finite_number(interval.high)},
-          {"confidence", finite_number(interval.confidence)}};
-}
-
-Json disturbances_json(const std::vector<Disturbance>& disturbances) {
-  Json json = Json::array();
-  for (const auto& item : disturbances) {
-    json.push_back({{"id", item.id}, {"cause", item.cause}, {"invalidates", item.invalidates}});
-  }
-  return json;
-}
-
-Json to_json(const Run& run) {
-  Json json{{"id", run.id},
-            {"index", run.index},
-            {"workload", run.workload},
-            {"params", params_to_json(run.params)},
-            {"device", run.device},
-            {"mode", name_of(run.mode)},
-            {"outcome", name_of(run.outcome)}};
-  put_text(json, "reason", run.reason);
-  if (run.fault) json["fault"] = name_of(*run.fault);
-  if (run.out_of_memory) json["out_of_memory"] = true;
-  put_text(json, "hint", run.hint);
-  put_measurement(json, run);
-  put_text(json, "stopped_because", run.stopped_because);
-  json["converged"] = run.converged;
-  json["rounds"] = run.rounds;
-  json["seed"] = std::to_string(run.seed);
-  put_named_texts(json, "notes", run.notes);
-  put_text(json, "started", run.started);
-  put_text(json, "repro", run.repro);
-  return json;
-}
-
-void read_run(JsonFields& fields, Run& run) {
-  fields.required("id", run.id);
-  fields.maybe("index", run.index);
-  fields.required("workload", run.workload);
-  fields.object("params", true, [&](JsonFields& params) { read_params(params, run.params); });
-  fields.required("device", run.device);
-  fields.required_name("mode", mode_from, run.mode);
-  fields.required_name("outcome", outcome_from, run.outcome);
-  fields.maybe("reason", run.reason);
-  fields.maybe("out_of_memory", run.out_of_memory);
-  if (fields.has("fault")) fields.required_name("fault", error_kind_from, run.fault.emplace());
-  fields.maybe("hint", run.hint);
-  read_measurement(fields, run);
-  fields.maybe("stopped_because", run.stopped_because);
-  fields.maybe("converged", run.converged);
-  fields.maybe("rounds", run.rounds);
-  read_seed(fields, run.seed);
-  fields.maybe("notes", run.notes);
-  fields.maybe("started", run.started);
-  fields.maybe("repro", run.repro);
-}
-
-Result<Run> run_from_json(const Json& json) { return read_document<Run>(json, read_run); }
+Json to_json(const Run& run) { return write(kRun, run); }
+Result<Run> run_from_json(const Json& json) { return read(kRun, json); }
 
 }  // namespace warpmark

@@ -1,86 +1,132 @@
 #include "base/json.h"
-#include "model/json/json.h"
+#include "model/json/json_parts.h"
 #include "model/scaling.h"
 
 namespace warpmark {
 namespace {
 
-Json profile_json(const StepShares& shares) {
-  Json json{{"ranks", shares.ranks},           {"step", shares.step_s},       {"communication", shares.communication_s},
-            {"imbalance", shares.imbalance_s}, {"loading", shares.loading_s}, {"host", shares.host_s},
-            {"rest", shares.rest_s},           {"compute", shares.compute_s}, {"utilization", shares.utilization}};
-  if (shares.loading_host_s) json["loading_host"] = *shares.loading_host_s;
-  if (shares.late_rank >= 0) json["late_rank"] = shares.late_rank;
-  return json;
-}
+constexpr Field kRangedFields[] = {
+    field<&Ranged::value>("value"),
+    inlined<&Ranged::interval>(kInterval),
+};
 
-Json point_json(const ScalingPoint& point) {
-  Json json{
-      {"workers", point.workers}, {"throughput", point.throughput},      {"seconds", point.seconds},
-      {"median", point.median},   {"speed_up", to_json(point.speed_up)}, {"efficiency", to_json(point.efficiency)},
-      {"grade", point.grade},     {"failures", point.failures}};
-  if (!point.usual.empty()) json["usual"] = point.usual;
-  if (!point.reason.empty()) json["reason"] = point.reason;
-  if (point.peak_memory_bytes) json["peak_memory"] = *point.peak_memory_bytes;
-  if (point.gpu_memory_bytes) json["gpu_memory"] = *point.gpu_memory_bytes;
-  if (point.gpu_utilization) json["gpu_utilization"] = *point.gpu_utilization;
-  if (point.energy_per_work_j) json["energy_per_work"] = to_json(*point.energy_per_work_j);
-  if (point.work_per_joule) json["work_per_joule"] = *point.work_per_joule;
-  for (const auto& [name, value] : point.parts) json["parts"][name] = value;
-  if (point.profile) json["profile"] = profile_json(*point.profile);
-  if (!point.profile_problem.empty()) json["profile_problem"] = point.profile_problem;
-  if (point.loss) {
-    json["lost"] = {{"communication", point.loss->communication},
-                    {"imbalance", point.loss->imbalance},
-                    {"loading", point.loss->loading},
-                    {"host", point.loss->host},
-                    {"rest", point.loss->rest}};
-  }
-  return json;
-}
+constexpr Field kStepSharesFields[] = {
+    field<&StepShares::ranks>("ranks"),
+    field<&StepShares::step_s>("step"),
+    field<&StepShares::communication_s>("communication",
+                                        "That nothing hides, and waiting for ranks that have no more work."),
+    field<&StepShares::imbalance_s>("imbalance", "Waiting for ranks that have more work."),
+    field<&StepShares::loading_s>("loading", "The GPU idle while batches are awaited."),
+    field<&StepShares::host_s>("host", "The GPU idle for its host: dispatching, waits, allocations, copies."),
+    field<&StepShares::rest_s>("rest", "Kernels, exposed copies, and what is not explained."),
+    field<&StepShares::compute_s>("compute", "Of the rest: kernels."),
+    field<&StepShares::utilization>("utilization", "Anything runs on the GPU, collectives included.").within(kShare),
+    field<&StepShares::loading_host_s>("loading_host", "The host's wait for a batch."),
+    field<&StepShares::late_rank>("late_rank", "That the others wait for.").when([](const StepShares& shares) {
+      return shares.late_rank >= 0;
+    }),
+};
+constexpr RecordOf<StepShares> kStepShares{
+    "profile", "Of a recorded step, mean over ranks, s; communication, imbalance, loading, host and rest sum to step.",
+    kStepSharesFields};
+
+constexpr Field kEfficiencyLossFields[] = {
+    field<&EfficiencyLoss::communication>("communication"),
+    field<&EfficiencyLoss::imbalance>("imbalance"),
+    field<&EfficiencyLoss::loading>("loading"),
+    field<&EfficiencyLoss::host>("host"),
+    field<&EfficiencyLoss::rest>("rest"),
+};
+constexpr RecordOf<EfficiencyLoss> kEfficiencyLoss{
+    "lost", "Sums to 1 - efficiency. Negative: the cause takes less than with the fewest workers.",
+    kEfficiencyLossFields};
+
+using Part = std::pair<std::string, double>;
+
+constexpr Field kScalingPointFields[] = {
+    field<&ScalingPoint::workers>("workers"),
+    field<&ScalingPoint::throughput>("throughput", "Of each run, in order, in units of work a second."),
+    field<&ScalingPoint::seconds>("seconds", "Of each run."),
+    field<&ScalingPoint::median>("median", "Of the throughput."),
+    field<&ScalingPoint::speed_up>("speed_up", "Against the fewest workers, times their number.", kRanged),
+    field<&ScalingPoint::efficiency>("efficiency", "Ratio.", kRanged),
+    field<&ScalingPoint::grade>("grade", "excellent, good, moderate, poor, or those that the interval spans."),
+    field<&ScalingPoint::failures>("failures"),
+    field<&ScalingPoint::usual>("usual", "How it stands to the usual band of so many GPUs.").unless_empty(),
+    field<&ScalingPoint::reason>("reason", "Of the last failure.").unless_empty(),
+    field<&ScalingPoint::peak_memory_bytes>("peak_memory", "Largest resident set of any process, median over runs, B."),
+    field<&ScalingPoint::gpu_memory_bytes>("gpu_memory", "Peak of the GPU that was filled most, median over runs, B."),
+    field<&ScalingPoint::gpu_utilization>("gpu_utilization", "Mean over the GPUs used, median over runs."),
+    field<&ScalingPoint::energy_per_work_j>("energy_per_work", "Of what counts: GPUs, or processors, J.", kRanged),
+    field<&ScalingPoint::work_per_joule>("work_per_joule"),
+    keyed<&ScalingPoint::parts, &Part::first, &Part::second>("parts", "Named times the command tells, medians.")
+        .unless_empty(),
+    field<&ScalingPoint::profile>("profile", "", kStepShares),
+    field<&ScalingPoint::profile_problem>("profile_problem", "Why there is no profile, where one was asked for.")
+        .unless_empty(),
+    field<&ScalingPoint::loss>("lost", "", kEfficiencyLoss),
+};
+constexpr RecordOf<ScalingPoint> kScalingPoint{"point", "", kScalingPointFields};
+
+using Off = std::pair<int, double>;
+constexpr Field kOffFields[] = {
+    field<&Off::first>("workers"),
+    field<&Off::second>("ratio", "How far their mean is from the law."),
+};
+constexpr RecordOf<Off> kOff{"off", "", kOffFields};
+
+using Parameter = std::pair<std::string, Ranged>;
+
+constexpr Field kScalingLawFitFields[] = {
+    field<&ScalingLawFit::law>("law"),
+    field<&ScalingLawFit::reason>("reason", "Why it was not fitted, or does not hold.").unless_empty(),
+    field<&ScalingLawFit::residual>("residual", "Standard deviation of a run about the law, ratio.")
+        .when([](const ScalingLawFit& fit) { return !fit.off.empty(); }),
+    field<&ScalingLawFit::aicc>("aicc", "Above that of the law that describes best."),
+    field<&ScalingLawFit::chosen>("chosen", "Forecasts are its own.").when([](const ScalingLawFit& fit) {
+      return fit.reason.empty();
+    }),
+    field<&ScalingLawFit::off>("off", "", kOff).unless_empty(),
+    keyed<&ScalingLawFit::parameters, &Parameter::first, &Parameter::second>("parameters", "", kRanged).unless_empty(),
+};
+constexpr RecordOf<ScalingLawFit> kScalingLawFit{"fit", "", kScalingLawFitFields};
+
+constexpr Field kScalingForecastFields[] = {
+    field<&ScalingForecast::workers>("workers"),
+    field<&ScalingForecast::law>("law"),
+    field<&ScalingForecast::speed_up>("speed_up", "", kRanged),
+    field<&ScalingForecast::efficiency>("efficiency"),
+};
+constexpr RecordOf<ScalingForecast> kScalingForecast{"forecast", "", kScalingForecastFields};
+
+constexpr Field kScalingFields[] = {
+    field<&Scaling::id>("id"),
+    field<&Scaling::started>("started", "UTC."),
+    field<&Scaling::command>("command"),
+    field<&Scaling::worker>("worker").ruled(R"({"enum": ["GPU", "rank"]})"),
+    field<&Scaling::mode>("mode").ruled(R"({"enum": ["strong", "weak"]})"),
+    field<&Scaling::unit>("unit", "Of the work: samples, runs."),
+    field<&Scaling::seed>("seed").decimal_text(),
+    field<&Scaling::complete>("complete"),
+    field<&Scaling::points>("points", "", kScalingPoint).ruled(R"({"minItems": 1})"),
+    field<&Scaling::fits>("fits", "", kScalingLawFit),
+    field<&Scaling::forecasts>("forecasts", "", kScalingForecast),
+    field<&Scaling::causes>("causes", "Where efficiency is lost, as far as told."),
+    field<&Scaling::machine>("machine", "", kMachine),
+    field<&Scaling::build>("build", "", kBuild),
+    field<&Scaling::energy_method>("energy_method", "What was read, and its uncertainty.").unless_empty(),
+    field<&Scaling::no_forecast>("no_forecast", "Why there are no forecasts.").unless_empty(),
+    field<&Scaling::peak_workers>("peak_workers",
+                                  "With which the chosen USL predicts the most throughput, near what was measured."),
+};
 
 }  // namespace
 
-Json to_json(const Ranged& ranged) {
-  Json json{{"value", ranged.value}};
-  if (ranged.interval) {
-    json["low"] = ranged.interval->low;
-    json["high"] = ranged.interval->high;
-    json["confidence"] = ranged.interval->confidence;
-  }
-  return json;
-}
+constexpr RecordOf<Ranged> kRanged{"ranged", "", kRangedFields};
+constexpr RecordOf<Scaling> kScaling{"scaling", "Result of `warpmark scale`. Numbers are SI; ratios from 0 to 1.",
+                                     kScalingFields, kScalingSchema};
 
-Json to_json(const Scaling& scaling) {
-  Json json{{"schema", kScalingSchema},       {"id", scaling.id},
-            {"started", scaling.started},     {"command", scaling.command},
-            {"worker", scaling.worker},       {"mode", scaling.mode},
-            {"unit", scaling.unit},           {"seed", std::to_string(scaling.seed)},
-            {"complete", scaling.complete},   {"points", Json::array()},
-            {"fits", Json::array()},          {"forecasts", Json::array()},
-            {"causes", scaling.causes},       {"machine", to_json(scaling.machine)},
-            {"build", to_json(scaling.build)}};
-  if (!scaling.energy_method.empty()) json["energy_method"] = scaling.energy_method;
-  if (!scaling.no_forecast.empty()) json["no_forecast"] = scaling.no_forecast;
-  if (scaling.peak_workers) json["peak_workers"] = *scaling.peak_workers;
-  for (const auto& point : scaling.points) json["points"].push_back(point_json(point));
-  for (const auto& fit : scaling.fits) {
-    Json item{{"law", fit.law}};
-    if (!fit.reason.empty()) item["reason"] = fit.reason;
-    if (!fit.off.empty()) item["residual"] = fit.residual;
-    if (fit.aicc) item["aicc"] = *fit.aicc;
-    if (fit.reason.empty()) item["chosen"] = fit.chosen;
-    for (const auto& [workers, off] : fit.off) item["off"].push_back({{"workers", workers}, {"ratio", off}});
-    for (const auto& [name, value] : fit.parameters) item["parameters"][name] = to_json(value);
-    json["fits"].push_back(std::move(item));
-  }
-  for (const auto& told : scaling.forecasts) {
-    json["forecasts"].push_back({{"workers", told.workers},
-                                 {"law", told.law},
-                                 {"speed_up", to_json(told.speed_up)},
-                                 {"efficiency", told.efficiency}});
-  }
-  return json;
-}
+Json to_json(const Ranged& ranged) { return write(kRanged, ranged); }
+Json to_json(const Scaling& scaling) { return write(kScaling, scaling); }
 
 }  // namespace warpmark

@@ -1,21 +1,21 @@
-#include "base/json.h"
 #include "model/json/json_parts.h"
 #include "model/speedup.h"
 
 namespace warpmark {
+namespace {
 
-Json to_json(const std::vector<RunSpeedUp>& speedups) {
-  Json list = Json::array();
-  for (const auto& item : speedups) {
-    Json json{{"run", item.run},
-              {"against", item.against},
-              {"parameter", item.parameter},
-              {"baseline", item.baseline},
-              {"ratio", finite_number(item.ratio)}};
-    put_interval(json, item.interval);
-    list.push_back(std::move(json));
-  }
-  return list;
-}
+constexpr Field kRunSpeedUpFields[] = {
+    field<&RunSpeedUp::run>("run", "Its index."),
+    field<&RunSpeedUp::against>("against", "Index of the baseline, which differs in one parameter alone."),
+    field<&RunSpeedUp::parameter>("parameter", "impl, dtype"),
+    field<&RunSpeedUp::baseline>("baseline", "Value of the parameter there: standard, unfused, f32"),
+    field<&RunSpeedUp::ratio>("ratio", "Time of the baseline over that of the run: above 1 the run is faster.")
+        .within(kPositive),
+    inlined<&RunSpeedUp::interval>(kCiInterval),
+};
+
+}  // namespace
+
+constexpr RecordOf<RunSpeedUp> kRunSpeedUp{"speedup", "", kRunSpeedUpFields};
 
 }  // namespace warpmark

@@ -1,75 +1,60 @@
 // Stages and sizes as JSON. Written only.
-#include "base/check.h"
-#include "base/json.h"
 #include "model/json/json_parts.h"
 #include "model/stages.h"
 
 namespace warpmark {
 namespace {
 
-Json stage_json(const Stage& stage) {
-  Json json = Json::object();
-  put_text(json, "name", stage.name);
-  json["seconds"] = finite_number(stage.seconds);
-  put_interval(json, stage.interval);
-  json["share"] = finite_number(stage.share);
-  if (stage.items > 0) {
-    json["items"] = finite_number(stage.items);
-    json["items_per_second"] = finite_number(stage.items / stage.seconds);
-    json["seconds_per_item"] = finite_number(stage.seconds / stage.items);
-  }
-  json["gain_if_twice_as_fast"] = finite_number(stage.gain_doubled);
-  if (stage.limit != LimitState::none) {
-    json["limit_s"] = finite_number(stage.limit_s);
-    json["limit"] = name_of(stage.limit);
-  }
-  return json;
-}
+using Size = SizeFit::Size;
+
+constexpr auto has_items = [](const Stage& stage) { return stage.items > 0; };
+constexpr auto has_limit = [](const Stage& stage) { return stage.limit != LimitState::none; };
+
+constexpr Field kStageFields[] = {
+    field<&Stage::name>("name", "Absent of the whole.").unless_empty(),
+    field<&Stage::seconds>("seconds", "Median."),
+    inlined<&Stage::interval>(kCiInterval),
+    field<&Stage::share>("share", "Of all."),
+    field<&Stage::items>("items", "That a run processes.").when(has_items),
+    derived("items_per_second", "", [](const Stage& stage) { return stage.items / stage.seconds; }).when(has_items),
+    derived("seconds_per_item", "", [](const Stage& stage) { return stage.seconds / stage.items; }).when(has_items),
+    field<&Stage::gain_doubled>(
+        "gain_if_twice_as_fast",
+        "Speedup of the whole if this stage were twice as fast (Amdahl, AFIPS 30, 1967); of the whole, if all were."),
+    field<&Stage::limit_s>("limit_s").when(has_limit),
+    field<&Stage::limit>("limit", "Undecided where the interval lies on both sides.").when(has_limit),
+};
+constexpr RecordOf<Stage> kStage{"stage", "", kStageFields};
+
+constexpr Field kStagedRunFields[] = {
+    field<&StagedRun::run>("run", "Its index."),
+    field<&StagedRun::all>("all", "", kStage),
+    field<&StagedRun::outside>("outside", "Share that no stage has."),
+    field<&StagedRun::stages>("stages", "", kStage),
+};
+
+constexpr Field kSizeFields[] = {
+    field<&Size::run>("run", "Its index."),
+    field<&Size::items>("items"),
+    field<&Size::seconds>("seconds", "Median."),
+    field<&Size::fixed_share>("fixed_share", "Of its time."),
+    field<&Size::too_small>("too_small", "Most of it is the fixed cost: it tells little about the work."),
+};
+constexpr RecordOf<Size> kSize{"size", "", kSizeFields};
+
+constexpr Field kSizeFitFields[] = {
+    field<&SizeFit::parameter>("parameter"),
+    field<&SizeFit::fixed_s>("fixed_s"),
+    field<&SizeFit::fixed_interval>("fixed", "", kInterval),
+    field<&SizeFit::per_item_s>("per_item_s"),
+    field<&SizeFit::per_item_interval>("per_item", "", kInterval),
+    field<&SizeFit::straight>("straight", "A line tells the times; else the figures are to be taken with care."),
+    field<&SizeFit::sizes>("sizes", "The smallest first.", kSize),
+};
 
 }  // namespace
 
-const char* name_of(LimitState state) {
-  switch (state) {
-    case LimitState::none: return "none";
-    case LimitState::met: return "met";
-    case LimitState::missed: return "missed";
-    case LimitState::undecided: return "undecided";
-  }
-  WM_CHECK(false);
-  return "";
-}
-
-Json to_json(const std::vector<StagedRun>& runs) {
-  Json list = Json::array();
-  for (const auto& run : runs) {
-    Json json{{"run", run.run}, {"all", stage_json(run.all)}, {"outside", finite_number(run.outside)}};
-    json["stages"] = Json::array();
-    for (const auto& stage : run.stages) json["stages"].push_back(stage_json(stage));
-    list.push_back(std::move(json));
-  }
-  return list;
-}
-
-Json to_json(const std::vector<SizeFit>& fits) {
-  Json list = Json::array();
-  for (const auto& fit : fits) {
-    Json json{{"parameter", fit.parameter},
-              {"fixed_s", finite_number(fit.fixed_s)},
-              {"fixed", interval_json(fit.fixed_interval)},
-              {"per_item_s", finite_number(fit.per_item_s)},
-              {"per_item", interval_json(fit.per_item_interval)},
-              {"straight", fit.straight}};
-    json["sizes"] = Json::array();
-    for (const auto& size : fit.sizes) {
-      json["sizes"].push_back({{"run", size.run},
-                               {"items", finite_number(size.items)},
-                               {"seconds", finite_number(size.seconds)},
-                               {"fixed_share", finite_number(size.fixed_share)},
-                               {"too_small", size.too_small}});
-    }
-    list.push_back(std::move(json));
-  }
-  return list;
-}
+constexpr RecordOf<StagedRun> kStagedRun{"staged_run", "", kStagedRunFields};
+constexpr RecordOf<SizeFit> kSizeFit{"size_fit", "", kSizeFitFields};
 
 }  // namespace warpmark

@@ -1,85 +1,102 @@
 // Trend as JSON, "warpmark.trend/1". Written only.
 #include "base/json.h"
-#include "model/json/json_fields.h"
+#include "model/json/json_parts.h"
 #include "model/names.h"
 #include "model/trend.h"
 
 namespace warpmark {
 namespace {
 
-Json point_json(const TrendPoint& item) {
-  Json json{{"session", item.point.session}, {"n", item.point.n}, {"value", finite_number(item.point.value)}};
-  put_text(json, "started", item.point.started);
-  put_text(json, "commit", item.point.commit);
-  put_text(json, "branch", item.branch);
-  if (item.point.dirty) json["dirty"] = true;
-  put_text(json, "machine", item.machine);
-  if (item.interval) {
-    json["ci_low"] = finite_number(item.interval->low);
-    json["ci_high"] = finite_number(item.interval->high);
-  }
-  return json;
-}
+constexpr Field kEndsFields[] = {
+    field<&Interval::low>("ci_low"),
+    field<&Interval::high>("ci_high"),
+};
+constexpr RecordOf<Interval> kEnds{"ends", "", kEndsFields};
 
-Json change_json(const TrendChange& change) {
-  Json json{{"index", change.index},
-            {"before", finite_number(change.before)},
-            {"after", finite_number(change.after)},
-            {"p", finite_number(change.p)}};
-  if (change.worse) json["worse"] = *change.worse;
-  return json;
-}
+constexpr Field kTrendPointFields[] = {
+    field<&TrendPoint::point, &HistoryPoint::session>("session"),
+    field<&TrendPoint::point, &HistoryPoint::n>("n", "Samples in the session.").within(kNonNegative),
+    field<&TrendPoint::point, &HistoryPoint::value>("value", "Their median."),
+    field<&TrendPoint::point, &HistoryPoint::started>("started", "UTC.").unless_empty(),
+    field<&TrendPoint::point, &HistoryPoint::commit>("commit").unless_empty(),
+    field<&TrendPoint::branch>("branch").unless_empty(),
+    field<&TrendPoint::point, &HistoryPoint::dirty>("dirty").unless_empty(),
+    field<&TrendPoint::machine>("machine", "Fingerprint.").unless_empty(),
+    inlined<&TrendPoint::interval>(kEnds),
+};
+constexpr RecordOf<TrendPoint> kTrendPoint{"point", "", kTrendPointFields};
 
-Json drift_json(const TrendDrift& drift) {
-  Json json{{"from", drift.from},
-            {"per_session", finite_number(drift.per_session)},
-            {"per_session_low", finite_number(drift.interval.low)},
-            {"per_session_high", finite_number(drift.interval.high)},
-            {"confidence", finite_number(drift.interval.confidence)},
-            {"change", finite_number(drift.change)},
-            {"change_low", finite_number(drift.change_interval.low)},
-            {"change_high", finite_number(drift.change_interval.high)},
-            {"p", finite_number(drift.p)},
-            {"marked", drift.marked}};
-  if (drift.worse) json["worse"] = *drift.worse;
-  return json;
-}
+constexpr Field kTrendChangeFields[] = {
+    field<&TrendChange::index>("index", "First point of the new level.").within(kNonNegative),
+    field<&TrendChange::before>("before", "Mean of the level."),
+    field<&TrendChange::after>("after", "Mean of the level."),
+    field<&TrendChange::p>("p").within(kShare),
+    field<&TrendChange::worse>("worse", "In the metric's own direction; absent where it has none."),
+};
+constexpr RecordOf<TrendChange> kTrendChange{"change", "", kTrendChangeFields};
 
-Json series_json(const TrendSeries& series) {
-  Json json{{"case", series.label},
-            {"metric", series.metric},
-            {"unit", series.unit},
-            {"better", name_of(series.better)},
-            {"points", Json::array()},
-            {"changes", Json::array()},
-            {"machine_changes", Json::array()}};
-  for (const auto& point : series.points) json["points"].push_back(point_json(point));
-  for (const auto& change : series.changes) json["changes"].push_back(change_json(change));
-  for (const auto& change : series.machines) {
-    json["machine_changes"].push_back({{"index", change.index}, {"what", change.what}});
-  }
-  if (series.drift) json["drift"] = drift_json(*series.drift);
-  put_optional(json, "level", series.level);
-  if (series.band) {
-    json["band"] = {{"from", series.band_from},
-                    {"low", finite_number(series.band->low)},
-                    {"high", finite_number(series.band->high)},
-                    {"confidence", finite_number(series.band->confidence)}};
-  }
-  return json;
-}
+constexpr Field kMachineChangeFields[] = {
+    field<&MachineChange::index>("index", "First point on the new machine.").within(kNonNegative),
+    field<&MachineChange::what>("what", "driver 550.54 instead of 535.12"),
+};
+constexpr RecordOf<MachineChange> kMachineChange{
+    "machine_change", "Points on both sides say nothing about one another.", kMachineChangeFields};
+
+constexpr Field kTrendDriftFields[] = {
+    field<&TrendDrift::from>("from", "First point of what it was fitted to; the newest is the last.")
+        .within(kNonNegative),
+    field<&TrendDrift::per_session>("per_session", "Ratio less 1, from one session to the next."),
+    field<&TrendDrift::interval, &Interval::low>("per_session_low"),
+    field<&TrendDrift::interval, &Interval::high>("per_session_high"),
+    field<&TrendDrift::interval, &Interval::confidence>("confidence"),
+    field<&TrendDrift::change>("change", "Ratio less 1, from the first point to the newest."),
+    field<&TrendDrift::change_interval, &Interval::low>("change_low"),
+    field<&TrendDrift::change_interval, &Interval::high>("change_high"),
+    field<&TrendDrift::p>("p", "Of \"no trend\".").within(kShare),
+    field<&TrendDrift::marked>("marked", "The interval holds no 0, and the change is at least the threshold."),
+    field<&TrendDrift::worse>("worse", "In the metric's own direction; absent where it has none."),
+};
+constexpr RecordOf<TrendDrift> kTrendDrift{
+    "drift", "A straight line through the logarithms, of ten points or more of the newest machine.", kTrendDriftFields};
+
+constexpr Field kBandFields[] = {
+    field<&TrendSeries::band_from>("from", "First point of the newest level.").within(kNonNegative),
+    derived(
+        nullptr, "", kInterval, [](const TrendSeries& series) -> const auto& { return *series.band; }),
+};
+constexpr RecordOf<TrendSeries> kBand{"band", "Where the next session is expected.", kBandFields};
+
+constexpr Field kTrendSeriesFields[] = {
+    field<&TrendSeries::label>("case"),
+    field<&TrendSeries::metric>("metric"),
+    field<&TrendSeries::unit>("unit"),
+    field<&TrendSeries::better>("better"),
+    field<&TrendSeries::points>("points", "Oldest first.", kTrendPoint),
+    field<&TrendSeries::changes>("changes", "", kTrendChange),
+    field<&TrendSeries::machines>("machine_changes", "", kMachineChange),
+    field<&TrendSeries::drift>("drift", "", kTrendDrift),
+    field<&TrendSeries::level>("level", "Geometric mean of the newest sessions."),
+    group("band", "", kBand).when([](const TrendSeries& series) { return series.band.has_value(); }),
+};
+constexpr RecordOf<TrendSeries> kTrendSeries{"series", "", kTrendSeriesFields};
+
+constexpr Field kTrendFields[] = {
+    field<&Trend::command>("command"),
+    field<&Trend::threshold>("threshold", "Smallest change that is marked.").within(kPositive),
+    field<&Trend::branch>("branch", "Absent for all branches.").unless_empty(),
+    field<&Trend::left_out>("left_out", "3 sessions with uncommitted changes (--dirty shows them)").unless_empty(),
+    field<&Trend::since>("since", "As given: a date or a revision; absent for all.").unless_empty(),
+    field<&Trend::until>("until").unless_empty(),
+    field<&Trend::series>("series", "", kTrendSeries),
+};
 
 }  // namespace
 
-Json to_json(const Trend& trend) {
-  Json json{{"schema", kTrendSchema}, {"command", trend.command}, {"threshold", finite_number(trend.threshold)}};
-  put_text(json, "branch", trend.branch);
-  if (!trend.left_out.empty()) json["left_out"] = trend.left_out;
-  put_text(json, "since", trend.since);
-  put_text(json, "until", trend.until);
-  json["series"] = Json::array();
-  for (const auto& series : trend.series) json["series"].push_back(series_json(series));
-  return json;
-}
+constexpr RecordOf<Trend> kTrend{"trend",
+                                 "What `warpmark trend --format json` writes: metrics over the sessions of a branch, "
+                                 "with changes of level and of the machine.",
+                                 kTrendFields, kTrendSchema};
+
+Json to_json(const Trend& trend) { return write(kTrend, trend); }
 
 }  // namespace warpmark

@@ -1,8 +1,5 @@
 #include "model/price/price.h"
 
-#include "base/json.h"
-#include "model/json/json_fields.h"
-
 namespace warpmark {
 
 std::optional<double> performance_per_price(const Comparison& comparison, const MetricVerdict& metric) {
@@ -30,14 +27,6 @@ std::optional<MonthlySaving> monthly_saving(const Comparison& comparison) {
                 : monthly_saving(*comparison.monthly_cost, *metric.ratio, low, high);
   }
   return {};
-}
-
-Json to_json(const MonthlySaving& saving) {
-  return {{"before", finite_number(saving.before)},
-          {"after", finite_number(saving.after)},
-          {"saved", finite_number(saving.saved)},
-          {"saved_low", finite_number(saving.saved_low)},
-          {"saved_high", finite_number(saving.saved_high)}};
 }
 
 }  // namespace warpmark

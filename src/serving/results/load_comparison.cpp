@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include "base/json.h"
+#include "model/json/json_parts.h"
 #include "stats/distributions.h"
 #include "stats/order_statistics.h"
 #include "stats/random.h"
@@ -204,6 +205,37 @@ void decide(LoadComparison& comparison, double confidence) {
   }
 }
 
+constexpr Field kLoadDifferenceFields[] = {
+    field<&LoadDifference::value>("value", "Of this variant."),
+    field<&LoadDifference::ratio>("ratio", "To the first variant."),
+    field<&LoadDifference::interval>("interval", "Of the ratio.", kInterval),
+    field<&LoadDifference::p>("p"),
+    field<&LoadDifference::adjusted_p>("adjusted_p"),
+    field<&LoadDifference::verdict>("verdict", "Same: within 2 %. Absent for the first variant.")
+        .ruled(R"({"enum": ["better", "worse", "same", "inconclusive"]})")
+        .unless_empty(),
+    field<&LoadDifference::reason>("reason", "Why there is no verdict.").unless_empty(),
+};
+constexpr RecordOf<LoadDifference> kLoadDifference{"variant", "", kLoadDifferenceFields};
+
+using Row = LoadComparisonRow;
+constexpr Field kRowFields[] = {
+    field<&Row::scenario>("scenario"),
+    field<&Row::level>("load", "All that makes a load: 8 users, 2 turns; 25 requests/s, poisson."),
+    field<&Row::number, &ComparedNumber::metric>("metric"),
+    field<&Row::number, &ComparedNumber::statistic>("statistic")
+        .ruled(R"({"enum": ["mean", "sd", "p50", "p95", "p99"]})"),
+    field<&Row::number, &ComparedNumber::unit>("unit"),
+    field<&Row::variants>("variants", "", kLoadDifference),
+};
+constexpr RecordOf<Row> kRow{"row", "", kRowFields};
+
+constexpr Field kLoadComparisonFields[] = {
+    field<&LoadComparison::names>("variants").ruled(R"({"minItems": 2})"),
+    field<&LoadComparison::rows>("rows", "", kRow),
+    field<&LoadComparison::notes>("notes", "Cells that only some have, variants that are not trusted."),
+};
+
 }  // namespace
 
 Result<LoadComparison> compare_loads(const std::vector<LoadVariant>& variants, double confidence) {
@@ -248,34 +280,11 @@ Result<LoadComparison> compare_loads(const std::vector<LoadVariant>& variants, d
   return comparison;
 }
 
-Json to_json(const LoadComparison& comparison) {
-  Json json{{"schema", "warpmark.load_comparison/1"}, {"variants", comparison.names}, {"rows", Json::array()}};
-  for (const auto& row : comparison.rows) {
-    Json variants = Json::array();
-    for (const auto& variant : row.variants) {
-      Json entry = Json::object();
-      if (variant.value) entry["value"] = *variant.value;
-      if (variant.ratio) entry["ratio"] = *variant.ratio;
-      if (variant.interval) {
-        entry["interval"] = {{"low", variant.interval->low},
-                             {"high", variant.interval->high},
-                             {"confidence", variant.interval->confidence}};
-      }
-      if (variant.p) entry["p"] = *variant.p;
-      if (variant.adjusted_p) entry["adjusted_p"] = *variant.adjusted_p;
-      if (!variant.verdict.empty()) entry["verdict"] = variant.verdict;
-      if (!variant.reason.empty()) entry["reason"] = variant.reason;
-      variants.push_back(std::move(entry));
-    }
-    json["rows"].push_back({{"scenario", row.scenario},
-                            {"load", row.level},
-                            {"metric", row.number.metric},
-                            {"statistic", row.number.statistic},
-                            {"unit", row.number.unit},
-                            {"variants", std::move(variants)}});
-  }
-  json["notes"] = comparison.notes;
-  return json;
-}
+constexpr RecordOf<LoadComparison> kLoadComparison{
+    "load_comparison",
+    "What `warpmark load compare --json` writes. The ratio is to the first variant. An absent key is not known.",
+    kLoadComparisonFields, "warpmark.load_comparison/1"};
+
+Json to_json(const LoadComparison& comparison) { return write(kLoadComparison, comparison); }
 
 }  // namespace warpmark::serving

@@ -13,6 +13,7 @@
 
 #include "base/json_fwd.h"
 #include "base/result.h"
+#include "model/fields/fields_fwd.h"
 #include "model/metric.h"
 
 namespace warpmark::serving {
@@ -65,6 +66,7 @@ struct LoadComparison {
 /// Usage error where no scenario and load is in all variants.
 [[nodiscard]] Result<LoadComparison> compare_loads(const std::vector<LoadVariant>& variants, double confidence = 0.95);
 
+extern const RecordOf<LoadComparison> kLoadComparison;
 /// "warpmark.load_comparison/1".
 [[nodiscard]] Json to_json(const LoadComparison& comparison);
 

@@ -6,6 +6,8 @@
 #include <cmath>
 
 #include "base/json.h"
+#include "model/json/json_parts.h"
+#include "model/names.h"
 
 namespace warpmark::serving {
 namespace {
@@ -13,18 +15,6 @@ namespace {
 constexpr const char* kRatesDefinition =
     "per second of the window; a request counts with the share of its time from sending to its last token that lies in "
     "it, tokens by when they arrived";
-
-const char* name_of(Better better) {
-  if (better == Better::lower) return "lower";
-  return better == Better::higher ? "higher" : "neither";
-}
-
-void add_interval(Json& json, const std::optional<Interval>& interval) {
-  if (!interval) return;
-  json["low"] = interval->low;
-  json["high"] = interval->high;
-  json["confidence"] = interval->confidence;
-}
 
 /// Those that `load compare` looks at.
 bool keeps_samples(const LoadMetric& metric) {
@@ -35,94 +25,272 @@ bool keeps_samples(const LoadMetric& metric) {
          (of_turn || std::any_of(std::begin(kKept), std::end(kKept), [&](const char* id) { return metric.id == id; }));
 }
 
-Json to_json(const LoadMetric& metric) {
-  Json json{{"unit", metric.unit}, {"better", name_of(metric.better)}, {"n", metric.n}, {"mean", metric.mean}};
-  if (metric.mean_interval) {
-    json["mean_interval"] = Json::object();
-    add_interval(json["mean_interval"], metric.mean_interval);
+constexpr Field kPercentileFields[] = {
+    field<&Percentile::value>("value"),
+    inlined<&Percentile::interval>(kInterval),
+    field<&Percentile::reason>("reason", "Why there is no value or no interval.").unless_empty(),
+};
+constexpr RecordOf<Percentile> kPercentile{"percentile", "", kPercentileFields};
+
+using NamedPercentile = std::pair<std::string, Percentile>;
+using Percentiles = std::vector<NamedPercentile>;
+
+constexpr auto has_percentiles = [](const LoadMetric& metric) { return !metric.percentiles.empty(); };
+
+constexpr Field kLoadMetricFields[] = {
+    field<&LoadMetric::unit>("unit"),
+    field<&LoadMetric::better>("better"),
+    field<&LoadMetric::n>("n").within(kNonNegative),
+    field<&LoadMetric::mean>("mean"),
+    field<&LoadMetric::mean_interval>("mean_interval", "", kInterval),
+    field<&LoadMetric::samples>(
+        "samples", "In order, one a request; of rates, of equal parts of the window. At most 20000, evenly chosen.")
+        .when([](const LoadMetric& metric) { return keeps_samples(metric); }),
+    field<&LoadMetric::stdev>("stdev"),
+    field<&LoadMetric::min>("min"),
+    field<&LoadMetric::max>("max"),
+    field<&LoadMetric::interval_method>("interval_method").when(has_percentiles),
+    derived("percentiles", "By name: p50, p99.9.", kPercentile,
+            [](const LoadMetric& metric) {
+              Percentiles named;
+              for (const auto& item : metric.percentiles) named.emplace_back(percentile_name(item.p), item);
+              return named;
+            })
+        .with(&Field::type, &kMapOf<Percentiles, &NamedPercentile::first, &NamedPercentile::second>)
+        .when(has_percentiles),
+};
+constexpr RecordOf<LoadMetric> kLoadMetric{"metric", "", kLoadMetricFields};
+
+constexpr Field kSendLagFields[] = {
+    field<&ClientReport::send_lag_p50_s>("p50"),
+    field<&ClientReport::send_lag_p99_s>("p99"),
+    field<&ClientReport::send_lag_max_s>("max"),
+};
+constexpr RecordOf<ClientReport> kSendLag{"send_lag", "", kSendLagFields};
+constexpr Field kReceiveLagFields[] = {
+    field<&ClientReport::receive_lag_p50_s>("p50"),
+    field<&ClientReport::receive_lag_p99_s>("p99"),
+    field<&ClientReport::receive_lag_max_s>("max"),
+};
+constexpr RecordOf<ClientReport> kReceiveLag{"receive_lag", "", kReceiveLagFields};
+constexpr Field kLagFields[] = {
+    derived("unit", "", [](const ClientReport& /*client*/) { return "s"; }),
+    group("send", "", kSendLag),
+    group("receive", "", kReceiveLag),
+};
+constexpr RecordOf<ClientReport> kLag{"lag", "", kLagFields};
+
+constexpr Field kClientShareFields[] = {
+    field<&ClientShare::host>("host"),
+    field<&ClientShare::requests>("requests"),
+};
+constexpr RecordOf<ClientShare> kClientShare{"client_share", "", kClientShareFields};
+
+constexpr Field kClientFields[] = {
+    derived("verdict", "", [](const ClientReport& client) { return client.verdict(); })
+        .ruled(R"({"enum": ["reliable", "unreliable: client-limited"]})"),
+    field<&ClientReport::reasons>("reasons", "Why it is unreliable."),
+    group("lag", "", kLag),
+    field<&ClientReport::kernel_times>("kernel_receive_times"),
+    field<&ClientReport::busy_share>("busy_share"),
+    field<&ClientReport::cpu_s>("cpu_s"),
+    field<&ClientReport::shares>("clients", "Of --clients: how many requests each of them sent.", kClientShare)
+        .unless_empty(),
+};
+constexpr RecordOf<ClientReport> kClient{"client", "", kClientFields};
+
+constexpr Field kOwnTokensFields[] = {
+    field<&OwnTokens::tokenizer>("tokenizer"),
+    field<&OwnTokens::tokens>("tokens", "Counted in all, before and after the load."),
+    field<&OwnTokens::seconds>("seconds", "That took; in no latency."),
+    field<&OwnTokens::input>("input_mean"),
+    field<&OwnTokens::template_tokens>("template_tokens",
+                                       "In input_mean: what the server adds to the words of a prompt.")
+        .when([](const OwnTokens& own) { return own.input.has_value(); }),
+    field<&OwnTokens::output>("output_mean"),
+};
+constexpr RecordOf<OwnTokens> kOwnTokens{
+    "own_tokens",
+    "Counted by the tokenizer of --tokenizer: means of a request, of those that the server has counted too.",
+    kOwnTokensFields};
+
+constexpr Field kTokensFields[] = {
+    field<&TokenCheck::source>("source").ruled(R"({"enum": ["usage", "events", "tokenizer", "mixed", "none"]})"),
+    field<&TokenCheck::input_asked>("input_asked_mean"),
+    field<&TokenCheck::input_told>("input_told_mean"),
+    field<&TokenCheck::output_asked>("output_asked_mean"),
+    field<&TokenCheck::output_told>("output_told_mean"),
+    field<&TokenCheck::tokens_per_event>("tokens_per_event"),
+    field<&TokenCheck::disagreements>("disagreements", "Beyond 2 %."),
+    field<&TokenCheck::own>("own", "", kOwnTokens),
+};
+constexpr RecordOf<TokenCheck> kTokens{"tokens", "", kTokensFields};
+
+constexpr Field kPromptsFields[] = {
+    field<&PromptCheck::kind>("kind").ruled(
+        R"({"enum": ["unique", "shared prefix", "conversation", "data set", "trace"]})"),
+    field<&PromptCheck::seed>("seed").within(kNonNegative),
+    field<&PromptCheck::repeats>("repeats", "--seed was given: another run with it sends the same prompts."),
+    field<&PromptCheck::cached>("cached_share", "Of the tokens of first questions, as the server says."),
+    field<&PromptCheck::warning>("warning", "What contradicts the kind.").unless_empty(),
+};
+constexpr RecordOf<PromptCheck> kPrompts{"prompts", "Whether prompts can have been in the server's prefix cache.",
+                                         kPromptsFields};
+
+constexpr Field kSloFields[] = {
+    field<&SloOutcome::text>("objective"),
+    field<&SloOutcome::verdict>("verdict", "Met and missed where the whole interval is on one side.")
+        .ruled(R"({"enum": ["met", "missed", "undecided"]})"),
+    field<&SloOutcome::reason>("reason", "Why it is undecided, and which option decides it.").unless_empty(),
+    field<&SloOutcome::value>("value"),
+    inlined<&SloOutcome::interval>(kInterval),
+};
+constexpr RecordOf<SloOutcome> kSlo{"slo", "", kSloFields};
+
+constexpr Field kMlperfCheckFields[] = {
+    field<&MlperfCheck::name>("name"),
+    field<&MlperfCheck::met>("met"),
+    field<&MlperfCheck::text>("text", "With its numbers, and what to do where it is not met."),
+};
+constexpr RecordOf<MlperfCheck> kMlperfCheck{"mlperf_check", "", kMlperfCheckFields};
+
+constexpr Name kValidity[] = {{true, "VALID"}, {false, "INVALID"}};
+constexpr Field kMlperfFields[] = {
+    field<&MlperfVerdict::scenario>("scenario")
+        .ruled(R"({"enum": ["SingleStream", "MultiStream", "Server", "Offline"]})"),
+    field<&MlperfVerdict::valid>("result").named(kValidity),
+    field<&MlperfVerdict::metric>("metric", "90th percentile latency, samples per second, ..."),
+    field<&MlperfVerdict::unit>("unit"),
+    field<&MlperfVerdict::queries>("queries"),
+    field<&MlperfVerdict::duration_s>("duration_s"),
+    field<&MlperfVerdict::checks>("checks", "", kMlperfCheck),
+    field<&MlperfVerdict::value>("value", "As LoadGen reports it."),
+    field<&MlperfVerdict::estimate>("early_stopping_estimate", "What may be claimed of the percentile."),
+};
+constexpr RecordOf<MlperfVerdict> kMlperf{"mlperf", "The rules of MLPerf's LoadGen for --mlperf.", kMlperfFields};
+
+constexpr Field kQualityFields[] = {
+    field<&QualityFacts::task>("task"),
+    field<&QualityFacts::asked>("questions_asked", "Of which an answer, or a failure, is known."),
+    field<&QualityFacts::of>("questions"),
+    field<&QualityFacts::unanswered>("unanswered", "Questions without a usable answer, which count as wrong."),
+};
+constexpr RecordOf<QualityFacts> kQuality{
+    "quality", "Of --eval: the task whose questions were the load. Its scores are the metrics named quality.NAME.",
+    kQualityFields};
+
+constexpr Field kWindowFields[] = {
+    field<&ScenarioResult::window_begin_s>("begin_s"),
+    field<&ScenarioResult::window_s>("seconds"),
+    field<&ScenarioResult::whole_load>("whole_load", "From the first request due to the last answer."),
+    derived("rates", "How rates are counted.", [](const ScenarioResult& /*result*/) { return kRatesDefinition; }),
+};
+constexpr RecordOf<ScenarioResult> kWindow{
+    "window", "Of the rates, after the start: without warm-up; of a load of a given number of requests all of it.",
+    kWindowFields};
+
+constexpr Field kRequestsFields[] = {
+    field<&ScenarioResult::sent>("sent").within(kNonNegative),
+    field<&ScenarioResult::completed>("completed").within(kNonNegative),
+    field<&ScenarioResult::failed>("failed").within(kNonNegative),
+    field<&ScenarioResult::censored>("censored").within(kNonNegative),
+    field<&ScenarioResult::never_sent>("never_sent").within(kNonNegative),
+    field<&ScenarioResult::warmup>("warmup").within(kNonNegative),
+    field<&ScenarioResult::retried>("sent_again").within(kNonNegative),
+    field<&ScenarioResult::without_done>("without_done_mark").within(kNonNegative),
+    field<&ScenarioResult::buffered>("buffered", "Answers whose events arrived all at once.").within(kNonNegative),
+    field<&ScenarioResult::oldest_censored_s>("oldest_censored_s").when([](const ScenarioResult& result) {
+      return result.censored > 0;
+    }),
+};
+constexpr RecordOf<ScenarioResult> kRequests{"requests", "", kRequestsFields};
+
+constexpr auto closed_loop = [](const ScenarioResult& result) { return result.arrivals == "closed"; };
+constexpr auto open_loop = [](const ScenarioResult& result) { return result.arrivals != "closed"; };
+
+constexpr Field kScenarioFields[] = {
+    field<&ScenarioResult::scenario>("scenario"),
+    field<&ScenarioResult::arrivals>("arrivals", "closed, poisson, ..."),
+    field<&ScenarioResult::users>("concurrency").within(kAtLeastOne).when(closed_loop),
+    field<&ScenarioResult::rate>("rate_per_s", "Asked for.").when(open_loop),
+    field<&ScenarioResult::batch>("batch", "Documents a request, if more than one: embeddings, reranking.")
+        .ruled(R"({"minimum": 2})")
+        .when([](const ScenarioResult& result) { return result.batch > 1; }),
+    field<&ScenarioResult::turns>("turns", "Of a conversation, if more than one.")
+        .when([](const ScenarioResult& result) { return result.turns > 1; }),
+    field<&ScenarioResult::parameters>(
+        "parameters",
+        "All that makes this load what it is beside scenario, arrivals, level, batch and "
+        "turns; what is as usual is left out."),
+    field<&ScenarioResult::started>("started", "UTC."),
+    field<&ScenarioResult::wall_s>("wall_s", "From the first request due to the last answer."),
+    group("window", "", kWindow),
+    group("requests", "", kRequests),
+    field<&ScenarioResult::errors>("errors", "By class: http_503, timeout, stall, reset, truncated, ...")
+        .within(kNonNegative),
+    field<&ScenarioResult::first_error>("first_error", "What the first of them said.").unless_empty(),
+    field<&ScenarioResult::stopped_because>("stopped_because"),
+    field<&ScenarioResult::interrupted>("interrupted"),
+    keyed<&ScenarioResult::metrics, &LoadMetric::id>("metrics", "ttft, tpot, itl, e2e, ...: docs/serving.md.",
+                                                     kLoadMetric),
+    field<&ScenarioResult::tokens>("tokens", "", kTokens),
+    field<&ScenarioResult::prompts>("prompts", "", kPrompts),
+    field<&ScenarioResult::client>("client", "", kClient),
+    field<&ScenarioResult::slo>("slo", "", kSlo).unless_empty(),
+    field<&ScenarioResult::mlperf>("mlperf", "", kMlperf),
+    field<&ScenarioResult::quality>("quality", "", kQuality),
+};
+constexpr RecordOf<ScenarioResult> kScenario{"scenario", "", kScenarioFields};
+
+/// Of this report, or of the one that it goes on with.
+struct ShownScenario {
+  const ScenarioResult* own;
+  const Json* earlier;
+};
+constexpr Form kShownScenario{[](const void* value) -> Json {
+                                const auto& shown = *static_cast<const ShownScenario*>(value);
+                                return shown.own != nullptr ? to_json(*shown.own) : *shown.earlier;
+                              },
+                              nullptr, nullptr};
+
+std::vector<ShownScenario> shown_scenarios(const LoadReport& report) {
+  std::vector<ShownScenario> all;
+  if (report.earlier) {
+    for (const Json& one : *report.earlier) all.push_back({nullptr, &one});
   }
-  if (keeps_samples(metric)) json["samples"] = metric.samples;
-  json["stdev"] = metric.stdev;
-  json["min"] = metric.min;
-  json["max"] = metric.max;
-  if (metric.percentiles.empty()) return json;
-  json["interval_method"] = metric.interval_method;
-  Json percentiles = Json::object();
-  for (const auto& percentile : metric.percentiles) {
-    Json entry = Json::object();
-    if (percentile.value) entry["value"] = *percentile.value;
-    add_interval(entry, percentile.interval);
-    if (!percentile.reason.empty()) entry["reason"] = percentile.reason;
-    percentiles[percentile_name(percentile.p)] = std::move(entry);
-  }
-  json["percentiles"] = std::move(percentiles);
-  return json;
+  for (const auto& one : report.scenarios) all.push_back({&one, nullptr});
+  return all;
 }
 
-Json to_json(const ClientReport& client) {
-  const auto lag = [](double p50, double p99, double most) { return Json{{"p50", p50}, {"p99", p99}, {"max", most}}; };
-  Json json{{"verdict", client.verdict()},
-            {"reasons", client.reasons},
-            {"lag",
-             {{"unit", "s"},
-              {"send", lag(client.send_lag_p50_s, client.send_lag_p99_s, client.send_lag_max_s)},
-              {"receive", lag(client.receive_lag_p50_s, client.receive_lag_p99_s, client.receive_lag_max_s)}}},
-            {"kernel_receive_times", client.kernel_times},
-            {"busy_share", client.busy_share},
-            {"cpu_s", client.cpu_s}};
-  for (const auto& share : client.shares) {
-    json["clients"].push_back({{"host", share.host}, {"requests", share.requests}});
-  }
-  return json;
-}
+constexpr Field kFirstLookFields[] = {
+    field<&LoadReport::first_s>("first_s"),
+    field<&LoadReport::warm_s>("warm_s"),
+    field<&LoadReport::repeated_s>("repeated_s"),
+    field<&LoadReport::cached_tokens>("cached_tokens").when([](const LoadReport& report) {
+      return report.cached_tokens >= 0;
+    }),
+};
+constexpr RecordOf<LoadReport> kFirstLook{"first_look",
+                                          "Before the load, of one token: the very first request, a later one of its "
+                                          "size, and the same prompt once more.",
+                                          kFirstLookFields};
 
-Json to_json(const TokenCheck& tokens) {
-  Json json{{"source", tokens.source}};
-  const auto add = [&](const char* key, const std::optional<double>& value) {
-    if (value) json[key] = *value;
-  };
-  add("input_asked_mean", tokens.input_asked);
-  add("input_told_mean", tokens.input_told);
-  add("output_asked_mean", tokens.output_asked);
-  add("output_told_mean", tokens.output_told);
-  add("tokens_per_event", tokens.tokens_per_event);
-  json["disagreements"] = tokens.disagreements;
-  if (!tokens.own) return json;
-  const OwnTokens& own = *tokens.own;
-  json["own"] = {{"tokenizer", own.tokenizer}, {"tokens", own.tokens}, {"seconds", own.seconds}};
-  if (own.input) json["own"]["input_mean"] = *own.input;
-  if (own.input) json["own"]["template_tokens"] = own.template_tokens;
-  if (own.output) json["own"]["output_mean"] = *own.output;
-  return json;
-}
+using Fact = std::pair<std::string, std::string>;
 
-Json to_json(const PromptCheck& prompts) {
-  Json json{{"kind", prompts.kind}, {"seed", prompts.seed}, {"repeats", prompts.repeats}};
-  if (prompts.cached) json["cached_share"] = *prompts.cached;
-  if (!prompts.warning.empty()) json["warning"] = prompts.warning;
-  return json;
-}
-
-Json to_json(const SloOutcome& outcome) {
-  Json json{{"objective", outcome.text}, {"verdict", outcome.verdict}};
-  if (!outcome.reason.empty()) json["reason"] = outcome.reason;
-  if (outcome.value) json["value"] = *outcome.value;
-  add_interval(json, outcome.interval);
-  return json;
-}
-
-Json to_json(const MlperfVerdict& verdict) {
-  Json json{{"scenario", verdict.scenario}, {"result", verdict.valid ? "VALID" : "INVALID"},
-            {"metric", verdict.metric},     {"unit", verdict.unit},
-            {"queries", verdict.queries},   {"duration_s", verdict.duration_s},
-            {"checks", Json::array()}};
-  if (verdict.value) json["value"] = *verdict.value;
-  if (verdict.estimate) json["early_stopping_estimate"] = *verdict.estimate;
-  for (const auto& check : verdict.checks) {
-    json["checks"].push_back({{"name", check.name}, {"met", check.met}, {"text", check.text}});
-  }
-  return json;
-}
+constexpr Field kLoadReportFields[] = {
+    field<&LoadReport::id>("id"),
+    field<&LoadReport::started>("started", "UTC."),
+    field<&LoadReport::command>("command"),
+    field<&LoadReport::version>("version"),
+    field<&LoadReport::host>("host"),
+    field<&LoadReport::complete>("complete"),
+    keyed<&LoadReport::target, &Fact::first, &Fact::second>("target", "base, model, api, engine, ..."),
+    derived("scenarios", "", kScenario, [](const LoadReport& report) { return shown_scenarios(report); })
+        .formed(kShownScenario),
+    group("first_look", "", kFirstLook).when([](const LoadReport& report) { return report.warm_s > 0; }),
+    field<&LoadReport::search>("search", "What a search for the highest load found."),
+    field<&LoadReport::notes>("notes"),
+};
 
 }  // namespace
 
@@ -140,72 +308,11 @@ const Percentile* percentile_of(const LoadMetric& metric, double p) {
   return found == metric.percentiles.end() ? nullptr : &*found;
 }
 
-Json to_json(const ScenarioResult& result) {
-  Json json{{"scenario", result.scenario}, {"arrivals", result.arrivals}};
-  if (result.arrivals == "closed") {
-    json["concurrency"] = result.users;
-  } else {
-    json["rate_per_s"] = result.rate;
-  }
-  if (result.batch > 1) json["batch"] = result.batch;
-  if (result.turns > 1) json["turns"] = result.turns;
-  json["parameters"] = result.parameters;
-  json["started"] = result.started;
-  json["wall_s"] = result.wall_s;
-  json["window"] = {{"begin_s", result.window_begin_s},
-                    {"seconds", result.window_s},
-                    {"whole_load", result.whole_load},
-                    {"rates", kRatesDefinition}};
-  json["requests"] = {{"sent", result.sent},
-                      {"completed", result.completed},
-                      {"failed", result.failed},
-                      {"censored", result.censored},
-                      {"never_sent", result.never_sent},
-                      {"warmup", result.warmup},
-                      {"sent_again", result.retried},
-                      {"without_done_mark", result.without_done},
-                      {"buffered", result.buffered}};
-  if (result.censored > 0) json["requests"]["oldest_censored_s"] = result.oldest_censored_s;
-  json["errors"] = result.errors;
-  if (!result.first_error.empty()) json["first_error"] = result.first_error;
-  json["stopped_because"] = result.stopped_because;
-  json["interrupted"] = result.interrupted;
-  Json metrics = Json::object();
-  for (const auto& metric : result.metrics) metrics[metric.id] = to_json(metric);
-  json["metrics"] = std::move(metrics);
-  json["tokens"] = to_json(result.tokens);
-  json["prompts"] = to_json(result.prompts);
-  json["client"] = to_json(result.client);
-  if (!result.slo.empty()) {
-    json["slo"] = Json::array();
-    for (const auto& outcome : result.slo) json["slo"].push_back(to_json(outcome));
-  }
-  if (result.mlperf) json["mlperf"] = to_json(*result.mlperf);
-  if (result.quality) {
-    json["quality"] = {{"task", result.quality->task},
-                       {"questions_asked", result.quality->asked},
-                       {"questions", result.quality->of},
-                       {"unanswered", result.quality->unanswered}};
-  }
-  return json;
-}
+constexpr RecordOf<LoadReport> kLoadReport{
+    "load", "What `warpmark load run --json` writes. Times are seconds, rates per second; an absent key is not known.",
+    kLoadReportFields, kLoadSchema};
 
-Json to_json(const LoadReport& report) {
-  Json json{{"schema", kLoadSchema},      {"id", report.id},           {"started", report.started},
-            {"command", report.command},  {"version", report.version}, {"host", report.host},
-            {"complete", report.complete}};
-  Json target = Json::object();
-  for (const auto& [key, value] : report.target) target[key] = value;
-  json["target"] = std::move(target);
-  json["scenarios"] = report.earlier ? *report.earlier : Json::array();
-  for (const auto& scenario : report.scenarios) json["scenarios"].push_back(to_json(scenario));
-  if (report.warm_s > 0) {
-    json["first_look"] = {{"first_s", report.first_s}, {"warm_s", report.warm_s}, {"repeated_s", report.repeated_s}};
-    if (report.cached_tokens >= 0) json["first_look"]["cached_tokens"] = report.cached_tokens;
-  }
-  if (report.search) json["search"] = *report.search;
-  json["notes"] = report.notes;
-  return json;
-}
+Json to_json(const ScenarioResult& result) { return write(kScenario, result); }
+Json to_json(const LoadReport& report) { return write(kLoadReport, report); }
 
 }  // namespace warpmark::serving

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/json_fwd.h"
+#include "model/fields/fields_fwd.h"
 #include "model/metric.h"
 #include "serving/client/load_plan.h"
 #include "serving/records/request_records.h"
@@ -140,6 +141,7 @@ struct LoadReport {
 [[nodiscard]] const LoadMetric* metric_of(const ScenarioResult& result, std::string_view id);
 [[nodiscard]] const Percentile* percentile_of(const LoadMetric& metric, double p);
 
+extern const RecordOf<LoadReport> kLoadReport;
 /// Without the records.
 [[nodiscard]] Json to_json(const LoadReport& report);
 [[nodiscard]] Json to_json(const ScenarioResult& result);

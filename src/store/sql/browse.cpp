@@ -66,8 +66,8 @@ Status read_entry(const Row& row, RunPoint& point) {
   point.workload = row.text(9);
   point.params = row.text(10);
   point.device = row.text(11);
-  const auto mode = mode_from(row.text(12));
-  const auto outcome = outcome_from(row.text(13));
+  const auto mode = value_named<Mode>(row.text(12));
+  const auto outcome = value_named<Outcome>(row.text(13));
   if (!mode || !outcome) {
     return data_error("run " + point.session + "." + std::to_string(point.index) +
                       " has an unknown mode or outcome: " + row.text(12) + ", " + row.text(13));
@@ -77,7 +77,7 @@ Status read_entry(const Row& row, RunPoint& point) {
   point.metric = row.text(14);
   if (row.null(15)) return {};
   point.unit = row.text(15);
-  const auto better = better_from(row.text(16));
+  const auto better = value_named<Better>(row.text(16));
   if (!better) return data_error("run " + point.session + " has an unknown direction: " + row.text(16));
   point.better = *better;
   point.n = row.integer(17);
@@ -144,7 +144,7 @@ Result<std::vector<CaseEntry>> list_cases(SqlDatabase& database) {
       "p.case_key = c.key AND p.metric = c.metric) AS newest FROM cases c ORDER BY newest DESC, c.key",
       {}, [&](const Row& row) -> Status {
         if (row.null(5)) return {};
-        const auto mode = mode_from(row.text(3));
+        const auto mode = value_named<Mode>(row.text(3));
         if (!mode) return data_error("a case has an unknown mode: " + row.text(3));
         found.push_back({row.text(0), row.text(1), row.text(2), *mode, row.text(4), row.text(5)});
         return {};

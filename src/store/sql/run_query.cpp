@@ -81,9 +81,9 @@ Status read_point(const Row& row, RunPoint& point) {
   point.workload = row.text(5);
   point.params = row.text(6);
   point.device = row.text(7);
-  const auto mode = mode_from(row.text(8));
-  const auto outcome = outcome_from(row.text(9));
-  const auto better = better_from(row.text(12));
+  const auto mode = value_named<Mode>(row.text(8));
+  const auto outcome = value_named<Outcome>(row.text(9));
+  const auto better = value_named<Better>(row.text(12));
   if (!mode || !outcome || !better) {
     return data_error("run " + point.session + "." + std::to_string(point.index) +
                       " has an unknown mode, outcome or "
@@ -233,7 +233,7 @@ Result<Shared> read_shared(SqlDatabase& database, const RunQuery& query, const C
         point.workload = row.text(1);
         point.params = row.text(2);
         point.device = row.text(3);
-        const auto mode = mode_from(row.text(4));
+        const auto mode = value_named<Mode>(row.text(4));
         if (!mode) return Status(data_error("a case has an unknown mode: " + row.text(4)));
         point.mode = *mode;
         point.metric = row.text(5);
@@ -244,8 +244,8 @@ Result<Shared> read_shared(SqlDatabase& database, const RunQuery& query, const C
 
 /// One point of a scan: what only it has, over what its session and its case have.
 Status read_scanned(const Row& row, const RunPoint& of_case, const RunPoint& of_session, Found& next) {
-  const auto outcome = outcome_from(row.text(4));
-  const auto better = better_from(row.text(7));
+  const auto outcome = value_named<Outcome>(row.text(4));
+  const auto better = value_named<Better>(row.text(7));
   if (!outcome || !better) {
     return data_error("a point of " + of_session.session + " has an unknown outcome or direction: " + row.text(4) +
                       ", " + row.text(7));

@@ -208,7 +208,7 @@ Status SqlStore::add_tags(std::int64_t session, SessionSummary& summary) {
 Status SqlStore::count_runs(std::int64_t session, SessionSummary& summary) {
   WM_TRY(database_->each("SELECT outcome, count(*) FROM runs WHERE session = ? GROUP BY outcome", {session},
                          [&](const Row& row) {
-                           const auto outcome = outcome_from(row.text(0));
+                           const auto outcome = value_named<Outcome>(row.text(0));
                            if (!outcome) return Status(data_error("unknown outcome '" + row.text(0) + "'"));
                            summary.outcomes[*outcome] = row.integer(1);
                            return Status();

@@ -141,7 +141,7 @@ struct CriteriaReader : YamlReader {
   Status limit(const YAML::Node& node, Criterion& row) const {
     if (!node["operator"]) return error(node, "a criterion needs an operator", "one of: >=, <=, ==, between");
     WM_ASSIGN(const auto word, one_of(node["operator"], "operator", {">=", "<=", "==", "between"}));
-    row.comparator = *comparator_from(word);
+    row.comparator = *value_named<Comparator>(word);
     if (!node["value"]) return error(node, "a criterion needs a value", "such as value: 3 TB/s");
     WM_ASSIGN(row.limits, texts(node["value"], "value"));
     const std::size_t wanted = row.comparator == Comparator::between ? 2 : 1;

@@ -98,7 +98,7 @@ Result<Json> runs_answer(store::Store& store, const std::string& text) {
                              .commit = query.get("commit"),
                              .workload = query.get("workload"),
                              .device = query.get("device"),
-                             .outcome = outcome_from(query.get("outcome")),
+                             .outcome = value_named<Outcome>(query.get("outcome")),
                              .text = query.get("text"),
                              .before = {}};
   if (!query.get("outcome").empty() && !wanted.outcome) {

@@ -105,7 +105,7 @@ Json series_json(const TrendSeries& series, std::size_t most, const Indices& ind
 Result<Json> series_answer(store::Store& store, const std::string& text) {
   WM_ASSIGN(const auto query,
             Query::parse(text, {"workload", "params", "device", "mode", "metric", "last", "points", "threshold"}));
-  const auto mode = mode_from(query.get("mode"));
+  const auto mode = value_named<Mode>(query.get("mode"));
   if (query.get("workload").empty() || !mode) {
     return usage_error("a series is of one case: its workload, params, device, mode and metric",
                        "/api/cases lists them");

@@ -199,9 +199,7 @@ report::Shown shown_with(const Optimization& optimization, const std::optional<M
   }
   return shown_as(
       [&optimization, saving] {
-        Json json = to_json(optimization);
-        if (saving) json["monthly"] = to_json(*saving);
-        return json;
+        return to_json(PricedOptimization{optimization, saving});
       },
       std::move(report));
 }

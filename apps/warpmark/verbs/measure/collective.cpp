@@ -123,8 +123,11 @@ Result<int> show(Context& context, const ParsedOptions& options, CollectiveReque
   const auto judgement = coll::judge(sweep, request.expectation, environment_of(context, request));
   if (request.format == "text") context.out << coll::nccl_table_foot(request.plan, sweep);
   const auto shown = [&](bool with_table) {
-    return shown_as([&] { return coll::to_json(request.plan, sweep, judgement); },
-                    coll::build_report(request.plan, sweep, judgement, with_table));
+    return shown_as(
+        [&] {
+          return coll::to_json(coll::CollectiveResult{request.plan, sweep, judgement});
+        },
+        coll::build_report(request.plan, sweep, judgement, with_table));
   };
   WM_TRY(show(context, shown(request.format != "text"), request.format));
   context.out.flush();
@@ -168,8 +171,11 @@ Result<int> compare_settings(Context& context, const ParsedOptions& options, con
   if (context.err_is_terminal) context.err << "\r\x1b[K";
   if (measured.front().rounds.empty()) return kInterrupted;
   const auto tuning = coll::tune(std::move(measured));
-  const auto shown =
-      shown_as([&] { return coll::to_json(request.plan, tuning); }, coll::build_report(request.plan, tuning));
+  const auto shown = shown_as(
+      [&] {
+        return coll::to_json(coll::TuningResult{request.plan, tuning});
+      },
+      coll::build_report(request.plan, tuning));
   WM_TRY(show(context, shown, request.format));
   WM_TRY(write_report(options, "collective", shown));
   WM_TRY(store_rounds(context, options, request, tuning.measured.front().rounds, true));

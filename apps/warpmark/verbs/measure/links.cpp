@@ -44,8 +44,11 @@ Result<int> run_links(Context& context, const ParsedOptions& options) {
   const auto known = collectives::link_facts();
   const collectives::LinkFacts facts = known.ok() ? collectives::facts_of(links, *known) : collectives::LinkFacts{};
   const auto slow = collectives::slow_links(links, facts);
-  const auto shown =
-      shown_as([&] { return collectives::to_json(links, facts, slow); }, collectives::build_report(links, facts, slow));
+  const auto shown = shown_as(
+      [&] {
+        return collectives::to_json(collectives::LinksResult{links, facts, slow});
+      },
+      collectives::build_report(links, facts, slow));
   WM_TRY(show(context, shown, format));
   WM_TRY(write_report(options, "links", shown));
   WM_TRY(store_runs(context, options, collectives::runs_of(links, link_options.bytes), true,
