@@ -31,9 +31,9 @@ struct TaskOutcome {
 /// The reply to the request with this hash; nullptr without one.
 using FindReply = std::function<const Reply*(const std::string& hash)>;
 
-/// Executes code in the sandbox where the task says so. A reply that is empty, cut off or no UTF-8, and an item without
-/// one, is an answer with a problem. Samples of an item: each of them for code, else the most frequent extracted
-/// answer.
+/// Executes code in the sandbox where the task says so. A reply that is empty or no UTF-8, and an item without one, is
+/// an answer with a problem; one that was cut off is scored as it is. Samples of an item: each of them for code, else
+/// the most frequent extracted answer.
 [[nodiscard]] Result<TaskOutcome> outcome_of(const Task& task, const std::vector<accuracy::Record>& data,
                                              const std::vector<Item>& items, const RunnerResult& result,
                                              const FindReply& find_reply, const std::string& system,

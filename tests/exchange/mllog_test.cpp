@@ -195,6 +195,8 @@ TEST(Mllog, has_values_that_the_benchmark_fixes) {
   EXPECT_EQ(faults_of(with(lora_log(), "gradient_accumulation_steps", "0"), "5.1"), "") << "replaced by its own rule";
   EXPECT_THAT(faults_of(with(bert_log(), "gradient_accumulation_steps", "0"), "5.0"), HasSubstr("(0)"));
   EXPECT_THAT(faults_of(with(dlrm_log(), "eval_samples", "3"), "5.0"), HasSubstr("89137319"));
+  EXPECT_THAT(faults_of(with(dlrm_log(), "opt_name", "0"), "5.0"), HasSubstr("opt_name is 0"))
+      << "a number is none of the names";
   EXPECT_THAT(faults_of(with(bert_log(), "submission_division", "\"semi\""), "5.0"), HasSubstr("closed|open"));
   EXPECT_THAT(faults_of(with(bert_log(), "submission_platform", "\"\""), "4.1"), HasSubstr("submission_platform"));
   EXPECT_THAT(faults_of(with(bert_log(), "eval_accuracy", "0.73", "\"samples_count\": 3"), "5.0"),

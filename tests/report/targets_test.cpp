@@ -34,6 +34,16 @@ TEST(TrainingToATarget, shows_what_was_asked_for_by_its_name) {
   }
 }
 
+TEST(FixedSteps, show_the_loss_of_the_last_one) {
+  SampleSession sample;
+  warpmark::Run& run = sample.measured("gpt2", "cpu", {{"steps", std::int64_t{8}}}, {.flops = 1e12, .bytes = 0}, 0.5);
+  run.metrics.push_back(metric_with("samples_rate", "1/s", 16));
+  run.metrics.push_back(metric_with("first_step", "s", 0.9));
+  run.metrics.push_back(metric_with("loss", "", 10.8214));
+  const auto text = render_text(build_report(sample.finish()), {.width = 100, .unicode = true});
+  EXPECT_NE(text.find("loss at the last step: 10.82"), std::string::npos) << text;
+}
+
 TEST(Stages, of_a_workload_are_shown_as_those_of_a_command) {
   SampleSession sample;
   warpmark::Run& run =

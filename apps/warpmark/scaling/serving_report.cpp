@@ -16,11 +16,12 @@ Report serving_report(const validate::ServingJob& job, const std::vector<Serving
   Table table;
   table.columns = {{"GPUs"},
                    {"weights in"},
-                   {"weights", Align::right},
-                   {"KV cache", Align::right},
+                   {"weights", Align::right, 2},
+                   {"KV cache", Align::right, 1},
                    {"memory per GPU", Align::right},
                    {"requests fit", Align::right},
-                   {"tokens/s at most", Align::right, 1}};
+                   {"tokens/s at most", Align::right}};
+  table.tells_left_out = true;
   const ServingRow* first = nullptr;
   for (const auto& row : rows) {
     const auto& plan = row.plan;

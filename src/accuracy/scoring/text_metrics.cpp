@@ -61,7 +61,7 @@ std::string warning_of_bleu(const Examples& examples, const std::string& tokeniz
   const bool by_spaces = tokenize == "13a" || tokenize == "intl" || tokenize == "none";
   if (by_spaces && share_without_spaces(examples) > kMany) {
     return "the references are in a script without spaces, and tokenizer " + tokenize +
-           " takes a sentence for a word; use --tokenize char, zh or ja-mecab";
+           " takes a sentence for a word; use --tokenize char or zh";
   }
   std::size_t apart = 0, periods = 0;  // as sacreBLEU asks: " ." at the end of a line
   for (const auto& answers : examples.answers) {

@@ -58,6 +58,8 @@ CodeFrame parse_code_frame(std::string_view name) {
   return {{}, 0, name};
 }
 
+bool is_of_our_hook(std::string_view file) { return file.find("_warpmark_") != std::string_view::npos; }
+
 bool is_library_code(std::string_view file) {
   constexpr std::array<std::string_view, 13> kWithin = {"/site-packages/",
                                                         "/dist-packages/",

@@ -19,6 +19,7 @@ struct CodeFrame {
 
 /// The file is of a package, of Python itself, or none that one could open.
 [[nodiscard]] bool is_library_code(std::string_view file);
+[[nodiscard]] bool is_of_our_hook(std::string_view file);
 
 /// "train.py" of "/home/me/train.py".
 [[nodiscard]] std::string_view file_name_of(std::string_view path);

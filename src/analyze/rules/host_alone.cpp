@@ -85,7 +85,7 @@ std::vector<Doing> doings_in(const RankEvidence& rank, Part part) {
 std::string shown_name(const std::string& name) {
   const CodeFrame frame = parse_code_frame(name);
   if (frame.file.empty()) return name;
-  if (frame.file.find("_warpmark_") != std::string_view::npos) return std::string(frame.function);  // our own hook
+  if (is_of_our_hook(frame.file)) return std::string(frame.function);
   return fmt::format("{} ({}:{})", frame.function, file_name_of(frame.file), frame.line);
 }
 

@@ -27,7 +27,8 @@ constexpr const char* kMark = "sandbox-started";  // on stderr, before the progr
 constexpr std::int64_t kLongestEnd_ns = 20'000'000'000;
 constexpr std::int64_t kMemoryLook_ns = 50'000'000;  // between looks at the memory of all processes
 
-/// Reads the proof and the program from its input. The program gets neither descriptor nor name of the proof.
+/// Reads the proof and the program from its input. Names of the program lead to neither; who searches the interpreter
+/// for the proof finds it (docs/accuracy.md).
 constexpr const char* kDriver = R"py(
 import os, sys, types
 end, write, leave = 8, os.write, os._exit

@@ -8,6 +8,7 @@
 #include <map>
 
 #include "base/text.h"
+#include "base/units.h"
 #include "exchange/mllog/rulesets.h"
 
 namespace warpmark::exchange {
@@ -42,8 +43,9 @@ struct Seen {
 
 bool is_one_of(const Json& value, std::string_view values) {
   for (const auto& item : split(values, '|')) {
+    const auto allowed = parse_number(item);
     if (value.is_string() ? value.get<std::string>() == item
-                          : number(value) && *number(value) == std::atof(item.c_str()))
+                          : number(value) && allowed.ok() && *number(value) == *allowed)
       return true;
   }
   return false;

@@ -88,6 +88,12 @@ std::string memory_text(const Run& run) {
   return text;
 }
 
+/// Of a run of a fixed number of steps.
+std::string loss_text(const Run& run) {
+  const auto* loss = metric_of(run, "loss");
+  return loss == nullptr ? "" : "; loss at the last step: " + format_significant(loss->summary.median, 4);
+}
+
 }  // namespace
 
 std::optional<Section> targets_section(const Session& session, const RunLabels& labels) {
@@ -151,8 +157,9 @@ std::optional<Section> models_section(const Session& session, const RunLabels& l
                           share_cell(run, "mfu"),
                           share_cell(run, "peak_share")});
     // The rate once more beside its unit, where programs that read text find it (`warpmark scale --throughput`).
-    phases += fmt::format("{}{}: {:.6g} samples/s; {}{}", phases.empty() ? "" : "\n", run.workload,
-                          metric_of(run, "samples_rate")->summary.median, phases_text(run), memory_text(run));
+    phases +=
+        fmt::format("{}{}: {:.6g} samples/s; {}{}{}", phases.empty() ? "" : "\n", run.workload,
+                    metric_of(run, "samples_rate")->summary.median, phases_text(run), loss_text(run), memory_text(run));
     add_phases(phases_table, run, labels);
   }
   if (table.rows.empty()) return std::nullopt;

@@ -105,8 +105,7 @@ struct ScenarioResult {
   std::map<std::string, std::int64_t> errors;  ///< by class: "http_503", "timeout", ...
   std::string first_error;                     ///< what the first of them said
   std::string stopped_because;
-  bool interrupted = false;
-  bool too_many_errors = false;
+  bool interrupted = false, too_many_errors = false;
   std::string problem;  ///< as LoadOutcome; also `interrupted`
   std::vector<LoadMetric> metrics;
   TokenCheck tokens;
@@ -145,7 +144,6 @@ extern const RecordOf<LoadReport> kLoadReport;
 /// Without the records.
 [[nodiscard]] Json to_json(const LoadReport& report);
 [[nodiscard]] Json to_json(const ScenarioResult& result);
-
 /// "p99.9" of 0.999.
 [[nodiscard]] std::string percentile_name(double p);
 

@@ -1,4 +1,4 @@
-// Goals for what was measured: "samples_rate>=5000", "utilization>=85%". Pure.
+// Goals for what was measured: "samples_rate>=5000", "gpu_utilization>=85%". Pure.
 #pragma once
 
 #include <optional>
