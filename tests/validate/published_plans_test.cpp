@@ -237,6 +237,25 @@ TEST(Published, sliding_windows_bound_attention_and_cache) {
             2);
 }
 
+// Model card of Llama 4: Scout has 109 billion parameters, 0.9 billion of them in the vision encoder, and Maverick 400;
+// a token uses 17 billion.
+TEST(Published, llama4_has_a_shared_expert_and_wider_dense_layers) {
+  const auto llama4 = [](const char* text) {
+    const auto config = parse_json(std::string(R"({"model_type":"llama4_text","num_hidden_layers":48,"hidden_size":5120,
+      "num_attention_heads":40,"num_key_value_heads":8,"head_dim":128,"intermediate_size":8192,
+      "intermediate_size_mlp":16384,"vocab_size":202048,"num_experts_per_tok":1,)") +
+                                       text + "}",
+                                   "config.json");
+    return parameters_of(transformer_of_config(config.value(), "config.json").value());
+  };
+  const auto scout = llama4(R"("num_local_experts":16,"interleave_moe_layer_step":1)");
+  const auto maverick = llama4(R"("num_local_experts":128,"interleave_moe_layer_step":2)");
+  EXPECT_NEAR(scout.total(), 107.8e9, 1e9);
+  EXPECT_NEAR(scout.active(), 17.2e9, 0.4e9);
+  EXPECT_NEAR(maverick.total(), 400e9, 4e9);
+  EXPECT_NEAR(maverick.active(), 17.2e9, 0.4e9);
+}
+
 TEST(Published, adapters_of_7b_fit_a_card_of_24_gb) {
   TrainingJob job{.model = known_transformer("llama2-7b").value(), .sequence = 2048, .batch = 16, .tokens = 1e8};
   const auto cluster = cluster_of("rtx-4090", 1);

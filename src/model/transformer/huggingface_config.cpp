@@ -45,7 +45,7 @@ constexpr std::string_view kLearnedPositions[] = {"gpt2", "opt", "bert", "gpt_bi
 constexpr std::string_view kQkvBias[] = {"qwen2", "qwen2_moe"};
 constexpr std::string_view kTwoStacks[] = {"t5", "mt5", "bart", "mbart", "pegasus", "whisper", "led"};
 
-void read_experts(const Json& config, Transformer& m) {
+void read_experts(const Json& config, std::string_view family, Transformer& m) {
   m.experts = number(config, {"num_local_experts", "n_routed_experts", "num_experts"});
   if (m.experts <= 1) m.experts = 0;
   if (m.experts == 0) return;
@@ -56,6 +56,11 @@ void read_experts(const Json& config, Transformer& m) {
   m.dense_layers = number(config, {"first_k_dense_replace"});
   const double every = number(config, {"decoder_sparse_step", "interleave_moe_layer_step"});
   if (every > 1) m.dense_layers = m.layers - std::floor(m.layers / every);
+  if (family.starts_with(
+          "llama4")) {  // Llama4TextConfig: one shared expert as wide as the others, and wider dense layers
+    m.expert_ffn = m.shared_ffn = m.ffn;
+    m.ffn = number(config, {"intermediate_size_mlp"});
+  }
 }
 
 void read_latent_attention(const Json& config, Transformer& m) {
@@ -123,7 +128,7 @@ Result<Transformer> transformer_of_config(const Json& whole, const std::string& 
   if (family == "mpt" && !flag(config.value("attn_config", Json::object()), "alibi", true)) {
     m.positions = number(config, {"max_seq_len"});
   }
-  read_experts(config, m);
+  read_experts(config, family, m);
   read_latent_attention(config, m);
   read_windows(config, family, m);
   WM_TRY(check_transformer(m));
