@@ -117,7 +117,8 @@ TEST(Findings, are_read_from_a_written_analysis) {
 
 TEST(Findings, of_a_broken_analysis_name_the_key) {
   const auto error_of = [](const char* text) { return findings_from_json(Json::parse(text)).error().what; };
-  EXPECT_EQ(error_of(R"({"schema": "warpmark.run/1"})"), "schema is not warpmark.analysis/1");
+  EXPECT_EQ(error_of(R"({"schema": "warpmark.run/1"})"),
+            "the schema is 'warpmark.run/1', but this version reads warpmark.analysis/1");
   EXPECT_EQ(error_of(R"({"schema": "warpmark.analysis/1", "findings": [{}]})"), "findings[0].rule is missing");
   EXPECT_EQ(error_of(R"({"schema": "warpmark.analysis/1", "findings": 5})"), "findings must be an array, not number");
 }

@@ -62,7 +62,7 @@ constexpr Field kMachineFields[] = {
 };
 
 constexpr Field kBuildFields[] = {
-    field<&Build::version>("version").within(kAtLeastOne),
+    field<&Build::version>("version"),
     field<&Build::git_sha>("git_sha").unless_empty(),
     field<&Build::git_dirty>("git_dirty").added_later(),
     field<&Build::compiler>("compiler").unless_empty(),
