@@ -76,7 +76,6 @@ struct Bisection {
   Build build;
 };
 
-[[nodiscard]] Json to_json(const Commit& commit);
 [[nodiscard]] Json to_json(const Bisection& bisection);
 
 }  // namespace warpmark

@@ -8,7 +8,7 @@
 namespace warpmark::analyze {
 
 /// Programs that were alone on an H100 agreed with NVML's utilization within half of that.
-inline constexpr double kUtilizationDisagrees = 1 - kEffectiveUse;
+inline constexpr double kUtilizationDisagrees = 0.25;
 
 /// Mean of the samples of NVML's utilization whose period lies within the rank's steps; absent if these are fewer than
 /// three. `origin_ns` of the series' times.

@@ -48,7 +48,7 @@ class Awaited {
 
  private:
   const Ends& ends_for(std::uint32_t track) const {
-    const bool much = static_cast<double>(own_[track].size()) >= (1 - kEffectiveUse) * static_cast<double>(all_.size());
+    const bool much = own_[track].size() * 5 >= all_.size();  // a fifth
     return much ? all_ : own_[track];
   }
 

@@ -21,7 +21,7 @@ namespace {
 
 // Steps that launch the same again and again: what a CUDA graph could hold.
 
-inline constexpr double kWaitsOutsideOfAGraph = 1;  ///< of the host for the GPU, a step: reading the loss at its end
+constexpr double kWaitsOutsideOfAGraph = 1;  ///< of the host for the GPU, a step: reading the loss at its end
 
 /// Tells grids and sizes apart.
 std::uint32_t shape_of(const Timeline& timeline, EventIndex event) {

@@ -48,7 +48,7 @@ constexpr double kLeftWhenAligned = 0.5;
 constexpr int kSmallest = 8;  // a dimension of less is padded at a multiple of its cost
 
 /// Numbers that a row's pieces of 16 bytes hold.
-int wanted_alignment(std::string_view kernel) { return works_on_8_bits(kernel) ? 2 * kSmallest : kSmallest; }
+int wanted_alignment(std::string_view kernel) { return works_on_8_bits(kernel) ? 16 : 8; }
 
 struct Narrow {
   std::size_t work;
@@ -102,7 +102,7 @@ constexpr Advice kPad = {
 Recommendation padding_of(const Evidence& evidence, std::int64_t size, int multiple) {
   Recommendation advice = advice_for(evidence, {kPad}).front();
   const auto up = [size](std::int64_t to) { return (size + to - 1) / to * to; };
-  advice.text += fmt::format(" {} becomes {}, or {}.", size, up(multiple), up(kSmallest * kSmallest));
+  advice.text += fmt::format(" {} becomes {}, or {}.", size, up(multiple), up(64));
   return advice;
 }
 

@@ -16,8 +16,6 @@ inline constexpr const char* kProfileDiffSchema = "warpmark.profile_diff/1";
 
 /// A non-finite number is our own bug (WM_CHECK), as it has no JSON form.
 [[nodiscard]] Json to_json(const Analysis& analysis);
-[[nodiscard]] Json to_json(const Finding& finding);
-[[nodiscard]] Json to_json(const AnalysisTable& table);
 /// The findings of a written analysis, without their events. Data error for another schema and for missing or wrong
 /// fields.
 [[nodiscard]] Result<std::vector<Finding>> findings_from_json(const Json& json);
