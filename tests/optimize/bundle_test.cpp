@@ -55,6 +55,25 @@ TEST_F(BundleTest, takes_out_what_gains_nothing_next_to_the_others_and_proves_th
   EXPECT_NEAR(optimization.measured_speedup->ratio, 2.5, 1e-9);
 }
 
+TEST_F(BundleTest, keeps_the_faster_plan_where_fresh_processes_show_that_a_part_taken_out_had_gained) {
+  proposals_ = {bundled("workers", 3), bundled("bf16", 2)};
+  trials_.settings = {{"workers=on", {0.5}}, {"bf16=on", {0.8, "", true, 1.0}}};  // no gain in the living process
+  const auto optimization = run();
+  EXPECT_EQ(asked("prove nothing changed | workers=on"), 1);
+  EXPECT_EQ(optimization.plan.size(), 2U);
+  ASSERT_TRUE(optimization.measured_speedup);
+  EXPECT_NEAR(optimization.measured_speedup->ratio, 2.5, 1e-9);
+  EXPECT_EQ(step(optimization, "bf16").outcome, TrialOutcome::kept);
+  EXPECT_NE(step(optimization, "bf16").reason.find("proven"), std::string::npos) << step(optimization, "bf16").reason;
+}
+
+TEST_F(BundleTest, takes_out_nothing_whose_gain_is_open) {
+  proposals_ = {bundled("workers", 3), bundled("idle", 1.1)};
+  trials_.settings = {{"workers=on", {0.5}}, {"idle=on", {1}}};
+  trials_.half_width = 0.08;
+  EXPECT_EQ(run().plan.size(), 2U);
+}
+
 TEST_F(BundleTest, leaves_out_the_part_that_changes_the_answers) {
   proposals_ = {bundled("workers", 3), bundled("wrong", 2)};
   trials_.settings = {{"workers=on", {0.5}}, {"wrong=on", {0.1, "", false}}};

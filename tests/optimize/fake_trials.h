@@ -30,6 +30,7 @@ class FakeTrials final : public Trials {
   std::string worse_quality;                     ///< the setting that the user's evaluation rejects
   std::map<std::string, NumericsSet> judged_by;  ///< in the last test of these settings
   double compile_s = 0;                          ///< what a compiler takes
+  double half_width = 0.005;                     ///< of gains in the living process, relative
   double seconds_left = 1e9;                     ///< a test in fresh processes takes ten, in the living one takes one
   std::string disturbed;                         ///< why tests in fresh processes are unreliable
 
@@ -120,7 +121,7 @@ class FakeTrials final : public Trials {
       }
     }
     const double ratio = time_of(from, true) / time_of(variant.settings, true);
-    result.gain = SpeedUp{ratio, ratio * 0.995, ratio * 1.005, 0.95};
+    result.gain = SpeedUp{ratio, ratio * (1 - half_width), ratio * (1 + half_width), 0.95};
     result.warm_s = compile_s;
     return result;
   }

@@ -47,6 +47,9 @@ struct PairVerdict {
 /// unlikely. What is small is looked for together with the rest first.
 [[nodiscard]] bool is_worth_proof(const SpeedUp& estimate);
 
+/// Two plans this close, relative, are as fast as each other: then the simpler one is better.
+inline constexpr double kAsFast = 0.05;
+
 /// Whether further blocks are worth their time: where a decision is wanted, or the interval is too wide to go on.
 [[nodiscard]] bool needs_blocks(const PairVerdict& judged, bool decide);
 

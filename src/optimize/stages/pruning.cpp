@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <string_view>
 
+#include "optimize/stages/pair_test.h"
 #include "optimize/stages/search_state.h"
 
 namespace warpmark::optimize {
@@ -34,7 +35,7 @@ Status take_out(SearchState& state, const std::vector<std::string>& idle) {
     WM_ASSIGN(const auto result, state.within(state.best, {{rest, state.numerics()}}, true));
     if (state.over()) return {};
     const auto& gain = result.variants.front().gain;
-    all = result.variants.front().failure.empty() && gain && gain->ratio >= 1 - state.options.effect;
+    all = result.variants.front().failure.empty() && gain && gain->low > 1 - kAsFast;
   }
   const auto least = std::ranges::min_element(idle, {}, own_gain);
   for (const auto& knob : idle) {
@@ -62,7 +63,8 @@ Status take_out_idle(SearchState& state, double compile_s) {
     if (!result.variants[i].failure.empty() || !gain) continue;
     const SpeedUp own{1 / gain->ratio, 1 / gain->high, 1 / gain->low, gain->confidence};
     state.optimization.steps[kept[i].step].in_process = own;
-    if (own.ratio < 1 + state.options.effect && own.low < 1) idle.push_back(kept[i].proposal.setting.knob);
+    const bool shown = gain->low > 1 - kAsFast;  // that the rest is as fast: an open gain stays
+    if (shown && own.ratio < 1 + state.options.effect && own.low < 1) idle.push_back(kept[i].proposal.setting.knob);
   }
   return idle.empty() ? Status() : take_out(state, idle);
 }

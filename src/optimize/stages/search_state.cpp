@@ -8,6 +8,7 @@
 #include "base/quantity.h"
 #include "optimize/priors.h"
 #include "optimize/stages/optimization_states.h"
+#include "optimize/stages/pair_test.h"
 
 namespace warpmark::optimize {
 namespace {
@@ -141,7 +142,15 @@ void SearchState::go_back(TrialOutcome outcome, const std::string& reason) {
   }
   best = proven;
   kept = proven_kept_;
-  for (const auto& one : kept) optimization.steps[one.step].outcome = TrialOutcome::kept;
+  for (const auto& one : kept) {
+    auto& step = optimization.steps[one.step];
+    if (step.outcome != TrialOutcome::kept) step.reason.clear();  // why it was taken out does not hold
+    step.outcome = TrialOutcome::kept;
+  }
+}
+
+bool SearchState::is_slower_than_proven(const SpeedUp& now) const {
+  return proof && proof->speedup && now.ratio < proof->speedup->ratio * (1 - kAsFast);
 }
 
 /// What is faster must also be as good where the user said how to measure that; whole runs are expensive, so this is
@@ -180,6 +189,12 @@ Status SearchState::prove() {
       return {};
     }
     if (result.verdict == Verdict::better) {
+      if (is_slower_than_proven(*result.speedup)) {
+        const auto text = interval_text(*result.speedup);
+        decide(fmt::format("{} with {}: the plan proven before is faster and stays", text, text_of(best)));
+        go_back(TrialOutcome::no_gain, "fresh processes: " + text + " with it, more without");
+        return {};
+      }
       proven = best;
       proven_kept_ = kept;
       proof = std::move(result);

@@ -48,7 +48,7 @@ class SearchState {
   [[nodiscard]] bool over() const { return stopped || !available; }
 
   /// The original against the best so far in fresh processes. Where it fails, or its answers are others, the riskiest
-  /// setting goes and the rest is tried; where it gains nothing, the best is what was proven before.
+  /// setting goes and the rest is tried; where it gains less than what was proven before, that stays.
   Status prove();
   /// The best so far is again what was proven.
   void go_back_to_proven() { go_back(TrialOutcome::undecided, "not proven in fresh processes within the budget"); }
@@ -72,6 +72,7 @@ class SearchState {
   /// True where something is left to be tried.
   bool drop_riskiest(TrialOutcome outcome, const std::string& reason);
   void go_back(TrialOutcome outcome, const std::string& reason);
+  [[nodiscard]] bool is_slower_than_proven(const SpeedUp& now) const;
   Status judge_quality(TrialResult& result);
   std::map<std::string, std::size_t> steps_;  ///< by "knob=value"
   std::vector<Kept> proven_kept_;
