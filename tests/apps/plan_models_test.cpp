@@ -42,6 +42,10 @@ TEST_F(Cli, plan_answers_whether_70b_trains_on_8_gpus_and_with_which_micro_batch
   const auto layout = json("plan.json")["layouts"][0];
   EXPECT_TRUE(layout["offload"].get<bool>()) << "141 GB of weights and 16 x 70.6e9 / 8 bytes of state do not fit";
   EXPECT_GE(layout["largest_micro_batch"].get<int>(), 1);
+  EXPECT_NE(plan.out.find("Only with offload to host memory: without it the smallest layout needs"), std::string::npos)
+      << plan.out;
+  const auto small = warpmark({"plan", "--model", "gpt2", "--gpus", "8"});
+  EXPECT_EQ(small.out.find("Only with offload"), std::string::npos) << small.out;
 }
 
 TEST_F(Cli, plan_answers_days_and_dollars_of_15_trillion_tokens) {

@@ -16,6 +16,8 @@ using validate::MemoryPlan;
 using validate::PlannedLayout;
 using validate::TrainingJob;
 
+bool offloads(const PlannedLayout& plan) { return !validate::offload_text(plan.layout).empty(); }
+
 std::string rate_text(const coll::Link& link) {
   return link.beta_s_per_byte > 0 ? format_si(1 / link.beta_s_per_byte, "B/s") : "no cost of bytes";
 }
@@ -116,7 +118,6 @@ Table answer_table(std::span<const PlannedLayout> plans) {
   degree("interleaving (vp)", &Layout::interleave), degree("context (cp)", &Layout::context);
   degree("experts (ep)", &Layout::expert), degree("shard group", &Layout::shard);
   columns.row("ZeRO stage", [](const auto& plan) { return std::to_string(plan.layout.zero); });
-  const auto offloads = [](const auto& plan) { return !validate::offload_text(plan.layout).empty(); };
   if (std::ranges::any_of(plans, offloads)) {
     columns.row("offload", [](const auto& plan) { return validate::offload_text(plan.layout); });
   }
@@ -206,6 +207,20 @@ Paragraph verdict_of(const PlannedLayout& plan, bool of_several) {
           Tone::bad};
 }
 
+/// That the best fits only as it keeps a part in host memory; empty where it does not, or nothing else was searched.
+std::string only_offloaded_text(std::span<const PlannedLayout> plans, const PlannedLayout& best) {
+  if (!best.fits || !offloads(best)) return {};
+  const PlannedLayout* least = nullptr;
+  for (const auto& plan : plans) {
+    if (offloads(plan)) continue;
+    if (plan.fits) return {};
+    if (least == nullptr || plan.memory.gpu() < least->memory.gpu()) least = &plan;
+  }
+  if (least == nullptr) return {};
+  return fmt::format("Only with offload to host memory: without it the smallest layout needs {} per GPU.",
+                     format_bytes(least->memory.gpu()));
+}
+
 /// What published trainings took on such GPUs, for who plans days and dollars.
 std::string published_text(const TrainingJob& job, const PlannedLayout& plan) {
   const auto published =
@@ -251,6 +266,9 @@ Report layouts_report(const TrainingJob& job, const std::vector<PlannedLayout>& 
   const bool fits = best->fits;
   Section section{fits ? "Plan" : "None fits", {}, false, false};
   section.blocks.push_back(verdict_of(*best, shown.size() == 1));
+  if (auto only = only_offloaded_text(plans, *best); !only.empty()) {
+    section.blocks.push_back(Paragraph{std::move(only), Tone::warning});
+  }
   section.blocks.push_back(answer_table(shown.first(std::min(kBesideOneAnother, shown.size()))));
   section.blocks.push_back(Paragraph{published_text(job, *best), Tone::quiet});
   if (links) add_links(section, *links);
