@@ -32,18 +32,18 @@ std::string share(int count, int of) {
   return fmt::format("{:.1f} % (+-{:.1f})", 100 * p, 100 * std::sqrt(p * (1 - p) / of));
 }
 
-void print_wilson(int simulations) {
+/// No simulation: the sum over all counts that are possible.
+void print_exact() {
   for (const int n : {20, 100, 1000}) {
     for (const double p : {0.1, 0.5, 0.9}) {
-      Random random(11);
-      int covered = 0;
-      for (int i = 0; i < simulations; ++i) {
-        int right = 0;
-        for (int k = 0; k < n; ++k) right += unit_draw(random) < p;
-        const auto interval = accuracy::wilson(right, n);
-        covered += interval.low <= p && p <= interval.high;
+      double covered = 0;
+      for (int k = 0; k <= n; ++k) {
+        const auto interval = accuracy::clopper_pearson(k, n, 0.95);
+        if (p < interval.low || p > interval.high) continue;
+        covered += std::exp(std::lgamma(n + 1.0) - std::lgamma(k + 1.0) - std::lgamma(n - k + 1.0) + k * std::log(p) +
+                            (n - k) * std::log1p(-p));
       }
-      fmt::print("| Wilson, share {:g}, n {} | {} |\n", p, n, share(covered, simulations));
+      fmt::print("| exact (Clopper and Pearson), share {:g}, n {} | {:.1f} % |\n", p, n, 100 * covered);
     }
   }
 }
@@ -169,7 +169,7 @@ int main(int count, char** words) {
     return 2;
   }
   fmt::print("| interval of 95 % | covers |\n|---|---|\n");
-  warpmark::print_wilson(simulations);
+  warpmark::print_exact();
   warpmark::print_bootstrap(simulations);
   warpmark::print_clustered(simulations);
   fmt::print("\n| examples | McNemar | paired t | randomization | bootstrap |\n|---|---|---|---|---|\n");

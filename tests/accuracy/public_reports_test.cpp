@@ -4,6 +4,7 @@
 
 #include "accuracy/choice/choice.h"
 #include "accuracy/scored.h"
+#include "accuracy/significance/paired.h"
 #include "base/json.h"
 
 namespace warpmark::accuracy {
@@ -135,6 +136,58 @@ TEST(PublicReports, human_eval_35_fewer_samples_than_k_have_no_estimate) {
 // openai/human-eval#16: the example of its own page is 3 passed of 6, and was 1.0 as long as nothing was executed.
 TEST(PublicReports, human_eval_16_half_of_the_example_passes) {
   EXPECT_NEAR(scored("pass@1", samples(3, 6)), 0.5, 1e-12);
+}
+
+// EleutherAI/lm-evaluation-harness#1303: a rule for articles took "an", "a" and "the" out of words.
+TEST(PublicReports, harness_1303_articles_go_as_words_and_not_out_of_words) {
+  EXPECT_EQ(scored("exact_match", pairs({{"Spice Girls", "The Spice Girls"}})), 1);
+  EXPECT_EQ(scored("exact_match", pairs({{"Spice Girls", "spice girls."}})), 1);
+  EXPECT_EQ(scored("exact_match", pairs({{"banana", "bnn"}, {"leather", "ler"}})), 0);
+}
+
+// EleutherAI/lm-evaluation-harness#3254: "$29.00" for 29 is wrong by the harness's texts, and the same number.
+TEST(PublicReports, harness_3254_a_price_with_zeros_is_the_same_number) {
+  const auto examples = pairs({{"#### 29", "He pays $29.00."}, {"#### 29", "He pays $29."}});
+  EXPECT_EQ(scored("numeric", examples), 1);
+  EXPECT_EQ(scored("gsm8k_flexible", examples), 0.5) << "as the harness has it";
+}
+
+// EleutherAI/lm-evaluation-harness#3957: without its rule for commas a right answer to "1,234" is wrong.
+TEST(PublicReports, harness_3957_a_comma_of_thousands_is_no_difference) {
+  EXPECT_EQ(scored("gsm8k_strict", pairs({{"#### 1,234", "#### 1234"}, {"#### 1234", "#### 1,234"}})), 1);
+  EXPECT_EQ(scored("gsm8k_strict", pairs({{"#### 1,234", "#### 1.234"}})), 0);
+}
+
+// EleutherAI/lm-evaluation-harness#3880: blanks left where punctuation was taken out made "( B )" another letter.
+TEST(PublicReports, harness_3880_blanks_around_a_letter_are_no_difference) {
+  EXPECT_EQ(choice_letter("( B )", 4), 1U);
+  EXPECT_EQ(scored("exact_match", pairs({{"(B)", "( B )"}})), 1);
+}
+
+// huggingface/evaluate#699: F1 of a class that is neither predicted nor there cannot be told apart from a bad one.
+TEST(PublicReports, evaluate_699_a_class_that_never_comes_does_not_lower_the_mean) {
+  const auto examples = pairs({{"0", "0"}, {"1", "0"}, {"0", "0"}, {"1", "0"}, {"2", "0"}});
+  EXPECT_NEAR(scored("f1_macro", examples), (4.0 / 7) / 3, 1e-12) << "three classes, and not a fourth of zero";
+}
+
+// huggingface/evaluate#120, #409: one metric was in percent and the other a ratio, under names that do not tell.
+TEST(PublicReports, evaluate_120_exact_match_and_f1_have_one_scale) {
+  const auto examples = pairs({{"cat", "cat"}, {"theater", "theaters"}, {"yelling", "yell"}, {"agent", "agents"}});
+  EXPECT_EQ(scored("exact_match", examples), 0.25);
+  EXPECT_EQ(scored("f1", examples), 0.25);
+}
+
+// huggingface/evaluate#81: McNemar's test divided by zero where no pair differs.
+TEST(PublicReports, evaluate_81_systems_that_never_differ_are_no_division_by_zero) {
+  EXPECT_EQ(mcnemar(0, 0).p, 1);
+}
+
+// mjpost/sacrebleu#278: equal phrases of two words have a BLEU of 0, and of four words 100.
+TEST(PublicReports, sacrebleu_278_equal_phrases_shorter_than_four_words) {
+  EXPECT_EQ(scored("bleu", pairs({{"Zhongjian Plaza", "Zhongjian Plaza"}})), 0);
+  EXPECT_NEAR(scored("bleu", pairs({{"China Railway Heavy Industry", "China Railway Heavy Industry"}})), 100, 1e-9);
+  EXPECT_NEAR(scored("sentence_bleu", pairs({{"Zhongjian Plaza", "Zhongjian Plaza"}})), 100, 1e-9) << "effective order";
+  EXPECT_NEAR(scored("chrf", pairs({{"Zhongjian Plaza", "Zhongjian Plaza"}})), 100, 1e-9);
 }
 
 }  // namespace

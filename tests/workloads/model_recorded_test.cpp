@@ -56,6 +56,7 @@ TEST_F(FakeModelOnGpu, has_the_peak_of_its_memory_and_the_energy_of_its_samples)
   warpmark::test::FakeDevice device;
   device.device_info.id = "cuda:0";
   device.device_info.backend = "cuda";
+  device.device_info.memory_bytes = 10'000'000'000;
   device.conditions_at = [](std::size_t n) {
     const double used = n < 2 ? 1e9 : n < 4 ? 9e9 : 5e9;
     return device::Conditions{.sensors = {{"memory_used", "B", used},
@@ -69,6 +70,7 @@ TEST_F(FakeModelOnGpu, has_the_peak_of_its_memory_and_the_energy_of_its_samples)
   EXPECT_EQ(metric(run, "memory.baseline")->samples.front(), 1e9);
   EXPECT_EQ(metric(run, "memory.device")->samples.front(), 9e9) << "of looks while nothing was timed";
   EXPECT_EQ(metric(run, "memory.final")->samples.front(), 5e9);
+  EXPECT_DOUBLE_EQ(metric(run, "memory.utilization")->samples.front(), 0.9);
   EXPECT_EQ(metric(run, "gpu_utilization")->samples.front(), 0.75);
   // Two looks after one another: nobody looks while steps are timed.
   const auto steps =

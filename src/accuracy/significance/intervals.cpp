@@ -79,6 +79,7 @@ ScoreInterval interval_of(const Measured& measured, std::size_t system, const Gr
     if (!std::isnan(value)) resampled.push_back(value);  // a sample may leave the metric undefined
   }
   const Interval interval = percentile_interval(resampled, groups.count(), options.confidence);
+  if (!(interval.low < interval.high)) return {};  // samples that are all alike do not show how the score varies
   return {interval.low, interval.high, groups.are_single() ? "bootstrap" : "clustered bootstrap"};
 }
 

@@ -44,7 +44,7 @@ class Groups {
 struct ScoreInterval {
   double low = 0;
   double high = 0;
-  std::string method;  ///< "exact", "bootstrap", "clustered bootstrap"; empty: too few examples for any
+  std::string method;  ///< "exact", "bootstrap", "clustered bootstrap"; empty: too few or equal examples
 };
 
 [[nodiscard]] ScoreInterval interval_of(const Measured& measured, std::size_t system, const Groups& groups,

@@ -16,6 +16,7 @@ std::span<const MetricMeaning> metric_list() {
       {"phases_ratio", "ratio", "neither", "models: sum of the phases over the time of the step"},
       {"first_step", "s", "lower", "models: first step of a fresh process"},
       {"memory.NAME", "B", "lower", "models: peak_allocated, peak_reserved, baseline, device, final"},
+      {"memory.utilization", "ratio", "neither", "models: most of the GPU's memory that was in use, of all of it"},
       {"quality", "1", "higher", "run --until: the accuracy, AUC or loss that was reached"},
       {"epochs", "1", "lower", "run --until: passes over the data until then"},
       {"cost", "1", "lower", "run --until with --set price=: money until then"},

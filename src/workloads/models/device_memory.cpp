@@ -45,6 +45,9 @@ void DeviceMemory::add_to(Run& run) const {
   add("memory.baseline", baseline_);
   add("memory.device", most_);
   add("memory.final", last_);
+  const auto all = static_cast<double>(device_.info().memory_bytes);
+  if (most_ && all > 0)
+    run.metrics.push_back(stats::sampled_metric("memory.utilization", "ratio", Better::neither, {*most_ / all}));
 }
 
 }  // namespace warpmark::workloads

@@ -23,7 +23,8 @@ class DeviceMemory {
   void look();
   /// Reads it in any case; it is what stays in use.
   void look_last();
-  /// memory.baseline, memory.device (the most of all looks) and memory.final, of what was read.
+  /// memory.baseline, memory.device (the most of all looks), memory.utilization (that of all the device has) and
+  /// memory.final, of what was read.
   void add_to(Run& run) const;
 
  private:
