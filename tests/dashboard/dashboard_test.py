@@ -145,6 +145,13 @@ class Pages(unittest.TestCase):
         self.assertTrue(all(y < 0.35 for x, y in self.coloured("--c0", 1)), "GPU 0 is at 97 %: near the top")
         self.assertNotIn("This cannot be shown", text)
 
+    def test_now_keeps_the_focus_and_what_is_unfolded_when_its_values_move(self):
+        self.open("#/now", "H100")
+        self.js("window.firstSummary = document.querySelector('#machine summary'); window.firstSummary.click(); window.firstSummary.focus()")
+        driving.until(lambda: not self.js("return window.firstSummary.isConnected"), what="later values")
+        self.assertEqual(self.js("return document.activeElement.tagName"), "SUMMARY")
+        self.assertTrue(self.js("return document.querySelector('#machine details').open"))
+
     def test_sessions_are_filtered_sorted_and_two_are_compared(self):
         self.assertIn("warpmark run --suite nightly", self.open("#/runs?text=nightly"))
         self.assertNotIn("warpmark run triad", self.text())
@@ -404,7 +411,7 @@ class Pages(unittest.TestCase):
             const one = document.activeElement, style = getComputedStyle(one), before = window.lastFocus;
             window.lastFocus = one;
             return {name: one.outerHTML.slice(0, 100), seen: style.outlineStyle !== 'none' && parseFloat(style.outlineWidth) > 0,
-                    follows: !before || !!(before.compareDocumentPosition(one) & Node.DOCUMENT_POSITION_FOLLOWING), leaves: one === document.body || one.tagName === 'IFRAME'}"""
+                    follows: !before?.isConnected || !!(before.compareDocumentPosition(one) & Node.DOCUMENT_POSITION_FOLLOWING), leaves: one === document.body || one.tagName === 'IFRAME'}"""
         for address in every_page():
             self.open(address)
             self.js("window.lastFocus = null; document.activeElement?.blur(); window.scrollTo(0, 0)")

@@ -152,6 +152,13 @@ class Driver(unittest.TestCase):
         self.driver_is("xid 1")
         self.wait_for(r'^warpmark_gpu_xid_errors_total\{gpu="\d",.*xid="79"\} 1$', url)
 
+    def test_the_error_of_a_gpu_that_it_kills_is_told(self):
+        _, url = self.exporter()
+        self.wait_for(r'^warpmark_gpu_up\{gpu="1",.*\} 1$', url)
+        self.driver_is("lost 1\nxid 1")
+        self.wait_for(r'^warpmark_gpu_up\{gpu="1",.*\} 0$', url)
+        self.wait_for(r'^warpmark_gpu_xid_errors_total\{gpu="\d",.*xid="79"\} 1$', url)
+
     def test_doctor_comes_to_an_end(self):
         self.driver_is("hang")
         done = self.run_to_end("doctor")

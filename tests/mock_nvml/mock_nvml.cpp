@@ -1,7 +1,7 @@
 // NVML for tests: two GPUs that are busy and never change, in a library that stands in for libnvidia-ml.so.1. Names and
 // signatures are NVML's; src/device/nvml/api.h says which ones are asked. With WARPMARK_TEST_NVML=FILE it is sick as
 // the words in the file say, while they are there: "hang" (no call returns), "hang 1" (none about GPU 1), "lost 1" (GPU
-// 1 answers with an error), "missing 1" (GPU 1 is not listed), "xid 1" (XID 79 is reported, once).
+// 1 answers with an error), "missing 1" (GPU 1 is not listed), "xid 1" (XID 79 is reported, once); one a line.
 #include <time.h>
 #include <unistd.h>
 
@@ -49,13 +49,15 @@ bool is_sick(const char* how, int gpu) {
   const char* name = std::getenv("WARPMARK_TEST_NVML");
   std::FILE* file = name == nullptr ? nullptr : std::fopen(name, "r");
   if (file == nullptr) return false;
-  char text[64] = "";
-  const bool read = std::fgets(text, sizeof text, file) != nullptr;
+  bool sick = false;
+  for (char text[64]; !sick && std::fgets(text, sizeof text, file) != nullptr;) {
+    char word[32] = "";
+    int which = -1;
+    if (std::sscanf(text, "%31s %d", word, &which) < 1) continue;
+    sick = std::strcmp(word, how) == 0 && (which == gpu || which < 0);
+  }
   std::fclose(file);
-  char word[32] = "";
-  int which = -1;
-  if (!read || std::sscanf(text, "%31s %d", word, &which) < 1) return false;
-  return std::strcmp(word, how) == 0 && (which == gpu || which < 0);
+  return sick;
 }
 
 /// What every question about a GPU begins with.

@@ -111,17 +111,18 @@ GpuActivity look_at(const Api& api, const std::string& uuid, GpuCounters* counte
   GpuActivity activity;
   Handle handle = nullptr;
   const Return found = api.handle_by_uuid == nullptr ? kFunctionNotFound : api.handle_by_uuid(uuid.c_str(), &handle);
-  if (found != kSuccess) {
-    activity.up = false;
-    activity.fault = fault_of(api, found);
-    return activity;
-  }
+  const auto lost = [&](const std::optional<GpuFault>& fault) {
+    GpuActivity nothing{.up = false, .fault = fault};  // what a lost GPU still tells is not to be trusted
+    if (counters != nullptr) counters->read_lost(api, nothing);
+    return nothing;
+  };
+  if (found != kSuccess) return lost(fault_of(api, found));
   Questions gpu(api, handle);
   read_memory_and_clocks(api, gpu, activity);
   read_errors(api, handle, gpu, activity);
   read_fields(api, handle, gpu, activity);
   gpu.judge(activity);
-  if (!activity.up) return {.up = false, .fault = activity.fault};  // what a lost GPU still tells is not to be trusted
+  if (!activity.up) return lost(activity.fault);
   if (counters != nullptr) counters->read(api, handle, activity);
   constexpr unsigned long long kNotAvailable = ~0ULL;  // NVML_VALUE_NOT_AVAILABLE
   for (const auto& process : processes_on(api, handle)) {

@@ -39,6 +39,11 @@ void GpuCounters::read(const Api& api, Handle gpu, GpuActivity& activity) {
   read_units(api, gpu, activity);
 }
 
+void GpuCounters::read_lost(const Api& api, GpuActivity& activity) {
+  if (events_ != nullptr && !refused_events_) count_events(api);
+  if (!xids_.counts.empty()) activity.xid_errors = xids_;
+}
+
 void GpuCounters::forget_objects() {
   events_ = nullptr;
   refused_events_ = false;
@@ -54,6 +59,11 @@ void GpuCounters::read_events(const Api& api, Handle gpu, GpuActivity& activity)
     refused_events_ = events_ == nullptr || api.register_events(gpu, kXidEvent, events_) != kSuccess;
   }
   if (refused_events_) return;
+  count_events(api);
+  activity.xid_errors = xids_;
+}
+
+void GpuCounters::count_events(const Api& api) {
   constexpr int kMostEvents = 1000;  // at one look, so that a flood cannot hold it up
   EventData event{};
   for (int i = 0; i < kMostEvents && api.next_event(events_, &event, 0) == kSuccess; ++i) {
@@ -61,7 +71,6 @@ void GpuCounters::read_events(const Api& api, Handle gpu, GpuActivity& activity)
     xids_.last = static_cast<int>(event.data);
     ++xids_.counts[xids_.last];
   }
-  activity.xid_errors = xids_;
 }
 
 void GpuCounters::read_units(const Api& api, Handle gpu, GpuActivity& activity) {

@@ -12,11 +12,14 @@ class GpuCounters {
  public:
   /// Fills in xid_errors and unit_activity.
   void read(const Api& api, Handle gpu, GpuActivity& activity);
+  /// Of a GPU that does not answer: its XID errors, which tell why, from the events asked for before.
+  void read_lost(const Api& api, GpuActivity& activity);
   /// NVML was ended: its objects are gone, and what was counted is not.
   void forget_objects();
 
  private:
   void read_events(const Api& api, Handle gpu, GpuActivity& activity);
+  void count_events(const Api& api);
   void read_units(const Api& api, Handle gpu, GpuActivity& activity);
 
   EventSet events_ = nullptr;

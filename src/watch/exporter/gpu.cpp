@@ -104,6 +104,9 @@ void add_errors(Collected& out, const GpuActivity& now, const Labels& labels) {
     out.add("DCGM_FI_DEV_ROW_REMAP_FAILURE", "Whether remapping of rows has failed.", labels, rows->failed);
     out.add("DCGM_FI_DEV_ROW_REMAP_PENDING", "Whether a reset of the GPU remaps rows.", labels, rows->pending);
   }
+}
+
+void add_xids(Collected& out, const GpuActivity& now, const Labels& labels) {
   if (const auto& xids = now.xid_errors) {
     out.add("DCGM_FI_DEV_XID_ERRORS", "Value of the last XID error encountered; 0: none.", labels, xids->last);
     constexpr const char* kCounts = "warpmark_gpu_xid_errors_total";
@@ -189,6 +192,7 @@ std::vector<Family> GpuLook::families() {
       out.add("warpmark_gpu_error", "1 while NVML answers with this error; code 0: it does not answer.",
               with(std::move(with_error), "error", fault->code == 0 ? "no answer" : fault->text), 1);
     }
+    add_xids(out, gpu.now, labels);  // also of a lost GPU: one of them may be the reason
     if (!gpu.now.up) {
       nvlink_.erase(facts.uuid);
       continue;

@@ -20,6 +20,17 @@ export function append(parent: Element, children: Child[]): void {
     parent.append(child instanceof Node ? child : String(child));
   }
 }
+/** New content for a box that is renewed while somebody uses it: what had the focus, by its place, has it again, and what
+ *  was unfolded stays so. */
+export function renew(box: Element, ...children: Child[]): void {
+  const stops = () => [...box.querySelectorAll<HTMLElement>("a, button, input, select, summary, [tabindex]")];
+  const focused = stops().indexOf(document.activeElement as HTMLElement);
+  const unfolded = [...box.querySelectorAll("details")].map((one) => one.open);
+  box.replaceChildren();
+  append(box, children);
+  box.querySelectorAll("details").forEach((one, place) => { one.open = unfolded[place] ?? one.open; });
+  if (focused >= 0) stops()[focused]?.focus({preventScroll: true});
+}
 export const text = (tag: string, name: string, content: string): HTMLElement => h(tag, {class: name || undefined}, content);
 
 /** "#/runs?text=a": parameters without value are left out. */

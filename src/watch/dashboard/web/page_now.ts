@@ -1,7 +1,7 @@
 // Now: what the machine does, what is being measured, what changed lately.
 import {ask, beside, exported, Problem} from "./ask";
 import {base_options, chart_box, ChartBox, css, plugins, with_alpha} from "./charts";
-import {a, h, link_to, table, text} from "./dom";
+import {a, h, link_to, renew, table, text} from "./dom";
 import {ago, badge, bytes, duration, percent, quantity, signed_percent, when} from "./format";
 import {sessions_table} from "./page_runs";
 import {show_state} from "./state";
@@ -98,7 +98,7 @@ async function fill_changes(box: HTMLElement, signal: AbortSignal): Promise<void
     if (signal.aborted) return;
     const rows = found.changes.slice(0, 30);
     const done = found.seen >= found.cases;
-    box.replaceChildren(
+    renew(box,
         rows.length ? changes_table(rows) : text("p", "empty", done ? "No benchmark changed its level by 5 % or more." : "Looking\u2026"),
         done ? "" : text("p", "quiet", `${found.seen} of ${found.cases} benchmarks looked at.`));
     if (done || exported()) return;
@@ -108,7 +108,7 @@ async function fill_changes(box: HTMLElement, signal: AbortSignal): Promise<void
 
 function machine_box(live: Live, box: HTMLElement): void {
   const {host, gpus, processes, gpu_problem} = live.machine;
-  box.replaceChildren(
+  renew(box,
       h("dl", {class: "tiles"},
         tile("CPU", percent(host.utilization) || "\u2026", host.cpus + " threads"),
         tile("Memory", bytes(host.memory_used_bytes), "of " + bytes(host.memory_bytes)),
@@ -156,8 +156,8 @@ export async function page_now(main: HTMLElement, signal: AbortSignal): Promise<
   const fill_newest = async () => {
     const found = await ask<Sessions>("sessions", exported() ? {} : {limit: 8}, signal);
     const rows = found.sessions.slice(0, 8);
-    newest.replaceChildren(rows.length ? sessions_table(rows) : text("p", "empty", "Nothing is stored yet: warpmark run"));
-    progress.replaceChildren(progress_of(found.sessions));
+    renew(newest, rows.length ? sessions_table(rows) : text("p", "empty", "Nothing is stored yet: warpmark run"));
+    renew(progress, progress_of(found.sessions));
   };
   const quietly = (work: Promise<void>) => work.catch((error) => {
     if (!signal.aborted) show_state(error instanceof Problem ? error : new Problem(String(error), ""));
@@ -175,9 +175,7 @@ export async function page_now(main: HTMLElement, signal: AbortSignal): Promise<
     const live = JSON.parse(event.data) as Live;
     light.className = "dot live";
     said.textContent = `${live.machine.host.name || "this host"}, ${live.time.replace("T", " ").replace("Z", " UTC")}`;
-    const open = machine.querySelector("details")?.open ?? false;
     machine_box(live, machine);
-    if (open) machine.querySelector("details")!.open = true;
     const at = Date.parse(live.time);
     if (clock.leapt(live.machine.host.name || "this host", at)) {
       cpu.clear();
@@ -197,7 +195,7 @@ export async function page_now(main: HTMLElement, signal: AbortSignal): Promise<
       return;
     }
     show_state(null);
-    progress.replaceChildren(progress_of(live.store.sessions));
+    renew(progress, progress_of(live.store.sessions));
     const seen = live.store.sessions.map((session) => session.id + session.complete + JSON.stringify(session.outcomes)).join();
     if (seen !== newest_seen) {
       newest_seen = seen;
