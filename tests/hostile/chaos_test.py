@@ -93,6 +93,7 @@ class Chaos(unittest.TestCase):
     def test_monitor_leaves_the_second_screen(self):
         for sent in (signal.SIGQUIT, signal.SIGHUP, signal.SIGTERM, signal.SIGINT):
             controller, terminal = os.openpty()
+            self.room.environment["TERM"] = "xterm"  # whatever the caller's is: a dumb one has no second screen
             process = self.room.start(["monitor"], stdin=terminal, stdout=terminal, stderr=terminal)
             os.close(terminal)
             shown = b""

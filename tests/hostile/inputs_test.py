@@ -216,7 +216,10 @@ def mutated(data, draw):
     if document is not None and draw.random() < 0.7:
         for _ in range(draw.randint(1, 3)):
             change_a_value(document, draw)
-        return json.dumps(document).encode()
+        try:
+            return json.dumps(document).encode()
+        except RecursionError:  # too deep for Python to write: its bytes are changed
+            pass
     data = bytearray(data)
     for _ in range(draw.randint(1, 8)):
         if not data:
@@ -237,14 +240,13 @@ def mutated(data, draw):
 
 
 def change_a_value(document, draw):
-    places = []
-
-    def walk(value):
-        items = list(value.items()) if isinstance(value, dict) else list(enumerate(value)) if isinstance(value, list) else []
+    places, left = [], [document]
+    while left:  # no recursion: newer Pythons read deeper files than they let a function call itself
+        value = left.pop()
+        items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
         for key, inner in items:
             places.append((value, key))
-            walk(inner)
-    walk(document)
+            left.append(inner)
     if not places:
         return
     holder, key = draw.choice(places)
