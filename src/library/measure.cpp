@@ -158,12 +158,16 @@ std::string quantity_text(const v0::Estimate& estimate, const char* unit) {
 namespace warpmark::v0 {
 
 Result<Measurement> measure_calls(const Calls& calls, const MeasureOptions& options) {
+  if (calls.call == nullptr) return library::to_public(usage_error("there is nothing to call: the function is empty"));
   auto measured = library::measured({.calls = calls}, "cpu", options);
   if (!measured.ok()) return library::to_public(measured.error());
   return std::move(measured).value();
 }
 
 Result<Measurement> measure_launches(const Launches& launches, int gpu, const MeasureOptions& options) {
+  if (launches.launch == nullptr) {
+    return library::to_public(usage_error("there is nothing to launch: the function is empty"));
+  }
   auto measured = library::measured({.launches = launches}, fmt::format("cuda:{}", gpu), options);
   if (!measured.ok()) return library::to_public(measured.error());
   return std::move(measured).value();

@@ -14,7 +14,8 @@ StoppingRule::StoppingRule(const StoppingOptions& options) : options_(options) {
   options_.min_samples = std::max(options_.min_samples, kFewestSamples);
   options_.max_samples = std::max(options_.max_samples, options_.min_samples);
   next_look_ = options_.min_samples;
-  samples_.reserve(static_cast<std::size_t>(options_.max_samples));
+  constexpr std::int64_t kMostAtOnce = 1 << 16;  // there may be no limit
+  samples_.reserve(static_cast<std::size_t>(std::min(options_.max_samples, kMostAtOnce)));
 }
 
 void StoppingRule::add(double sample, double elapsed_s) {

@@ -7,7 +7,10 @@
 
 namespace warpmark::stats {
 
-using DoublePolicy = boost::math::policies::policy<boost::math::policies::promote_double<false>>;
+/// What is larger than any number is infinite: an interval at a tail of 1e-300 knows nothing, and nothing is thrown.
+using DoublePolicy =
+    boost::math::policies::policy<boost::math::policies::promote_double<false>,
+                                  boost::math::policies::overflow_error<boost::math::policies::ignore_error>>;
 
 /// P(Z <= z).
 [[nodiscard]] inline double normal_cdf(double z) {

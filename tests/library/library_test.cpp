@@ -134,6 +134,19 @@ TEST(Comparing, refuses_what_has_no_ratio) {
   EXPECT_FALSE(warpmark::v0::compare(good, good, {.alpha = 1}).ok());
 }
 
+TEST(Comparing, at_a_tail_beyond_all_numbers_knows_nothing) {
+  const auto compared = warpmark::v0::compare(std::vector<double>{1, 1.1, 1.2}, std::vector<double>{2, 2.1, 2.2},
+                                              {.alpha = 1e-300});
+  ASSERT_TRUE(compared.ok());
+  EXPECT_EQ(compared->verdict, warpmark::v0::Verdict::inconclusive);
+}
+
+TEST(Measuring, without_a_function_or_a_limit_ends) {
+  EXPECT_FALSE(warpmark::v0::measure_calls({}, {}).ok());
+  const auto measured = warpmark::v0::measure([] {}, {.budget_s = 0.01, .most_samples = INT64_MAX, .warmup_s = 0.01});
+  EXPECT_TRUE(measured.ok());
+}
+
 TEST(Profiles, are_analyzed) {
   const auto analysis = warpmark::v0::analyze(kTrace);
   ASSERT_TRUE(analysis.ok()) << analysis.error().what;

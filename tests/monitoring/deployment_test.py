@@ -44,10 +44,19 @@ class Deployment(unittest.TestCase):
         return dict(os.environ, HOME=self.folder.name, WARPMARK_DB=self.folder.name + "/results.db")
 
     def test_a_watch_has_a_heartbeat_until_it_is_ended(self):
-        url = self.start(["warpmark", "exporter"])
+        self.check_heartbeat(["warpmark", "exporter"], [])
+
+    def test_a_watch_that_keeps_its_state_beside_the_units_has_a_heartbeat(self):
+        words = shlex.split(re.search(r"^ExecStart=(.*)$", read("systemd/warpmark-exporter.service"), re.MULTILINE)[1])
+        self.check_heartbeat(words, ["--state", "/var/lib/warpmark/watch-abc.json"])
+
+    def check_heartbeat(self, exporter, options):
+        url = self.start(exporter)
+        options = [re.sub(r"^/var/", self.folder.name + "/var/", word) for word in options]
+        os.makedirs(self.folder.name + "/var/lib/warpmark", exist_ok=True)
         with open(self.folder.name + "/rules.yaml", "w", encoding="utf-8") as file:
             file.write("rules:\n  - {name: Cpus, live: warpmark_host_cpus, below: 1}\n")
-        watch = subprocess.Popen([WARPMARK, "watch", self.folder.name + "/rules.yaml"], env=self.environment(), text=True,
+        watch = subprocess.Popen([WARPMARK, "watch", self.folder.name + "/rules.yaml", *options], env=self.environment(), text=True,
                                  stdout=subprocess.PIPE)
         self.addCleanup(watch.stdout.close)
         self.addCleanup(watch.wait)

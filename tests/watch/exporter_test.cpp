@@ -290,6 +290,15 @@ TEST(Running, is_told_while_the_mark_is_held_and_not_what_a_kill_left) {
   std::filesystem::remove_all(folder);
 }
 
+TEST(GpuInventory, keeps_gpus_without_a_place_on_the_bus_apart) {
+  const auto folder = ScratchFolder::make("inventory");
+  ASSERT_TRUE(folder.ok());
+  const auto none = [](const std::string&) {};
+  GpuInventory inventory(folder->path() / "gpus.json", 0, none);
+  inventory.seen({{.uuid = "a"}, {.uuid = "b"}}, 1);
+  EXPECT_EQ(GpuInventory(folder->path() / "gpus.json", 1, none).gpus().size(), 2U);
+}
+
 TEST(GpuInventory, that_is_damaged_counts_as_empty_and_is_reported_once) {
   const auto folder = ScratchFolder::make("inventory");
   ASSERT_TRUE(folder.ok());

@@ -9,13 +9,13 @@
 #include <numeric>
 
 #include "base/check.h"
+#include "stats/distributions.h"
 #include "stats/summary.h"
 
 namespace warpmark::stats {
 namespace {
 
-using Policy = boost::math::policies::policy<boost::math::policies::promote_double<false>>;
-using StudentsT = boost::math::students_t_distribution<double, Policy>;
+using StudentsT = boost::math::students_t_distribution<double, DoublePolicy>;
 
 // Relative differences and spreads below this are rounding of the arithmetic, not of the timer.
 constexpr double kRounding = 1e-13;

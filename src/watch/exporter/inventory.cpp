@@ -62,7 +62,7 @@ Status GpuInventory::write() const {
                             {"pci_bus_id", facts.pci_bus_id},
                             {"seen_s", seen_s}});
   }
-  WM_TRY(make_folder(file_.parent_path()));
+  if (file_.has_parent_path()) WM_TRY(make_folder(file_.parent_path()));
   return write_file(file_, dump_json(json) + "\n");
 }
 
@@ -70,7 +70,8 @@ void GpuInventory::seen(const std::vector<GpuFacts>& listed, double wall_s) {
   bool changed = wall_s - written_s_ >= kDay_s;
   for (const auto& facts : listed) {
     const auto replaced = std::erase_if(entries_, [&](const Entry& entry) {
-      return entry.facts.uuid != facts.uuid && entry.facts.pci_bus_id == facts.pci_bus_id;
+      return entry.facts.uuid != facts.uuid && entry.facts.pci_bus_id == facts.pci_bus_id &&
+             !facts.pci_bus_id.empty();
     });
     auto known = std::ranges::find_if(entries_, [&](const Entry& entry) { return entry.facts.uuid == facts.uuid; });
     changed = changed || replaced > 0 || known == entries_.end();
