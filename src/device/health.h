@@ -39,6 +39,7 @@ struct SystemSettings {
 struct GpuHealth {
   nvml::GpuFacts facts;
   Conditions now;
+  std::string fault;  ///< why it does not answer, as NVML says it; empty: it does
 };
 
 struct HealthFacts {
@@ -55,6 +56,7 @@ struct HealthFacts {
   Support cuda;                         ///< can GPU workloads run?
   Support cuda_module;                  ///< was libwarpmark_cuda.so found and loaded?
   Support nvml;
+  bool nvml_hangs = false;  ///< the driver is there and does not answer
   nvml::Versions versions;
   std::vector<std::pair<std::string, std::string>> cuda_libraries;  ///< name and version, or "not found: ..."
   std::vector<GpuHealth> gpus;

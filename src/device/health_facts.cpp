@@ -76,14 +76,17 @@ void gather_gpus(HealthFacts& facts) {
   facts.cuda_module = module.ok() ? Support::yes() : Support::no(module.error().what, module.error().hint);
   if (module.ok()) facts.cuda_libraries = (*module)->libraries();
   facts.nvml = nvml::available();
+  facts.nvml_hangs = nvml::hangs();
   if (!facts.nvml.available) return;
   if (auto versions = nvml::versions(); versions.ok()) facts.versions = *std::move(versions);
   auto gpus = nvml::gpu_list();
   if (!gpus.ok()) return;
   for (auto& gpu : *gpus) {
-    auto now = nvml::conditions_of(gpu.uuid);
+    const auto look = nvml::look_at(gpu.uuid);
+    const std::string fault = !look.ok() ? look.error().what : look->up ? "" : look->fault->text;
+    auto now = fault.empty() ? nvml::conditions_of(gpu.uuid) : Conditions{};
     facts.gpu_numa_nodes.push_back(numa_node_of(gpu.pci_bus_id).value_or(-1));
-    facts.gpus.push_back({std::move(gpu), now.ok() ? *std::move(now) : Conditions{}});
+    facts.gpus.push_back({std::move(gpu), now.ok() ? *std::move(now) : Conditions{}, fault});
   }
   if (auto links = nvml::topology(); links.ok()) facts.gpu_links = *std::move(links);
 }

@@ -15,6 +15,10 @@ HealthCheck check_driver(const HealthFacts& facts) {
   if (facts.nvml.available) {
     check.state = HealthState::good;
     check.found = fmt::format("{}, CUDA up to {}", facts.versions.driver, facts.versions.cuda);
+  } else if (facts.nvml_hangs) {
+    check.state = HealthState::bad;
+    check.found = facts.nvml.reason;
+    check.fix = facts.nvml.hint;
   } else if (facts.settings.nvidia_pci_device) {
     check.state = HealthState::bad;
     check.found = "there is an NVIDIA GPU, but: " + facts.nvml.reason;
@@ -73,6 +77,7 @@ class GpuJudge {
       : gpu_(gpu), id_(fmt::format("gpu{}_", gpu.facts.index)), title_(fmt::format("GPU {}: ", gpu.facts.index)) {}
 
   std::vector<HealthCheck> checks() const {
+    if (!gpu_.fault.empty()) return {lost()};
     std::vector<HealthCheck> all{persistence(), ecc(), mig(), power(), temperature(), throttle(), pcie(), processes()};
     if (gpu_.facts.nvlinks.value_or(0) > 0) all.push_back(nvlink());
     return all;
@@ -87,6 +92,14 @@ class GpuJudge {
       if (sensor.id == id) return sensor.value;
     }
     return std::nullopt;
+  }
+
+  HealthCheck lost() const {
+    HealthCheck check = make("answer", "answer", "A GPU that does not answer takes its programs down.");
+    check.state = HealthState::bad;
+    check.found = gpu_.fault;
+    check.fix = "sudo dmesg | grep -E 'NVRM|Xid' tells why; reset the GPU or reboot";
+    return check;
   }
 
   HealthCheck persistence() const {

@@ -192,6 +192,18 @@ TEST(GpuChecks, tell_a_missing_gpu_from_a_missing_driver_and_module) {
   EXPECT_EQ(find_check(facts, "cuda_module").fix, "build it");
 }
 
+TEST(GpuChecks, tell_a_driver_and_a_gpu_that_do_not_answer) {
+  auto facts = gpu_machine(2);
+  facts.gpus[1].fault = "GPU is lost";
+  EXPECT_EQ(find_check(facts, "gpu1_answer").state, HealthState::bad);
+  EXPECT_EQ(find_check(facts, "gpu1_answer").found, "GPU is lost");
+  EXPECT_EQ(find_check(facts, "gpu0_ecc").state, HealthState::good);
+  facts = quiet_machine();
+  facts.nvml = Support::no("the NVIDIA driver has not answered for 20 s");
+  facts.nvml_hangs = true;
+  EXPECT_EQ(find_check(facts, "gpu_driver").state, HealthState::bad);
+}
+
 TEST(GpuChecks, hint_at_the_fabric_manager_where_links_do_not_join_gpus) {
   auto facts = gpu_machine(4);
   facts.gpu_links[2] = {0, 2, false, "across NUMA nodes"};

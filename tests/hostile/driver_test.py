@@ -163,6 +163,11 @@ class Driver(unittest.TestCase):
         self.driver_is("hang")
         done = self.run_to_end("doctor")
         self.assertIn("has not answered for", " ".join((done.stdout + done.stderr).split()))
+        self.assertNotIn("no NVIDIA GPU", done.stdout)
+
+    def test_doctor_names_a_lost_gpu(self):
+        self.driver_is("lost 1")
+        self.assertRegex(self.run_to_end("doctor").stdout, r"(?s)GPU 1: answer.*GPU is lost")
 
 
 if __name__ == "__main__":

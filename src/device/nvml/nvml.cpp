@@ -88,6 +88,12 @@ Support available() {
   return api.ok() ? Support::yes() : Support::no(api.error().what, api.error().hint);
 }
 
+bool hangs() {
+  Lane& lane = lane_of("");
+  const std::lock_guard guard(lane.turn);
+  return lane.thread.busy();
+}
+
 Result<Conditions> conditions_of(const std::string& uuid) {
   return asked<Conditions>(
       uuid, [uuid](const Api& api) { return conditions_of(api, uuid, {.own_pid = static_cast<unsigned>(getpid())}); });

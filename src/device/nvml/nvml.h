@@ -17,6 +17,8 @@ namespace warpmark::device::nvml {
 
 /// Whether the library is there and its initialization worked.
 [[nodiscard]] Support available();
+/// Whether the driver still owes the answer to a question about no GPU.
+[[nodiscard]] bool hangs();
 
 /// Sensors (value absent where this GPU or driver does not offer it): "sm_clock" Hz, "memory_clock" Hz, "temperature"
 /// degC, "power" W, "energy" J (since the driver was loaded), "ecc_corrected" "1" and "ecc_uncorrected" "1" (since the
