@@ -4,12 +4,20 @@
         result, baseline = warpmark(new_function, data), warpmark(old_function, data)
         assert result.better_than(baseline, 0.05)
 
-It takes the options of pytest-benchmark: --benchmark-disable calls a function once, --benchmark-skip skips tests with the
-fixture, --benchmark-only runs no others; --benchmark-max-time, --benchmark-min-rounds and --benchmark-warmup are heeded.
+It takes the options of pytest-benchmark. --benchmark-disable calls a function once, --benchmark-skip skips tests with the
+fixture, --benchmark-only runs no others; --benchmark-max-time, -min-rounds, -warmup and -disable-gc are heeded, and
+--benchmark-json writes what `warpmark history import` reads. Options for its own storage and tables are accepted, and a warning
+says that they do nothing here.
 """
 
 from __future__ import annotations
 
+import functools
+import gc
+import json
+import statistics
+import warnings
+from dataclasses import replace
 from typing import Any, Callable, List
 
 import pytest
@@ -18,12 +26,19 @@ from ._timing import Timing, measure
 
 _OPTIONS = {
     "--benchmark-disable": {"action": "store_true", "help": "call what is timed once, and time it no further"},
+    "--benchmark-enable": {"action": "store_true", "help": "time also where --benchmark-disable is given"},
     "--benchmark-skip": {"action": "store_true", "help": "skip tests that time something"},
     "--benchmark-only": {"action": "store_true", "help": "run only tests that time something"},
     "--benchmark-max-time": {"type": float, "default": 1.0, "help": "seconds for one function (1)"},
     "--benchmark-min-rounds": {"type": int, "default": 5, "help": "samples at least (5)"},
-    "--benchmark-warmup": {"default": "auto", "help": "off: without warming up"},
+    "--benchmark-warmup": {"default": "auto", "nargs": "?", "const": "on", "help": "off: without warming up"},
+    "--benchmark-disable-gc": {"action": "store_true", "help": "no garbage collection while timing"},
+    "--benchmark-json": {"metavar": "PATH", "help": "write the timings, as pytest-benchmark does"},
 }
+_OF_ITS_OWN = {"nargs": "?", "const": True, "help": "of pytest-benchmark: has no effect on the fixture warpmark"}
+_OPTIONS.update({"--benchmark-" + name: _OF_ITS_OWN for name in (
+    "autosave", "calibration-precision", "columns", "compare", "compare-fail", "cprofile", "group-by", "histogram", "min-time",
+    "name", "quiet", "save", "save-data", "sort", "storage", "time-unit", "timer", "verbose", "warmup-iterations")})
 
 
 def pytest_addoption(parser: Any) -> None:
@@ -46,15 +61,53 @@ def pytest_collection_modifyitems(config: Any, items: List[Any]) -> None:
             item.add_marker(pytest.mark.skip(reason="--benchmark-only"))
 
 
+def pytest_configure(config: Any) -> None:
+    config._warpmark_timings = []
+    if hasattr(config, "_benchmarksession"):
+        return
+    for name, how in _OPTIONS.items():
+        if how is _OF_ITS_OWN and config.getoption(name, None) is not None:
+            warnings.warn(f"{name} is an option of pytest-benchmark and has no effect on the fixture warpmark")
+
+
+def pytest_sessionfinish(session: Any) -> None:
+    path, timings = session.config.getoption("--benchmark-json", None), session.config._warpmark_timings
+    if not path or not timings or hasattr(session.config, "_benchmarksession"):
+        return
+    with open(getattr(path, "name", path), "w", encoding="utf-8") as file:
+        json.dump({"benchmarks": [_as_pytest_benchmark(*one) for one in timings]}, file, indent=1)
+
+
+def _as_pytest_benchmark(label: str, timing: Timing) -> dict:
+    samples = timing.samples
+    stats = {"min": min(samples), "max": max(samples), "mean": statistics.fmean(samples), "median": timing.median,
+             "stddev": statistics.stdev(samples) if len(samples) > 1 else 0.0, "rounds": len(samples),
+             "iterations": timing.calls_per_sample, "data": samples}
+    return {"name": label.rsplit("::", 1)[-1], "fullname": label, "stats": stats}
+
+
 @pytest.fixture(name="warpmark")
 def _warpmark(request: Any) -> Callable[..., Timing]:
     option = request.config.getoption
 
-    def timed(function: Callable[..., Any], *arguments: Any) -> Timing:
-        if option("--benchmark-disable"):
-            return measure(function, *arguments, most_samples=1, fewest_samples=1, warmup_s=0)
-        warmup_s = 0.0 if option("--benchmark-warmup") == "off" else 0.1
-        return measure(function, *arguments, budget_s=float(option("--benchmark-max-time")), warmup_s=warmup_s,
-                       fewest_samples=int(option("--benchmark-min-rounds")))
+    def timed(function: Callable[..., Any], *arguments: Any, **named: Any) -> Timing:
+        name = getattr(function, "__name__", type(function).__name__)
+        call = functools.partial(function, *arguments, **named)
+        if option("--benchmark-disable") and not option("--benchmark-enable"):
+            return replace(measure(call, name=name, most_samples=1, fewest_samples=1, warmup_s=0), disabled=True)
+        collects = gc.isenabled() and option("--benchmark-disable-gc")
+        if collects:
+            gc.disable()
+        try:
+            timing = measure(call, name=name, budget_s=float(option("--benchmark-max-time")),
+                             warmup_s=0.0 if option("--benchmark-warmup") == "off" else 0.1,
+                             fewest_samples=int(option("--benchmark-min-rounds")))
+        finally:
+            if collects:
+                gc.enable()
+        timings, label = request.config._warpmark_timings, f"{request.node.nodeid}[{timing.name}]"
+        before = sum(known.split("#")[0] == label for known, _ in timings)  # one function may be timed with other arguments
+        timings.append((label + f"#{before + 1}" if before else label, timing))
+        return timing
 
     return timed

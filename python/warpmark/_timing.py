@@ -39,6 +39,8 @@ class Timing:
     calls_per_sample: int = 1
     value: Any = field(repr=False, default=None)
     """What the last call returned."""
+    disabled: bool = field(repr=False, default=False)
+    """Called once and not timed, as pytest's --benchmark-disable asks: it is better than anything, so that tests pass."""
 
     @property
     def median(self) -> float:
@@ -79,11 +81,11 @@ class Timing:
             >>> new, old = warpmark.measure(new_function), warpmark.measure(old_function)
             >>> assert new.better_than(old, 0.05)
         """
-        return self.speedup_over(baseline).low >= 1 / (1 - effect)
+        return self.disabled or baseline.disabled or self.speedup_over(baseline).low >= 1 / (1 - effect)
 
     def worse_than(self, baseline: "Timing", effect: float = 0.01) -> bool:
         """Whether it is slower by the ratio `effect` at least, with 95 % confidence."""
-        return self.speedup_over(baseline).high <= 1 / (1 + effect)
+        return not (self.disabled or baseline.disabled) and self.speedup_over(baseline).high <= 1 / (1 + effect)
 
     def __str__(self) -> str:
         known = self.interval

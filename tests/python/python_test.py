@@ -4,6 +4,7 @@ import base64
 import csv
 import hashlib
 import io
+import json
 import os
 import pathlib
 import re
@@ -133,8 +134,16 @@ print(warpmark.Timing("few", [1.0] * 5).interval, warpmark.Timing("six", [3.0, 1
                                                       text=True).stderr:
             self.skipTest("python3-pytest is not installed")
         self.assertIn("2 passed", pytest("--benchmark-max-time=0.2"))
+        self.assertIn("2 passed", pytest("--benchmark-disable"))
         self.assertIn("1 passed, 1 skipped", pytest("--benchmark-skip"))
         self.assertIn("1 passed, 1 skipped", pytest("--benchmark-only", "--benchmark-max-time=0.2"))
+        said = pytest("--benchmark-max-time=0.2", "--benchmark-warmup", "--benchmark-disable-gc", "--benchmark-autosave",
+                      "--benchmark-sort=name", "--benchmark-json=timed.json")
+        self.assertIn("2 passed", said)
+        self.assertIn("--benchmark-sort is an option of pytest-benchmark", said)
+        stored = json.loads((self.path / "timed.json").read_text())["benchmarks"]
+        self.assertEqual([one["name"] for one in stored], ["test_faster[sleep]", "test_faster[sleep]#2"])
+        self.assertGreater(stored[1]["stats"]["median"], stored[0]["stats"]["median"])
 
     def test_the_other_verbs(self):
         said = self.say("""
