@@ -64,6 +64,8 @@ struct OptimizationFinding {
   std::string text;          ///< what to do
   std::string code;
   std::string where;  ///< FILE:LINE; may be empty
+
+  [[nodiscard]] bool is_gain_known() const { return high > 1; }
 };
 
 /// One setting that was tried on top of the best so far.

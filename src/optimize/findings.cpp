@@ -68,8 +68,9 @@ std::string found_text(const std::vector<OptimizationFinding>& findings) {
   constexpr std::size_t kNamed = 3;
   std::vector<std::string> texts;
   for (const auto& one : findings) {
-    if (texts.size() < kNamed)
-      texts.push_back(fmt::format("{} ({:.2f} to {:.2f}x without it)", one.rule, one.low, one.high));
+    if (texts.size() == kNamed) break;
+    texts.push_back(one.is_gain_known() ? fmt::format("{} ({:.2f} to {:.2f}x without it)", one.rule, one.low, one.high)
+                                        : one.rule + " (gain not known)");
   }
   return join(texts, ", ");
 }
@@ -83,10 +84,11 @@ std::vector<OptimizationAdvice> advice_of_findings(const std::vector<Optimizatio
       return knob != nullptr && answers_rule(*knob, finding.rule);
     });
     if (answered || finding.text.empty()) continue;
-    advice.push_back({.where = finding.where,
-                      .text = finding.title + ". " + finding.text,
-                      .code = finding.code,
-                      .predicted = Prediction{finding.low, finding.high, "replay of the recorded steps without it"}});
+    advice.push_back(
+        {.where = finding.where, .text = finding.title + ". " + finding.text, .code = finding.code, .predicted = {}});
+    if (finding.is_gain_known()) {
+      advice.back().predicted = Prediction{finding.low, finding.high, "replay of the recorded steps without it"};
+    }
   }
   return advice;
 }

@@ -36,6 +36,17 @@ const Knob& knob(const std::string& id) {
   return *found;
 }
 
+TEST(Findings, whose_gain_nobody_knows_promise_none) {
+  const std::vector<OptimizationFinding> found{
+      {.rule = "host_work", .title = "The GPU waits", .text = "See why."},
+      {.rule = "precision", .title = "FP32", .low = 1.1, .high = 1.3, .text = "a"}};
+  EXPECT_EQ(found_text(found), "host_work (gain not known), precision (1.10 to 1.30x without it)");
+  const auto advice = advice_of_findings(found, {});
+  ASSERT_EQ(advice.size(), 2U);
+  EXPECT_FALSE(advice[0].predicted);
+  EXPECT_TRUE(advice[1].predicted);
+}
+
 TEST(Findings, eager_launches_speak_for_compiling_and_not_for_the_loader) {
   const auto gains = gains_of(analysis_of("gpt2_eager_infer.wmrec").findings);
   const auto compile = replayed_gain(knob("compile").answers, gains);
