@@ -61,10 +61,8 @@ struct OptimizationFinding {
   double severity = 0;
   double low = 1, high = 1;  ///< replayed gain without it ...
   std::string advice;        ///< ... by this recommendation: its id; empty: by the first one
-  std::string text;          ///< what to do
-  std::string code;
-  std::string where;  ///< FILE:LINE; may be empty
-
+  std::string text, code;    ///< what to do
+  std::string where;         ///< FILE:LINE; may be empty
   [[nodiscard]] bool is_gain_known() const { return high > 1; }
 };
 

@@ -178,9 +178,7 @@ TEST(PublicReports, evaluate_120_exact_match_and_f1_have_one_scale) {
 }
 
 // huggingface/evaluate#81: McNemar's test divided by zero where no pair differs.
-TEST(PublicReports, evaluate_81_systems_that_never_differ_are_no_division_by_zero) {
-  EXPECT_EQ(mcnemar(0, 0).p, 1);
-}
+TEST(PublicReports, evaluate_81_systems_that_never_differ_are_no_division_by_zero) { EXPECT_EQ(mcnemar(0, 0).p, 1); }
 
 // mjpost/sacrebleu#278: equal phrases of two words have a BLEU of 0, and of four words 100.
 TEST(PublicReports, sacrebleu_278_equal_phrases_shorter_than_four_words) {

@@ -135,8 +135,8 @@ TEST(Comparing, refuses_what_has_no_ratio) {
 }
 
 TEST(Comparing, at_a_tail_beyond_all_numbers_knows_nothing) {
-  const auto compared = warpmark::v0::compare(std::vector<double>{1, 1.1, 1.2}, std::vector<double>{2, 2.1, 2.2},
-                                              {.alpha = 1e-300});
+  const auto compared =
+      warpmark::v0::compare(std::vector<double>{1, 1.1, 1.2}, std::vector<double>{2, 2.1, 2.2}, {.alpha = 1e-300});
   ASSERT_TRUE(compared.ok());
   EXPECT_EQ(compared->verdict, warpmark::v0::Verdict::inconclusive);
 }

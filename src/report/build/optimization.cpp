@@ -212,8 +212,7 @@ Section findings_section(const Optimization& optimization) {
   Table table{{{"found in recorded steps"}, {"estimated speedup if fixed", Align::right}, {"where", Align::left, 1}},
               {}};
   for (const auto& finding : optimization.findings) {
-    const auto gain =
-        finding.is_gain_known() ? fmt::format("{:.2f}x-{:.2f}x", finding.low, finding.high) : "not known";
+    const auto gain = finding.is_gain_known() ? fmt::format("{:.2f}x-{:.2f}x", finding.low, finding.high) : "not known";
     table.rows.push_back({{finding.title}, {gain}, {finding.where, Tone::quiet}});
   }
   return {.heading = "Bottlenecks of the original", .blocks = {table}};

@@ -273,7 +273,12 @@ Result<std::vector<Found>> find_by_scan(SqlDatabase& database, const RunQuery& q
   WM_ASSIGN(const Shared shared, read_shared(database, query, on_cases));
   Condition on_metric = query.metric == "*" ? Condition{} : metric_condition(query, database.dialect());
   if (query.metric.empty()) on_metric = {};
-  std::vector<Found> found;
+  std::vector<Found> found;  // large: moving them as it grows takes longer than counting
+  WM_TRY(
+      database.each("SELECT count(*) FROM points p WHERE TRUE" + on_metric.sql, on_metric.values, [&](const Row& row) {
+        found.reserve(static_cast<std::size_t>(row.integer(0)));
+        return Status();
+      }));
   WM_TRY(database.each(
       "SELECT p.case_key, p.session, p.position, p.started, p.outcome, p.metric, p.unit, p.better, p.n, p.median, "
       "p.ci_low, p.ci_high, p.ci_confidence, p.run FROM points p WHERE TRUE" +

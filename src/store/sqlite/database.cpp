@@ -125,7 +125,7 @@ Result<Database> Database::open(const std::filesystem::path& path, const Databas
   const std::string name = read_only ? read_only_uri(absolute) : absolute.string();
   const int mode = read_only ? SQLITE_OPEN_READONLY | SQLITE_OPEN_URI : SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE;
   sqlite3* handle = nullptr;
-  const int code = sqlite3_open_v2(name.c_str(), &handle, mode | SQLITE_OPEN_FULLMUTEX, nullptr);
+  const int code = sqlite3_open_v2(name.c_str(), &handle, mode | SQLITE_OPEN_NOMUTEX, nullptr);
   Database database(handle, absolute, options);
   database.read_only_ = read_only;
   if (handle == nullptr) return environment_error("not enough memory to open " + absolute.string());

@@ -70,8 +70,7 @@ void GpuInventory::seen(const std::vector<GpuFacts>& listed, double wall_s) {
   bool changed = wall_s - written_s_ >= kDay_s;
   for (const auto& facts : listed) {
     const auto replaced = std::erase_if(entries_, [&](const Entry& entry) {
-      return entry.facts.uuid != facts.uuid && entry.facts.pci_bus_id == facts.pci_bus_id &&
-             !facts.pci_bus_id.empty();
+      return entry.facts.uuid != facts.uuid && entry.facts.pci_bus_id == facts.pci_bus_id && !facts.pci_bus_id.empty();
     });
     auto known = std::ranges::find_if(entries_, [&](const Entry& entry) { return entry.facts.uuid == facts.uuid; });
     changed = changed || replaced > 0 || known == entries_.end();
