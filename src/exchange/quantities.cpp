@@ -108,6 +108,39 @@ Better direction_in(const Words& words, const std::string& si_unit) {
   return Better::neither;
 }
 
+/// A unit that people write with a stroke, or one word that is nothing but a unit: "min" is a statistic, "h" a height,
+/// "flops" may be a count.
+std::optional<Unit> written_unit(std::string_view text) {
+  constexpr std::array<std::string_view, 5> kKnown{"s", "B/s", "1/s", "FLOP/s", "B"};
+  Unit unit = unit_of(text);
+  if (!is_one_of(unit.si, kKnown)) return {};
+  if (text.find('/') != text.npos) return unit;
+  const bool word = text.size() > 1 && text.find_first_of(" _-.") == text.npos && !is_statistic(text);
+  const bool may_count = unit.si == "B" || (unit.si == "FLOP/s" && unit.scale == 1);
+  return word && !may_count ? std::optional(std::move(unit)) : std::nullopt;
+}
+
+/// "MB/s", "ms", "Bandwidth GB/s": in letters as they are written, as Mb are not MB.
+std::optional<Described> ending_in_unit(std::string_view name) {
+  Described found;
+  if (const auto unit = written_unit(name)) {
+    found = {.id = metric_for(unit->si), .unit = *unit};
+    Words words = words_of_name(name);
+    if (unit->si == "1/s" && words.size() > 1) words.pop_back();  // "tokens" of "tokens/s"
+    if (unit->si == "1/s" && words.size() > 0 && words[0] != "1") found.id = join(words, "_");
+    if (unit->si == "B") found.id = clean_text(name);
+  } else {
+    const auto blank = name.find_last_of(' ');
+    if (blank == name.npos || name.find('/', blank) == name.npos) return {};
+    const auto last = written_unit(name.substr(blank + 1));
+    if (!last) return {};
+    found = {.id = clean_text(trim(name.substr(0, blank))), .unit = *last};
+  }
+  found.better = direction_in(words_of_name(name), found.unit.si);
+  if (found.better == Better::neither) found.better = direction_of_unit(found.unit.si);
+  return found;
+}
+
 }  // namespace
 
 std::vector<std::string> words_of_name(std::string_view name) {
@@ -129,10 +162,16 @@ Described described(std::string_view name) {
   if (open != name.npos && open > 0 && (name.ends_with(')') || name.ends_with(']'))) {
     return described(trim(name.substr(0, open)), name.substr(open + 1, name.size() - open - 2));
   }
+  if (auto found = ending_in_unit(trim(name))) return *std::move(found);
   const Words all = words_of_name(name);
   Words words = all;
   Described found;
   found.unit = take_unit(words);
+  const auto stroke = name.rfind('/');
+  const bool each_second = stroke != name.npos && is_one_of(all.back(), kSecond) && words.size() + 1 == all.size();
+  if (each_second && found.unit.si == "s" && direction_in(words, "") != Better::lower) {
+    found.unit = {"1/s"};  // things that nobody here knows; "latency/s" is a time
+  }
   found.id = found.unit.si.empty() ? clean_text(name) : join(words, "_");
   if (found.id.empty()) found.id = clean_text(name);
   found.better = direction_in(all, found.unit.si);

@@ -267,5 +267,32 @@ TEST(Names, have_units_and_directions_by_their_words) {
   is("layers", "", 1, Better::neither, "layers");
 }
 
+TEST(Names, may_be_or_end_with_a_unit_as_people_write_it) {
+  const auto is = [](const char* name, const char* si, double one, Better better, const char* id) {
+    const Described what = described(name);
+    EXPECT_EQ(what.unit.si, si) << name;
+    EXPECT_DOUBLE_EQ(what.unit.to_si(1), one) << name;
+    EXPECT_EQ(what.better, better) << name;
+    EXPECT_EQ(what.id, id) << name;
+  };
+  is("MB/s", "B/s", 1e6, Better::higher, "bandwidth");
+  is("Mb/s", "B/s", 125e3, Better::higher, "bandwidth");
+  is("GB/s", "B/s", 1e9, Better::higher, "bandwidth");
+  is("Bandwidth GB/s", "B/s", 1e9, Better::higher, "Bandwidth");
+  is("TFLOP/s", "FLOP/s", 1e12, Better::higher, "flop_rate");
+  is("TFLOPS", "FLOP/s", 1e12, Better::higher, "flop_rate");
+  is("tokens/s", "1/s", 1, Better::higher, "tokens");
+  is("Messages/s", "1/s", 1, Better::higher, "messages");
+  is("widgets/s", "1/s", 1, Better::higher, "widgets");
+  is("Mops/s", "1/s", 1e6, Better::higher, "mops");
+  is("ms", "s", 1e-3, Better::lower, "time");
+  is("ns/op", "s", 1e-9, Better::lower, "time");
+  is("latency/s", "s", 1, Better::lower, "latency");
+  is("B/op", "B", 1, Better::lower, "B/op");
+  is("min", "", 1, Better::neither, "min");
+  is("h", "", 1, Better::neither, "h");
+  is("flops", "", 1, Better::higher, "flops");
+}
+
 }  // namespace
 }  // namespace warpmark::exchange
