@@ -125,7 +125,8 @@ TEST_F(Ancestry, check_decides_nothing_where_it_is_not_known_from_what_a_branch_
   repository_ = path("elsewhere");
   std::filesystem::create_directories(repository_);
   expect_undecided(
-      "It is not known whether the checked commit descends from 40 sessions of main: no repository here has the commit. "
+      "It is not known whether the checked commit descends from 40 sessions of main: no repository here has the "
+      "commit. "
       "0 sessions of known ancestors are too few to judge by: check in a clone that has it");
   const auto trend = in_repository({"trend"});
   EXPECT_NE(trend.out.find("the place of 40 sessions, whose commits no repository here has"), std::string::npos)

@@ -358,8 +358,8 @@ class HistoryCheck {
   const std::vector<Session>& sessions_;
   const CheckOptions& options_;
   std::vector<const Run*> cases_;
-  std::vector<const Run*> runs_;       ///< of each metric, its case
-  std::string other_series_;           ///< a metric of the case that this machine has, where none of the checked is
+  std::vector<const Run*> runs_;  ///< of each metric, its case
+  std::string other_series_;      ///< a metric of the case that this machine has, where none of the checked is
   ForeignSessions foreign_;
   Check check_;
 };

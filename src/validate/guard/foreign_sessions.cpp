@@ -37,11 +37,11 @@ void ForeignSessions::leave(std::vector<store::RunPoint>& points, std::int64_t n
 std::string ForeignSessions::text() const {
   if (foreign_ == 0) return {};
   const bool shallow = !ancestors_.complete;
-  std::string text = known_ ? fmt::format("{} has moved: {} {} newer than the merge base", branch_, sessions(foreign_),
-                                          foreign_ == 1 ? "is" : "are")
-                            : fmt::format("It is not known whether the checked commit descends from {} of {}: {}",
-                                          sessions(foreign_), branch_,
-                                          shallow ? "this clone is shallow" : "no repository here has the commit");
+  std::string text =
+      known_ ? fmt::format("{} has moved: {} {} newer than the merge base", branch_, sessions(foreign_),
+                           foreign_ == 1 ? "is" : "are")
+             : fmt::format("It is not known whether the checked commit descends from {} of {}: {}", sessions(foreign_),
+                           branch_, shallow ? "this clone is shallow" : "no repository here has the commit");
   if (!common_) return text + "; they are no part of the baseline.";
   const char* remedy = known_    ? "rebase, or measure the merge base"
                        : shallow ? "git fetch --unshallow"

@@ -91,10 +91,10 @@ class TrendMaker {
     const auto unknown = sessions_in(
         points, [&](const auto& point) { return !point.commit.empty() && !options_.order.contains(point.commit); });
     if (unknown > 0) {
-      trend_.left_out.push_back(fmt::format(
-          "the place of {}, whose commits {}: ordered by time ({})", counted(unknown, "session"),
-          outside ? "no repository here has" : "this shallow clone does not have",
-          outside ? "run it in a clone of theirs" : "git fetch --unshallow"));
+      trend_.left_out.push_back(fmt::format("the place of {}, whose commits {}: ordered by time ({})",
+                                            counted(unknown, "session"),
+                                            outside ? "no repository here has" : "this shallow clone does not have",
+                                            outside ? "run it in a clone of theirs" : "git fetch --unshallow"));
     }
     return {};
   }
