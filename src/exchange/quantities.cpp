@@ -53,9 +53,29 @@ Unit unit_of_word(std::string_view word, const Words& words) {
   return unit_of(word);
 }
 
+bool is_device(std::string_view word) {
+  constexpr std::array<std::string_view, 8> kDevices{"gpu",  "device", "chip",   "node",
+                                                     "core", "rank",   "worker", "replica"};
+  return is_one_of(word, kDevices);
+}
+
+/// "cost_usd_per_hour", "price": no rate in time, and the less the better. "tokens_per_dollar" is none.
+bool is_money(const Words& words) {
+  constexpr std::array<std::string_view, 6> kMoney{"usd", "eur", "dollar", "dollars", "price", "cost"};
+  const auto found =
+      std::find_if(words.begin(), words.end(), [&](const auto& word) { return is_one_of(word, kMoney); });
+  if (found == words.end() || (found != words.begin() && *(found - 1) == "per")) return false;
+  return *found != "cost" || std::find(found, words.end(), "per") != words.end() ||
+         std::any_of(found + 1, words.end(), [&](const auto& word) { return is_one_of(word, kMoney); });
+}
+
 /// Takes the unit off the end of the words.
 Unit take_unit(Words& words) {
   Words statistics;
+  if (words.size() > 3 && words[words.size() - 2] == "per" && is_device(words.back())) {
+    statistics.assign(words.end() - 2, words.end());
+    words.resize(words.size() - 2);
+  }
   while (words.size() > 1 && is_statistic(words.back())) {
     statistics.insert(statistics.begin(), words.back());
     words.pop_back();
@@ -75,6 +95,7 @@ Unit take_unit(Words& words) {
   }
   if (n >= 2 && is_one_of(words[n - 1], kSecond)) {
     const Unit rate = unit_of(words[n - 2] + "/s");  // "throughput_samples_sec"
+    if (rate.si == "B/s" && is_unit_word(words[n - 2])) return give_back(2, rate);
     if (rate.si == "1/s" || has_word(words, kRateWords)) return give_back(1, rate.si == "1/s" ? rate : Unit{"1/s"});
   }
   if (n >= 2 && is_unit_word(words[n - 1])) return give_back(1, unit_of_word(words[n - 1], words));
@@ -85,6 +106,9 @@ Unit take_unit(Words& words) {
   return give_back(0, {});
 }
 
+constexpr std::array<std::string_view, 11> kErrorWords{"error",   "errors", "miss",     "misses",   "drop",  "drops",
+                                                       "dropped", "loss",   "failures", "timeouts", "failed"};
+
 /// By the field's own words, where the unit does not decide.
 Better direction_in(const Words& words, const std::string& si_unit) {
   constexpr std::array<std::string_view, 5> kSaved{"saved", "saving", "savings", "reduction", "speedup"};
@@ -92,17 +116,16 @@ Better direction_in(const Words& words, const std::string& si_unit) {
       "throughput", "rate",    "qps",        "rps",         "tps",  "iops", "fps",  "flops",   "tflops", "gflops",
       "busbw",      "algbw",   "accuracy",   "bandwidth",   "acc",  "f1",   "bleu", "rouge",   "auc",    "map",
       "score",      "speedup", "efficiency", "utilization", "util", "mfu",  "hits", "goodput", "bw"};
-  constexpr std::array<std::string_view, 31> kLower{
-      "time", "latency", "ttft",   "tpot",  "itl",    "duration",   "elapsed", "ms",     "us",      "ns",  "memory",
-      "mem",  "bytes",   "loss",   "error", "errors", "perplexity", "ppl",     "energy", "power",   "wer", "watts",
-      "cost", "misses",  "joules", "delay", "wait",   "overhead",   "jitter",  "failed", "failures"};
+  constexpr std::array<std::string_view, 33> kLower{
+      "time",     "latency", "ttft",   "tpot",     "itl",    "duration",   "elapsed", "ms",         "us",
+      "ns",       "memory",  "mem",    "bytes",    "loss",   "error",      "errors",  "perplexity", "ppl",
+      "energy",   "power",   "wer",    "watts",    "cost",   "misses",     "joules",  "delay",      "wait",
+      "overhead", "jitter",  "failed", "failures", "allocs", "allocations"};
   constexpr std::array<std::string_view, 5> kSpread{"std", "stddev", "stdev", "cv", "variance"};
   if (has_word(words, kSaved)) return Better::higher;
   if (has_word(words, kSpread)) return Better::lower;
-  if (si_unit == "s") return Better::lower;
+  if (si_unit == "s" || has_word(words, kErrorWords) || is_money(words)) return Better::lower;
   if (si_unit.ends_with("/s")) return Better::higher;
-  constexpr std::array<std::string_view, 2> kErrorWords{"error", "miss"};
-  if (has_word(words, kErrorWords)) return Better::lower;
   if (has_word(words, kHigher)) return Better::higher;
   if (has_word(words, kLower)) return Better::lower;
   return Better::neither;
@@ -163,13 +186,20 @@ Described described(std::string_view name) {
     return described(trim(name.substr(0, open)), name.substr(open + 1, name.size() - open - 2));
   }
   if (auto found = ending_in_unit(trim(name))) return *std::move(found);
+  const auto stroke = name.rfind('/');
+  if (const auto last = words_of_name(name.substr(stroke + 1)); stroke != name.npos && last.size() == 1) {
+    if (auto each = described(name.substr(0, stroke)); is_device(last[0]) && !each.unit.si.empty()) {
+      each.id += "_per_" + last[0];  // "samples/s/GPU"
+      return each;
+    }
+  }
   const Words all = words_of_name(name);
   Words words = all;
   Described found;
-  found.unit = take_unit(words);
-  const auto stroke = name.rfind('/');
+  if (!is_money(all)) found.unit = take_unit(words);
   const bool each_second = stroke != name.npos && is_one_of(all.back(), kSecond) && words.size() + 1 == all.size();
-  if (each_second && found.unit.si == "s" && direction_in(words, "") != Better::lower) {
+  if (each_second && found.unit.si == "s" &&
+      (has_word(words, kErrorWords) || direction_in(words, "") != Better::lower)) {
     found.unit = {"1/s"};  // things that nobody here knows; "latency/s" is a time
   }
   found.id = found.unit.si.empty() ? clean_text(name) : join(words, "_");
