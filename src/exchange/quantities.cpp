@@ -53,9 +53,29 @@ Unit unit_of_word(std::string_view word, const Words& words) {
   return unit_of(word);
 }
 
+bool is_device(std::string_view word) {
+  constexpr std::array<std::string_view, 8> kDevices{"gpu",  "device", "chip",   "node",
+                                                     "core", "rank",   "worker", "replica"};
+  return is_one_of(word, kDevices);
+}
+
+/// "cost_usd_per_hour", "price": no rate in time, and the less the better. "tokens_per_dollar" is none.
+bool is_money(const Words& words) {
+  constexpr std::array<std::string_view, 6> kMoney{"usd", "eur", "dollar", "dollars", "price", "cost"};
+  const auto found =
+      std::find_if(words.begin(), words.end(), [&](const auto& word) { return is_one_of(word, kMoney); });
+  if (found == words.end() || (found != words.begin() && *(found - 1) == "per")) return false;
+  return *found != "cost" || std::find(found, words.end(), "per") != words.end() ||
+         std::any_of(found + 1, words.end(), [&](const auto& word) { return is_one_of(word, kMoney); });
+}
+
 /// Takes the unit off the end of the words.
 Unit take_unit(Words& words) {
   Words statistics;
+  if (words.size() > 3 && words[words.size() - 2] == "per" && is_device(words.back())) {
+    statistics.assign(words.end() - 2, words.end());
+    words.resize(words.size() - 2);
+  }
   while (words.size() > 1 && is_statistic(words.back())) {
     statistics.insert(statistics.begin(), words.back());
     words.pop_back();
@@ -75,6 +95,7 @@ Unit take_unit(Words& words) {
   }
   if (n >= 2 && is_one_of(words[n - 1], kSecond)) {
     const Unit rate = unit_of(words[n - 2] + "/s");  // "throughput_samples_sec"
+    if (rate.si == "B/s" && is_unit_word(words[n - 2])) return give_back(2, rate);
     if (rate.si == "1/s" || has_word(words, kRateWords)) return give_back(1, rate.si == "1/s" ? rate : Unit{"1/s"});
   }
   if (n >= 2 && is_unit_word(words[n - 1])) return give_back(1, unit_of_word(words[n - 1], words));
@@ -85,6 +106,9 @@ Unit take_unit(Words& words) {
   return give_back(0, {});
 }
 
+constexpr std::array<std::string_view, 11> kErrorWords{"error",   "errors", "miss",     "misses",   "drop",  "drops",
+                                                       "dropped", "loss",   "failures", "timeouts", "failed"};
+
 /// By the field's own words, where the unit does not decide.
 Better direction_in(const Words& words, const std::string& si_unit) {
   constexpr std::array<std::string_view, 5> kSaved{"saved", "saving", "savings", "reduction", "speedup"};
@@ -92,20 +116,52 @@ Better direction_in(const Words& words, const std::string& si_unit) {
       "throughput", "rate",    "qps",        "rps",         "tps",  "iops", "fps",  "flops",   "tflops", "gflops",
       "busbw",      "algbw",   "accuracy",   "bandwidth",   "acc",  "f1",   "bleu", "rouge",   "auc",    "map",
       "score",      "speedup", "efficiency", "utilization", "util", "mfu",  "hits", "goodput", "bw"};
-  constexpr std::array<std::string_view, 31> kLower{
-      "time", "latency", "ttft",   "tpot",  "itl",    "duration",   "elapsed", "ms",     "us",      "ns",  "memory",
-      "mem",  "bytes",   "loss",   "error", "errors", "perplexity", "ppl",     "energy", "power",   "wer", "watts",
-      "cost", "misses",  "joules", "delay", "wait",   "overhead",   "jitter",  "failed", "failures"};
+  constexpr std::array<std::string_view, 33> kLower{
+      "time",     "latency", "ttft",   "tpot",     "itl",    "duration",   "elapsed", "ms",         "us",
+      "ns",       "memory",  "mem",    "bytes",    "loss",   "error",      "errors",  "perplexity", "ppl",
+      "energy",   "power",   "wer",    "watts",    "cost",   "misses",     "joules",  "delay",      "wait",
+      "overhead", "jitter",  "failed", "failures", "allocs", "allocations"};
   constexpr std::array<std::string_view, 5> kSpread{"std", "stddev", "stdev", "cv", "variance"};
   if (has_word(words, kSaved)) return Better::higher;
   if (has_word(words, kSpread)) return Better::lower;
-  if (si_unit == "s") return Better::lower;
+  if (si_unit == "s" || has_word(words, kErrorWords) || is_money(words)) return Better::lower;
   if (si_unit.ends_with("/s")) return Better::higher;
-  constexpr std::array<std::string_view, 2> kErrorWords{"error", "miss"};
-  if (has_word(words, kErrorWords)) return Better::lower;
   if (has_word(words, kHigher)) return Better::higher;
   if (has_word(words, kLower)) return Better::lower;
   return Better::neither;
+}
+
+/// A unit that people write with a stroke, or one word that is nothing but a unit: "min" is a statistic, "h" a height,
+/// "flops" may be a count.
+std::optional<Unit> written_unit(std::string_view text) {
+  constexpr std::array<std::string_view, 5> kKnown{"s", "B/s", "1/s", "FLOP/s", "B"};
+  Unit unit = unit_of(text);
+  if (!is_one_of(unit.si, kKnown)) return {};
+  if (text.find('/') != text.npos) return unit;
+  const bool word = text.size() > 1 && text.find_first_of(" _-.") == text.npos && !is_statistic(text);
+  const bool may_count = unit.si == "B" || (unit.si == "FLOP/s" && unit.scale == 1);
+  return word && !may_count ? std::optional(std::move(unit)) : std::nullopt;
+}
+
+/// "MB/s", "ms", "Bandwidth GB/s": in letters as they are written, as Mb are not MB.
+std::optional<Described> ending_in_unit(std::string_view name) {
+  Described found;
+  if (const auto unit = written_unit(name)) {
+    found = {.id = metric_for(unit->si), .unit = *unit};
+    Words words = words_of_name(name);
+    if (unit->si == "1/s" && words.size() > 1) words.pop_back();  // "tokens" of "tokens/s"
+    if (unit->si == "1/s" && words.size() > 0 && words[0] != "1") found.id = join(words, "_");
+    if (unit->si == "B") found.id = clean_text(name);
+  } else {
+    const auto blank = name.find_last_of(' ');
+    if (blank == name.npos || name.find('/', blank) == name.npos) return {};
+    const auto last = written_unit(name.substr(blank + 1));
+    if (!last) return {};
+    found = {.id = clean_text(trim(name.substr(0, blank))), .unit = *last};
+  }
+  found.better = direction_in(words_of_name(name), found.unit.si);
+  if (found.better == Better::neither) found.better = direction_of_unit(found.unit.si);
+  return found;
 }
 
 }  // namespace
@@ -129,10 +185,23 @@ Described described(std::string_view name) {
   if (open != name.npos && open > 0 && (name.ends_with(')') || name.ends_with(']'))) {
     return described(trim(name.substr(0, open)), name.substr(open + 1, name.size() - open - 2));
   }
+  if (auto found = ending_in_unit(trim(name))) return *std::move(found);
+  const auto stroke = name.rfind('/');
+  if (const auto last = words_of_name(name.substr(stroke + 1)); stroke != name.npos && last.size() == 1) {
+    if (auto each = described(name.substr(0, stroke)); is_device(last[0]) && !each.unit.si.empty()) {
+      each.id += "_per_" + last[0];  // "samples/s/GPU"
+      return each;
+    }
+  }
   const Words all = words_of_name(name);
   Words words = all;
   Described found;
-  found.unit = take_unit(words);
+  if (!is_money(all)) found.unit = take_unit(words);
+  const bool each_second = stroke != name.npos && is_one_of(all.back(), kSecond) && words.size() + 1 == all.size();
+  if (each_second && found.unit.si == "s" &&
+      (has_word(words, kErrorWords) || direction_in(words, "") != Better::lower)) {
+    found.unit = {"1/s"};  // things that nobody here knows; "latency/s" is a time
+  }
   found.id = found.unit.si.empty() ? clean_text(name) : join(words, "_");
   if (found.id.empty()) found.id = clean_text(name);
   found.better = direction_in(all, found.unit.si);

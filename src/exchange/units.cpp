@@ -36,13 +36,13 @@ constexpr std::array kBases{Base{"seconds", "s", 1, Prefixes::small}, Base{"seco
                             Base{"J", "J", 1, Prefixes::small},       Base{"W", "W", 1, Prefixes::small}};
 
 /// Things that are counted; as a rate they are 1/s.
-constexpr std::array<std::string_view, 46> kCounted{
-    "1",         "op",     "ops",      "operations", "iter",    "iters",        "iterations", "it",       "items",
-    "item",      "tokens", "token",    "tok",        "samples", "sample",       "requests",   "request",  "req",
-    "reqs",      "images", "image",    "img",        "imgs",    "queries",      "query",      "frames",   "frame",
-    "seq",       "seqs",   "sequence", "sequences",  "steps",   "transactions", "events",     "calls",    "rows",
-    "records",   "pkts",   "packets",  "messages",   "msgs",    "loops",        "elements",   "examples", "patches",
-    "inferences"};
+constexpr std::array<std::string_view, 53> kCounted{
+    "1",          "op",     "ops",      "operations", "iter",    "iters",        "iterations", "it",       "items",
+    "item",       "tokens", "token",    "tok",        "samples", "sample",       "requests",   "request",  "req",
+    "reqs",       "images", "image",    "img",        "imgs",    "queries",      "query",      "frames",   "frame",
+    "seq",        "seqs",   "sequence", "sequences",  "steps",   "transactions", "events",     "calls",    "rows",
+    "records",    "pkts",   "packets",  "messages",   "msgs",    "loops",        "elements",   "examples", "patches",
+    "inferences", "elem",   "elems",    "epoch",      "epochs",  "step",         "batch",      "batches"};
 
 struct Prefix {
   std::string_view text;
@@ -125,7 +125,8 @@ std::optional<Unit> rate_of(std::string_view amount, double seconds) {
 
 /// "Gbps", "tps", "IOPS", "TFLOPS": rates without a stroke.
 std::optional<Unit> abbreviated_rate(std::string_view text) {
-  constexpr std::array<std::string_view, 8> kRates{"tps", "fps", "qps", "rps", "iops", "IOPS", "QPS", "RPS"};
+  constexpr std::array<std::string_view, 12> kRates{"tps", "fps", "qps", "rps", "iops", "pps",
+                                                    "TPS", "FPS", "QPS", "RPS", "IOPS", "PPS"};
   for (const auto rate : kRates) {
     if (!text.ends_with(rate)) continue;
     const Prefix* prefix = prefix_of(trim(text.substr(0, text.size() - rate.size())));

@@ -61,6 +61,24 @@ class Ancestry : public WithHistory {
     store_session(store(), {.day = 60, .time = time, .branch = "topic", .commit = commit("topic")});
   }
 
+  /// Goes on in a clone of so many commits.
+  void clone(const std::string& depth) {
+    const std::string origin = repository_;
+    repository_ = path("shallow" + depth);
+    git({"clone", "-q", "--depth", depth, "file://" + origin, repository_}, origin);
+  }
+
+  /// A check that decides nothing, for this reason.
+  void expect_undecided(const std::string& reason) {
+    const auto output = in_repository({"check", "--json", path("check.json")});
+    EXPECT_EQ(output.exit_code, 3) << output.out << output.err;
+    const Json result = json("check.json");
+    EXPECT_EQ(testing_support::schema_errors(result, "check.schema.json"), "");
+    EXPECT_EQ(result["metrics"][0]["verdict"], "inconclusive");
+    EXPECT_EQ(result.value("moved", ""), reason) << output.out;
+    EXPECT_FALSE(result.contains("suspects"));
+  }
+
   std::string repository_;
 };
 
@@ -97,6 +115,46 @@ TEST_F(Ancestry, check_does_not_decide_where_too_little_is_in_common) {
   EXPECT_FALSE(json("check.json").contains("suspects"));
 }
 
+TEST_F(Ancestry, check_decides_nothing_where_it_is_not_known_from_what_a_branch_descends) {
+  const auto commits = measured_main(40, 25);  // main became faster after the branch left it
+  measured_branch(commits[19], 1.1);
+  clone("1");
+  expect_undecided(
+      "It is not known whether the checked commit descends from 40 sessions of main: this clone is shallow. 0 sessions "
+      "of known ancestors are too few to judge by: git fetch --unshallow");
+  repository_ = path("elsewhere");
+  std::filesystem::create_directories(repository_);
+  expect_undecided(
+      "It is not known whether the checked commit descends from 40 sessions of main: no repository here has the "
+      "commit. "
+      "0 sessions of known ancestors are too few to judge by: check in a clone that has it");
+  const auto trend = in_repository({"trend"});
+  EXPECT_NE(trend.out.find("the place of 40 sessions, whose commits no repository here has"), std::string::npos)
+      << trend.out;
+}
+
+TEST_F(Ancestry, check_in_a_shallow_clone_judges_by_the_ancestors_that_it_has) {
+  const auto commits = measured_main(40, 25);
+  measured_branch(commits[19], 1.1);
+  clone("15");
+  const auto output = in_repository({"check", "--json", path("check.json")});
+  EXPECT_EQ(output.exit_code, 0) << output.out << output.err;
+  EXPECT_EQ(json("check.json")["verdict"], "same") << output.out;
+  EXPECT_EQ(json("check.json")["metrics"][0]["baseline"].size(), 14U);
+  EXPECT_EQ(json("check.json").value("moved", ""),
+            "It is not known whether the checked commit descends from 26 sessions of main: this clone is shallow; they "
+            "are no part of the baseline.");
+}
+
+TEST_F(Ancestry, check_orders_one_branch_by_time_where_its_commits_are_not_known) {
+  measured_main(30, 0);
+  repository_ = path("elsewhere");
+  std::filesystem::create_directories(repository_);
+  const auto output = in_repository({"check", "--json", path("check.json")});
+  EXPECT_EQ(output.exit_code, 0) << output.out << output.err;
+  EXPECT_EQ(json("check.json")["metrics"][0]["baseline"].size(), 29U);
+}
+
 TEST_F(Ancestry, a_history_that_was_measured_newest_first_is_ordered_by_commits) {
   std::vector<std::string> commits;
   for (int i = 0; i < 40; ++i) commits.push_back(commit("main " + std::to_string(i)));
@@ -128,11 +186,7 @@ TEST_F(Ancestry, merged_commits_are_ancestors_and_shallow_clones_say_what_they_l
   EXPECT_EQ(output.exit_code, 0) << output.out << output.err;
   EXPECT_EQ(json("check.json")["metrics"][0]["baseline"].size(), 13U);
   EXPECT_FALSE(json("check.json").contains("moved"));
-  const std::string origin = repository_;
-  repository_ = path("shallow");
-  git({"clone", "-q", "--depth", "2", "file://" + origin, repository_}, origin);
-  const auto shallow = in_repository({"check", "--json", path("check.json")});
-  EXPECT_EQ(shallow.exit_code, 0) << shallow.out << shallow.err;
+  clone("2");
   const auto trend = in_repository({"trend"});
   EXPECT_NE(trend.out.find("git fetch --unshallow"), std::string::npos) << trend.out;
 }

@@ -22,7 +22,7 @@ class CheckVerb : public WithHistory {
 
 TEST_F(CheckVerb, passes_what_is_as_it_was) {
   store_history(store(), 30);
-  store_session(store(), {.day = 40, .time = 1.002, .branch = "feature"});
+  store_session(store(), {.day = 40, .time = 1.002});
   const auto output = check({"--json", path("check.json")});
   EXPECT_EQ(output.exit_code, 0) << output.out << output.err;
   EXPECT_NE(output.out.find("2 unchanged"), std::string::npos) << output.out;

@@ -1,5 +1,9 @@
 // `warpmark compare` of what is stored, and what it stores.
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <array>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -140,6 +144,63 @@ TEST_F(Compare, compares_what_two_files_share) {
   ASSERT_EQ(json("c.json")["metrics"].size(), 1U) << output.out << output.err;
   EXPECT_NEAR(json("c.json")["metrics"][0]["ratio"].get<double>(), 1.5, 1e-9);
   EXPECT_NE(output.err.find("(only A has it)"), std::string::npos) << output.err;
+}
+
+TEST_F(Compare, pairs_benchmarks_of_one_name_by_their_families) {
+  const auto file = [&](const std::string& name, const std::vector<std::pair<int, double>>& families) {
+    std::string text;
+    for (const auto& [family, time] : families) {
+      for (int i = 0; i < 5; ++i) {
+        text += fmt::format(
+            R"({}{{"name":"x","run_name":"x","run_type":"iteration","family_index":{},"repetition_index":{},
+               "iterations":1,"time_unit":"ms","cpu_time":{},"real_time":{}}})",
+            text.empty() ? "" : ",", family, i, time, time + i * 1e-3);
+      }
+    }
+    write(name, R"({"context":{"host_name":"h"},"benchmarks":[)" + text + "]}");
+  };
+  file("a.json", {{0, 100}, {1, 200}});
+  file("b.json", {{1, 260}, {0, 100}});
+  const auto output = compare({path("a.json"), path("b.json"), "--json", path("c.json")});
+  const Json metrics = json("c.json")["metrics"];
+  ASSERT_GE(metrics.size(), 2U) << output.out << output.err;
+  EXPECT_NEAR(metrics[0]["ratio"].get<double>(), 1, 1e-3);
+  EXPECT_NEAR(metrics[1]["ratio"].get<double>(), 1.3, 1e-3);
+  file("one.json", {{0, 100}});
+  const auto refused = compare({path("a.json"), path("one.json")});
+  EXPECT_EQ(refused.exit_code, 2) << refused.out;
+  EXPECT_NE(refused.err.find("no case that can be compared: x"), std::string::npos) << refused.err;
+}
+
+TEST_F(Compare, shows_every_metric_of_a_case_that_changed) {
+  const auto file = [&](const std::string& name, const char* metrics, std::size_t count = 5) {
+    std::string text = "goos: linux\npkg: example.com/x\n";
+    constexpr std::array kTimes{"1000", "1001", "1002", "1001", "1000"};
+    for (const char* time : std::span<const char* const>(kTimes).first(count)) {
+      text += fmt::format("BenchmarkA-8 \t 1000 \t {} ns/op \t {}\n", time, metrics);
+    }
+    write(name, text + "PASS\n");
+  };
+  file("a.txt", "512 B/op \t 3 allocs/op");
+  file("b.txt", "4096 B/op \t 90 allocs/op");
+  const auto output = compare({path("a.txt"), path("b.txt"), "--json", path("c.json")});
+  EXPECT_EQ(output.exit_code, 1) << output.out << output.err;
+  const Json metrics = json("c.json")["metrics"];
+  ASSERT_EQ(metrics.size(), 3U) << output.out << output.err;
+  EXPECT_EQ(metrics[0]["verdict"], "same");
+  EXPECT_TRUE(metrics[0]["id"].get<std::string>().ends_with(" time")) << metrics[0];
+  for (const auto& [i, ratio] : {std::pair{1U, 8.0}, {2U, 30.0}}) {
+    EXPECT_EQ(metrics[i]["verdict"], "worse") << metrics[i];
+    EXPECT_NEAR(metrics[i]["ratio"].get<double>(), ratio, 1e-9);
+  }
+  EXPECT_NE(metrics[1]["id"], metrics[2]["id"]);
+  file("a.txt", "512 B/op \t 3 allocs/op", 1);
+  file("b.txt", "4096 B/op \t 3 allocs/op", 1);
+  const auto once = compare({path("a.txt"), path("b.txt"), "--json", path("c.json")});
+  EXPECT_EQ(once.exit_code, 3) << once.out << once.err;
+  ASSERT_EQ(json("c.json")["metrics"].size(), 2U) << once.out;
+  EXPECT_EQ(json("c.json")["metrics"][1]["verdict"], "inconclusive");
+  EXPECT_NE(once.out.find("allocated (info)"), std::string::npos) << once.out;
 }
 
 // After google/benchmark#1648: one run of each benchmark has no statistics.

@@ -265,6 +265,53 @@ TEST(Names, have_units_and_directions_by_their_words) {
   is("throughput", "", 1, Better::higher, "throughput");
   is("error_rate", "", 1, Better::lower, "error_rate");
   is("layers", "", 1, Better::neither, "layers");
+  is("cost_usd_per_hour", "", 1, Better::lower, "cost_usd_per_hour");
+  is("price", "", 1, Better::lower, "price");
+  is("drop_rate", "", 1, Better::lower, "drop_rate");
+  is("errors_per_second", "1/s", 1, Better::lower, "errors");
+  is("throughput_mb_s", "B/s", 1e6, Better::higher, "throughput");
+  is("tokens_per_second_per_gpu", "1/s", 1, Better::higher, "tokens_per_gpu");
+}
+
+TEST(Serving, has_units_for_the_keys_of_vllm_that_name_none) {
+  const Session session = read_one(R"({"request_throughput":9.5,"duration":10.5,"output_throughput":190.5})");
+  EXPECT_EQ(metric_of(session.runs.at(0), "duration").unit, "s");
+  EXPECT_EQ(metric_of(session.runs[0], "output_throughput").unit, "1/s");
+  EXPECT_EQ(metric_of(session.runs[0], "output_throughput").better, Better::higher);
+}
+
+TEST(Names, may_be_or_end_with_a_unit_as_people_write_it) {
+  const auto is = [](const char* name, const char* si, double one, Better better, const char* id) {
+    const Described what = described(name);
+    EXPECT_EQ(what.unit.si, si) << name;
+    EXPECT_DOUBLE_EQ(what.unit.to_si(1), one) << name;
+    EXPECT_EQ(what.better, better) << name;
+    EXPECT_EQ(what.id, id) << name;
+  };
+  is("MB/s", "B/s", 1e6, Better::higher, "bandwidth");
+  is("Mb/s", "B/s", 125e3, Better::higher, "bandwidth");
+  is("GB/s", "B/s", 1e9, Better::higher, "bandwidth");
+  is("Bandwidth GB/s", "B/s", 1e9, Better::higher, "Bandwidth");
+  is("TFLOP/s", "FLOP/s", 1e12, Better::higher, "flop_rate");
+  is("TFLOPS", "FLOP/s", 1e12, Better::higher, "flop_rate");
+  is("tokens/s", "1/s", 1, Better::higher, "tokens");
+  is("Messages/s", "1/s", 1, Better::higher, "messages");
+  is("widgets/s", "1/s", 1, Better::higher, "widgets");
+  is("Mops/s", "1/s", 1e6, Better::higher, "mops");
+  is("ms", "s", 1e-3, Better::lower, "time");
+  is("ns/op", "s", 1e-9, Better::lower, "time");
+  is("latency/s", "s", 1, Better::lower, "latency");
+  is("B/op", "B", 1, Better::lower, "B/op");
+  is("s/epoch", "s", 1, Better::lower, "time");
+  is("FPS", "1/s", 1, Better::higher, "fps");
+  is("Mpps", "1/s", 1e6, Better::higher, "mpps");
+  is("Elem/s (elem/sec)", "1/s", 1, Better::higher, "Elem/s");
+  is("samples/s/GPU", "1/s", 1, Better::higher, "samples_per_gpu");
+  is("drops/s", "1/s", 1, Better::lower, "drops");
+  is("allocs/op", "", 1, Better::lower, "allocs/op");
+  is("min", "", 1, Better::neither, "min");
+  is("h", "", 1, Better::neither, "h");
+  is("flops", "", 1, Better::higher, "flops");
 }
 
 }  // namespace

@@ -189,6 +189,21 @@ TEST(Osu, reads_titles_columns_and_repeated_tables) {
   EXPECT_EQ(session.runs[2].metrics[0].better, Better::higher);
 }
 
+TEST(Osu, reads_rates_whose_columns_are_named_by_their_units) {
+  const Session session = read_one(
+      "# OSU MPI Multiple Bandwidth / Message Rate Test v7.4\n# [ pairs: 4 ] [ window size: 64 ]\n"
+      "# Size                  MB/s        Messages/s\n1 10.50 10500000.00\n");
+  const auto& metrics = session.runs.at(0).metrics;
+  ASSERT_THAT(metrics, SizeIs(2));
+  EXPECT_EQ(metrics[0].id, "bandwidth");
+  EXPECT_EQ(metrics[0].unit, "B/s");
+  EXPECT_EQ(metrics[0].better, Better::higher);
+  EXPECT_DOUBLE_EQ(metrics[0].samples[0], 10.5e6);
+  EXPECT_EQ(metrics[1].id, "messages");
+  EXPECT_EQ(metrics[1].unit, "1/s");
+  EXPECT_EQ(metrics[1].better, Better::higher);
+}
+
 TEST(Superbench, makes_a_session_of_each_node) {
   const auto sessions = read_text(
       "{\"kernel-launch/event_time:0\": 0.006, \"nccl-bw/allreduce_8388608_busbw:0\": 250.5, "

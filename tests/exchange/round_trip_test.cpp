@@ -174,6 +174,21 @@ TEST(Junit, marks_failures_and_escapes_names) {
   EXPECT_THAT(xml, Not(HasSubstr("error <")));
 }
 
+TEST(Junit, marks_commands_that_failed_and_keeps_what_was_measured_of_them) {
+  const auto junit = [](const std::string& codes) {
+    return written("junit", read_one(R"({"results":[{"command":"./job","mean":1,"times":[1,2,1,1],"exit_codes":)" +
+                                     codes + "}]}"))
+        .text;
+  };
+  EXPECT_THAT(junit("[0,0,0,0]"), HasSubstr("tests=\"1\" failures=\"0\" errors=\"0\" skipped=\"0\""));
+  EXPECT_THAT(junit("[0,0,0,0]"), Not(HasSubstr("<error")));
+  const std::string failed = junit("[0,0,3,0]");
+  EXPECT_THAT(failed, HasSubstr("tests=\"1\" failures=\"0\" errors=\"1\" skipped=\"0\""));
+  EXPECT_THAT(failed, HasSubstr("<error message=\"1 of 4 executions ended with a failure\"/>"));
+  EXPECT_THAT(failed, HasSubstr("<property name=\"time\" value=\"1 s\"/>"));
+  EXPECT_THAT(junit("[null]"), HasSubstr("<error message=\"1 of 1 executions ended with a failure\"/>"));
+}
+
 TEST(Formats, each_has_a_reader_or_a_writer_and_a_summary_of_one_line) {
   for (const Format* format : formats()) {
     EXPECT_TRUE(format->read != nullptr || format->write != nullptr) << format->id;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <filesystem>
 #include <map>
 #include <ostream>
@@ -94,6 +95,25 @@ class StoredPairs {
   [[nodiscard]] std::vector<MetricVerdict> take_metrics() { return std::move(metrics_); }
   [[nodiscard]] const std::vector<std::string>& missing() const { return missing_; }
 
+  /// Adds, behind the metrics that are judged by now, what else of a case has changed; what may have, without a say in
+  /// the verdict. A rate that changed as the time did follows from it.
+  void add_changed(std::vector<MetricVerdict>& metrics, const validate::VerdictOptions& options) {
+    std::vector<MetricVerdict> verdicts;
+    for (auto& other : others_) verdicts.push_back(std::move(other.metric));
+    validate::judge(verdicts, options);
+    for (std::size_t i = 0; i < others_.size(); ++i) {
+      MetricVerdict& metric = verdicts[i];
+      MetricVerdict& primary = metrics[others_[i].primary];
+      const bool undecided = metric.verdict == Verdict::inconclusive;
+      if (metric.verdict == Verdict::same || follows(metric, primary)) continue;
+      if (undecided && !is_apart(metric, options.effect)) continue;
+      primary.id = others_[i].primary_name;
+      metric.beside = metric.beside || undecided;
+      metrics.push_back(std::move(metric));
+      overruled_.emplace_back(Verdict::unreliable, others_[i].distrust);
+    }
+  }
+
   /// Of metrics that are judged by now.
   void overrule(std::vector<MetricVerdict>& metrics) const {
     for (std::size_t i = 0; i < metrics.size(); ++i) {
@@ -150,33 +170,85 @@ class StoredPairs {
   }
 
   void add_metrics(const Run& before, const Run& after) {
-    const bool several = before.workload == "command" && before.metrics.size() > 1;
+    const bool all = before.metrics.size() > 1 && speaks_for_itself(before, before.metrics[1]);
+    const std::size_t primary = metrics_.size();
     for (const Metric& metric : before.metrics) {
-      if (!speaks_for_itself(before, metric)) continue;
       const Metric* other = metric_of(after, metric.id);
+      if (!speaks_for_itself(before, metric)) {
+        if (other != nullptr && metrics_.size() > primary) add_other(before, after, metric, *other, primary);
+        continue;
+      }
       // Two commands as they are named have no name in common but the metric's.
       const bool plain = two_runs_ && before.workload == "command";
-      const std::string id = plain ? metric.id : label_of(before, 0) + (several ? " " + metric.id : "");
+      const std::string id = plain ? metric.id : label_of(before, 0) + (all ? " " + metric.id : "");
       if (other == nullptr) {
         missing_.push_back(id + " (only A has it)");
         continue;
       }
-      metrics_.push_back({.id = id,
-                          .unit = metric.unit,
-                          .better = metric.better,
-                          .a = stats::round_medians({metric.samples, metric.round_sizes}),
-                          .b = stats::round_medians({other->samples, other->round_sizes})});
-      metrics_.back().beside = is_beside(metric.id);
+      metrics_.push_back(values_of(id, metric, *other));
       overruled_.emplace_back(Verdict::unreliable, distrust(before, after));
     }
   }
+
+  void add_other(const Run& before, const Run& after, const Metric& metric, const Metric& other, std::size_t primary) {
+    const std::string label = label_of(before, 0) + " ";
+    others_.push_back({.metric = values_of(label + metric.id, metric, other),
+                       .primary = primary,
+                       .primary_name = label + before.metrics.front().id,
+                       .distrust = distrust(before, after)});
+    others_.back().metric.beside |= metric.better == Better::neither;
+  }
+
+  static MetricVerdict values_of(std::string id, const Metric& a, const Metric& b) {
+    MetricVerdict values{.id = std::move(id),
+                         .unit = a.unit,
+                         .better = a.better,
+                         .a = stats::round_medians({a.samples, a.round_sizes}),
+                         .b = stats::round_medians({b.samples, b.round_sizes})};
+    values.beside = is_beside(a.id);
+    return values;
+  }
+
+  static bool follows(const MetricVerdict& metric, const MetricVerdict& primary) {
+    constexpr double kRounding = 0.01;
+    const bool rates = metric.unit.ends_with("/s") || primary.unit.ends_with("/s");
+    if (!rates || !metric.ratio || !primary.ratio) return false;
+    return std::fabs(std::fabs(std::log(*metric.ratio)) - std::fabs(std::log(*primary.ratio))) < kRounding;
+  }
+
+  /// No value of one is as good as any of the other, by the effect or more.
+  static bool is_apart(const MetricVerdict& metric, double effect) {
+    const auto [low_a, high_a] = std::ranges::minmax(metric.a);
+    const auto [low_b, high_b] = std::ranges::minmax(metric.b);
+    return low_b > high_a * (1 + effect) || low_a > high_b * (1 + effect);
+  }
+
+  /// Of a case, a metric beside its primary one.
+  struct Other {
+    MetricVerdict metric;
+    std::size_t primary;  ///< index of its case's in `metrics_`
+    std::string primary_name;
+    std::string distrust;
+  };
 
   std::array<report::RunLabels, 2> labels_;
   bool two_runs_;
   std::vector<MetricVerdict> metrics_;
   std::vector<std::pair<Verdict, std::string>> overruled_;  ///< of each metric; no reason: its numbers decide
   std::vector<std::string> missing_;
+  std::vector<Other> others_;
 };
+
+Error nothing_compared(std::vector<std::string> missing) {
+  constexpr std::size_t kShown = 4;
+  if (missing.size() > kShown) {
+    const auto more = missing.size() - kShown;
+    missing.resize(kShown);
+    missing.push_back(fmt::format("{} more", more));
+  }
+  return usage_error("the results have no case that can be compared" +
+                     (missing.empty() ? std::string() : ": " + join(missing, ", ")));
+}
 
 }  // namespace
 
@@ -196,10 +268,12 @@ Result<Comparison> compare_sessions(const Session& a, const Session& b, const St
                         .interleave = Interleave::none};
   StoredPairs pairs(a, b);
   comparison.metrics = pairs.take_metrics();
-  if (comparison.metrics.empty()) return usage_error("the results have no case in common");
   not_compared = pairs.missing();
-  validate::judge(comparison.metrics,
-                  {.effect = stored.effect, .alpha = stored.alpha, .paired = false, .sequential = false});
+  if (comparison.metrics.empty()) return nothing_compared(std::move(not_compared));
+  const validate::VerdictOptions options{
+      .effect = stored.effect, .alpha = stored.alpha, .paired = false, .sequential = false};
+  validate::judge(comparison.metrics, options);
+  pairs.add_changed(comparison.metrics, options);
   pairs.overrule(comparison.metrics);
   comparison.machine = b.machine;
   comparison.build = b.build;

@@ -22,7 +22,7 @@ struct StoredOptions {
 [[nodiscard]] std::string machine_name(const Machine& machine);
 
 /// The primary metric of every case that both have, unpaired, by the medians of rounds. Environment error where they
-/// come from different machines; usage error where they have no case in common.
+/// come from different machines; usage error where they have no case that can be compared.
 [[nodiscard]] Result<Comparison> compare_stored(const Context& context, const ParsedOptions& options,
                                                 const StoredOptions& stored);
 

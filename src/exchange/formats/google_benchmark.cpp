@@ -10,6 +10,7 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <tuple>
 
 #include "base/json.h"
 #include "exchange/exported.h"
@@ -152,6 +153,10 @@ class GoogleBenchmarkReader {
   }
 
   Status finish() {
+    // Results of one name are numbered in this order, and families may stand in any order in the file.
+    std::stable_sort(order_.begin(), order_.end(), [](const Key& a, const Key& b) {
+      return std::tie(a.family, a.instance) < std::tie(b.family, b.instance);
+    });
     for (const Key& key : order_) {
       const auto* benchmark = find(repetitions_, key);
       if (benchmark == nullptr) benchmark = find(medians_, key);

@@ -1,6 +1,6 @@
 // JUnit XML, which CI systems show: one test case a run. The schema that Jenkins and GitLab read is windyroad's
-// (github.com/windyroad/JUnit-Schema): "time" in seconds, <failure> for a wrong result, <error> for what could not run,
-// <skipped> for the rest; metrics are properties.
+// (github.com/windyroad/JUnit-Schema): "time" in seconds, <failure> for a wrong result, <error> for what could not run
+// or is unreliable, as in the JUnit of a check, <skipped> for the rest; metrics are properties.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -41,11 +41,11 @@ std::string element(const char* name, const Run& run) {
 std::string outcome_element(const Run& run) {
   switch (run.outcome) {
     case Outcome::failed: return element("failure", run);
-    case Outcome::error: return element("error", run);
+    case Outcome::error:
+    case Outcome::unreliable: return element("error", run);
     case Outcome::unsupported:
     case Outcome::skipped: return element("skipped", run);
-    case Outcome::passed:
-    case Outcome::unreliable: return {};
+    case Outcome::passed: return {};
   }
   return {};
 }
@@ -64,7 +64,6 @@ std::string test_case(const Run& run) {
                              fmt::format("{}{}{}", metric.summary.median, metric.unit.empty() ? "" : " ", metric.unit));
     }
   }
-  if (run.outcome == Outcome::unreliable) properties += property("unreliable", run.reason);
   const std::string inside =
       (properties.empty() ? "" : "    <properties>\n" + properties + "    </properties>\n") + outcome_element(run);
   return inside.empty() ? text + "/>\n" : text + ">\n" + inside + "  </testcase>\n";
@@ -83,7 +82,7 @@ Result<Exported> write_junit(const Session& session) {
   std::string text = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuite";
   text += attribute("name", "warpmark " + session.id) + attribute("tests", std::to_string(session.runs.size())) +
           attribute("failures", std::to_string(count(Outcome::failed))) +
-          attribute("errors", std::to_string(count(Outcome::error))) +
+          attribute("errors", std::to_string(count(Outcome::error, Outcome::unreliable))) +
           attribute("skipped", std::to_string(count(Outcome::skipped, Outcome::unsupported))) +
           attribute("time", fmt::format("{:.9f}", total)) + attribute("hostname", session.machine.hostname);
   std::string started = session.started;

@@ -72,11 +72,7 @@ class OsuReader {
         run.outcome = Outcome::failed;
         run.reason = "the validation failed";
       } else if (value.ok() && columns_[i] != "Iterations") {
-        Described what = described(columns_[i]);
-        if (what.unit.si.empty()) what.unit = unit_of(columns_[i]);  // "MB/s" is a whole name
-        if (what.better == Better::neither) what.better = direction_of_unit(what.unit.si);
-        if (what.id == columns_[i] && columns_[i].find('/') != std::string::npos) what.id = metric_for(what.unit.si);
-        WM_TRY(add_described(run, what, {*value}));
+        WM_TRY(add_described(run, described(columns_[i]), {*value}));
       }
     }
     return limit_.add(run);

@@ -58,6 +58,8 @@ Status read_flat_key(const std::string& key, const Json& value, Run& run) {
     return set_param(run, clean_text(key), param_value(value.is_string() ? value.get<std::string>() : value.dump()));
   }
   Described what = described(key);
+  if (key == "duration") what.unit = {"s"};
+  if (key.ends_with("throughput") && what.unit.si.empty()) what.unit = {"1/s"};
   if (value.is_number()) return add_described(run, what, {value.get<double>()});
   const bool times = key == "ttfts" || key == "tpots" || key == "e2els" || key == "latencies";
   if (!value.is_array() || !times) return {};

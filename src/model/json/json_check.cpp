@@ -90,8 +90,10 @@ constexpr Field kCheckFields[] = {
     field<&Check::dirty>("dirty"),
     field<&Check::metrics>("metrics", "", kMetricCheck),
     field<&Check::missing>("missing", "Metrics that the baseline's newest session has and the checked ones lack."),
-    field<&Check::moved>(
-        "moved", "That the branch has sessions of commits from which the checked one does not descend, and how many.")
+    field<&Check::moved>("moved",
+                         "That the branch has sessions of commits from which the checked one does not descend, or may "
+                         "not, how many, and "
+                         "what to do where too few others are stored.")
         .unless_empty(),
     field<&Check::advice>("advice", "Where the history's noise leaves a metric undecided: what would decide.")
         .unless_empty(),

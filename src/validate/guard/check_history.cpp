@@ -12,6 +12,7 @@
 #include "model/run_query.h"
 #include "validate/commands/reference_experiment.h"
 #include "validate/compare/environment_history.h"
+#include "validate/guard/foreign_sessions.h"
 #include "validate/guard/regression.h"
 #include "validate/guard/series.h"
 
@@ -24,7 +25,11 @@ constexpr std::int64_t kMetricsOfRun = 50;
 class HistoryCheck {
  public:
   HistoryCheck(store::Store& store, const std::vector<Session>& sessions, const CheckOptions& options)
-      : store_(store), sessions_(sessions), options_(options) {}
+      : store_(store),
+        sessions_(sessions),
+        options_(options),
+        foreign_(options.ancestors, options.branch,
+                 sessions.back().commit.empty() || sessions.back().branch == options.branch) {}
 
   Result<Check> run() {
     describe();
@@ -46,7 +51,7 @@ class HistoryCheck {
     WM_TRY(compare_environments());
     judge_check(check_.metrics,
                 {.threshold = options_.threshold, .alpha = options_.alpha, .most_history = options_.history});
-    tell_moved();
+    tell_foreign();
     if (!other_series_.empty()) tell_series();
     WM_TRY(name_branches());
     advise();
@@ -76,40 +81,15 @@ class HistoryCheck {
            std::any_of(sessions_.begin(), sessions_.end(), [&](const auto& item) { return item.id == point.session; });
   }
 
-  /// Of a branch that has moved on since the checked commit left it, only what both have in common is a baseline.
-  void leave_foreign(std::vector<store::RunPoint>& points) {
-    if (options_.ancestors.age.empty() || !options_.ancestors.complete) return;
-    const auto foreign = [&](const auto& point) {
-      return !point.commit.empty() && !options_.ancestors.contains(point.commit);
-    };
-    std::set<std::string> apart, common;
-    for (const auto& point : points) (foreign(point) ? apart : common).insert(point.session);
-    if (apart.empty()) return;
-    newer_ = std::max(newer_, apart.size());
-    const auto needed = history_needed(static_cast<std::int64_t>(sessions_.size()));
-    if (static_cast<std::int64_t>(common.size()) < needed) {
-      common_ = std::min(common_.value_or(common.size()), common.size());
-      return;
-    }
-    std::erase_if(points, foreign);
-  }
-
-  /// Verdicts against sessions that the checked commit does not descend from are none.
-  void tell_moved() {
-    if (newer_ == 0) return;
-    check_.moved = fmt::format("{} has moved: {} {} newer than the merge base", options_.branch, newer_,
-                               newer_ == 1 ? "session is" : "sessions are");
-    if (!common_) {
-      check_.moved += "; the baseline is what it has in common with the checked commit.";
-      return;
-    }
-    check_.moved += fmt::format(", and {} before it {}: too few to judge by. Rebase, or measure the merge base.",
-                                *common_, *common_ == 1 ? "is stored" : "are stored");
+  /// Verdicts against sessions that the checked commit does not descend from, or may not, are none.
+  void tell_foreign() {
+    check_.moved = foreign_.text();
+    if (!foreign_.decides_nothing()) return;
     for (auto& metric : check_.metrics) {
       if (metric.verdict != Verdict::worse && metric.verdict != Verdict::better && metric.verdict != Verdict::same)
         continue;
       metric.verdict = Verdict::inconclusive;
-      metric.reason = fmt::format("{} has moved since this commit left it", options_.branch);
+      metric.reason = foreign_.reason();
     }
   }
 
@@ -131,7 +111,7 @@ class HistoryCheck {
     std::erase_if(points, [&](const auto& point) { return point.params != params || is_checked(point); });
     sort_by_commits(points, options_.ancestors);
     leave_own(points);
-    leave_foreign(points);
+    foreign_.leave(points, history_needed(static_cast<std::int64_t>(sessions_.size())));
     return points;
   }
 
@@ -239,6 +219,7 @@ class HistoryCheck {
 
   /// Where the noise between sessions is what leaves a metric undecided, more of the same is the dearest way out.
   void advise() {
+    if (foreign_.decides_nothing()) return;
     bool noisy = false, command = false, beside = false, wall_time = false;
     for (std::size_t i = 0; i < check_.metrics.size(); ++i) {
       const MetricCheck& metric = check_.metrics[i];
@@ -377,10 +358,9 @@ class HistoryCheck {
   const std::vector<Session>& sessions_;
   const CheckOptions& options_;
   std::vector<const Run*> cases_;
-  std::vector<const Run*> runs_;       ///< of each metric, its case
-  std::string other_series_;           ///< a metric of the case that this machine has, where none of the checked is
-  std::size_t newer_ = 0;              ///< sessions of commits that the checked one does not descend from
-  std::optional<std::size_t> common_;  ///< sessions that it does, where they are too few
+  std::vector<const Run*> runs_;  ///< of each metric, its case
+  std::string other_series_;      ///< a metric of the case that this machine has, where none of the checked is
+  ForeignSessions foreign_;
   Check check_;
 };
 

@@ -22,9 +22,10 @@ struct CheckOptions {
 };
 
 /// `sessions` are the results to check, of one machine and commit. Baselines are results of the branch that passed,
-/// without uncommitted changes, of commits that the checked one descends from; where that is not known, older than the
-/// sessions. Where too few of those are stored, the newer ones are shown and decide nothing. Environment error that
-/// says what differs if the branch has a history on other machines only; usage error if nothing is there to check.
+/// without uncommitted changes, of commits that the checked one is known to descend from; of its own branch, where that
+/// is not known, older than the sessions. Where too few of those are stored, the others are shown and decide nothing.
+/// Environment error that says what differs if the branch has a history on other machines only; usage error if nothing
+/// is there to check.
 [[nodiscard]] Result<Check> check_against_history(store::Store& store, const std::vector<Session>& sessions,
                                                   const CheckOptions& options);
 

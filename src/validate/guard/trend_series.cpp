@@ -86,13 +86,15 @@ class TrendMaker {
             fmt::format("{} with uncommitted changes (--dirty shows them)", counted(count, "session")));
       }
     }
-    if (options_.order.complete || options_.order.age.empty()) return {};
+    const bool outside = options_.order.age.empty();
+    if (options_.order.complete && !outside) return {};
     const auto unknown = sessions_in(
         points, [&](const auto& point) { return !point.commit.empty() && !options_.order.contains(point.commit); });
     if (unknown > 0) {
-      trend_.left_out.push_back(fmt::format(
-          "the place of {}, whose commits this shallow clone does not have: ordered by time (git fetch --unshallow)",
-          counted(unknown, "session")));
+      trend_.left_out.push_back(fmt::format("the place of {}, whose commits {}: ordered by time ({})",
+                                            counted(unknown, "session"),
+                                            outside ? "no repository here has" : "this shallow clone does not have",
+                                            outside ? "run it in a clone of theirs" : "git fetch --unshallow"));
     }
     return {};
   }
