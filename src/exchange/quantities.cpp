@@ -164,6 +164,14 @@ std::optional<Described> ending_in_unit(std::string_view name) {
   return found;
 }
 
+/// "gpu" of "samples/s/GPU"; else empty.
+std::string device_behind(std::string_view name) {
+  const auto stroke = name.rfind('/');
+  if (stroke == name.npos) return {};
+  const auto last = words_of_name(name.substr(stroke + 1));
+  return last.size() == 1 && is_device(last[0]) ? last[0] : std::string();
+}
+
 }  // namespace
 
 std::vector<std::string> words_of_name(std::string_view name) {
@@ -187,9 +195,11 @@ Described described(std::string_view name) {
   }
   if (auto found = ending_in_unit(trim(name))) return *std::move(found);
   const auto stroke = name.rfind('/');
-  if (const auto last = words_of_name(name.substr(stroke + 1)); stroke != name.npos && last.size() == 1) {
-    if (auto each = described(name.substr(0, stroke)); is_device(last[0]) && !each.unit.si.empty()) {
-      each.id += "_per_" + last[0];  // "samples/s/GPU"
+  if (const std::string device = device_behind(name); !device.empty()) {
+    const auto rest = name.substr(0, stroke);  // one device: a name of thousands of them is no rate
+    auto each = device_behind(rest).empty() ? described(rest) : Described{};
+    if (!each.unit.si.empty()) {
+      each.id += "_per_" + device;  // "samples/s/GPU"
       return each;
     }
   }

@@ -6,6 +6,7 @@ lines of what they print: those that need no GPU, no server and no history are r
 import os
 import pathlib
 import re
+import signal
 import subprocess
 import sys
 import tempfile
@@ -37,6 +38,15 @@ class Readme(unittest.TestCase):
             self.assertEqual(not_shown(lines, done.stdout), [], done.stdout)
 
 
+def end_servers(path):
+    """Of a guide that ended with an allowed code before its `kill "$(cat server.pid)"`."""
+    for file in path.glob("*.pid"):
+        try:
+            os.kill(int(file.read_text()), signal.SIGTERM)
+        except ProcessLookupError:
+            pass
+
+
 class Guide(unittest.TestCase):
     def follow(self, name):
         page = (SOURCE / f"docs/guides/{name}.md").read_text(encoding="utf-8")
@@ -65,6 +75,7 @@ class Guide(unittest.TestCase):
                         self.assertEqual(trimmed(done.stdout), trimmed(shown))
                     if how == "shows":
                         self.assertEqual(not_shown(shown, done.stdout), [], done.stdout)
+            end_servers(path)
 
 
 for guide in GUIDES:
