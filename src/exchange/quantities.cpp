@@ -207,7 +207,7 @@ Described described(std::string_view name) {
   Words words = all;
   Described found;
   if (!is_money(all)) found.unit = take_unit(words);
-  const bool each_second = stroke != name.npos && is_one_of(all.back(), kSecond) && words.size() + 1 == all.size();
+  const bool each_second = stroke != name.npos && words.size() + 1 == all.size() && is_one_of(all.back(), kSecond);
   if (each_second && found.unit.si == "s" &&
       (has_word(words, kErrorWords) || direction_in(words, "") != Better::lower)) {
     found.unit = {"1/s"};  // things that nobody here knows; "latency/s" is a time

@@ -311,6 +311,7 @@ TEST(Names, may_be_or_end_with_a_unit_as_people_write_it) {
   is("allocs/op", "", 1, Better::lower, "allocs/op");
   is("min", "", 1, Better::neither, "min");
   is("h", "", 1, Better::neither, "h");
+  is("/", "", 1, Better::neither, "/");
   is("flops", "", 1, Better::higher, "flops");
   std::string many = "x/s";
   for (int i = 0; i < 200'000; ++i) many += "/gpu";
