@@ -74,7 +74,7 @@ def pytest_sessionfinish(session: Any) -> None:
     path, timings = session.config.getoption("--benchmark-json", None), session.config._warpmark_timings
     if not path or not timings or hasattr(session.config, "_benchmarksession"):
         return
-    with open(getattr(path, "name", path), "w", encoding="utf-8") as file:
+    with open(path, "w", encoding="utf-8") as file:
         json.dump({"benchmarks": [_as_pytest_benchmark(*one) for one in timings]}, file, indent=1)
 
 

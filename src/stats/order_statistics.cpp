@@ -2,19 +2,17 @@
 
 #include <algorithm>
 #include <boost/math/distributions/binomial.hpp>
-#include <boost/math/distributions/normal.hpp>
 #include <cmath>
 
 #include "base/check.h"
+#include "stats/distributions.h"
 
 namespace warpmark::stats {
 namespace {
 
 // Without promotion to long double the error stays below 1e-13, far under what a coverage needs, at a third of the
 // time.
-using Policy = boost::math::policies::policy<boost::math::policies::promote_double<false>>;
-using Binomial = boost::math::binomial_distribution<double, Policy>;
-using Normal = boost::math::normal_distribution<double, Policy>;
+using Binomial = boost::math::binomial_distribution<double, DoublePolicy>;
 
 // A coverage that equals the demand up to rounding (1 - 2/32 against 0.9375) meets it.
 constexpr double kCoverageRounding = 1e-12;
@@ -32,7 +30,7 @@ std::optional<RankInterval> median_ranks(std::int64_t n, double confidence) {
   WM_CHECK(is_open_ratio(confidence));
   if (n < samples_needed(0.5, confidence)) return std::nullopt;
   // The normal approximation is off by at most a rank or two; the binomial decides.
-  const double z = boost::math::quantile(Normal(), 0.5 + confidence / 2);
+  const double z = normal_quantile(0.5 + confidence / 2);
   const double count = static_cast<double>(n);
   const auto guess = static_cast<std::int64_t>((count - z * std::sqrt(count)) / 2);
   auto k = std::clamp<std::int64_t>(guess, 1, n / 2);

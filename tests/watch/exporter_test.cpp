@@ -294,8 +294,11 @@ TEST(GpuInventory, keeps_gpus_without_a_place_on_the_bus_apart) {
   const auto folder = ScratchFolder::make("inventory");
   ASSERT_TRUE(folder.ok());
   const auto none = [](const std::string&) {};
-  GpuInventory inventory(folder->path() / "gpus.json", 0, none);
+  const auto before = std::filesystem::current_path();
+  std::filesystem::current_path(folder->path());
+  GpuInventory inventory("gpus.json", 0, none);  // --state may name a file without a folder
   inventory.seen({{.uuid = "a"}, {.uuid = "b"}}, 1);
+  std::filesystem::current_path(before);
   EXPECT_EQ(GpuInventory(folder->path() / "gpus.json", 1, none).gpus().size(), 2U);
 }
 

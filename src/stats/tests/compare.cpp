@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <boost/math/distributions/students_t.hpp>
 #include <boost/math/special_functions/binomial.hpp>
 #include <cmath>
 #include <numeric>
@@ -14,8 +13,6 @@
 
 namespace warpmark::stats {
 namespace {
-
-using StudentsT = boost::math::students_t_distribution<double, DoublePolicy>;
 
 // Relative differences and spreads below this are rounding of the arithmetic, not of the timer.
 constexpr double kRounding = 1e-13;
@@ -134,11 +131,8 @@ Comparison compare(const Side& baseline, const Side& candidate, const CompareOpt
     comparison.p =
         equal ? 1 : 2 / boost::math::binomial_coefficient<double>(total, static_cast<unsigned>(before.size()));
   } else {
-    const StudentsT distribution(test.degrees);
-    const double t = std::fabs(log_ratio) / test.standard_error;
-    comparison.p = 2 * boost::math::cdf(boost::math::complement(distribution, t));
-    const double half_width =
-        test.standard_error * boost::math::quantile(boost::math::complement(distribution, options.alpha / 2));
+    comparison.p = 2 * t_tail(std::fabs(log_ratio) / test.standard_error, test.degrees);
+    const double half_width = test.standard_error * t_quantile_of_tail(options.alpha / 2, test.degrees);
     comparison.ratio_interval =
         Interval{std::exp(log_ratio - half_width), std::exp(log_ratio + half_width), 1 - options.alpha};
   }

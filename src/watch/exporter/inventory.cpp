@@ -62,7 +62,7 @@ Status GpuInventory::write() const {
                             {"pci_bus_id", facts.pci_bus_id},
                             {"seen_s", seen_s}});
   }
-  if (file_.has_parent_path()) WM_TRY(make_folder(file_.parent_path()));
+  WM_TRY(make_folder(std::filesystem::absolute(file_).parent_path()));
   return write_file(file_, dump_json(json) + "\n");
 }
 

@@ -64,8 +64,8 @@ Result<int> run_exporter(Context& context, const ParsedOptions& options) {
     wanted.open_store = [location] { return open_existing(location); };
     wanted.store_stamp = [location] { return store::file_stamp(location); };
     WM_ASSIGN(wanted.running_folder, store::folder_beside(location, context.environment));
-  } else if (const std::filesystem::path state = options.get("--state"); state.has_parent_path()) {
-    wanted.running_folder = state.parent_path();  // watches that keep their state there, as watch-NAME.json, are told
+  } else if (options.has("--state")) {  // watches that keep their state there, as watch-NAME.json, are told
+    wanted.running_folder = std::filesystem::absolute(options.get("--state")).parent_path();
   }
   for (const char* name : {"--interval", "--once"}) {
     if (options.has(name) && !options.has("--textfile"))
