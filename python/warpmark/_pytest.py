@@ -15,6 +15,8 @@ from __future__ import annotations
 import functools
 import gc
 import json
+import os
+import platform
 import statistics
 import warnings
 from dataclasses import replace
@@ -68,14 +70,27 @@ def pytest_configure(config: Any) -> None:
     for name, how in _OPTIONS.items():
         if how is _OF_ITS_OWN and config.getoption(name, None) is not None:
             warnings.warn(f"{name} is an option of pytest-benchmark and has no effect on the fixture warpmark")
+    path = config.getoption("--benchmark-json")
+    if path:
+        try:
+            open(path, "a", encoding="utf-8").close()  # now, and not after all tests have run
+        except OSError as error:
+            raise pytest.UsageError(f"cannot write --benchmark-json: {error}") from None
 
 
 def pytest_sessionfinish(session: Any) -> None:
-    path, timings = session.config.getoption("--benchmark-json", None), session.config._warpmark_timings
-    if not path or not timings or hasattr(session.config, "_benchmarksession"):
+    path = session.config.getoption("--benchmark-json")
+    if not path or hasattr(session.config, "_benchmarksession"):
         return
+    timed = [_as_pytest_benchmark(*one) for one in session.config._warpmark_timings]
     with open(path, "w", encoding="utf-8") as file:
-        json.dump({"benchmarks": [_as_pytest_benchmark(*one) for one in timings]}, file, indent=1)
+        json.dump({"machine_info": _machine(), "benchmarks": timed}, file, indent=1)
+
+
+def _machine() -> dict:
+    return {"node": platform.node(), "system": platform.system(), "release": platform.release(),
+            "python_implementation": platform.python_implementation(), "python_version": platform.python_version(),
+            "cpu": {"count": os.cpu_count()}}
 
 
 def _as_pytest_benchmark(label: str, timing: Timing) -> dict:

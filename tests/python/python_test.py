@@ -144,6 +144,11 @@ print(warpmark.Timing("few", [1.0] * 5).interval, warpmark.Timing("six", [3.0, 1
         stored = json.loads((self.path / "timed.json").read_text())["benchmarks"]
         self.assertEqual([one["name"] for one in stored], ["test_faster[sleep]", "test_faster[sleep]#2"])
         self.assertGreater(stored[1]["stats"]["median"], stored[0]["stats"]["median"])
+        imported = run(self.path / "venv/bin/warpmark", "history", "import", "timed.json", cwd=self.path, env=self.environment)
+        self.assertIn("2 results", imported)
+        refused = pytest("--benchmark-json=no/such/folder/timed.json")
+        self.assertIn("cannot write --benchmark-json", refused)
+        self.assertNotIn("Traceback", refused)
 
     def test_the_other_verbs(self):
         said = self.say("""
