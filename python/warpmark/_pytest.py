@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import functools
 import gc
+import importlib.util
 import json
 import os
 import platform
@@ -25,6 +26,8 @@ from typing import Any, Callable, List
 import pytest
 
 from ._timing import Timing, measure
+
+_ITS_NAME = "benchmark"  # of pytest-benchmark among pytest's plug-ins
 
 _OPTIONS = {
     "--benchmark-disable": {"action": "store_true", "help": "call what is timed once, and time it no further"},
@@ -43,34 +46,41 @@ _OPTIONS.update({"--benchmark-" + name: _OF_ITS_OWN for name in (
     "name", "quiet", "save", "save-data", "sort", "storage", "time-unit", "timer", "verbose", "warmup-iterations")})
 
 
-def pytest_addoption(parser: Any) -> None:
+def pytest_addoption(parser: Any, pluginmanager: Any) -> None:
+    if importlib.util.find_spec("pytest_benchmark") and not pluginmanager.is_blocked(_ITS_NAME):
+        return  # it has them, or will when it is loaded after us
     group = parser.getgroup("warpmark")
     for name, how in _OPTIONS.items():
-        try:
-            group.addoption(name, **how)
-        except ValueError:  # pytest-benchmark is installed and has it already
-            continue
+        group.addoption(name, **how)
+
+
+def _is_beside_it(config: Any) -> bool:
+    return bool(config.pluginmanager.hasplugin(_ITS_NAME))
+
+
+def _option(config: Any, name: str) -> Any:
+    return config.getoption(name, _OPTIONS[name].get("default"))
 
 
 def pytest_collection_modifyitems(config: Any, items: List[Any]) -> None:
-    if hasattr(config, "_benchmarksession"):  # pytest-benchmark heeds its options itself, for its own fixture
+    if _is_beside_it(config):  # it heeds its options itself, for its own fixture
         return
     for item in items:
         timed = "warpmark" in getattr(item, "fixturenames", ())
-        if timed and config.getoption("--benchmark-skip"):
+        if timed and _option(config, "--benchmark-skip"):
             item.add_marker(pytest.mark.skip(reason="--benchmark-skip"))
-        if not timed and config.getoption("--benchmark-only"):
+        if not timed and _option(config, "--benchmark-only"):
             item.add_marker(pytest.mark.skip(reason="--benchmark-only"))
 
 
 def pytest_configure(config: Any) -> None:
     config._warpmark_timings = []
-    if hasattr(config, "_benchmarksession"):
+    if _is_beside_it(config):
         return
     for name, how in _OPTIONS.items():
-        if how is _OF_ITS_OWN and config.getoption(name, None) is not None:
+        if how is _OF_ITS_OWN and _option(config, name) is not None:
             warnings.warn(f"{name} is an option of pytest-benchmark and has no effect on the fixture warpmark")
-    path = config.getoption("--benchmark-json")
+    path = _option(config, "--benchmark-json")
     if path:
         try:
             open(path, "a", encoding="utf-8").close()  # now, and not after all tests have run
@@ -79,8 +89,8 @@ def pytest_configure(config: Any) -> None:
 
 
 def pytest_sessionfinish(session: Any) -> None:
-    path = session.config.getoption("--benchmark-json")
-    if not path or hasattr(session.config, "_benchmarksession"):
+    path = _option(session.config, "--benchmark-json")
+    if not path or _is_beside_it(session.config):
         return
     timed = [_as_pytest_benchmark(*one) for one in session.config._warpmark_timings]
     with open(path, "w", encoding="utf-8") as file:
@@ -103,7 +113,7 @@ def _as_pytest_benchmark(label: str, timing: Timing) -> dict:
 
 @pytest.fixture(name="warpmark")
 def _warpmark(request: Any) -> Callable[..., Timing]:
-    option = request.config.getoption
+    option = functools.partial(_option, request.config)
 
     def timed(function: Callable[..., Any], *arguments: Any, **named: Any) -> Timing:
         name = getattr(function, "__name__", type(function).__name__)

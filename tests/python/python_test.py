@@ -125,7 +125,7 @@ print(warpmark.Timing("few", [1.0] * 5).interval, warpmark.Timing("six", [3.0, 1
                          "def test_other():\n    pass\n")
 
         def pytest(*options):  # which finds the fixture by the wheel's entry point
-            done = subprocess.run(["/usr/bin/python3", "-m", "pytest", "-p", "no:cacheprovider", tests,
+            done = subprocess.run(["/usr/bin/python3", "-m", "pytest", "-p", "no:cacheprovider", "-p", "no:benchmark", tests,
                                    *options], capture_output=True, text=True, cwd=self.path,
                                   env={**self.environment, "PYTHONPATH": str(site)})
             return done.stdout + done.stderr
@@ -149,6 +149,20 @@ print(warpmark.Timing("few", [1.0] * 5).interval, warpmark.Timing("six", [3.0, 1
         refused = pytest("--benchmark-json=no/such/folder/timed.json")
         self.assertIn("cannot write --benchmark-json", refused)
         self.assertNotIn("Traceback", refused)
+
+    def test_the_pytest_fixture_beside_pytest_benchmark(self):
+        if subprocess.run(["/usr/bin/python3", "-c", "import pytest_benchmark"], capture_output=True).returncode != 0:
+            self.skipTest("python3-pytest-benchmark is not installed")
+        site = next(self.path.glob("venv/lib/python*/site-packages"))
+        tests = self.path / "both_test.py"
+        tests.write_text("def test_ours(warpmark):\n    assert warpmark(sorted, [2, 1]).median > 0\n"
+                         "def test_theirs(benchmark):\n    benchmark(sorted, [2, 1])\n")
+        for order in ([], ["-p", "warpmark"]):  # loaded by its entry point, and before pytest-benchmark
+            said = run("/usr/bin/python3", "-m", "pytest", "-p", "no:cacheprovider", *order, tests, "--benchmark-json=both.json",
+                       "--benchmark-max-time=0.1", cwd=self.path, env={**self.environment, "PYTHONPATH": str(site)})
+            self.assertIn("2 passed", said)
+            stored = json.loads((self.path / "both.json").read_text())["benchmarks"]
+            self.assertEqual([one["name"] for one in stored], ["test_theirs"], "the file is pytest-benchmark's")
 
     def test_the_other_verbs(self):
         said = self.say("""
