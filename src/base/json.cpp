@@ -1,5 +1,7 @@
 #include "base/json.h"
 
+#include <fmt/format.h>
+
 #include "base/text.h"
 #include "base/untrusted/read_fields.h"
 
@@ -25,10 +27,23 @@ bool too_deep(std::string_view text) {
   return false;
 }
 
-/// What nlohmann-json says of a text, without its own names: "line 2, column 7: invalid literal; last read: 'x'".
+/// What nlohmann-json says of a text, without its own names: "line 2, column 7: invalid literal; last read: 'x'", "a
+/// number where a string is expected", or "the field 'x' is missing".
 std::string what_is_wrong(std::string_view what) {
   const std::string text = without_library_names(what);
   std::string_view said = text;
+  constexpr std::string_view kType = "type must be ", kIs = ", but is ", kUse = "cannot use ", kWith = " with ",
+                             kKey = "key '";
+  if (const auto is = said.find(kIs); said.starts_with(kType) && is != std::string_view::npos) {
+    return fmt::format("a {} where a {} is expected", said.substr(is + kIs.size()),
+                       said.substr(kType.size(), is - kType.size()));
+  }
+  if (const auto with = said.rfind(kWith); said.starts_with(kUse) && with != std::string_view::npos) {
+    return fmt::format("a {} where an object or a list is expected", said.substr(with + kWith.size()));
+  }
+  if (const auto end = said.find("' not found"); said.starts_with(kKey) && end != std::string_view::npos) {
+    return fmt::format("the field '{}' is missing", said.substr(kKey.size(), end - kKey.size()));
+  }
   constexpr std::string_view kAt = "parse error at ", kExpected = "; expected ", kWhile = ": syntax error while ";
   if (said.starts_with(kAt)) said.remove_prefix(kAt.size());
   const auto place = said.find(kWhile), cause = said.find(" - ");
