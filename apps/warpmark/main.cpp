@@ -25,9 +25,11 @@ bool is_set(const char* name) {
 int columns_of_terminal() {
   constexpr int kLeast = 40, kMost = 1000;
   const std::string_view text = is_set("COLUMNS") ? environment("COLUMNS") : "";
-  int wanted = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), wanted);
-  if (error == std::errc() && end == text.data() + text.size() && wanted > 0) return std::clamp(wanted, kLeast, kMost);
+  if (!text.empty() && text.find_first_not_of("0123456789") == std::string_view::npos) {
+    int wanted = kMost;  // stays for a number that an int does not hold
+    std::from_chars(text.data(), text.data() + text.size(), wanted);
+    if (wanted > 0) return std::clamp(wanted, kLeast, kMost);
+  }
   winsize size{};
   if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) return std::max<int>(kLeast, size.ws_col);
   return 80;
