@@ -141,6 +141,9 @@ TEST(NcclLog, does_not_pass_a_log_that_is_cut_off) {
   const Session whole = read_one(log + "# Out of bounds values : 0 OK\n");
   EXPECT_EQ(whole.runs.at(0).outcome, Outcome::passed);
   EXPECT_THAT(whole.remarks, Contains(HasSubstr("2 of 4 sizes have a row")));
+  const std::string again = log.substr(log.find(" 8 2 float"));
+  EXPECT_THAT(read_one(log + again + again).remarks, Contains(HasSubstr("2 of 4 sizes have a row")))
+      << "cycles print each size again";
   const Session table = read_one(log.substr(log.find("#  size")));
   EXPECT_EQ(table.runs.at(0).outcome, Outcome::passed) << "a table alone does not say how it ended";
 }

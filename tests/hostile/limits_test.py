@@ -144,6 +144,7 @@ class Limits(unittest.TestCase):
             _, port = self.serve(words)
             for hosts, status in (("Host: localhost\r\n", b"200"), ("Host: LocalHost.:80\r\n", b"200"),
                                   ("Host: evil.example\r\n", b"421"), ("Host: localhost.evil.example\r\n", b"421"),
+                                  ("Host: .\r\n", b"421"),
                                   ("Host: localhost\r\nHost: evil.example\r\n", b"400")):
                 with self.subTest(words=words, hosts=hosts):
                     with socket.create_connection(("localhost", port), 60) as client:

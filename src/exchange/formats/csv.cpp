@@ -159,13 +159,12 @@ class CsvReader {
 
   [[nodiscard]] Result<double> number(const Fields& row) const {
     const std::string written = text(row, "value", "");
-    std::string small = written;
-    for (char& c : small) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-    if (small.starts_with('-') || small.starts_with('+')) small.erase(0, 1);
-    if (small == "nan" || small == "inf" || small == "infinity") return std::nan("");
     const auto value = parse_number(written);
-    if (!value.ok()) return data_error("the value '" + written + "' is no number");
-    return *value;
+    if (value.ok()) return *value;
+    std::string name = ascii_lower(written);
+    if (name.starts_with('-') || name.starts_with('+')) name.erase(0, 1);
+    if (name == "nan" || name == "inf" || name == "infinity") return std::nan("");
+    return data_error("the value '" + written + "' is no number");
   }
 
   [[nodiscard]] Result<Better> direction(const Fields& row, Better otherwise) const {

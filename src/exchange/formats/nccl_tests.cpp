@@ -158,11 +158,12 @@ void add_remarks(const profile::NcclLog& log, Session& session) {
         "each process ran alone (rank 0 only, bus bandwidth 0): nccl-tests was built without MPI; build it with MPI=1");
   }
   for (const NcclSweep& sweep : log.sweeps) {
-    const bool missing = sweep.printed_rows < sweep.announced_rows;
+    const auto printed = static_cast<std::int64_t>(sweep.printed_sizes.size());
+    const bool missing = printed < sweep.announced_sizes;
     if (!missing && !is_cut_off(sweep)) continue;
     session.remarks.push_back(fmt::format(
         "the log of {} is incomplete: {}{}", sweep.collective.empty() ? "a sweep" : clean_text(sweep.collective),
-        missing ? fmt::format("{} of {} sizes have a row", sweep.printed_rows, sweep.announced_rows) : std::string(),
+        missing ? fmt::format("{} of {} sizes have a row", printed, sweep.announced_sizes) : std::string(),
         !is_cut_off(sweep) ? ""
         : missing          ? ", and the footer is missing"
                            : "the footer is missing"));

@@ -237,7 +237,7 @@ void NcclLogParser::comment(std::string_view line) {
     if (wrong) sweep().out_of_bounds = parse_integer(*wrong);
     sweep().ended = true;
   } else if (words.size() > 2 && words[1] == "Reducing" && words[2] == "maxBytes") {
-    sweep().announced_rows = 0;  // of the memory; fewer sizes than announced
+    sweep().announced_sizes = 0;  // of the memory; fewer sizes than announced
   }
 }
 
@@ -249,7 +249,7 @@ void NcclLogParser::settings(const std::vector<std::string_view>& words) {
   if (const auto graph = word_after(words, "graph:")) now.settings["graph"] = *graph;
   const auto least = word_after(words, "minBytes"), most = word_after(words, "maxBytes");
   const auto step = word_after(words, "step:");
-  if (least && most && step) now.announced_rows = sizes_of(*least, *most, *step);
+  if (least && most && step) now.announced_sizes = sizes_of(*least, *most, *step);
 }
 
 /// "#  Rank  0 Group  0 Pid  545 on  vm device  0 [0000:00:06] NVIDIA H200"
@@ -298,15 +298,15 @@ void NcclLogParser::body(std::string_view line) {
 }
 
 void NcclLogParser::drop_cut_row() {
-  if (cut_row_.empty()) return;
-  ++sweep().printed_rows;
-  count_issue(log_.issues, "short_row", "rows that end early: left out", cut_row_);
+  if (!cut_row_.empty()) count_issue(log_.issues, "short_row", "rows that end early: left out", cut_row_);
   cut_row_.clear();
 }
 
 void NcclLogParser::row(std::string_view line) {
   if (layout_.halves.empty()) return count_issue(log_.issues, "no_header", "rows without a header: left out", line);
   auto words = words_of(line);
+  auto& sizes = sweep().printed_sizes;
+  if (const auto size = parse_integer(words[0]); size && sizes.size() < kMostResults) sizes.insert(*size);
   const std::size_t first = layout_.halves[0].first, half = layout_.halves[0].columns.size();
   // Some versions leave operation and root blank where there are none.
   const auto redop = layout_.keys.find("redop");
@@ -328,7 +328,6 @@ void NcclLogParser::row(std::string_view line) {
       return;
     }
   }
-  ++sweep().printed_rows;
   if (results_ >= kMostResults) {
     return count_issue(log_.issues, "too_many_rows", "rows beyond the first 16384 results: left out", line);
   }

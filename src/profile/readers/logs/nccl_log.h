@@ -32,8 +32,8 @@ struct NcclSweep {
   std::map<std::string, std::string> settings;  ///< of the line "# nThread 1 nGpus 8 ...": "graph" is "1"
   std::vector<CollectiveResult> results;
   std::optional<std::int64_t> out_of_bounds;  ///< wrong elements of all rows together
-  std::int64_t announced_rows = 0;            ///< sizes that the line "# nThread ... minBytes 8 ..." names; 0: none
-  std::int64_t printed_rows = 0;              ///< with those that were left out
+  std::int64_t announced_sizes = 0;           ///< how many the line "# nThread ... minBytes 8 ..." names; 0: none
+  std::set<std::int64_t> printed_sizes;       ///< of rows, with those that were left out
   bool begun = false, ended = false;          ///< whether it has that line, and the lines after the table
   [[nodiscard]] int ranks() const;            ///< the largest rank + 1; 0 if none is named
 };
