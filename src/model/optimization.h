@@ -126,11 +126,11 @@ struct Optimization {
   std::vector<std::string> decisions;
   std::vector<OptimizationAdvice> advice;
   std::vector<OptimizationFinding> findings;
+  std::optional<double> recorded_seconds_per_step;  ///< of the original while they were found, with that cost
   std::vector<std::pair<std::string, std::string>> plan;  ///< the kept settings
   std::optional<SpeedUp> measured_speedup;
   std::optional<SpeedUp> likely_speedup;
-  std::vector<double> times_original_s;  ///< raw samples of the proof
-  std::vector<double> times_optimized_s;
+  std::vector<double> times_original_s, times_optimized_s;  ///< raw samples of the proof
   std::optional<double> interaction;
   double spent_s = 0;
   std::int64_t runs = 0;

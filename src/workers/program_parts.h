@@ -54,7 +54,7 @@ struct ModuleFacts {
   bool training = false;
   bool grad = false;
   bool autocast = false;
-  bool compiled = false;
+  std::string compiled;  ///< by the program itself: empty, "default", or "graphs" where that replays CUDA graphs
   bool channels_last = false;
   bool images = false;  ///< an input has four dimensions
 };

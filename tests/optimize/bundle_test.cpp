@@ -43,6 +43,13 @@ TEST_F(BundleTest, compiles_in_no_other_mode_what_one_could_not_compile_and_tune
   EXPECT_EQ(asked("within workers=on | [workers=on compile=reduce-overhead]"), 1);
   EXPECT_FALSE(
       std::ranges::any_of(trials_.asked, [](const auto& text) { return text.find("autotune") != std::string::npos; }));
+
+  trials_ = {};
+  trials_.settings = {{"workers=on", {0.5}}};
+  trials_.seconds_left = 60;  // not enough to compile
+  optimization = run();
+  const auto untried = [](const auto& one) { return one.knob == "compile" && one.outcome == TrialOutcome::undecided; };
+  EXPECT_EQ(std::ranges::count_if(optimization.steps, untried), 3) << "nothing is known of any";
 }
 
 TEST_F(BundleTest, takes_out_what_gains_nothing_next_to_the_others_and_proves_the_rest) {

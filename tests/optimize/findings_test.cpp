@@ -71,6 +71,45 @@ TEST(Findings, only_the_mode_that_makes_a_graph_is_predicted_what_a_graph_gains)
   EXPECT_EQ(proposals(facts, {}, {.only = {"compile"}}).size(), 3U);
 }
 
+TEST(Findings, program_that_compiles_itself_is_offered_cuda_graphs_alone) {
+  ProgramFacts facts;
+  facts.report.torch = "2.11.0";
+  facts.report.modules = {{.name = "Net", .dtype = "torch.float32", .device = "cuda", .compiled = "default"}};
+  facts.phases.forward = 0.9;
+  const auto offered = proposals(facts, {}, {.only = {"compile"}});
+  ASSERT_EQ(offered.size(), 1U);
+  EXPECT_EQ(offered.front().setting.value, "reduce-overhead");
+  EXPECT_EQ(advice_of(knob("compile"), facts, "reduce-overhead").code,
+            "torch.compile(model, mode=\"reduce-overhead\")");
+  facts.report.modules.front().compiled = "graphs";
+  EXPECT_TRUE(proposals(facts, {}, {.only = {"compile"}}).empty());
+}
+
+TEST(Findings, of_steps_that_recording_made_longer_gain_no_more_than_the_step_has) {
+  StepRecording recording{
+      .gpu_work = true,
+      .seconds_per_step = 0.030,
+      .findings = {{.rule = "launch_overhead", .low = 1.5, .high = 2.4}, {.rule = "precision", .low = 2, .high = 6}},
+      .found = {{"launch_overhead", "cuda_graph", 1.5, 2.4}, {"precision", "", 2, 6}},
+      .kernels = {}};
+  recording.bound_to(0.010);  // 30 ms / 6 leaves 5 ms of the 10
+  EXPECT_FALSE(recording.findings[0].is_gain_known());
+  EXPECT_EQ(recording.findings[0].low, 1);
+  EXPECT_EQ(recording.findings[1].low, 1);
+  EXPECT_DOUBLE_EQ(recording.findings[1].high, 2);
+  ASSERT_EQ(recording.found.size(), 1U);
+  EXPECT_EQ(recording.found[0].rule, "precision");
+  EXPECT_EQ(recording.text(),
+            "found in recorded steps: launch_overhead (gain not known), precision (1.00 to 2.00x without it)");
+  recording.bound_to(0.040);  // a recording is never faster: noise
+  EXPECT_DOUBLE_EQ(recording.findings[1].high, 2);
+  StepRecording located;
+  located.findings = {{.rule = "precision", .where = "train.py:7"}};
+  recording.take_places(located);
+  EXPECT_EQ(recording.findings[1].where, "train.py:7");
+  EXPECT_EQ(recording.findings[0].where, "");
+}
+
 TEST(Findings, cache_that_is_emptied_speaks_for_leaving_that_out) {
   const auto analysis = analysis_of("llama_empties_cache_per_layer.pt.trace.json.zst");
   const auto gain = replayed_gain(knob("memory.no_empty_cache").answers, gains_of(analysis.findings));
@@ -89,10 +128,10 @@ TEST(Findings, of_a_recorded_run_keep_their_gains_and_severity) {
   fs::copy_file(fs::path(WARPMARK_SOURCE_DIR) / "tests/data/traces" / name, folder / "rank0-1.json",
                 fs::copy_options::overwrite_existing);
   const auto wanted = findings_of(analysis_of(name).findings);
-  ProgramRun run;
-  put_findings(analyze_traces(folder), run);
+  const auto run = recording_from(analyze_traces(folder));
   fs::remove_all(folder);
   EXPECT_TRUE(run.gpu_work);
+  EXPECT_NEAR(run.seconds_per_step, analysis_of(name).undisturbed_step_ns * 1e-9, 1e-9);
   ASSERT_EQ(run.findings.size(), wanted.size());
   ASSERT_FALSE(wanted.empty());
   for (std::size_t i = 0; i < wanted.size(); ++i) {

@@ -207,5 +207,37 @@ for step in range(8): model(torch.ones(1, 4))
   EXPECT_THAT(main_of(hooked).losses, IsEmpty()) << "its gradients are none of the program's";
 }
 
+/// A model that holds what torch.compile returns, as far as the hook looks at it.
+constexpr const char* kCompiledWithin = R"(
+import torch
+class OptimizedModule(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self._orig_mod = torch.nn.Linear(4, 4)
+    def forward(self, x): return self._orig_mod(x)
+    def get_compiler_config(self): return {"triton.cudagraphs": True}
+class Task(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.model = OptimizedModule()
+    def forward(self, x): return self.model(x)
+model = Task()
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+for i in range(4):
+    model(torch.randn(2, 4)).sum().backward()
+    optimizer.step()
+    optimizer.zero_grad()
+)";
+
+TEST_F(HookElsewhere, sees_how_the_program_compiles_a_part_of_its_model) {
+  WM_NEEDS_TORCH();
+  const auto hooked = run({python_with_torch()}, kCompiledWithin, {.warmup_steps = 1});
+  ASSERT_EQ(hooked.output.exit_code, 0) << hooked.output.err;
+  const auto& report = main_of(hooked);
+  EXPECT_TRUE(report.faults.empty()) << report.faults.front();
+  ASSERT_FALSE(report.modules.empty());
+  EXPECT_EQ(report.modules.front().compiled, "graphs");
+}
+
 }  // namespace
 }  // namespace warpmark::workers

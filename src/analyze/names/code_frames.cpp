@@ -39,6 +39,15 @@ bool is_of_cuda_toolkit(std::string_view file) {
   return std::ranges::any_of(kParts, [within](auto part) { return within.starts_with(part); });
 }
 
+/// What torch.compile writes and runs: named after a hash, "cksu...23.py" (torch/_inductor/codecache.py: a 'c' before
+/// 51 digits of base 32), under a folder that the user may choose.
+bool is_generated_by_compiler(std::string_view file) {
+  constexpr std::size_t kHash = 52;
+  const std::string_view name = file_name_of(file);
+  return name.size() == kHash + 3 && name.front() == 'c' && name.ends_with(".py") &&
+         name.substr(0, kHash).find_first_not_of("abcdefghijklmnopqrstuvwxyz234567") == std::string_view::npos;
+}
+
 }  // namespace
 
 CodeFrame parse_code_frame(std::string_view name) {
@@ -80,7 +89,7 @@ bool is_library_code(std::string_view file) {
       "numpy/",      "threading.py", "contextlib.py", "runpy.py", "multiprocessing/",
       "concurrent/", "selectors.py", "queue.py",      "flax/",    "transformers/",
       "accelerate/"};
-  return file.empty() || is_of_cuda_toolkit(file) ||
+  return file.empty() || is_of_cuda_toolkit(file) || is_generated_by_compiler(file) ||
          std::ranges::any_of(kWithin, [file](auto part) { return file.find(part) != std::string_view::npos; }) ||
          std::ranges::any_of(kBegin, [file](auto begin) { return file.starts_with(begin); });
 }

@@ -228,6 +228,8 @@ constexpr Field kOptimizationFields[] = {
     field<&Optimization::advice>("advice", "", kAdvice),
     field<&Optimization::findings>(
         "findings", "Bottlenecks that the analysis found in a recording of the original, worst first.", kFound),
+    field<&Optimization::recorded_seconds_per_step>(
+        "recorded_seconds_per_step", "Of the original while the findings were recorded, with what recording cost."),
     field<&Optimization::decisions>("decisions", "The log: each decision with its reason."),
     group("cost", "", kOptimizationCost),
     field<&Optimization::machine>("machine", "", kMachine),

@@ -103,10 +103,10 @@ Result<Json> ProgramRuns::ask_process(const Json& command, double deadline_s) {
   const double began_s = elapsed_s();
   Json asked = command;
   const TraceFolder traces(places_.scratch.string() + ".traces");
-  if (command.value("do", "") == "record") {
-    workers::HookPlan plan{.profile_steps = 1};
-    WM_TRY(traces.prepare(plan));
-    asked["folder"] = plan.profile_folder;
+  const bool records = command.value("do", "") == "record";
+  if (records) {
+    WM_TRY(make_folder(traces.path()));
+    asked["folder"] = traces.path().string();
   }
   if (progress) progress("testing settings in one process");
   WM_ASSIGN(auto answer, lab_->ask(asked, deadline_s));
@@ -122,11 +122,7 @@ Result<Json> ProgramRuns::ask_process(const Json& command, double deadline_s) {
     }
     return answer;
   }
-  if (command.value("do", "") == "record") {
-    Json recorded{{"answers", std::move(answer)}};
-    traces.add_analysis(recorded);
-    return recorded;
-  }
+  if (records) return Json{{"answers", std::move(answer)}, {"analysis", analyze_traces(traces.path())}};
   return answer;
 }
 

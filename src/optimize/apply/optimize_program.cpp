@@ -181,6 +181,7 @@ Result<Optimization> optimization_from(ProgramRuns& runs, const OptimizeOptions&
   }
   adopt_proof(optimization, look);
   optimization.findings = trials.findings().empty() ? findings_of(options.findings) : trials.findings();
+  optimization.recorded_seconds_per_step = trials.recorded_step_s();
   optimization.advice = advice_for(look.facts, plan_of(optimization));
   for (auto& advice : advice_of_findings(optimization.findings, plan_of(optimization))) {
     optimization.advice.push_back(std::move(advice));

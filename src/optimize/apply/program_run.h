@@ -18,16 +18,12 @@ enum class TimeOf { sample, step, run };
 [[nodiscard]] const char* name_of(TimeOf of);
 
 struct ProgramRun {
-  std::string failure;                        ///< why it does not count; empty: it does
-  bool out_of_memory = false;                 ///< that is why
-  bool too_few_steps = false;                 ///< that is why
-  double time_s = 0;                          ///< of a sample, a step or the run
-  Run run;                                    ///< with the environment; its only metric is the time
-  workers::ProgramReport report;              ///< of the main process
-  std::vector<OptimizationFinding> findings;  ///< of a run that was recorded
-  std::vector<FoundGain> found;
-  bool gpu_work = false;             ///< the recording had work of a GPU
-  std::vector<std::string> kernels;  ///< in it: the different names
+  std::string failure;            ///< why it does not count; empty: it does
+  bool out_of_memory = false;     ///< that is why
+  bool too_few_steps = false;     ///< that is why
+  double time_s = 0;              ///< of a sample, a step or the run
+  Run run;                        ///< with the environment; its only metric is the time
+  workers::ProgramReport report;  ///< of the main process
   std::optional<double> memory_bytes;
   double host_bytes = 0;                  ///< largest resident set of its processes
   std::optional<double> gpu_utilization;  ///< while steps were measured ...

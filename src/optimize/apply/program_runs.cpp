@@ -17,7 +17,6 @@
 #include "model/json/json_fields.h"
 #include "optimize/apply/not_counted.h"
 #include "optimize/apply/program_copy.h"
-#include "optimize/apply/recorded_run.h"
 #include "stats/sampled_metric.h"
 #include "validate/commands/command_experiment.h"
 #include "validate/commands/line_pattern.h"
@@ -191,8 +190,6 @@ Result<Json> ProgramRuns::execute(const Settings& settings, const RunOptions& op
     WM_TRY(set_file_values(program_, settings, places_.original));
   }
   WM_ASSIGN(auto command, command_for(settings, options));
-  const TraceFolder traces(places_.scratch.string() + ".traces");
-  WM_TRY(traces.prepare(command.plan));
   if (progress) progress(text_of(settings));
   begin_turn();
   const auto outcome = workers::run_hooked(command, places_.hook, places_.scratch);
@@ -203,15 +200,13 @@ Result<Json> ProgramRuns::execute(const Settings& settings, const RunOptions& op
   if (options.afterwards && ended.ending == workers::Ending::exited && ended.output.exit_code == 0) {
     WM_ASSIGN(answer["afterwards"], do_afterwards(*options.afterwards, command, ended.output.out));
   }
-  traces.add_analysis(answer);
   return answer;
 }
 
 std::string ProgramRuns::question_of(const Settings& settings, const RunOptions& options) {
-  return fmt::format("{} | warm-up {} window {} {:g} s stop {} seed {} sync {} profile {} {}", text_of(settings),
+  return fmt::format("{} | warm-up {} window {} {:g} s stop {} seed {} sync {}", text_of(settings),
                      options.plan.warmup_steps, options.plan.window_steps, options.plan.window_s, options.plan.stop,
-                     options.plan.seed ? std::to_string(*options.plan.seed) : "none", options.plan.sync_phases,
-                     options.plan.profile_steps, options.plan.profile_stacks) +
+                     options.plan.seed ? std::to_string(*options.plan.seed) : "none", options.plan.sync_phases) +
          (options.afterwards ? " evaluated" : "");
 }
 
@@ -273,7 +268,6 @@ Result<ProgramRun> ProgramRuns::read_answer(const Json& json, const Settings& se
     result.gpu_utilization = known(json["gpus"], "utilization");
     result.joules_per_step = known(json["gpus"], "joules_per_step");
   }
-  if (json.contains("analysis")) put_findings(json["analysis"], result);
   if (!main.empty()) result.report = *main.front();
   result.host_bytes = json.value("peak_memory_bytes", 0.0);
   if (result.report.reserved_bytes > 0) {

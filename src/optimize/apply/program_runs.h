@@ -2,6 +2,7 @@
 // says: how long a sample took, whether it came to its end, whether the knobs were in force.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
 #include <deque>
@@ -65,8 +66,11 @@ class ProgramRuns {
   /// Whether the budget is enough for so many runs as long as the longest that came to its end, or as those that
   /// started together took each.
   [[nodiscard]] bool affords(std::int64_t runs) const;
-  /// What a run takes, as far as known: its share where runs start together.
-  [[nodiscard]] double run_s() const { return share_s_ > 0 ? share_s_ : longest_s_; }
+  /// What a run takes, as far as known: its share where runs start together; before any have, half of what starting n
+  /// together saves at most, as their starts slow each other.
+  [[nodiscard]] double run_s() const {
+    return share_s_ > 0 ? share_s_ : longest_s_ * (1 + 1.0 / std::max(1, together_)) / 2;
+  }
   /// Of the budget; infinite without one.
   [[nodiscard]] double left_s() const;
   [[nodiscard]] double elapsed_s() const;  ///< since this object was made

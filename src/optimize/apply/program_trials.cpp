@@ -8,7 +8,6 @@
 #include "base/json.h"
 #include "base/quantity.h"
 #include "optimize/apply/kernels_seen.h"
-#include "optimize/apply/recorded_run.h"
 #include "optimize/stages/pair_test.h"
 #include "stats/summary.h"
 #include "validate/compare/environment_guard.h"
@@ -188,7 +187,7 @@ Result<WithinResult> ProgramTrials::within(const Settings& from, std::span<const
   if (is_stopped(result)) return result;
   const double before_s = runs_.elapsed_s();
   std::vector<bool> skip(variants.size(), false);
-  const double most_s = kShareOfDeciding * runs_.left_s();
+  double until_s = 0;
   for (std::int64_t rounds = 0; rounds < kMostBlockRounds; rounds += kBlockRounds) {
     WM_TRY(ask_blocks(from, variants, skip, result));
     if (result.stopped) return result;
@@ -204,34 +203,47 @@ Result<WithinResult> ProgramTrials::within(const Settings& from, std::span<const
       }
       open = open || (!skip[i] && needs_blocks(judged, decide));
     }
-    if (rounds == 0) WM_TRY(ask_check(variants, skip, result));
+    if (rounds == 0) {
+      WM_TRY(ask_check(variants, skip, result));
+      until_s = runs_.elapsed_s() + kShareOfDeciding * runs_.left_s();  // what was compiled is paid for
+    }
     if (result.stopped) return result;
-    if (!open || runs_.elapsed_s() - before_s > most_s) break;
+    if (!open || runs_.elapsed_s() > until_s) break;
   }
   result.cost_s = runs_.elapsed_s() - before_s;
   return result;
 }
 
+Result<std::optional<StepRecording>> ProgramTrials::record_steps(const Settings& settings, std::int64_t steps,
+                                                                 bool stacks) {
+  Json knobs = Json::object();
+  for (const auto& setting : settings) knobs[setting.knob] = setting.value;
+  const Json command{{"do", "record"}, {"steps", steps}, {"stacks", stacks}, {"knobs", std::move(knobs)}};
+  const auto answer = runs_.ask(command, 120 + 100 * facts_.seconds_per_step);
+  if (!answer.ok() && runs_.why_stopped().empty()) return answer.error();
+  if (!answer.ok() || !answer->is_object() || !answer->contains("analysis")) return std::optional<StepRecording>{};
+  return std::optional(recording_from((*answer)["analysis"]));
+}
+
 Result<Recorded> ProgramTrials::record(const Settings& settings) {
   Recorded recorded;
   if (!runs_.has_lab() || !facts_.on_gpu()) return recorded;
-  constexpr std::int64_t kSteps = 8;
-  Json knobs = Json::object();
-  for (const auto& setting : settings) knobs[setting.knob] = setting.value;
-  const Json command{{"do", "record"}, {"steps", kSteps}, {"stacks", true}, {"knobs", std::move(knobs)}};
-  const auto answer = runs_.ask(command, 120 + 100 * facts_.seconds_per_step);
-  if (!answer.ok()) return runs_.why_stopped().empty() ? Result<Recorded>(answer.error()) : recorded;
-  if (!answer->is_object() || !answer->contains("analysis")) return recorded;
-  ProgramRun run;
-  put_findings((*answer)["analysis"], run);
-  ProgramFacts seen;
-  recorded.text = add_found(run, seen);
-  recorded.analyzed = seen.analyzed;
-  recorded.found = std::move(seen.found);
-  if (settings.empty()) findings_ = run.findings;
+  constexpr std::int64_t kSteps = 8, kLocatedSteps = 3;
+  WM_ASSIGN(auto seen, record_steps(settings, kSteps, false));
+  if (!seen) return recorded;
   for (const auto& setting : settings) {
-    if (auto text = kernels_seen(setting, run.kernels)) recorded.kernels.emplace_back(setting.knob, std::move(*text));
+    if (auto text = kernels_seen(setting, seen->kernels)) recorded.kernels.emplace_back(setting.knob, std::move(*text));
   }
+  seen->bound_to(step_s(settings));
+  if (settings.empty()) {
+    WM_ASSIGN(const auto located, record_steps(settings, kLocatedSteps, true));
+    if (located) seen->take_places(*located);
+    findings_ = seen->findings;
+    if (seen->gpu_work) recorded_step_s_ = seen->seconds_per_step;
+  }
+  recorded.text = seen->text();
+  recorded.analyzed = seen->gpu_work;
+  recorded.found = std::move(seen->found);
   return recorded;
 }
 

@@ -10,6 +10,7 @@
 #include "optimize/answers.h"
 #include "optimize/apply/program_runs.h"
 #include "optimize/apply/quality_gate.h"
+#include "optimize/apply/recorded_run.h"
 #include "optimize/search.h"
 
 namespace warpmark::optimize {
@@ -45,6 +46,8 @@ class ProgramTrials final : public Trials {
 
   /// Findings of the recorded original.
   [[nodiscard]] const std::vector<OptimizationFinding>& findings() const { return findings_; }
+  /// Of the recorded original, with what recording cost.
+  [[nodiscard]] std::optional<double> recorded_step_s() const { return recorded_step_s_; }
 
  private:
   struct Pairs;
@@ -59,6 +62,8 @@ class ProgramTrials final : public Trials {
   /// Whether the process was interrupted or the budget is over; then the result says so.
   bool is_stopped(WithinResult& result) const;
   [[nodiscard]] double step_s(const Settings& settings) const;
+  /// None where the process ended or the search was stopped. Stacks place findings in the program, and slow it down.
+  Result<std::optional<StepRecording>> record_steps(const Settings& settings, std::int64_t steps, bool stacks);
 
   ProgramRuns& runs_;
   TrialOptions options_;
@@ -67,6 +72,7 @@ class ProgramTrials final : public Trials {
   std::vector<workers::ProgramReport> originals_;       ///< runs of the original, the longest first
   std::vector<std::pair<std::string, double>> step_s_;  ///< of settings that were timed in the living process
   std::vector<OptimizationFinding> findings_;
+  std::optional<double> recorded_step_s_;
   std::int64_t blocks_ = 0;  ///< commands so far; their order alternates
 };
 

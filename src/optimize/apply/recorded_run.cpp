@@ -47,18 +47,6 @@ TraceFolder::TraceFolder(std::filesystem::path folder) : folder_(std::move(folde
 
 TraceFolder::~TraceFolder() { remove_folder(folder_); }
 
-Status TraceFolder::prepare(workers::HookPlan& plan) const {
-  if (plan.profile_steps <= 0) return {};
-  WM_TRY(make_folder(folder_));
-  plan.profile_folder = folder_.string();
-  return {};
-}
-
-void TraceFolder::add_analysis(Json& answer) const {
-  std::error_code ignored;
-  if (std::filesystem::exists(folder_, ignored)) answer["analysis"] = analyze_traces(folder_);
-}
-
 Json analyze_traces(const std::filesystem::path& folder) {
   Json json{{"gpu_work", false}, {"findings", Json::array()}, {"found", Json::array()}};
   std::vector<std::filesystem::path> files;
@@ -80,6 +68,7 @@ Json analyze_traces(const std::filesystem::path& folder) {
   json["gpu_work"] = has_gpu_work(*session);
   json["kernels"] = kernels_of(*session);
   const auto analysis = analyze::analyze(*session, {.tables = false});
+  json["seconds_per_step"] = finite_number(analysis.undisturbed_step_ns * 1e-9);
   for (const auto& finding : findings_of(analysis.findings)) {
     json["findings"].push_back({{"rule", finding.rule},
                                 {"title", finding.title},
@@ -100,42 +89,50 @@ Json analyze_traces(const std::filesystem::path& folder) {
   return json;
 }
 
-RunOptions recorded_run(RunOptions run, bool stacks) {
-  constexpr std::int64_t kRecorded = 8;
-  run.plan.profile_steps = std::max<std::int64_t>(1, std::min(kRecorded, run.plan.window_steps - 1));
-  run.plan.profile_stacks = stacks;
-  run.plan.window_steps = 0;
-  run.plan.window_s = 0;
-  run.plan.stop = true;
-  return run;
-}
-
-std::string add_found(const ProgramRun& recorded, ProgramFacts& facts) {
-  facts.analyzed = recorded.gpu_work;
-  facts.found = recorded.found;
-  if (!recorded.gpu_work) return {};
-  if (recorded.findings.empty()) return "the recorded steps show nothing worth fixing";
-  return "found in recorded steps: " + found_text(recorded.findings);
-}
-
-void put_findings(const Json& json, ProgramRun& run) {
-  run.gpu_work = json.value("gpu_work", false);
-  for (const auto& one : json.value("findings", Json::array())) {
-    run.findings.push_back({.rule = one.value("rule", ""),
-                            .title = one.value("title", ""),
-                            .severity = one.value("severity", 0.0),
-                            .low = one.value("low", 1.0),
-                            .high = one.value("high", 1.0),
-                            .advice = one.value("advice", ""),
-                            .text = one.value("text", ""),
-                            .code = one.value("code", ""),
-                            .where = one.value("where", "")});
+StepRecording recording_from(const Json& analyzed) {
+  StepRecording recording{.gpu_work = analyzed.value("gpu_work", false),
+                          .seconds_per_step = analyzed.value("seconds_per_step", 0.0)};
+  for (const auto& one : analyzed.value("findings", Json::array())) {
+    recording.findings.push_back({.rule = one.value("rule", ""),
+                                  .title = one.value("title", ""),
+                                  .severity = one.value("severity", 0.0),
+                                  .low = one.value("low", 1.0),
+                                  .high = one.value("high", 1.0),
+                                  .advice = one.value("advice", ""),
+                                  .text = one.value("text", ""),
+                                  .code = one.value("code", ""),
+                                  .where = one.value("where", "")});
   }
-  run.kernels = json.value("kernels", std::vector<std::string>());
-  for (const auto& one : json.value("found", Json::array())) {
-    run.found.push_back(
+  recording.kernels = analyzed.value("kernels", std::vector<std::string>());
+  for (const auto& one : analyzed.value("found", Json::array())) {
+    recording.found.push_back(
         {one.value("rule", ""), one.value("advice", ""), one.value("low", 1.0), one.value("high", 1.0)});
   }
+  return recording;
+}
+
+void StepRecording::bound_to(double unrecorded_s) {
+  if (seconds_per_step <= unrecorded_s || unrecorded_s <= 0) return;
+  const auto bound = [share = unrecorded_s / seconds_per_step](auto& gain) {
+    gain.low = std::max(1.0, gain.low * share);
+    gain.high = std::max(1.0, gain.high * share);
+  };
+  std::ranges::for_each(findings, bound);
+  std::ranges::for_each(found, bound);
+  std::erase_if(found, [](const FoundGain& gain) { return gain.high <= 1; });
+}
+
+void StepRecording::take_places(const StepRecording& located) {
+  for (auto& finding : findings) {
+    const auto same = std::ranges::find(located.findings, finding.rule, &OptimizationFinding::rule);
+    if (same != located.findings.end()) finding.where = same->where;
+  }
+}
+
+std::string StepRecording::text() const {
+  if (!gpu_work) return {};
+  return findings.empty() ? "the recorded steps show nothing worth fixing"
+                          : "found in recorded steps: " + found_text(findings);
 }
 
 }  // namespace warpmark::optimize

@@ -1,41 +1,49 @@
-// Runs that are recorded: their plan, the traces that they leave, analyzed, and what was found as the journal keeps it.
+// Steps of the living process that are recorded: the folder of their traces, and what the analysis finds in these.
 #pragma once
 
 #include <filesystem>
 #include <string>
+#include <vector>
 
 #include "base/json_fwd.h"
-#include "base/result.h"
-#include "optimize/apply/program_runs.h"
+#include "model/optimization.h"
+#include "optimize/facts.h"
 
 namespace warpmark::optimize {
 
-/// A run of a few steps under PyTorch's profiler, as `run` but for that.
-[[nodiscard]] RunOptions recorded_run(RunOptions run, bool stacks);
+/// What was found in recorded steps.
+struct StepRecording {
+  bool gpu_work = false;
+  double seconds_per_step = 0;  ///< with what recording cost; 0: not known
+  std::vector<OptimizationFinding> findings;
+  std::vector<FoundGain> found;
+  std::vector<std::string> kernels;  ///< the different names
 
-/// What the recording found, into the facts; a sentence for the log.
-[[nodiscard]] std::string add_found(const ProgramRun& recorded, ProgramFacts& facts);
+  /// Gains of the step as it is without the recording. A finding is taken to leave the same step behind, as the GPU's
+  /// work is not slower while it is recorded; what the host lost only because it was recorded is then no gain.
+  void bound_to(double unrecorded_s);
+  /// Where the same findings are in the program, from a recording with stacks, which is slower.
+  void take_places(const StepRecording& located);
+  /// A sentence for the log.
+  [[nodiscard]] std::string text() const;
+};
 
-/// Of all traces in the folder. A recording that cannot be read says so in "problem": the search goes on without.
+/// Of all traces in the folder, as the journal keeps it. A recording that cannot be read says so in "problem": the
+/// search goes on without.
 [[nodiscard]] Json analyze_traces(const std::filesystem::path& folder);
+[[nodiscard]] StepRecording recording_from(const Json& analyzed);
 
-/// Where a recorded run leaves its traces; removed with the object.
+/// A folder that is removed with the object, and before.
 class TraceFolder {
  public:
   explicit TraceFolder(std::filesystem::path folder);
   ~TraceFolder();
   TraceFolder(TraceFolder&&) = delete;
   TraceFolder& operator=(TraceFolder&&) = delete;
-  /// Makes it and names it in the plan, where that records. Environment error if it cannot be made.
-  [[nodiscard]] Status prepare(workers::HookPlan& plan) const;
-  /// As "analysis", where something was to be recorded.
-  void add_analysis(Json& answer) const;
+  [[nodiscard]] const std::filesystem::path& path() const { return folder_; }
 
  private:
   std::filesystem::path folder_;
 };
-
-/// What analyze_traces wrote, into the run.
-void put_findings(const Json& json, ProgramRun& run);
 
 }  // namespace warpmark::optimize

@@ -6,14 +6,12 @@
 #include "base/clock.h"
 #include "base/json.h"
 #include "optimize/apply/program_runs.h"
-#include "optimize/apply/recorded_run.h"
 #include "workers/gated_runs.h"
 
 namespace warpmark::optimize {
 /// Runs that started together. Those whose turn was have no question any more.
 struct ProgramRuns::Batch {
   std::vector<Expected> runs;
-  std::deque<TraceFolder> traces;
   std::unique_ptr<workers::GatedRuns> gated;
   double start_share_s = 0;
 
@@ -65,8 +63,6 @@ Status ProgramRuns::start_batch(const std::string& question) {
   double deadline_s = 0;
   for (const auto& one : batch->runs) {
     WM_ASSIGN(auto command, command_for(one.settings, one.options));
-    batch->traces.emplace_back(fmt::format("{}.traces.{}", places_.scratch.string(), commands.size()));
-    WM_TRY(batch->traces.back().prepare(command.plan));
     commands.push_back(std::move(command));
     deadline_s = std::max(deadline_s, one.options.deadline_s);
   }
@@ -112,11 +108,9 @@ Result<std::optional<Json>> ProgramRuns::take_turn(std::size_t i) {
   // What the budget cut is forgotten.
   if (!exited && left_s() <= 0) return std::optional<Json>{};
   Json answer = answer_of(*one.run, one.turn_s, one.run->output.cpu_s - one.cpu_before_s);
-  batch_->traces[i].add_analysis(answer);
   const double cost_s = batch_->start_share_s + one.turn_s;
   answer["cost_s"] = cost_s;
-  // Recorded runs tell nothing of what a test costs.
-  if (expected.options.plan.profile_steps == 0 && !expected.options.plan.sync_phases) share_s_ = cost_s;
+  if (!expected.options.plan.sync_phases) share_s_ = cost_s;
   return std::optional<Json>(std::move(answer));
 }
 

@@ -32,27 +32,29 @@ Offer offer_compile(const ProgramFacts& facts, [[maybe_unused]] const Settings& 
   if (!torch_at_least(facts, 2, 2))
     return no_offer("torch " + facts.report.torch + " cannot compile a module in place");
   if (facts.report.modules.empty()) return no_offer("no module with parameters is called");
-  if (facts.report.modules.front().compiled) return no_offer("the program does so");
+  const auto& own = facts.report.modules.front().compiled;
+  if (own == "graphs") return no_offer("the program does so");
   if (!facts.on_gpu())
     return no_offer("it needs a C++ compiler and pays seldom on a CPU; --try compile=default asks for it");
   Offer offer;
   const auto now = value_of(settings, "compile");
   for (const char* mode : {"default", "reduce-overhead", "max-autotune-no-cudagraphs"}) {
-    if (now == mode || (!now.empty() && std::string_view(mode) == "default")) continue;
     const bool graph = std::string_view(mode) == "reduce-overhead";
+    if (now == mode || (!now.empty() && std::string_view(mode) == "default") || (!own.empty() && !graph)) continue;
     auto predicted = gain_of_share(model_share(facts), 1.05, 3, "the model");
-    if (!now.empty()) predicted.low = 1, predicted.high = 1.2;
+    if (!now.empty() || !own.empty()) predicted.low = 1, predicted.high = 1.2;
     offer.candidates.push_back({mode, std::move(predicted), graph ? kAnswers : kAnswersWithoutGraph});
   }
   return offer;
 }
 
-OptimizationAdvice compile_source([[maybe_unused]] const ProgramFacts& facts, [[maybe_unused]] std::string_view value) {
-  return {
-      .where = place_in(facts, Place::module),
-      .text = "Compile the module in place.",
-      .code = value == "default" ? std::string("model.compile()") : fmt::format("model.compile(mode=\"{}\")", value),
-      .predicted = {}};
+OptimizationAdvice compile_source(const ProgramFacts& facts, std::string_view value) {
+  const bool own = !facts.report.modules.empty() && !facts.report.modules.front().compiled.empty();
+  const std::string mode = value == "default" ? "" : fmt::format("mode=\"{}\"", value);
+  return {.where = place_in(facts, Place::module),
+          .text = own ? "Compile the module in this mode." : "Compile the module in place.",
+          .code = own ? "torch.compile(model, " + mode + ")" : "model.compile(" + mode + ")",
+          .predicted = {}};
 }
 
 // Activations of repeated blocks are computed again in the backward: memory for time, for room for a larger batch.

@@ -246,11 +246,11 @@ class BundleStage {
     for (const auto& one : state_.open()) {
       if (one.setting.knob != kCompile || one.asked) continue;
       const bool tunes = one.setting.value.starts_with("max-autotune");
-      const bool in_vain = state_.tried.contains("compile=default") && value_of(state_.best, kCompile).empty();
+      const bool in_vain = compile_timed_ && value_of(state_.best, kCompile).empty();
       if (compile_failed_) {
         state_.close(one, TrialOutcome::failed, "another mode could not compile the program");
       } else if (tunes && in_vain) {
-        state_.close(one, TrialOutcome::no_gain, "compile=default gained nothing");
+        state_.close(one, TrialOutcome::no_gain, "compiling gained nothing");
       } else if (!state_.affords(kCompiling_s)) {
         state_.cut_short = true;
         state_.close(one, TrialOutcome::undecided, "not enough budget left to compile");
@@ -267,7 +267,10 @@ class BundleStage {
     for (std::size_t i = 0; i < candidates.size(); ++i) {
       const auto& one = result.variants[i];
       if (changes_nothing(one, candidates[i])) continue;
-      compile_failed_ = compile_failed_ || (candidates[i].setting.knob == kCompile && !one.failure.empty());
+      if (candidates[i].setting.knob == kCompile) {
+        compile_timed_ = compile_timed_ || one.gain;
+        compile_failed_ = compile_failed_ || !one.failure.empty();
+      }
       const bool gains = passes(one) && one.gain->low > 1;
       if (!gains) {
         close_failed(candidates[i], one);
@@ -302,7 +305,7 @@ class BundleStage {
   }
 
   SearchState& state_;
-  bool compile_failed_ = false;
+  bool compile_failed_ = false, compile_timed_ = false;
   double compile_s_ = 0;                ///< that it took in the living process
   Settings attempted_;                  ///< the best that was last put to the proof
   std::set<std::string> unswitchable_;  ///< that need a process of their own in this program

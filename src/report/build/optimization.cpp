@@ -215,7 +215,19 @@ Section findings_section(const Optimization& optimization) {
     const auto gain = finding.is_gain_known() ? fmt::format("{:.2f}x-{:.2f}x", finding.low, finding.high) : "not known";
     table.rows.push_back({{finding.title}, {gain}, {finding.where, Tone::quiet}});
   }
-  return {.heading = "Bottlenecks of the original", .blocks = {table}};
+  Section section{.heading = "Bottlenecks of the original", .blocks = {table}};
+  constexpr double kNoteworthy = 1.2;
+  const double recorded_s = optimization.recorded_seconds_per_step.value_or(0);
+  const double plain_s = optimization.baseline.seconds_per_step;
+  if (plain_s > 0 && recorded_s > kNoteworthy * plain_s) {
+    section.blocks.push_back(Paragraph{
+        fmt::format(
+            "While they were recorded, steps took {} instead of {}. Times above are of recorded steps; speedups "
+            "are estimated against a step that is not recorded.",
+            format_seconds(recorded_s), format_seconds(plain_s)),
+        Tone::quiet});
+  }
+  return section;
 }
 
 Section advice_section(const Optimization& optimization) {

@@ -8,16 +8,41 @@ from _warpmark_setting import Setting
 CHANGING = ("precision.autocast", "precision.inference", "channels_last")  # settings with which it compiles again
 
 
-class Calls:
-    """What the calls of a module go to: its own forward, or a compiled callable. Nothing but the module holds it."""
+def compiled_by_program(module):
+    """Parts of the module that the program compiles itself, each with what its calls go to; outermost ones."""
+    parts, within = [], set()
+    for part in module.modules():
+        called = part if type(part).__name__ == "OptimizedModule" else getattr(part, "_compiled_call_impl", None)
+        if called is not None and part not in within:
+            parts.append((part, called))
+            within.update(part.modules())
+    return parts
 
-    def __init__(self, module):
+
+def own_mode(module):
+    """How the program compiles the module: "" not at all, "graphs" where that replays CUDA graphs, else "default"."""
+    for _, called in compiled_by_program(module):
+        try:
+            config = called.get_compiler_config() or {}
+        except Exception:  # of a backend that has none
+            config = {}
+        return "graphs" if config.get("triton.cudagraphs") else "default"
+    return ""
+
+
+class Calls:
+    """What the calls of a module go to: the program's own way, or a compiled callable. Nothing but the module holds
+    it."""
+
+    def __init__(self, module, mode):
         self.module = weakref.ref(module)
+        self.theirs = module._compiled_call_impl
+        self.mode = mode
         self.kept = {}  # (mode, settings that were on) -> callable
         self.current = None
 
     def __call__(self, *args, **kwargs):
-        return (self.current or self.module()._call_impl)(*args, **kwargs)
+        return (self.current or self.theirs or self.module()._call_impl)(*args, **kwargs)
 
 
 class Compile(Setting):
@@ -37,11 +62,11 @@ class Compile(Setting):
             return
         if not hasattr(module, "compile"):
             return self.cannot("torch %s cannot compile a module in place" % self.torch.__version__)
-        if type(module).__name__ == "OptimizedModule" or module._compiled_call_impl is not None:
-            return self.cannot("the program compiles it itself")
-        calls = module._compiled_call_impl = Calls(module)
-        self.calls.add(calls)
-        self.put_on(calls)
+        mode = own_mode(module)
+        for part in [part for part, _ in compiled_by_program(module)] or [module]:
+            calls = part._compiled_call_impl = Calls(part, mode)
+            self.calls.add(calls)
+            self.put_on(calls)
 
     def apply(self):
         if not hasattr(self.torch.nn.Module, "_compiled_call_impl"):
@@ -66,6 +91,8 @@ class Compile(Setting):
         calls.current = None
         if self.value is None:
             return
+        if calls.mode == "graphs" or calls.mode == self.value:
+            return self.cannot("the program compiles it itself")
         self.key = (self.value, tuple(self.settings.value(name) for name in CHANGING))
         if self.key not in calls.kept:
             calls.kept[self.key] = self.compiled(calls.module(), first=not calls.kept)
@@ -73,6 +100,8 @@ class Compile(Setting):
         self.did()
 
     def compiled(self, module, first):
+        module = getattr(module, "_orig_mod", module)  # of torch.compile(module)
+
         # Not module.compile(), which silently compiles nothing for classes in torch's own files (nn.Sequential).
         def call(*args, **kwargs):
             return module._call_impl(*args, **kwargs)

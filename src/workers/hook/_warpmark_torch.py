@@ -16,10 +16,16 @@ import weakref
 
 import _warpmark_machine as machine
 import _warpmark_reads as reads
+import _warpmark_set_compile as compiling
 import _warpmark_settings as settings
 import _warpmark_set_precision as precision
 import _warpmark_steps as steps
 import _warpmark_versions as versions
+
+
+def inner_of(module):
+    inner = getattr(module, "module", None) if type(module).__name__ == "DistributedDataParallel" else None
+    return module if inner is None else inner
 
 
 class TooOld(Exception):
@@ -379,8 +385,9 @@ class Hook:
 
     def wrap(self, module, args):
         """Wraps one module that the program calls itself; knobs that change modules act now."""
+        mode = compiling.own_mode(inner_of(module))
         self.prepare(module)
-        self.tell_module(module, args)
+        self.tell_module(module, args, mode)
         recorder, around, clock, retried = self.recorder, self.settings.around, steps.clock, self.retried
 
         def again(inside):
@@ -430,10 +437,9 @@ class Hook:
         cls.__call__ = __call__
 
     def prepare(self, module):
-        inner = getattr(module, "module", None) if type(module).__name__ == "DistributedDataParallel" else module
-        self.settings.prepare(inner if inner is not None else module)
+        self.settings.prepare(inner_of(module))
 
-    def tell_module(self, module, args):
+    def tell_module(self, module, args, mode):
         torch = self.torch
         names = {"conv": 0, "norm": 0, "linear": 0, "attention": 0, "embedding": 0}
         for part in module.modules():
@@ -453,7 +459,7 @@ class Hook:
             training=bool(module.training),
             grad=bool(torch.is_grad_enabled()),
             autocast=precision.program_casts(torch, parameter.device.type),
-            compiled=type(module).__name__ == "OptimizedModule",
+            compiled=mode,
             shapes=shapes,
             channels_last=any(
                 isinstance(a, torch.Tensor)

@@ -36,6 +36,8 @@ TEST(CodeFrames, are_read_as_each_recorder_writes_them) {
   EXPECT_TRUE(is_library_code("/usr/lib/python3.11/threading.py"));
   EXPECT_TRUE(is_library_code("/venv/lib/x/site-packages/torch/nn/modules/module.py"));
   EXPECT_TRUE(is_library_code("torch/nn/modules/module.py"));
+  EXPECT_TRUE(is_library_code("/scratch/cache/ks/cksuvhfwmxj6lyms32snaud4gztekdoehfr6sx7bdlz7djcvsm23.py"));
+  EXPECT_FALSE(is_library_code("/home/me/computes_the_losses_of_all_the_models_and_writes_.py"));
   EXPECT_TRUE(is_library_code("<frozen runpy>"));
   EXPECT_TRUE(is_library_code("/usr/local/cuda/bin/../targets/x86_64-linux/include/crt/device_functions.h"));
   EXPECT_TRUE(is_library_code("/opt/nvidia/targets/sbsa-linux/include/cuda_runtime.h"));
