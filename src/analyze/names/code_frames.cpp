@@ -39,15 +39,6 @@ bool is_of_cuda_toolkit(std::string_view file) {
   return std::ranges::any_of(kParts, [within](auto part) { return within.starts_with(part); });
 }
 
-/// What torch.compile writes and runs: named after a hash, "cksu...23.py" (torch/_inductor/codecache.py: a 'c' before
-/// 51 digits of base 32), under a folder that the user may choose.
-bool is_generated_by_compiler(std::string_view file) {
-  constexpr std::size_t kHash = 52;
-  const std::string_view name = file_name_of(file);
-  return name.size() == kHash + 3 && name.front() == 'c' && name.ends_with(".py") &&
-         name.substr(0, kHash).find_first_not_of("abcdefghijklmnopqrstuvwxyz234567") == std::string_view::npos;
-}
-
 }  // namespace
 
 CodeFrame parse_code_frame(std::string_view name) {
@@ -65,6 +56,15 @@ CodeFrame parse_code_frame(std::string_view name) {
     if (line >= 0) return {name.substr(0, at), line, space == std::string_view::npos ? "" : name.substr(space + 1)};
   }
   return {{}, 0, name};
+}
+
+// Named after a hash, "cksu...23.py" (torch/_inductor/codecache.py: a 'c' before
+// 51 digits of base 32), under a folder that the user may choose.
+bool is_generated_by_compiler(std::string_view file) {
+  constexpr std::size_t kHash = 52;
+  const std::string_view name = file_name_of(file);
+  return name.size() == kHash + 3 && name.front() == 'c' && name.ends_with(".py") &&
+         name.substr(0, kHash).find_first_not_of("abcdefghijklmnopqrstuvwxyz234567") == std::string_view::npos;
 }
 
 bool is_of_our_hook(std::string_view file) { return file.find("_warpmark_") != std::string_view::npos; }

@@ -19,6 +19,8 @@ struct CodeFrame {
 
 /// The file is of a package, of Python itself, or none that one could open.
 [[nodiscard]] bool is_library_code(std::string_view file);
+/// What torch.compile writes and runs.
+[[nodiscard]] bool is_generated_by_compiler(std::string_view file);
 [[nodiscard]] bool is_of_our_hook(std::string_view file);
 
 /// "train.py" of "/home/me/train.py".

@@ -35,6 +35,11 @@ ThreadStacks::ThreadStacks(const Timeline& timeline) : timeline_(timeline) {
     frames[{track.process, track.thread}].push_back(i);
   }
   std::size_t most = 0;
+  std::erase_if(frames, [this](const auto& thread) {
+    const auto& all = thread.second;
+    return std::ranges::any_of(all, [this](EventIndex one) { return is_generated(one); }) &&
+           std::ranges::none_of(all, [this](EventIndex one) { return is_own(one); });
+  });
   for (const auto& [thread, all] : frames) {
     if (all.size() > most) most = all.size(), main_ = thread;
     threads_[thread] = in_frames(all);
@@ -108,6 +113,10 @@ std::vector<InFrame> ThreadStacks::in_frames(const std::vector<EventIndex>& fram
   }
   close_until(INT64_MAX);
   return all;
+}
+
+bool ThreadStacks::is_generated(EventIndex frame) const {
+  return is_generated_by_compiler(parse_code_frame(timeline_.name_of(frame)).file);
 }
 
 bool ThreadStacks::is_own(EventIndex frame) const {

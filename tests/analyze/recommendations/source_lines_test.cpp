@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "analyze/names/code_frames.h"
+#include "analyze/recorded/thread_stacks.h"
 #include "support/analyzed.h"
 
 namespace warpmark::analyze {
@@ -156,6 +157,21 @@ TEST(SourceLines, of_samples_those_within_a_wait_tell_for_all_waits_behind_the_s
   ASSERT_NE(finding, nullptr);
   EXPECT_EQ(finding->evidence[0].id, "source_line");
   EXPECT_NE(finding->evidence[0].text.find("train.py:30 token"), std::string::npos) << finding->evidence[0].text;
+}
+
+/// PyTorch runs a compiled backward on a thread of its own.
+TEST(SourceLines, what_a_compiler_generated_is_not_the_program) {
+  const std::string generated = "/tmp/k/ks/cksuvhfwmxj6lyms32snaud4gztekdoehfr6sx7bdlz7djcvsm23.py(1082): call";
+  TimelineScene scene;
+  auto& timeline = scene.timeline();
+  const auto first = static_cast<std::uint32_t>(timeline.tracks.size());
+  for (const int thread : {1, 2}) timeline.tracks.push_back({TrackKind::cpu_thread, 1, thread, -1, "thread"});
+  scene.add({EventKind::python, 0, 1000, "train.py(5): train", first});
+  scene.add({EventKind::python, 100, 800, generated, first + 1});
+  const Timeline built = scene.build();
+  const auto found = ThreadStacks(built).within(first + 1, 200, 300);
+  ASSERT_EQ(found.size(), 1U);
+  EXPECT_EQ(built.name_of(found[0].frame.own), "train.py(5): train");
 }
 
 TEST(SourceLines, without_stacks_nothing_is_said) {
