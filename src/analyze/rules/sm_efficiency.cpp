@@ -34,12 +34,19 @@ std::optional<KernelSaving> judge(const KernelProfile& profile) {
       "issue_active", *issue, ""};
 }
 
-/// Throughputs alone say how far a kernel is from its peaks, and not that it could reach them.
+/// Throughputs alone say how far a kernel is from its peaks, and not that it could reach them: what they leave unused
+/// is counted once, and is critical only where it is more than 60 %.
 void count_once(const Evidence& evidence, std::vector<Finding>& findings) {
+  constexpr double kMostUnused = 0.6;
   const bool issues_known = std::ranges::any_of(evidence.session->kernels, [](const KernelProfile& profile) {
     return profile.metric("smsp__issue_active.avg.per_cycle_active").has_value();
   });
-  for (Finding& finding : findings) finding.severity /= issues_known ? 1 : 2;
+  if (issues_known) return;
+  for (Finding& finding : findings) {
+    const double unused = 1 - 1 / finding.gain.high;
+    finding.severity =
+        unused > kMostUnused ? kCritical + (1 - kCritical) * (unused - kMostUnused) / (1 - kMostUnused) : unused;
+  }
 }
 
 std::vector<Finding> apply(const Evidence& evidence) {

@@ -86,7 +86,7 @@ TEST(KernelRules, an_unused_processor_is_as_severe_as_its_throughput_is_low) {
   const Analysis analysis = analyze(session);
   ASSERT_EQ(analysis.findings.size(), 1U);
   EXPECT_EQ(analysis.findings[0].kind, "kernel_efficiency");
-  EXPECT_NEAR(analysis.findings[0].severity, 0.5, 1e-9);
+  EXPECT_NEAR(analysis.findings[0].severity, 0.7375, 1e-9);
   ASSERT_EQ(analysis.tables.size(), 1U);
   EXPECT_EQ(analysis.tables[0].id, "kernel_cards");
   EXPECT_EQ(std::get<std::string>(analysis.tables[0].rows[0][7]), "latency");
@@ -337,18 +337,24 @@ TEST(CounterRules, take_a_gpu_that_is_throttled_in_every_sample_for_no_healthy_o
   EXPECT_GE(analysis.findings.front().severity, kWarning);
 }
 
-TEST(KernelRules, need_no_durations) {
-  ProfileSession session;
-  KernelProfile kernel;
-  kernel.name = "scale(float*)";
-  kernel.metrics.add("sm__throughput.avg.pct_of_peak_sustained_elapsed", "%", 35.0);
-  kernel.metrics.add("dram__throughput.avg.pct_of_peak_sustained_elapsed", "%", 20.0);
-  kernel.metrics.add("sm__warps_active.avg.pct_of_peak_sustained_active", "%", 25.0);
-  session.kernels.push_back(std::move(kernel));
-  const Analysis analysis = analyze(session);
-  const auto efficiency = std::ranges::find(analysis.findings, std::string("sm_efficiency"), &Finding::rule);
-  ASSERT_NE(efficiency, analysis.findings.end());
-  EXPECT_GE(efficiency->severity, kWarning);
+/// Multiprocessors at less than 40 % are critical, below 60 % a warning; a kernel further from its peak is worse.
+TEST(KernelRules, need_no_durations_and_grade_by_the_share_that_is_unused) {
+  std::vector<double> severities;
+  for (const double busy : {20.0, 35.0, 45.0, 59.0}) {
+    ProfileSession session;
+    KernelProfile kernel;
+    kernel.name = "scale(float*)";
+    kernel.metrics.add("sm__throughput.avg.pct_of_peak_sustained_elapsed", "%", busy);
+    kernel.metrics.add("dram__throughput.avg.pct_of_peak_sustained_elapsed", "%", 20.0);
+    kernel.metrics.add("sm__warps_active.avg.pct_of_peak_sustained_active", "%", 25.0);
+    session.kernels.push_back(std::move(kernel));
+    const Analysis analysis = analyze(session);
+    const auto efficiency = std::ranges::find(analysis.findings, std::string("sm_efficiency"), &Finding::rule);
+    ASSERT_NE(efficiency, analysis.findings.end()) << busy;
+    EXPECT_STREQ(severity_name(efficiency->severity), busy < 40 ? "critical" : "warning") << busy;
+    severities.push_back(efficiency->severity);
+  }
+  EXPECT_TRUE(std::ranges::is_sorted(severities, std::greater<>()));
 }
 
 }  // namespace
