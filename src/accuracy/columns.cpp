@@ -58,17 +58,30 @@ Column column_of(std::string name, std::vector<std::string> texts) {
   return column;
 }
 
+bool is_header(const std::vector<std::string>& row) {
+  const auto is_number = [](const std::string& field) { return number_of(field).has_value(); };
+  const auto has_fraction = [&](const std::string& field) {
+    return is_number(field) && field.find('.') != std::string::npos;
+  };
+  return !std::ranges::all_of(row, is_number) && std::ranges::none_of(row, has_fraction);
+}
+
 }  // namespace
 
 Result<Columns> parse_table(std::string_view text, char separator, std::string_view name) {
   WM_ASSIGN(auto rows, parse_csv(text, separator, name));
-  if (rows.empty()) return data_error(fmt::format("{} is empty", name), "a table needs a header line");
+  if (rows.empty()) return data_error(fmt::format("{} is empty", name), "a table needs rows");
+  if (!is_header(rows[0])) {
+    std::vector<std::string> names;
+    for (std::size_t c = 0; c < rows[0].size(); ++c) names.push_back(fmt::format("column {}", c + 1));
+    rows.insert(rows.begin(), std::move(names));
+  }
   Columns columns;
   std::vector<std::vector<std::string>> fields(rows[0].size());
   for (std::size_t r = 1; r < rows.size(); ++r) {
     if (rows[r].size() != fields.size()) {
       return data_error(
-          fmt::format("{} row {} has {} fields, the header {}", name, r + 1, rows[r].size(), fields.size()));
+          fmt::format("{} row {} has {} fields, the first {}", name, r + 1, rows[r].size(), fields.size()));
     }
     for (std::size_t c = 0; c < fields.size(); ++c) fields[c].push_back(std::move(rows[r][c]));
   }
@@ -159,6 +172,18 @@ Result<std::map<std::string, std::size_t>> rows_by_key(const Columns& columns, c
 }
 
 }  // namespace
+
+std::string key_in_another_order(const Columns& reference, const Columns& out) {
+  for (const auto& column : reference) {
+    if (column.numeric && !column.whole) continue;
+    const auto wanted = rows_by_key(reference, column.name, "");
+    const auto rows = rows_by_key(out, column.name, "");
+    const auto same_key = [](const auto& a, const auto& b) { return a.first == b.first; };
+    if (wanted.ok() && rows.ok() && *wanted != *rows && std::ranges::equal(*wanted, *rows, same_key))
+      return column.name;
+  }
+  return {};
+}
 
 Status align_by_key(const Columns& reference, Columns& out, const std::string& key) {
   WM_ASSIGN(const auto wanted, rows_by_key(reference, key, "the reference"));

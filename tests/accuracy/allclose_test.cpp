@@ -110,6 +110,16 @@ TEST(Table, keeps_large_integers_exact) {
   EXPECT_EQ((*columns)[0].texts, (std::vector<std::string>{"9007199254740993"}));
 }
 
+TEST(Table, without_a_header_loses_no_row) {
+  const auto columns = parse_table("s1\t0.95\tpos\ns2\t0.2\tneg\n", '\t', "prediction_results.txt");
+  ASSERT_TRUE(columns.ok()) << columns.error().what;
+  ASSERT_EQ(columns->size(), 3U);
+  EXPECT_EQ((*columns)[1].name, "column 2");
+  EXPECT_EQ((*columns)[1].numbers, (std::vector<double>{0.95, 0.2}));
+  EXPECT_EQ(parse_table("1 , 2\n3,4\n", ',', "t")->front().size(), 2U);
+  EXPECT_EQ(parse_table("id,top-1 5\n3,4\n", ',', "t")->front().name, "id");
+}
+
 TEST(Table, reports_what_cannot_be_read) {
   EXPECT_FALSE(parse_table("", ',', "t").ok());
   EXPECT_FALSE(parse_table("a,b\n1\n", ',', "t").ok());

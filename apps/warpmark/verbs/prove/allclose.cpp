@@ -166,6 +166,8 @@ Result<int> run_allclose(Context& context, const ParsedOptions& options) {
     context.out << "Integers must be equal unless a tolerance names them: --atol '" << result.name << "=1'\n";
     break;
   }
+  const std::string key = ok || options.has("--key") ? "" : accuracy::key_in_another_order(reference, out);
+  if (!key.empty()) context.out << fmt::format("The rows have the same {0} in another order: add --key '{0}'\n", key);
   context.out << (ok ? "The outputs are the same within tolerance.\n" : "The outputs differ.\n");
   if (options.has("--json")) WM_TRY(write_file(options.get("--json"), dump_json(allclose_json(results, ok)) + "\n"));
   if (!ok) context.why = "the outputs differ";
@@ -178,7 +180,7 @@ extern const Command allclose_command{
     .id = "allclose",
     .summary = "check whether two outputs are equal within a tolerance",
     .details =
-        "Compares the columns of tables (.csv, .tsv, .txt, with a header line), the values of .json by path, and the "
+        "Compares the columns of tables (.csv, .tsv, .txt), the values of .json by path, and the "
         "arrays of .npy, .npz and .safetensors. A number passes if |out - ref| <= atol + rtol |ref|; NaN never "
         "passes. Text, integer columns (keys, labels) without a tolerance of their own, and the columns of --exact "
         "must be equal. Both sides must have the same columns. Rows are matched by order, or by --key.\n"
