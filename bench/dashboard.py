@@ -89,7 +89,8 @@ def api_paths(url):
     run = asked(url, "api/runs?limit=1")[1]["runs"][0]
     case = {name: run[name] for name in ("workload", "params", "device", "mode", "metric")}
     one = urllib.parse.urlencode({"session": run["session"], "index": run["index"]})
-    sessions = [each["id"] for each in asked(url, "api/sessions?limit=2")[1]["sessions"]]
+    newest = asked(url, "api/sessions?limit=100")[1]["sessions"]
+    sessions = [each["id"] for each in newest if each["fingerprint"] == newest[1]["fingerprint"]][:2]  # those of one machine are compared
     series = "api/series?" + urllib.parse.urlencode(case)
     return ["api/sessions?limit=100", "api/runs?limit=100", f"api/runs?session={sessions[-1]}", "api/runs?limit=100&text=workload7",
             "api/run?" + one, "api/cases?limit=200", series, series + "&last=20000", "api/documents", "api/changes", "api/fleet",

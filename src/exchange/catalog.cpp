@@ -26,6 +26,7 @@ namespace warpmark::exchange {
   X(kSuperbench)            \
   X(kServingResults)        \
   X(kNvbenchCsv)            \
+  X(kToolCsv)               \
   X(kBencher)               \
   X(kFlatMetrics)           \
   X(kJunit)                 \

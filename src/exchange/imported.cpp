@@ -265,6 +265,39 @@ ParamValue param_value(std::string_view text) {
   return clean;
 }
 
+bool has_decimal_commas(std::span<const std::string_view> cells) {
+  bool commas = false;
+  for (const auto cell : cells) {
+    const bool number = number_in_cell(cell, true).ok();
+    if (!number && parse_number(trim(cell)).ok()) return false;  // "0.25" is no group of thousands
+    commas = commas || (number && cell.find(',') != std::string_view::npos);
+  }
+  return commas;
+}
+
+Result<double> number_in_cell(std::string_view cell, bool decimal_commas) {
+  const auto text = trim(cell);
+  if (!decimal_commas) return parse_number(text);
+  std::string number(text);
+  std::size_t digits_of_group = 0;
+  bool grouped = false, wrong = false;
+  for (std::size_t i = std::min(text.find(','), text.size()); i-- > 0;) {
+    if (number[i] == '.') {
+      wrong = wrong || digits_of_group != 3;
+      grouped = true;
+      digits_of_group = 0;
+      number.erase(i, 1);
+    } else if (is_digit(number[i])) {
+      ++digits_of_group;
+    }
+  }
+  if (wrong || (grouped && (digits_of_group == 0 || digits_of_group > 3))) {
+    return data_error("'" + clean_text(text) + "' is no number");
+  }
+  if (const auto at = number.find(','); at != std::string::npos) number[at] = '.';
+  return parse_number(number);
+}
+
 std::optional<std::string> to_utc(std::string_view text) {
   const auto year = digits(text, 0, 4), month = digits(text, 5, 2), day = digits(text, 8, 2);
   const auto hour = digits(text, 11, 2), minute = digits(text, 14, 2), second = digits(text, 17, 2);

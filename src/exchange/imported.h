@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -87,6 +88,11 @@ void merge_repeats(Session& session);
 
 /// Integers and numbers that print as they were written become such; everything else is text.
 [[nodiscard]] ParamValue param_value(std::string_view text);
+
+/// Whether these cells of a column are written as 1,5 or 1.234,5: some number has a decimal comma, and none a point.
+[[nodiscard]] bool has_decimal_commas(std::span<const std::string_view> cells);
+/// With decimal commas points only group thousands.
+[[nodiscard]] Result<double> number_in_cell(std::string_view cell, bool decimal_commas);
 
 /// "2026-03-01T12:34:56Z" from an ISO 8601 date and time, with any offset or none (UTC) and any fraction; nothing if it
 /// is something else.

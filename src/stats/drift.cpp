@@ -27,13 +27,21 @@ std::vector<double> slopes_of(std::span<const double> values) {
       slopes.push_back((values[j] - values[i]) / static_cast<double>(j - i));
     }
   }
-  std::sort(slopes.begin(), slopes.end());
   return slopes;
 }
 
-double middle_of_sorted(const std::vector<double>& sorted) {
-  const std::size_t half = sorted.size() / 2;
-  return sorted.size() % 2 == 1 ? sorted[half] : (sorted[half - 1] + sorted[half]) / 2;
+/// The value of that rank, without sorting all.
+double at_rank(std::vector<double>& values, std::size_t rank) {
+  const auto place = values.begin() + static_cast<std::ptrdiff_t>(rank);
+  std::nth_element(values.begin(), place, values.end());
+  return *place;
+}
+
+double middle_of(std::vector<double>& values) {
+  const std::size_t half = values.size() / 2;
+  const double upper = at_rank(values, half);
+  if (values.size() % 2 == 1) return upper;
+  return (*std::max_element(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(half)) + upper) / 2;
 }
 
 std::vector<double> residuals_of(std::span<const double> values, const Line& line) {
@@ -84,17 +92,17 @@ std::optional<Drift> drift_of(std::span<const double> values, double confidence)
   if (values.size() > kMostForDrift) values = values.last(kMostForDrift);
   const bool finite = std::all_of(values.begin(), values.end(), [](double value) { return std::isfinite(value); });
   if (static_cast<std::int64_t>(values.size()) < kFewestForDrift || !finite) return std::nullopt;
-  const auto slopes = slopes_of(values);
-  const Line line = line_through(values, middle_of_sorted(slopes));
+  auto slopes = slopes_of(values);
+  const Line line = line_through(values, middle_of(slopes));
   const auto pairs = static_cast<double>(slopes.size());
   const double spread = std::sqrt(std::max(0.0, variance_of_signs(values, line)));
   const double reach = normal_quantile(0.5 + confidence / 2) * spread;
   const auto at = [&](double rank) {
     const double last = pairs - 1;
-    return slopes[static_cast<std::size_t>(std::clamp(rank, 0.0, last))];
+    return at_rank(slopes, static_cast<std::size_t>(std::clamp(rank, 0.0, last)));
   };
-  const auto rising = static_cast<double>(slopes.end() - std::upper_bound(slopes.begin(), slopes.end(), 0.0));
-  const auto falling = static_cast<double>(std::lower_bound(slopes.begin(), slopes.end(), 0.0) - slopes.begin());
+  const auto rising = static_cast<double>(std::ranges::count_if(slopes, [](double slope) { return slope > 0; }));
+  const auto falling = static_cast<double>(std::ranges::count_if(slopes, [](double slope) { return slope < 0; }));
   const double sum = rising - falling;
   const double z = spread > 0 ? std::max(0.0, std::fabs(sum) - 1) / spread : 0;
   return Drift{.n = static_cast<std::int64_t>(values.size()),

@@ -15,7 +15,7 @@
 
 #include "base/result.h"
 #include "model/run.h"
-#include "store/queries.h"
+#include "store/point_table.h"
 
 namespace warpmark::store {
 
@@ -61,6 +61,8 @@ class Store {
   /// Newest first; several metrics of one run by their names. Runs that do not have the metric (failed, skipped, ...)
   /// have no point.
   virtual Result<std::vector<RunPoint>> find(const RunQuery& query) = 0;
+  /// Every metric of every case over time: the points of results that passed.
+  virtual Result<PointTable> series() = 0;
   /// Newest first, each with its primary metric; a run without a value (it failed, was skipped, ...) has n = 0 and no
   /// unit.
   virtual Result<std::vector<RunPoint>> runs(const RunListQuery& query) = 0;

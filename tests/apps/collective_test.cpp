@@ -59,7 +59,9 @@ TEST_F(Collective, three_ranks_and_another_root_are_right) {
                                   "--place",    "out", "--json",  path("c.json")});
     EXPECT_TRUE(output.exit_code == 0 || output.out.find("is slow") != std::string::npos) << output.err << output.out;
     const bool has_root = std::string(kind) != "all_reduce" && std::string(kind) != "alltoall";
-    for (const auto& row : json("c.json")["rows"]) {
+    const Json rows = json("c.json")["rows"];
+    EXPECT_FALSE(rows.empty()) << kind;
+    for (const auto& row : rows) {
       EXPECT_EQ(row["ranks"], 3);
       EXPECT_EQ(row["root"], has_root ? 2 : -1) << kind;
       EXPECT_EQ(row["out_of_place"]["wrong"], 0) << kind;
@@ -156,7 +158,9 @@ TEST_F(Collective, ranks_on_two_hosts_are_measured_and_the_slow_one_named) {
   ASSERT_EQ(names.size(), 2U);
   EXPECT_EQ(names[1], "second-host");
   EXPECT_NE(names[0], names[1]);
-  for (const auto& row : json("h.json")["rows"]) EXPECT_EQ(row["out_of_place"]["wrong"], 0);
+  const Json rows = json("h.json")["rows"];
+  EXPECT_FALSE(rows.empty());
+  for (const auto& row : rows) EXPECT_EQ(row["out_of_place"]["wrong"], 0);
   const auto slow = hosts.warpmark(kExecutable, with(sweep, {"--plant", "slow:1:30ms"}));
   ASSERT_TRUE(slow.ok());
   EXPECT_EQ(slow->exit_code, 1);
@@ -169,8 +173,9 @@ TEST_F(Collective, ranks_on_two_hosts_are_measured_and_the_slow_one_named) {
 TEST_F(Collective, reduces_every_type_by_every_operation) {
   for (const char* type : {"f64", "f32", "f16", "bf16", "int8", "uint8", "int32", "int64"}) {
     const auto output = two_ranks("all_reduce", {"-d", type, "-o", "all", "--json", path("c.json")});
-    ASSERT_EQ(json("c.json")["rows"].size(), 10U) << type << output.err;
-    for (const auto& row : json("c.json")["rows"]) {
+    const Json rows = json("c.json")["rows"];
+    ASSERT_EQ(rows.size(), 10U) << type << output.err;
+    for (const auto& row : rows) {
       EXPECT_EQ(row["out_of_place"]["wrong"], 0) << type << row["op"];
       EXPECT_EQ(row["in_place"]["wrong"], 0) << type << row["op"];
     }

@@ -30,6 +30,39 @@ TEST_F(HistoryDiff, says_which_metrics_of_a_command_got_better_or_worse) {
   EXPECT_THAT(slower.out, Not(HasSubstr("better")));
 }
 
+/// Two metrics, of which the second is not the main one.
+std::string keep_gemm(store::Store& store, const std::string& id, double energy) {
+  Session session;
+  session.id = id;
+  session.started = "2026-02-01T00:00:00Z";
+  session.machine = device::machine_facts();
+  WM_CHECK(store.begin(session).ok());
+  Run run;
+  run.workload = "gemm";
+  run.device = "cpu";
+  run.outcome = Outcome::passed;
+  for (const double value : {1.0, energy}) {
+    Metric metric{.id = run.metrics.empty() ? "time" : "energy", .unit = run.metrics.empty() ? "s" : "J"};
+    metric.samples.assign(6, value);
+    metric.round_sizes.assign(6, 1);
+    metric.summary = stats::summarize(metric.samples);
+    run.metrics.push_back(std::move(metric));
+  }
+  WM_CHECK(store.append_run(id, run).ok() && store.finish(id, {}).ok());
+  return id;
+}
+
+TEST_F(HistoryDiff, shows_other_metrics_where_they_differ) {
+  const auto before = keep_gemm(store(), "a", 2), after = keep_gemm(store(), "b", 3),
+             again = keep_gemm(store(), "c", 2);
+  const auto output = warpmark({"history", "diff", before, after});
+  EXPECT_THAT(output.out, HasSubstr("energy"));
+  EXPECT_THAT(output.out, HasSubstr("1.500"));
+  EXPECT_THAT(output.out, HasSubstr("worse"));
+  EXPECT_THAT(output.out, HasSubstr("0 of 1 cases differ, and 1 of their other metrics."));
+  EXPECT_THAT(warpmark({"history", "diff", before, again}).out, Not(HasSubstr("energy")));
+}
+
 TEST_F(HistoryDiff, of_equal_sessions_is_noise) {
   const auto before = keep({.day = 1, .time = 1}), after = keep({.day = 2, .time = 1});
   const auto output = warpmark({"history", "diff", before, after});

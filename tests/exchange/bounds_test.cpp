@@ -47,7 +47,7 @@ TEST(ImportBounds, believe_more_results_of_a_longer_file) {
 
 TEST(ImportBounds, refuse_what_no_result_has) {
   const auto name = [](int i) { return "p" + std::to_string(i); };
-  expect_refused(read_text("name,value," + joined(300, ",", name) + "\n"), "it has 302 columns, at most 270");
+  expect_refused(read_text("name,value," + joined(300, ",", name) + "\n"), "it has 302 columns, at most 271");
   expect_refused(read_text("name,value\na,1" + std::string(1'000'000, ',') + "\n"), "row 2: it has 1000002 fields");
   const auto metric = [&](int i) { return name(i) + ",a,1"; };
   expect_refused(read_text("metric,name,value\n" + joined(1001, "\n", metric) + "\n"),

@@ -116,7 +116,14 @@ TEST(EveryFormat, is_the_same_after_export_as_warpmark) {
   }
 }
 
-TEST(EveryFormat, keeps_all_samples_as_csv) {
+auto sorted_notes(const warpmark::Run& run) {
+  auto notes = run.notes;
+  std::erase_if(notes, [](const auto& note) { return note.first == "measured by"; });
+  std::ranges::sort(notes);
+  return notes;
+}
+
+TEST(EveryFormat, keeps_every_field_but_the_machines_as_csv) {
   for (const auto& [format, text] : full_files()) {
     for (const Session& first : imported(text, format)) {
       const Session again = read_one(written("csv", first).text, options_for("csv"));
@@ -125,11 +132,18 @@ TEST(EveryFormat, keeps_all_samples_as_csv) {
         if (!run.metrics.empty()) measured.push_back(run);
       }
       ASSERT_EQ(measured.size(), again.runs.size()) << format;
+      EXPECT_EQ(first.machine.hostname, again.machine.hostname) << format;
+      EXPECT_EQ(first.commit, again.commit) << format;
+      EXPECT_EQ(first.branch, again.branch) << format;
+      EXPECT_EQ(first.started, again.started) << format;
       for (std::size_t i = 0; i < measured.size(); ++i) {
         EXPECT_EQ(measured[i].workload, again.runs[i].workload) << format;
         EXPECT_EQ(measured[i].params, again.runs[i].params) << format;
         EXPECT_EQ(measured[i].outcome, again.runs[i].outcome) << format;
         EXPECT_EQ(measured[i].reason, again.runs[i].reason) << format;
+        EXPECT_EQ(measured[i].device, again.runs[i].device) << format;
+        EXPECT_EQ(measured[i].mode, again.runs[i].mode) << format;
+        EXPECT_EQ(sorted_notes(measured[i]), sorted_notes(again.runs[i])) << format << ": " << measured[i].workload;
         EXPECT_EQ(measured[i].metrics, again.runs[i].metrics) << format << ": " << measured[i].workload;
       }
     }

@@ -1,4 +1,5 @@
 // Each format by what its tool writes, and what is made of it.
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -204,22 +205,52 @@ TEST(Osu, reads_rates_whose_columns_are_named_by_their_units) {
   EXPECT_EQ(metrics[1].better, Better::higher);
 }
 
-TEST(Superbench, makes_a_session_of_each_node) {
-  const auto sessions = read_text(
-      "{\"kernel-launch/event_time:0\": 0.006, \"nccl-bw/allreduce_8388608_busbw:0\": 250.5, "
-      "\"gemm-flops/fp64_flops:1\": 9031.6, \"kernel-launch/return_code\": 0, \"node\": \"n1\"}\n"
-      "{\"kernel-launch/event_time:0\": 0.007, \"ib/return_code\": 1, \"node\": \"n2\"}\n");
-  ASSERT_TRUE(sessions.ok()) << sessions.error().what;
-  ASSERT_THAT(*sessions, SizeIs(2));
-  EXPECT_THAT(sessions->at(0).id, StartsWith("superbench-"));
-  EXPECT_EQ(sessions->at(0).machine.hostname, "n1");
-  const auto& runs = sessions->at(0).runs;
-  ASSERT_THAT(runs, SizeIs(3));
-  EXPECT_EQ(runs[2].workload, "gemm-flops/fp64_flops");
-  EXPECT_DOUBLE_EQ(metric_of(runs[2], "flop_rate").samples.at(0), 9031.6e9);
-  EXPECT_DOUBLE_EQ(metric_of(runs[0], "time").samples.at(0), 6e-6);
-  EXPECT_DOUBLE_EQ(metric_of(runs[1], "bandwidth").samples.at(0), 250.5e9);
-  EXPECT_THAT(sessions->at(1).remarks, Contains(HasSubstr("return_code")));
+TEST(Osu, keeps_sweeps_with_other_buffers_apart) {
+  const auto sweep = [](const char* send, const char* receive, const char* time) {
+    return "# OSU MPI-CUDA Latency Test v5.9\n# Send Buffer on " + std::string(send) + " and Receive Buffer on " +
+           receive + "\n# Size          Latency (us)\n0                       " + time + "\n";
+  };
+  const Session session = read_one(sweep("DEVICE (D)", "DEVICE (D)", "2.50") + sweep("HOST (H)", "HOST (H)", "1.25") +
+                                   sweep("DEVICE (D)", "HOST (H)", "9.00") + sweep("DEVICE (D)", "DEVICE (D)", "2.75"));
+  ASSERT_THAT(session.runs, SizeIs(3));
+  EXPECT_EQ(session.runs[0].params.text("send_buffer"), "device");
+  EXPECT_EQ(session.runs[1].params.text("receive_buffer"), "host");
+  EXPECT_THAT(metric_of(session.runs[0], "Latency").samples, ElementsAre(2.5e-6, 2.75e-6));
+  EXPECT_THAT(metric_of(session.runs[2], "Latency").samples, ElementsAre(9e-6));
+}
+
+TEST(Osu, keeps_pairs_and_windows_apart) {
+  const auto sweep = [](int pairs) {
+    return fmt::format(
+        "# OSU MPI Multiple Bandwidth / Message Rate Test v7.4\n# [ pairs: {} ] [ window size: 64 ]\n"
+        "# Size                  MB/s        Messages/s\n1 {}0.50 10500000.00\n",
+        pairs, pairs);
+  };
+  const Session session = read_one(sweep(1) + sweep(4));
+  ASSERT_THAT(session.runs, SizeIs(2));
+  EXPECT_EQ(session.runs[1].params.integer("pairs"), 4);
+  EXPECT_EQ(session.runs[1].params.integer("window size"), 64);
+}
+
+TEST(GoBench, reads_the_events_of_go_test_json) {
+  const auto event = [](const char* package, const char* output) {
+    return std::string(R"({"Time":"2026-03-01T12:00:00Z","Action":"output","Package":")") + package +
+           R"(","Test":"BenchmarkSort","Output":")" + output + "\"}\n";
+  };
+  const Session session = read_one(R"({"Time":"2026-03-01T12:00:00Z","Action":"start","Package":"a"})"
+                                   "\n" +
+                                   event("a", "goos: linux\\n") + event("a", "pkg: a\\n") + event("b", "pkg: b\\n") +
+                                   event("a", "BenchmarkSort-8   \\t") + event("b", "BenchmarkSort-8   \\t") +
+                                   event("a", "     100\\t    1250 ns/op\\n") +
+                                   event("b", "     100\\t    2000 ns/op\\n") + event("a", "ok  \\ta\\t1.2s\\n") +
+                                   R"({"Time":"2026-03-01T12:00:01Z","Action":"pass","Package":"a","Elapsed":1.2})"
+                                   "\n");
+  EXPECT_EQ(format_of(session), "go-bench");
+  ASSERT_THAT(session.runs, SizeIs(2));
+  EXPECT_EQ(session.runs[0].params.text("pkg"), "a");
+  EXPECT_DOUBLE_EQ(metric_of(session.runs[0], "time").samples.at(0), 1250e-9);
+  EXPECT_EQ(session.runs[1].params.text("pkg"), "b");
+  EXPECT_DOUBLE_EQ(metric_of(session.runs[1], "time").samples.at(0), 2000e-9);
 }
 
 TEST(ServingResults, reads_vllm_and_aiperf) {
@@ -243,53 +274,6 @@ TEST(ServingResults, reads_vllm_and_aiperf) {
   EXPECT_DOUBLE_EQ(metric_of(other, "request_latency_p99").samples.at(0), 0.4);
   EXPECT_EQ(metric_of(other, "request_throughput").unit, "1/s");
   EXPECT_EQ(metric_of(other, "output_sequence_length").better, Better::neither);
-}
-
-TEST(NvbenchCsv, takes_columns_before_skipped_for_axes) {
-  const Session session = read_one(
-      "Benchmark,Device,Device Name,T,Elements,Skipped,Samples,CPU Time (sec),Noise (%),GPU Time (sec),Noise (%),"
-      "GlobalMem BW (bytes/sec),Batch GPU (sec)\n"
-      "copy,0,NVIDIA H200,F32,1048576,No,2096,2.5e-05,3.5,1.25e-05,0.5,6.2e+11,1.1e-05\n"
-      "copy,0,NVIDIA H200,F64,1048576,Yes,,,,,,,\n\n"
-      "Benchmark,Device,Device Name,Skipped,Samples,GPU Time (sec)\nempty,0,NVIDIA H200,No,10,1e-06\n");
-  EXPECT_EQ(format_of(session), "nvbench-csv");
-  ASSERT_THAT(session.runs, SizeIs(3));
-  EXPECT_EQ(session.runs[0].params.text("T"), "F32");
-  EXPECT_EQ(session.runs[0].metrics.at(0).id, "time");
-  EXPECT_DOUBLE_EQ(metric_of(session.runs[0], "time").samples.at(0), 1.25e-5);
-  EXPECT_DOUBLE_EQ(metric_of(session.runs[0], "time_noise").samples.at(0), 0.005);
-  EXPECT_DOUBLE_EQ(metric_of(session.runs[0], "bandwidth").samples.at(0), 6.2e11);
-  EXPECT_EQ(session.runs[1].outcome, Outcome::skipped);
-  EXPECT_EQ(session.runs[2].workload, "empty");
-  EXPECT_EQ(session.machine.devices.at(0).name, "NVIDIA H200");
-}
-
-TEST(WideCsv, makes_a_session_of_each_commit_as_otava_reads_it) {
-  const auto sessions = read_text("time,commit,throughput,latency_ms\n1772366400,c1,100,12.5\n1772370000,c2,110,12\n");
-  ASSERT_TRUE(sessions.ok()) << sessions.error().what;
-  ASSERT_THAT(*sessions, SizeIs(2));
-  EXPECT_THAT(sessions->at(0).id, StartsWith("wide-csv-"));
-  EXPECT_EQ(sessions->at(0).started, "2026-03-01T12:00:00Z");
-  EXPECT_EQ(sessions->at(1).commit, "c2");
-  EXPECT_EQ(metric_of(sessions->at(0).runs.at(0), "throughput").better, Better::higher);
-  EXPECT_DOUBLE_EQ(metric_of(sessions->at(0).runs.at(0), "latency").samples.at(0), 0.0125);
-}
-
-TEST(WideCsv, tells_parameters_from_metrics_by_the_names) {
-  const Session session =
-      read_one("model,batch_size,throughput_samples_sec,p99 (us)\nnet,8,450.5,120\nnet,16,900,130\nnet,8,451,121\n");
-  ASSERT_THAT(session.runs, SizeIs(2));
-  EXPECT_EQ(session.runs[0].params.integer("batch_size"), 8);
-  EXPECT_THAT(metric_of(session.runs[0], "throughput_samples").samples, ElementsAre(450.5, 451));
-  EXPECT_DOUBLE_EQ(metric_of(session.runs[1], "p99").samples.at(0), 130e-6);
-  EXPECT_FALSE(read_text("to be,or not\nto be,that\n").ok()) << "a table without numbers is no result";
-}
-
-TEST(Csv, leaves_out_and_counts_rows_that_are_not_numbers) {
-  const Session session = read_one("name,value,unit\na,1,s\na,NaN,s\nb,-inf,s\na,2,s\n");
-  ASSERT_THAT(session.runs, SizeIs(1));
-  EXPECT_THAT(metric_of(session.runs[0], "time").samples, ElementsAre(1, 2));
-  EXPECT_THAT(session.remarks, Contains(HasSubstr("2 rows whose value is not a number")));
 }
 
 TEST(ServingResults, keep_model_load_and_failed_requests_of_aiperf_and_genai_perf) {

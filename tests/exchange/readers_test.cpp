@@ -199,6 +199,22 @@ TEST(FlatMetrics, knows_units_and_directions_by_the_names) {
   found(6, "bandwidth", Better::higher, 571e9);
 }
 
+TEST(FlatMetrics, gives_objects_within_dotted_names) {
+  const Session session =
+      read_one(R"({"train": {"throughput": 450, "latency": {"p99_ms": 3}, "note": "warm", "gpus": ["a", "b"]},
+    "memory": {"bandwidth_gbps": 2}, "latency_ms": {"p50": [1, 2]}})");
+  ASSERT_EQ(session.runs.size(), 4U);
+  EXPECT_EQ(session.runs[0].workload, "train.throughput");
+  EXPECT_EQ(session.runs[0].metrics.at(0).better, Better::higher);
+  EXPECT_EQ(note_of(session.runs[0], "train.note"), "warm");
+  EXPECT_EQ(session.runs[1].workload, "train.latency.p99_ms");
+  EXPECT_DOUBLE_EQ(metric_of(session.runs[1], "time").samples.at(0), 0.003);
+  EXPECT_EQ(session.runs[1].metrics[0].better, Better::lower);
+  EXPECT_DOUBLE_EQ(metric_of(session.runs[2], "bandwidth").samples.at(0), 2e9);
+  EXPECT_EQ(session.runs[2].metrics[0].better, Better::higher) << "by the nearest name";
+  EXPECT_DOUBLE_EQ(metric_of(session.runs[3], "time").samples.at(1), 0.002);
+}
+
 TEST(FlatMetrics, takes_a_direction_that_is_given) {
   const auto text = R"({"layers": 24, "latency": 3})";
   const Session session = read_one(text, {.better = {{"layers", Better::higher}, {"lat*", Better::higher}}});
@@ -211,7 +227,8 @@ TEST(FlatMetrics, takes_a_direction_that_is_given) {
 
 TEST(FlatMetrics, leaves_other_documents_alone) {
   EXPECT_FALSE(read_text(R"({"name": "x"})").ok());
-  EXPECT_FALSE(read_text(R"({"time": 3, "inner": {"time": 4}})").ok());
+  EXPECT_FALSE(read_text(R"({"model": {"layers": 24}, "seed": 4})").ok()) << "settings";
+  EXPECT_FALSE(read_text(R"({"time": 3, "inner": [{"time": 4}]})").ok());
   EXPECT_FALSE(read_text(R"({"schema": "warpmark.something/1", "time": 3})").ok());
   EXPECT_FALSE(read_text(R"({"time": []})").ok());
 }

@@ -325,5 +325,38 @@ TEST_P(StoreContract, never_keeps_a_password) {
   EXPECT_EQ(store_->load("s1")->session.command.find("hunter2"), std::string::npos);
 }
 
+TEST_P(StoreContract, gives_all_series_as_find_gives_their_points) {
+  for (const int day : {2, 1, 3}) {
+    const std::string id = "s" + std::to_string(day);
+    Session session = sample_session(id, "2026-01-0" + std::to_string(day) + "T00:00:00Z");
+    session.runs = {sample_run(id, 0), sample_run(id, 1, "copy")};
+    if (day == 3) session.runs[1].outcome = Outcome::unreliable;
+    keep(session);
+  }
+  const auto table = store_->series();
+  ASSERT_TRUE(table.ok()) << table.error().what;
+  std::size_t series = 0;
+  for (const auto& one : table->series) {
+    const RunQuery query{.workload = one.facts.workload, .metric = one.facts.metric};
+    auto expected = store_->find(query).value();
+    std::erase_if(expected, [](const auto& point) { return point.outcome != Outcome::passed; });
+    ASSERT_EQ(one.points.size(), expected.size());
+    EXPECT_EQ(one.facts.unit, expected.front().unit);
+    EXPECT_EQ(one.facts.params, expected.front().params);
+    for (std::size_t i = 0; i < expected.size(); ++i) {
+      const auto& found = one.points[i];
+      const auto& other = expected[expected.size() - 1 - i];
+      EXPECT_EQ(found.session->session, other.session) << "oldest first";
+      EXPECT_EQ(found.session->fingerprint, other.fingerprint);
+      EXPECT_EQ(found.index, other.index);
+      EXPECT_EQ(found.n, other.n);
+      EXPECT_EQ(found.median, other.median);
+      EXPECT_EQ(found.interval, other.interval);
+    }
+    ++series;
+  }
+  EXPECT_EQ(series, 2 * sample_run("s", 0).metrics.size());
+}
+
 }  // namespace
 }  // namespace warpmark::store

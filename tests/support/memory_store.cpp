@@ -11,6 +11,7 @@
 #include "model/names.h"
 #include "store/location.h"
 #include "store/lookup.h"
+#include "support/table_of_points.h"
 
 namespace warpmark::store {
 namespace {
@@ -141,8 +142,7 @@ class MemoryStore final : public Store {
       return internal_error("run " + std::to_string(run.index) + " of session '" + session_id + "' is already stored");
     }
     auto& runs = kept->session.runs;
-    const auto after =
-        std::find_if(runs.begin(), runs.end(), [&](const Run& other) { return other.index > run.index; });
+    const auto after = std::ranges::find_if(runs, [&](const Run& other) { return other.index > run.index; });
     runs.insert(after, run);
     std::erase_if(kept->rounds, [&](const auto& item) { return item.first.first == run.index; });
     return {};
@@ -272,8 +272,7 @@ class MemoryStore final : public Store {
       if (!matches(query, kept.session)) continue;
       for (const Run& run : kept.session.runs) {
         if (!matches(query, run)) continue;
-        // Backwards, as all points are reversed below.
-        for (const Metric* metric : metrics_of(run, query.metric)) {
+        for (const Metric* metric : metrics_of(run, query.metric)) {  // backwards, as all are reversed below
           points.push_back(to_point(kept.session, run, *metric));
         }
       }
@@ -283,6 +282,8 @@ class MemoryStore final : public Store {
     if (static_cast<std::int64_t>(points.size()) > query.limit) points.resize(static_cast<std::size_t>(query.limit));
     return points;
   }
+
+  Result<PointTable> series() override { return table_of(find({.metric = "*", .limit = 1'000'000'000}).value()); }
 
   Result<std::vector<RunPoint>> runs(const RunListQuery& query) override {
     std::vector<RunPoint> found;
@@ -384,8 +385,7 @@ class MemoryStore final : public Store {
   std::vector<const Kept*> newest_first() const {
     std::vector<const Kept*> order;
     for (auto kept = sessions_.rbegin(); kept != sessions_.rend(); ++kept) order.push_back(&*kept);
-    std::stable_sort(order.begin(), order.end(),
-                     [](const Kept* a, const Kept* b) { return a->session.started > b->session.started; });
+    std::ranges::stable_sort(order, std::greater<>(), [](const Kept* kept) { return kept->session.started; });
     return order;
   }
 

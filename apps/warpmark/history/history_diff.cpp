@@ -25,6 +25,7 @@ struct Pair {
   const Run* candidate;
   const Metric* before;
   const Metric* after;
+  bool main = true;  ///< shown whatever it is; others where they differ
 };
 
 /// Why a pair says nothing about the program, whatever its numbers: empty if it does.
@@ -37,7 +38,7 @@ std::string distrust_of_pair(const Run& baseline, const Run& candidate) {
   return before ? "the baseline was disturbed" : after ? "the candidate was disturbed" : "";
 }
 
-/// The metrics of every case that both sessions measured: of a command all, of all else the primary one.
+/// The metrics of every case that both sessions measured. Of a command all are main ones, of all else the primary one.
 std::vector<Pair> pairs_of(const Session& baseline, const Session& candidate) {
   std::vector<Pair> pairs;
   for (const Run& before : baseline.runs) {
@@ -46,7 +47,7 @@ std::vector<Pair> pairs_of(const Session& baseline, const Session& candidate) {
     if (after == candidate.runs.end()) continue;
     for (const Metric& metric : before.metrics) {
       const Metric* other = metric_of(*after, metric.id);
-      if (other != nullptr && speaks_for_itself(before, metric)) pairs.push_back({&before, &*after, &metric, other});
+      if (other != nullptr) pairs.push_back({&before, &*after, &metric, other, speaks_for_itself(before, metric)});
     }
   }
   return pairs;
@@ -76,8 +77,9 @@ const char* verdict_text(stats::Difference difference) {
   return "undecided";
 }
 
-/// Leaves disturbed pairs out of the decision: what the disturbance did cannot be told from what the program did.
-std::vector<stats::Comparison> compare_all(const std::vector<Pair>& pairs, double alpha) {
+/// Disturbed pairs are left out of the decision: what the disturbance did cannot be separated from what the program
+/// did.
+std::vector<stats::Comparison> compare_family(const std::vector<Pair>& pairs, double alpha) {
   std::vector<stats::Comparison> comparisons;
   for (const auto& pair : pairs) {
     auto comparison =
@@ -94,8 +96,39 @@ std::vector<stats::Comparison> compare_all(const std::vector<Pair>& pairs, doubl
   return comparisons;
 }
 
-Table difference_table(const std::vector<Pair>& pairs, const std::vector<stats::Comparison>& comparisons,
-                       const report::RunLabels& labels) {
+bool differs(const stats::Comparison& comparison) {
+  return comparison.difference != stats::Difference::indistinguishable &&
+         comparison.difference != stats::Difference::undecidable;
+}
+
+struct Compared {
+  Pair pair;
+  stats::Comparison found;
+};
+
+/// Main metrics are decided together, so that their certainty does not depend on how many others there are; then those.
+/// Of the others only those stay that differ.
+std::vector<Compared> compare_all(const std::vector<Pair>& pairs, double alpha) {
+  std::vector<stats::Comparison> found(pairs.size());
+  for (const bool main : {true, false}) {
+    std::vector<Pair> family;
+    std::vector<std::size_t> places;
+    for (std::size_t i = 0; i < pairs.size(); ++i) {
+      if (pairs[i].main != main) continue;
+      family.push_back(pairs[i]);
+      places.push_back(i);
+    }
+    const auto decided = compare_family(family, alpha);
+    for (std::size_t i = 0; i < places.size(); ++i) found[places[i]] = decided[i];
+  }
+  std::vector<Compared> shown;
+  for (std::size_t i = 0; i < pairs.size(); ++i) {
+    if (pairs[i].main || differs(found[i])) shown.push_back({pairs[i], found[i]});
+  }
+  return shown;
+}
+
+Table difference_table(const std::vector<Compared>& compared, const report::RunLabels& labels) {
   Table table{{{"case"},
                {"before", Align::right},
                {"after", Align::right},
@@ -103,12 +136,11 @@ Table difference_table(const std::vector<Pair>& pairs, const std::vector<stats::
                {"p", Align::right, 1},
                {"verdict"}},
               {}};
-  for (std::size_t i = 0; i < pairs.size(); ++i) {
-    const auto& pair = pairs[i];
-    const auto& found = comparisons[i];
-    const bool alone = std::count_if(pairs.begin(), pairs.end(),
-                                     [&](const Pair& other) { return other.baseline == pair.baseline; }) == 1;
-    table.rows.push_back({{labels.full(*pair.baseline) + (alone ? "" : " " + pair.before->id)},
+  for (const auto& [pair, found] : compared) {
+    const bool alone = std::ranges::count_if(compared, [&pair = pair](const auto& other) {
+                         return other.pair.main && other.pair.baseline == pair.baseline;
+                       }) == 1;
+    table.rows.push_back({{labels.full(*pair.baseline) + (pair.main && alone ? "" : " " + pair.before->id)},
                           {report::format_quantity(pair.before->summary.median, pair.before->unit)},
                           {report::format_quantity(pair.after->summary.median, pair.after->unit)},
                           {ratio_text(found)},
@@ -119,10 +151,10 @@ Table difference_table(const std::vector<Pair>& pairs, const std::vector<stats::
 }
 
 /// Each reason for leaving cases undecided, once, with how many cases it concerns.
-std::string undecided_text(const std::vector<stats::Comparison>& comparisons) {
+std::string undecided_text(const std::vector<Compared>& compared) {
   std::map<std::string, int> reasons;
-  for (const auto& comparison : comparisons) {
-    if (comparison.difference == stats::Difference::undecidable) ++reasons[comparison.reason];
+  for (const auto& [pair, found] : compared) {
+    if (found.difference == stats::Difference::undecidable) ++reasons[found.reason];
   }
   std::string text;
   for (const auto& [reason, count] : reasons) text += fmt::format("{} undecided: {}.\n", count, reason);
@@ -144,20 +176,23 @@ Result<int> diff_sessions(Context& context, const ParsedOptions& options, store:
   WM_ASSIGN(const double alpha, ratio_of(options, "--alpha", 0.05));
   const auto pairs = pairs_of(baseline, candidate);
   if (pairs.empty()) return usage_error("the sessions have no case in common");
-  const auto comparisons = compare_all(pairs, alpha);
+  const auto compared = compare_all(pairs, alpha);
   const auto rendering = render_options(context);
-  auto table = difference_table(pairs, comparisons, report::RunLabels(baseline));
+  auto table = difference_table(compared, report::RunLabels(baseline));
   if (across) {
     table.columns[1].name = machine_name(baseline.machine);
     table.columns[2].name = machine_name(candidate.machine);
   }
   context.out << report::render_table(table, rendering);
-  context.out << undecided_text(comparisons);
-  const auto changed = std::count_if(comparisons.begin(), comparisons.end(), [](const auto& comparison) {
-    return comparison.difference != stats::Difference::indistinguishable &&
-           comparison.difference != stats::Difference::undecidable;
-  });
-  context.out << fmt::format("{} of {} cases differ.\n", changed, comparisons.size());
+  context.out << undecided_text(compared);
+  std::int64_t cases = 0, changed = 0, others = 0;
+  for (const auto& [pair, found] : compared) {
+    cases += pair.main ? 1 : 0;
+    changed += pair.main && differs(found) ? 1 : 0;
+    others += pair.main ? 0 : 1;
+  }
+  context.out << fmt::format("{} of {} cases differ{}.\n", changed, cases,
+                             others == 0 ? "" : fmt::format(", and {} of their other metrics", others));
   context.out << "ratio: after / before with its " << report::format_percent(1 - alpha)
               << " interval; p adjusted over all cases (Holm).\n";
   return kSuccess;

@@ -1,24 +1,24 @@
 #include "warpmark/history/history_series.h"
 
 #include <algorithm>
+#include <limits>
 #include <ostream>
 
 #include "base/units.h"
 #include "report/build/trend.h"
 #include "report/draw/format.h"
 #include "report/draw/table.h"
+#include "validate/guard/kept_points.h"
 #include "validate/guard/series.h"
 #include "warpmark/terminal/report_output.h"
 
 namespace warpmark::apps {
 namespace {
 
-constexpr std::int64_t kMostPoints = 200'000;
-
 constexpr std::size_t kShapePoints = 20;
 
 /// The newest medians as a sparkline.
-std::string shape_of(const validate::Series& series, bool unicode) {
+std::string shape_of(const store::PointSeries& series, bool unicode) {
   std::vector<double> values;
   const auto& points = series.points;
   for (std::size_t i = points.size() - std::min(points.size(), kShapePoints); i < points.size(); ++i) {
@@ -27,7 +27,7 @@ std::string shape_of(const validate::Series& series, bool unicode) {
   return report::sparkline(values, kShapePoints, unicode);
 }
 
-Table all_series(const std::vector<validate::Series>& all, bool unicode) {
+Table all_series(const validate::KeptPoints& kept, bool unicode) {
   Table table{{{"benchmark"},
                {"metric"},
                {"sessions", Align::right},
@@ -36,19 +36,19 @@ Table all_series(const std::vector<validate::Series>& all, bool unicode) {
                {"newest", Align::right},
                {"shape", Align::left, 1}},
               {}};
-  for (const auto& series : all) {
-    table.rows.push_back({{series.label},
-                          {series.metric},
+  for (const auto& [name, series] : kept.series()) {
+    table.rows.push_back({{name.first},
+                          {name.second},
                           {report::format_count(static_cast<std::int64_t>(series.points.size()))},
-                          {series.points.front().started.substr(0, 10), Tone::quiet},
-                          {series.points.back().started.substr(0, 10), Tone::quiet},
-                          {report::format_quantity(series.points.back().median, series.unit)},
+                          {series.points.front().session->session_started.substr(0, 10), Tone::quiet},
+                          {series.points.back().session->session_started.substr(0, 10), Tone::quiet},
+                          {report::format_quantity(series.points.back().median, series.facts.unit)},
                           {shape_of(series, unicode), Tone::quiet}});
   }
   return table;
 }
 
-Table points_of(const validate::Series& series, std::int64_t limit) {
+Table points_of(const store::PointSeries& series, std::int64_t limit) {
   Table table{{{"started"},
                {"commit"},
                {"branch", Align::left, 1},
@@ -59,15 +59,16 @@ Table points_of(const validate::Series& series, std::int64_t limit) {
                {"session"}},
               {}};
   std::int64_t shown = 0;
-  for (auto point = series.points.rbegin(); point != series.points.rend() && shown < limit; ++point, ++shown) {
-    table.rows.push_back({{point->started},
-                          {point->commit.substr(0, 10) + (point->dirty ? "*" : "")},
-                          {point->branch, Tone::quiet},
-                          {report::format_quantity(point->median, series.unit)},
-                          {point->interval ? report::format_half_width(point->median, *point->interval) : ""},
-                          {report::format_count(point->n)},
-                          {point->fingerprint, Tone::quiet},
-                          {point->session, Tone::quiet}});
+  for (auto at = series.points.rbegin(); at != series.points.rend() && shown < limit; ++at, ++shown) {
+    const auto& session = *at->session;
+    table.rows.push_back({{session.session_started},
+                          {session.commit.substr(0, 10) + (session.dirty ? "*" : "")},
+                          {session.branch, Tone::quiet},
+                          {report::format_quantity(at->median, series.facts.unit)},
+                          {at->interval ? report::format_half_width(at->median, *at->interval) : ""},
+                          {report::format_count(at->n)},
+                          {session.fingerprint, Tone::quiet},
+                          {session.session, Tone::quiet}});
   }
   return table;
 }
@@ -80,25 +81,21 @@ Result<int> show_series(Context& context, const ParsedOptions& options, store::S
     WM_ASSIGN(limit, parse_integer(options.get("--limit")));
     if (limit < 1) return usage_error("--limit must be at least 1");
   }
-  store::RunQuery query;
-  query.metric = "*";
-  query.limit = kMostPoints;
-  WM_ASSIGN(auto points, store.find(query));
-  const auto all = validate::series_of(std::move(points));
-  if (all.empty()) {
+  WM_ASSIGN(const auto kept, validate::KeptPoints::read(store, std::numeric_limits<std::size_t>::max()));
+  if (kept.series().empty()) {
     context.out << "nothing is stored yet; measure with: warpmark run\n";
     return kSuccess;
   }
   const auto render = render_options(context);
   const auto& words = options.positionals();
   if (words.size() < 2) {
-    context.out << report::render_table(all_series(all, context.unicode), render);
+    context.out << report::render_table(all_series(kept, context.unicode), render);
     return kSuccess;
   }
   bool any = false;
-  for (const auto& series : all) {
-    if (!validate::matches_series(words[1], series.label, series.metric)) continue;
-    context.out << (any ? "\n" : "") << series.label << ' ' << series.metric << '\n'
+  for (const auto& [name, series] : kept.series()) {
+    if (!validate::matches_series(words[1], name.first, name.second)) continue;
+    context.out << (any ? "\n" : "") << name.first << ' ' << name.second << '\n'
                 << report::render_table(points_of(series, limit), render);
     any = true;
   }

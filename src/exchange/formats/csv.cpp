@@ -1,7 +1,8 @@
 // A table of samples, one a row. Known columns: workload (or name) and value, which must be there, and metric, unit,
-// better, device, mode, outcome, reason, round, started, commit, branch, session; every other column is a parameter.
-// Rows of one session, start, commit and branch are a session; rows that agree in what is measured are samples of one
-// run, in their order. Separated by commas, semicolons or tabs.
+// better, device, mode, outcome, reason, round, started, commit, branch, host, session; "note.x" is the note x of a run
+// ("note.label": its label), and every other column is a parameter. Rows of one session, start, commit, branch and host
+// are a session; rows that agree in what is measured are samples of one run, in their order. Separated by commas,
+// semicolons or tabs; with the latter two numbers may have decimal commas.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -14,6 +15,7 @@
 #include "base/text.h"
 #include "base/units.h"
 #include "exchange/exported.h"
+#include "exchange/import.h"
 #include "exchange/quantities.h"
 #include "model/names.h"
 #include "report/results/build_parts.h"
@@ -23,11 +25,12 @@ namespace {
 
 using Fields = std::vector<std::string>;
 
-constexpr std::array<std::string_view, 14> kColumns{"session", "started", "commit",  "branch", "workload",
-                                                    "device",  "mode",    "outcome", "reason", "metric",
-                                                    "unit",    "better",  "round",   "value"};
-constexpr std::size_t kMostColumns = kColumns.size() + kMostParams;
+constexpr std::array<std::string_view, 15> kColumns{"session",  "started", "commit", "branch",  "host",
+                                                    "workload", "device",  "mode",   "outcome", "reason",
+                                                    "metric",   "unit",    "better", "round",   "value"};
+constexpr std::size_t kMostColumns = kColumns.size() + kMostParams;  // but for notes
 constexpr std::string_view kParameter = "param.";  // before the name of a parameter that is also a column's
+constexpr std::string_view kNote = "note.";
 
 bool is_column(std::string_view name) { return std::find(kColumns.begin(), kColumns.end(), name) != kColumns.end(); }
 
@@ -69,7 +72,8 @@ bool detect_csv(const Document& document) { return !document.json && separator_o
 /// Where the known columns are, and the names of the others.
 struct Header {
   std::map<std::string, std::size_t, std::less<>> known;
-  std::vector<std::pair<std::size_t, std::string>> parameters;
+  std::vector<std::pair<std::size_t, std::string>> parameters, notes;
+  bool decimal_commas = false;  ///< in the column of values
 };
 
 Result<Header> header_of(const Fields& fields) {
@@ -77,6 +81,11 @@ Result<Header> header_of(const Fields& fields) {
   for (std::size_t i = 0; i < fields.size(); ++i) {
     std::string name = clean_text(unguarded(trim(fields[i])));
     if (name == "name") name = "workload";
+    if (name == "hostname") name = "host";
+    if (name.starts_with(kNote) && name.size() > kNote.size()) {
+      header.notes.emplace_back(i, name.substr(kNote.size()));
+      continue;
+    }
     if (name.empty()) return data_error(fmt::format("column {} has no name", i + 1));
     if (!is_column(name)) {
       header.parameters.emplace_back(i, name.starts_with(kParameter) ? name.substr(kParameter.size()) : name);
@@ -159,7 +168,7 @@ class CsvReader {
 
   [[nodiscard]] Result<double> number(const Fields& row) const {
     const std::string written = text(row, "value", "");
-    const auto value = parse_number(written);
+    const auto value = number_in_cell(written, header_.decimal_commas);
     if (value.ok()) return *value;
     std::string name = ascii_lower(written);
     if (name.starts_with('-') || name.starts_with('+')) name.erase(0, 1);
@@ -177,7 +186,7 @@ class CsvReader {
 
   Result<Group*> group_of(const Fields& row) {
     const std::string key = text(row, "session", "") + '\n' + text(row, "started", "") + '\n' +
-                            text(row, "commit", "") + '\n' + text(row, "branch", "");
+                            text(row, "commit", "") + '\n' + text(row, "branch", "") + '\n' + text(row, "host", "");
     const auto [found, is_new] = by_group_.emplace(key, groups_.size());
     if (is_new) {
       WM_TRY(limit_.add(1));
@@ -185,6 +194,7 @@ class CsvReader {
       group.session = foreign_session("CSV");
       group.session.commit = text(row, "commit", "");
       group.session.branch = text(row, "branch", "");
+      group.session.machine.hostname = text(row, "host", "");
     }
     return &groups_[found->second];
   }
@@ -219,6 +229,9 @@ class CsvReader {
       run.mode = *mode;
       run.outcome = *outcome;
       if (*outcome != Outcome::passed) run.reason = text(row, "reason", "as the table says");
+      for (const auto& [at, name] : header_.notes) {
+        if (const auto note = trim(row[at]); !note.empty()) run.notes.emplace_back(name, clean_text(unguarded(note)));
+      }
       group.runs.push_back({std::move(run), {}});
     }
     return &group.runs[found->second];
@@ -260,16 +273,29 @@ class CsvReader {
   std::string example_;
 };
 
+bool decimal_commas_in(std::string_view text, char separator, std::size_t column) {
+  CsvRows rows(text, separator, column + 1);
+  Fields row, values;
+  for (auto fields = rows.next(row); fields.ok() && *fields > column; fields = rows.next(row)) {
+    values.push_back(row[column]);
+  }
+  return has_decimal_commas(std::vector<std::string_view>(values.begin(), values.end()));
+}
+
 Result<std::vector<Session>> read_csv(const Document& document) {
   const auto separator = separator_of(document.text);
   if (!separator) {
     return data_error("the first line does not name the columns 'workload' (or 'name') and 'value'");
   }
-  CsvRows rows(document.text, *separator, kMostColumns);
+  CsvRows rows(document.text, *separator, kMostColumns + kMostParams);
   Fields row;
   WM_ASSIGN(const std::size_t columns, rows.next(row));
-  if (columns > kMostColumns) return data_error(fmt::format("it has {} columns, at most {}", columns, kMostColumns));
   WM_ASSIGN(Header header, header_of(row));
+  const std::size_t notes = header.notes.size();
+  if (notes > kMostParams || columns - notes > kMostColumns) {
+    return data_error(fmt::format("it has {} columns, at most {}", columns - notes, kMostColumns));
+  }
+  header.decimal_commas = *separator != ',' && decimal_commas_in(document.text, *separator, header.known.at("value"));
   CsvReader reader(std::move(header), document.text);
   for (std::size_t number = 2;; ++number) {
     const auto fields = rows.next(row);
@@ -287,30 +313,45 @@ Result<std::vector<Session>> read_csv(const Document& document) {
   return reader.finish();
 }
 
-/// Names of the parameters of all runs, in the order of their first use. Data error if they are too many for columns.
-Result<std::vector<std::string>> parameters_of(const Session& session) {
-  std::vector<std::string> names;
+using Facts = std::vector<std::pair<std::string, std::string>>;
+
+Facts parameters_of(const Run& run) {
+  Facts facts;
+  for (const auto& [name, value] : run.params.items()) facts.emplace_back(name, to_text(value));
+  return facts;
+}
+
+/// But for the one that every reader makes.
+Facts notes_of(const Run& run) {
+  Facts facts = run.notes;
+  std::erase_if(facts, [](const auto& note) { return note.first == kMeasuredBy; });
+  return facts;
+}
+
+/// Names of the facts of all runs, in the order of their first use. A name that a run has twice is there twice. Data
+/// error if they are too many for columns.
+Result<Fields> names_of(const Session& session, const char* what, Facts (*facts_of)(const Run& run)) {
+  Fields names;
   for (const Run& run : session.runs) {
-    for (const auto& [name, value] : run.params.items()) {
-      if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
+    std::map<std::string, std::ptrdiff_t> seen;
+    for (const auto& [name, text] : facts_of(run)) {
+      if (std::count(names.begin(), names.end(), name) < ++seen[name]) names.push_back(name);
       if (names.size() <= kMostParams) continue;
-      return data_error(fmt::format("{} has more than {} parameters, a column each", session.id, kMostParams),
+      return data_error(fmt::format("{} has more than {} {}, a column each", session.id, kMostParams, what),
                         "--format warpmark writes all of them");
     }
   }
   return names;
 }
 
-std::string parameter_fields(const Run& run, const std::vector<std::string>& names) {
-  std::string fields;
-  for (const auto& wanted : names) {
-    std::string text;
-    for (const auto& [name, value] : run.params.items()) {
-      if (name == wanted) text = to_text(value);
-    }
-    fields += guarded(text) + ',';
+std::string cells_of(Facts facts, const Fields& names) {
+  std::string cells;
+  for (const auto& name : names) {
+    const auto found = std::find_if(facts.begin(), facts.end(), [&](const auto& fact) { return fact.first == name; });
+    cells += (found == facts.end() ? std::string() : guarded(found->second)) + ',';
+    if (found != facts.end()) facts.erase(found);
   }
-  return fields;
+  return cells;
 }
 
 void add_samples(std::string& text, const std::string& run_fields, const Metric& metric) {
@@ -325,20 +366,25 @@ void add_samples(std::string& text, const std::string& run_fields, const Metric&
 }
 
 Result<Exported> write_csv(const Session& session) {
-  WM_ASSIGN(const auto names, parameters_of(session));
-  std::string text = "session,started,commit,branch,workload,";
+  WM_ASSIGN(const auto names, names_of(session, "parameters", parameters_of));
+  WM_ASSIGN(const auto notes, names_of(session, "notes", notes_of));
+  const auto& host = session.machine.hostname;
+  std::string text = "session,started,commit,branch,host,workload,";
   for (const auto& name : names) {
-    text += guarded(is_column(name) || name == "name" ? std::string(kParameter) + name : name) + ',';
+    const bool taken = is_column(name) || name == "name" || name == "hostname" || name.starts_with(kNote);
+    text += guarded(taken ? std::string(kParameter) + name : name) + ',';
   }
+  for (const auto& name : notes) text += guarded(std::string(kNote) + name) + ',';
   text += "device,mode,outcome,reason,metric,unit,better,round,value\n";
   std::size_t written = 0;
   for (const Run& run : session.runs) {
     if (!report::shows_speed(run)) continue;
     ++written;
-    const std::string fields = csv_field(session.id) + ',' + csv_field(session.started) + ',' +
-                               csv_field(session.commit) + ',' + guarded(session.branch) + ',' + guarded(run.workload) +
-                               ',' + parameter_fields(run, names) + guarded(run.device) + ',' + name_of(run.mode) +
-                               ',' + name_of(run.outcome) + ',' + guarded(run.reason) + ',';
+    const std::string fields =
+        csv_field(session.id) + ',' + csv_field(session.started) + ',' + csv_field(session.commit) + ',' +
+        guarded(session.branch) + ',' + (host == kUnknownMachine ? "" : guarded(host)) + ',' + guarded(run.workload) +
+        ',' + cells_of(parameters_of(run), names) + cells_of(notes_of(run), notes) + guarded(run.device) + ',' +
+        name_of(run.mode) + ',' + name_of(run.outcome) + ',' + guarded(run.reason) + ',';
     for (const Metric& metric : run.metrics) add_samples(text, fields, metric);
   }
   return exported(std::move(text), written, session.runs.size() - written, "samples");

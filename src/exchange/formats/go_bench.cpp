@@ -1,5 +1,10 @@
 // What `go test -bench` prints (golang.org/design/14313-benchmark-format): a name, the number of iterations, then
-// values with their units. A benchmark that is printed again (-count) is a further round.
+// values with their units. A benchmark that is printed again (-count) is a further round. Of `go test -json`
+// (cmd/test2json) the output of each package is read.
+#include <map>
+#include <optional>
+
+#include "base/json.h"
 #include "base/text.h"
 #include "base/units.h"
 #include "exchange/format.h"
@@ -25,7 +30,24 @@ void for_each_line(std::string_view text, Use use) {
   }
 }
 
+/// Pieces of a line are events of their own, between which those of other packages may stand.
+std::optional<std::string> output_of_events(const Document& document) {
+  if (!document.json || !document.json->is_array()) return std::nullopt;
+  std::map<std::string, std::string> by_package;
+  for (const Json& event : *document.json) {
+    if (!event.is_object() || !event.value("Action", Json()).is_string()) return std::nullopt;
+    const Json output = event.value("Output", Json()), package = event.value("Package", Json());
+    if (output.is_string() && package.is_string()) by_package[package.get<std::string>()] += output.get<std::string>();
+  }
+  std::string text;
+  for (const auto& [package, output] : by_package) text += output + '\n';
+  return text;
+}
+
 bool detect_go_bench(const Document& document) {
+  if (const auto output = output_of_events(document)) {
+    return detect_go_bench({.name = {}, .text = *output, .json = {}, .not_json = {}, .collective = {}, .folder = {}});
+  }
   if (document.json || document.text.find("Benchmark") == std::string_view::npos) return false;
   bool found = false;
   for_each_line(document.text.substr(0, 1 << 16), [&](std::string_view line) {
@@ -128,9 +150,11 @@ class Reader {
 
 Result<std::vector<Session>> read_go_bench(const Document& document) {
   Session session = foreign_session("go test");
-  Reader reader(session, document.text);
+  const auto events = output_of_events(document);
+  const std::string_view text = events ? *events : document.text;
+  Reader reader(session, text);
   Status added;
-  for_each_line(document.text, [&](std::string_view line) {
+  for_each_line(text, [&](std::string_view line) {
     if (added.ok()) added = reader.line(line);
   });
   if (!added.ok()) return added.error();

@@ -1,6 +1,6 @@
 // Output of the OSU micro-benchmarks (mvapich.cse.ohio-state.edu/benchmarks): a title "# OSU MPI Latency Test v7.0", a
-// header of columns with their units in brackets, and rows by message size. A table that comes again is a further
-// round.
+// header of columns with their units in brackets, and rows by message size. What stands between title and header (data
+// type, buffers on host or device, pairs, window) is part of the identity. A table that comes again is a further round.
 #include "base/text.h"
 #include "base/units.h"
 #include "exchange/format.h"
@@ -27,6 +27,35 @@ std::vector<std::string> columns_of(std::string_view header) {
   return columns;
 }
 
+using Settings = std::vector<std::pair<std::string, std::string>>;
+
+/// "Datatype: MPI_CHAR.", "Send Buffer on DEVICE (D) and Receive Buffer on HOST (H)", "[ pairs: 4 ] [ window size: 64
+/// ]", "Window creation: MPI_Win_allocate". Nothing where the line is something else.
+Settings settings_of(std::string_view line) {
+  Settings found;
+  constexpr std::string_view kSend = "Send Buffer on ", kReceive = " and Receive Buffer on ";
+  if (const auto and_at = line.find(kReceive); line.starts_with(kSend) && and_at != std::string_view::npos) {
+    const auto kind = [](std::string_view text) {
+      return ascii_lower(clean_text(trim(text.substr(0, text.find('(')))));
+    };
+    found.emplace_back("send_buffer", kind(line.substr(kSend.size(), and_at - kSend.size())));
+    found.emplace_back("receive_buffer", kind(line.substr(and_at + kReceive.size())));
+    return found;
+  }
+  for (const auto& part : split(line, ']')) {
+    std::string_view text = trim(part);
+    if (text.starts_with('[')) text = trim(text.substr(1));
+    const auto colon = text.find(": ");
+    if (colon == std::string_view::npos) continue;
+    std::string name = ascii_lower(clean_text(trim(text.substr(0, colon))));
+    if (name == "datatype") name = "type";
+    std::string value = clean_text(trim(text.substr(colon + 2)));
+    while (value.ends_with('.')) value.pop_back();
+    found.emplace_back(std::move(name), std::move(value));
+  }
+  return found;
+}
+
 class OsuReader {
  public:
   OsuReader(Session& session, ResultLimit& limit) : session_(session), limit_(limit) {}
@@ -38,11 +67,13 @@ class OsuReader {
       return {};
     }
     if (text.starts_with('#')) {
-      constexpr std::string_view kType = "# Datatype: ";
-      if (text.starts_with(kType)) type_ = clean_text(trim(text.substr(kType.size())));
-      while (type_.ends_with('.')) type_.pop_back();
+      text = trim(text.substr(1));
+      if (const auto found = settings_of(text); !found.empty()) {
+        settings_.insert(settings_.end(), found.begin(), found.end());
+        return {};
+      }
       const bool header = text.find('(') != std::string_view::npos || text.find("/s") != std::string_view::npos;
-      if (header && !workload_.empty()) columns_ = columns_of(text.substr(1));
+      if (header && !workload_.empty()) columns_ = columns_of(text);
       return {};
     }
     return workload_.empty() || columns_.empty() ? Status{} : row(profile::words_of(text));
@@ -56,14 +87,14 @@ class OsuReader {
     }
     workload_ = clean_text(trim(text.substr(0, version)));
     columns_.clear();
-    type_.clear();
+    settings_.clear();
   }
 
   Status row(const std::vector<std::string_view>& words) {
     if (words.size() < columns_.size() || words.empty() || !parse_number(words[0]).ok()) return {};
     Run& run = add_run(session_, workload_, "cpu");
     run.timing.method = "OSU micro-benchmarks";
-    if (!type_.empty()) WM_TRY(set_param(run, "type", type_));
+    for (const auto& [name, value] : settings_) WM_TRY(set_param(run, name, param_value(value)));
     for (std::size_t i = 0; i < columns_.size(); ++i) {
       const auto value = parse_number(words[i]);
       if (columns_[i] == "Size" || columns_[i] == "Size (B)") {
@@ -80,7 +111,8 @@ class OsuReader {
 
   Session& session_;
   ResultLimit& limit_;
-  std::string workload_, type_;
+  std::string workload_;
+  Settings settings_;
   std::vector<std::string> columns_;
 };
 

@@ -1,5 +1,7 @@
 // results-summary.json and .jsonl of SuperBench (microsoft.github.io/superbenchmark): an object for each node, whose
 // keys are "benchmark/metric:rank". Every node is a session of its own. Units are those of its documentation's tables.
+#include <fmt/format.h>
+
 #include <array>
 
 #include "base/text.h"
@@ -25,37 +27,62 @@ bool detect_superbench(const Document& document) {
 }
 
 struct Known {
+  std::string_view benchmark;  ///< a part of its name; empty: any
   std::string_view word;
   Unit unit;
 };
 
-/// Metrics have no units in their names.
-Unit unit_in(const std::string& benchmark, const std::vector<std::string>& words) {
-  const bool collective = benchmark.find("nccl") != std::string::npos || benchmark.find("rccl") != std::string::npos;
-  const std::array kKnown{Known{"flops", {"FLOP/s", 1e9}},
-                          Known{"busbw", {"B/s", 1e9}},
-                          Known{"algbw", {"B/s", 1e9}},
-                          Known{"bw", {"B/s", 1e9}},
-                          Known{"throughput", {"1/s"}},
-                          Known{"lat", {"s", 1, 1e6}},
-                          Known{"time", {"s", 1, collective ? 1e6 : 1e3}}};
+/// Metrics have no units in their names: they are those of its tables of metrics, the first line that fits.
+Unit unit_in(std::string_view benchmark, const std::vector<std::string>& words) {
+  const std::array kKnown{Known{"", "mkps", {"1/s", 1e6}},
+                          Known{"cpu-memory-bw-latency", "lat", {"s", 1, 1e9}},
+                          Known{"cpu-memory-bw-latency", "bw", {"B/s", 1e6}},
+                          Known{"cpu-stream", "throughput", {"B/s", 1e6}},
+                          Known{"cpu-stream", "time", {"s"}},
+                          Known{"cpu-hpl", "throughput", {"FLOP/s", 1e9}},
+                          Known{"cpu-hpl", "time", {"s"}},
+                          Known{"gpu-burn", "time", {"s"}},
+                          Known{"gpu-hpcg", "time", {"s"}},
+                          Known{"gpu-stream", "time", {"s"}},
+                          Known{"gpcnet", "bw", {"B/s", 1 << 20}},
+                          Known{"blaslt-gemm", "flops", {"FLOP/s", 1e12}},
+                          Known{"cublas-function", "time", {"s", 1, 1e6}},
+                          Known{"cudnn-function", "time", {"s", 1, 1e6}},
+                          Known{"nccl", "time", {"s", 1, 1e6}},
+                          Known{"rccl", "time", {"s", 1, 1e6}},
+                          Known{"", "flops", {"FLOP/s", 1e9}},
+                          Known{"", "busbw", {"B/s", 1e9}},
+                          Known{"", "algbw", {"B/s", 1e9}},
+                          Known{"", "bw", {"B/s", 1e9}},
+                          Known{"", "bandwidth", {"B/s", 1e9}},
+                          Known{"", "throughput", {"1/s"}},
+                          Known{"", "lat", {"s", 1, 1e6}},
+                          Known{"", "time", {"s", 1, 1e3}}};
   for (const auto& known : kKnown) {
+    if (benchmark.find(known.benchmark) == std::string_view::npos) continue;
     if (std::find(words.begin(), words.end(), known.word) != words.end()) return known.unit;
   }
   return {};
 }
 
 Status read_value(const std::string& key, double value, Session& session) {
-  const auto slash = key.rfind('/'), colon = key.rfind(':');
+  const auto slash = key.rfind('/');
+  auto colon = key.rfind(':');  // before the rank; "nccl-bw:nvlink" is a benchmark
+  if (slash != std::string::npos && colon != std::string::npos && colon < slash) colon = std::string::npos;
   const std::string name = key.substr(0, colon);
   const std::string metric = slash == std::string::npos ? name : name.substr(slash + 1);
   if (metric == "return_code") {
-    if (value != 0) session.remarks.push_back(clean_text(key) + " is " + Json(value).dump() + ": the benchmark failed");
+    if (value == 0) return {};
+    const std::string code = fmt::format("return code {:g}", value);
+    Run& failed = add_run(session, name.substr(0, slash), "cuda");
+    failed.outcome = Outcome::error;
+    failed.reason = code;
+    session.remarks.push_back(failed.workload + " failed: " + code);
     return {};
   }
   const auto words = words_of_name(metric);
   Described what = described(metric);
-  if (what.unit.si.empty()) what.unit = unit_in(name, words);
+  if (what.unit.si.empty()) what.unit = unit_in(std::string_view(name).substr(0, slash), words);
   if (what.better == Better::neither) what.better = direction_of_unit(what.unit.si);
   what.id = metric_for(what.unit.si);
   Run& run = add_run(session, name, "cuda");

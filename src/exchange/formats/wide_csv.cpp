@@ -1,11 +1,12 @@
 // Tables with a metric a column: NVBench's --csv, and the "wide" CSV that scripts write and Otava (hunter) reads: time,
-// commit, metrics. What a column holds is what its name says; rows of one commit and time are a session.
+// commit, metrics. What a column holds is what its name says; rows of one commit, time and host are a session.
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
 #include <map>
 #include <set>
+#include <span>
 
 #include "base/clock.h"
 #include "base/csv.h"
@@ -22,7 +23,7 @@ using Fields = std::vector<std::string>;
 constexpr std::size_t kMostWideColumns = 1000;
 constexpr std::size_t kLookedAt = 20;  // rows by which a column's kind is told
 
-enum class Role { time, commit, branch, name, parameter, metric };
+enum class Role { time, commit, branch, host, name, note, parameter, metric };
 
 bool is_one_of(std::string_view text, std::initializer_list<std::string_view> known) {
   return std::find(known.begin(), known.end(), text) != known.end();
@@ -37,7 +38,23 @@ std::string small_letters(std::string_view text) {
 struct Table {
   Fields header;
   std::vector<Fields> rows;
+  bool decimal_commas = false;  ///< of the columns that have no decimal points
+  std::vector<bool> points;     ///< of each column: a number in it has a decimal point
+  [[nodiscard]] Result<double> number(const Fields& row, std::size_t column) const {
+    return number_in_cell(row[column], decimal_commas && !points[column]);
+  }
 };
+
+/// "1.234" beside "0,5" is a thousand.
+void find_decimal_commas(Table& table) {
+  for (std::size_t column = 0; column < table.header.size(); ++column) {
+    std::vector<std::string_view> cells;
+    for (const auto& row : table.rows) cells.push_back(row[column]);
+    table.decimal_commas = table.decimal_commas || has_decimal_commas(cells);
+    table.points[column] = std::ranges::any_of(
+        cells, [](auto cell) { return parse_number(trim(cell)).ok() && !number_in_cell(cell, true).ok(); });
+  }
+}
 
 /// Up to `most` rows; nothing if the text is no table of one width.
 std::optional<Table> table_of(std::string_view text, std::size_t most) {
@@ -58,7 +75,10 @@ std::optional<Table> table_of(std::string_view text, std::size_t most) {
     const bool named = std::none_of(table.header.begin(), table.header.end(), [](const auto& name) {
       return trim(name).empty() || parse_number(trim(name)).ok();
     });
-    if (even && named && !table.rows.empty()) return table;
+    if (!even || !named || table.rows.empty()) continue;
+    table.points.resize(table.header.size());
+    if (separator != ',') find_decimal_commas(table);
+    return table;
   }
   return std::nullopt;
 }
@@ -68,45 +88,18 @@ bool is_numeric(const Table& table, std::size_t column) {
   for (std::size_t i = 0; i < std::min(table.rows.size(), kLookedAt); ++i) {
     const auto text = trim(table.rows[i][column]);
     if (text.empty() || text == "N/A" || text == "nan" || text == "NaN") continue;
-    if (!parse_number(text).ok()) return false;
+    if (!table.number(table.rows[i], column).ok()) return false;
     any = true;
   }
   return any;
 }
 
-std::vector<Role> roles_of(const Table& table) {
-  std::vector<Role> roles;
-  bool dated = false;
-  for (const auto& column : table.header) {
-    const auto name = small_letters(column);
-    dated = dated || is_one_of(name, {"commit", "commit_id", "revision", "sha", "timestamp", "date", "datetime"});
-  }
-  bool named = false;
-  for (std::size_t i = 0; i < table.header.size(); ++i) {
-    const auto name = small_letters(table.header[i]);
-    const bool numeric = is_numeric(table, i);
-    const Described what = described(trim(table.header[i]));
-    const bool speaks = !what.unit.si.empty() || what.better != Better::neither;
-    const bool first_time = i == 0 && name == "time" && (dated || !numeric);
-    if (first_time || is_one_of(name, {"timestamp", "date", "datetime"})) {
-      roles.push_back(Role::time);
-    } else if (is_one_of(name, {"commit", "commit_id", "revision", "sha"})) {
-      roles.push_back(Role::commit);
-    } else if (name == "branch") {
-      roles.push_back(Role::branch);
-    } else if (!named && !numeric && is_one_of(name, {"name", "test", "test_name", "benchmark", "workload", "case"})) {
-      named = true;
-      roles.push_back(Role::name);
-    } else {
-      roles.push_back(numeric && (speaks || dated) ? Role::metric : Role::parameter);
-    }
-  }
-  return roles;
-}
-
-/// As ISO 8601 what people write: "2026.01.01 3:00:00 +0100" of Otava's examples, "2026/01/01".
+/// As ISO 8601 what people write: "2026.01.01 3:00:00 +0100" of Otava's examples, "2026/01/01", "31.01.2026".
 std::string iso_date(std::string_view text) {
   std::string iso(text);
+  if (iso.size() >= 10 && iso[2] == '.' && iso[5] == '.') {
+    iso = iso.substr(6, 4) + '-' + iso.substr(3, 2) + '-' + iso.substr(0, 2) + iso.substr(10);
+  }
   for (const std::size_t at : {std::size_t{4}, std::size_t{7}}) {
     if (iso.size() > at && (iso[at] == '.' || iso[at] == '/')) iso[at] = '-';
   }
@@ -126,6 +119,55 @@ std::string date_of_cell(std::string_view text) {
   return format_utc(*seconds > 1e11 ? *seconds / 1000 : *seconds);
 }
 
+/// Dates with their month and year; numbers may be anything.
+bool is_dates(const Table& table, std::size_t column) {
+  const auto rows = std::span(table.rows).first(std::min(table.rows.size(), kLookedAt));
+  return std::ranges::all_of(rows, [&](const Fields& row) {
+    return !parse_number(trim(row[column])).ok() && !date_of_cell(row[column]).empty();
+  });
+}
+
+/// What people write beside their numbers; it differs from row to row and tells no two benchmarks apart.
+bool is_note(std::string_view name) {
+  return is_one_of(name, {"note", "notes", "comment", "comments", "remark", "remarks", "description", "message",
+                          "commit_message", "subject", "author", "user", "url", "link", "log", "info"});
+}
+
+std::vector<Role> roles_of(const Table& table) {
+  std::vector<Role> roles;
+  bool dated = false;
+  for (const auto& column : table.header) {
+    const auto name = small_letters(column);
+    dated = dated || is_one_of(name, {"commit", "commit_id", "revision", "sha", "timestamp", "date", "datetime"});
+  }
+  bool named = false, timed = false;
+  for (std::size_t i = 0; i < table.header.size(); ++i) {
+    const auto name = small_letters(table.header[i]);
+    const bool numeric = is_numeric(table, i);
+    const Described what = described(trim(table.header[i]));
+    const bool speaks = !what.unit.si.empty() || what.better != Better::neither;
+    const bool first_time = i == 0 && name == "time" && (dated || !numeric);
+    if (first_time || is_one_of(name, {"timestamp", "date", "datetime"}) || (!timed && is_dates(table, i))) {
+      timed = true;
+      roles.push_back(Role::time);
+    } else if (is_one_of(name, {"commit", "commit_id", "revision", "sha"})) {
+      roles.push_back(Role::commit);
+    } else if (name == "branch") {
+      roles.push_back(Role::branch);
+    } else if (!numeric && is_one_of(name, {"host", "hostname", "host_name", "node", "machine", "runner"})) {
+      roles.push_back(Role::host);
+    } else if (!numeric && is_note(name)) {
+      roles.push_back(Role::note);
+    } else if (!named && !numeric && is_one_of(name, {"name", "test", "test_name", "benchmark", "workload", "case"})) {
+      named = true;
+      roles.push_back(Role::name);
+    } else {
+      roles.push_back(numeric && (speaks || dated) ? Role::metric : Role::parameter);
+    }
+  }
+  return roles;
+}
+
 Status add_row(const Table& table, const std::vector<Role>& roles, const Fields& row, Session& session) {
   std::string name = "table";
   for (std::size_t i = 0; i < row.size(); ++i) {
@@ -137,8 +179,9 @@ Status add_row(const Table& table, const std::vector<Role>& roles, const Fields&
     const auto text = trim(row[i]);
     if (text.empty()) continue;
     if (roles[i] == Role::parameter) WM_TRY(set_param(run, clean_text(trim(table.header[i])), param_value(text)));
+    if (roles[i] == Role::note) run.notes.emplace_back(clean_text(trim(table.header[i])), clean_text(text));
     if (roles[i] != Role::metric) continue;
-    const auto value = parse_number(text);
+    const auto value = table.number(row, i);
     if (!value.ok()) {
       run.notes.emplace_back(clean_text(trim(table.header[i])), "is not a number");
       continue;
@@ -165,9 +208,10 @@ Result<std::vector<Session>> sessions_of(const Table& table, const std::vector<R
       if (roles[i] == Role::time && fresh.started.empty() && undated++ == 0) example = cell;
       if (roles[i] == Role::commit) fresh.commit = cell;
       if (roles[i] == Role::branch) fresh.branch = cell;
+      if (roles[i] == Role::host) fresh.machine.hostname = cell;
     }
-    const auto [place, is_new] =
-        places.try_emplace(fresh.started + '\n' + fresh.commit + '\n' + fresh.branch, sessions.size());
+    const std::string key = fresh.started + '\n' + fresh.commit + '\n' + fresh.branch + '\n' + fresh.machine.hostname;
+    const auto [place, is_new] = places.try_emplace(key, sessions.size());
     if (is_new) sessions.push_back(std::move(fresh));
     Session& session = sessions[place->second];
     WM_TRY(add_row(table, roles, row, session));

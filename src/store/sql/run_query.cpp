@@ -1,6 +1,7 @@
 #include "store/sql/run_query.h"
 
 #include <algorithm>
+#include <functional>
 #include <span>
 #include <string_view>
 #include <unordered_map>
@@ -242,54 +243,67 @@ Result<Shared> read_shared(SqlDatabase& database, const RunQuery& query, const C
   return shared;
 }
 
-/// One point of a scan: what only it has, over what its session and its case have.
-Status read_scanned(const Row& row, const RunPoint& of_case, const RunPoint& of_session, Found& next) {
+/// All points in the order of their table, where nearly all are wanted: joins would look up each of them.
+Status scan(SqlDatabase& database, const Condition& on_points, const Shared& shared,
+            const std::function<Status(const Row&, const RunPoint& of_case, const RunPoint& of_session)>& use) {
+  return database.each(
+      "SELECT p.case_key, p.session, p.position, p.started, p.outcome, p.metric, p.unit, p.better, p.n, p.median, "
+      "p.ci_low, p.ci_high, p.ci_confidence, p.run FROM points p WHERE TRUE" +
+          on_points.sql,
+      on_points.values, [&](const Row& row) {
+        const auto of_case = shared.cases.find(row.integer(0));
+        const auto of_session = shared.sessions.find(row.integer(1));
+        if (of_case == shared.cases.end() || of_session == shared.sessions.end()) return Status();
+        return use(row, of_case->second, of_session->second);
+      });
+}
+
+std::optional<Interval> scanned_interval(const Row& row) {
+  if (row.null(10)) return std::nullopt;
+  return Interval{row.number(10), row.number(11), row.number(12)};
+}
+
+/// What only a point has, over what its session and its case have.
+Status read_scanned(const Row& row, const RunPoint& of_case, const RunPoint& of_session, RunPoint& point) {
   const auto outcome = value_named<Outcome>(row.text(4));
   const auto better = value_named<Better>(row.text(7));
   if (!outcome || !better) {
     return data_error("a point of " + of_session.session + " has an unknown outcome or direction: " + row.text(4) +
                       ", " + row.text(7));
   }
-  next.point = of_session;
-  next.point.workload = of_case.workload;
-  next.point.params = of_case.params;
-  next.point.device = of_case.device;
-  next.point.mode = of_case.mode;
-  next.point.index = row.integer(2);
-  next.point.started = row.text(3);
-  next.point.outcome = *outcome;
-  next.point.metric = row.text(5);
-  next.point.unit = row.text(6);
-  next.point.better = *better;
-  next.point.n = row.integer(8);
-  next.point.median = row.number(9);
-  if (!row.null(10)) next.point.interval = Interval{row.number(10), row.number(11), row.number(12)};
-  next.run = row.integer(13);
+  point = of_session;
+  point.workload = of_case.workload;
+  point.params = of_case.params;
+  point.device = of_case.device;
+  point.mode = of_case.mode;
+  point.index = row.integer(2);
+  point.started = row.text(3);
+  point.outcome = *outcome;
+  point.metric = row.text(5);
+  point.unit = row.text(6);
+  point.better = *better;
+  point.n = row.integer(8);
+  point.median = row.number(9);
+  point.interval = scanned_interval(row);
   return {};
 }
 
-/// All points in the order of their table, where nearly all are wanted: joins would look up each of them.
 Result<std::vector<Found>> find_by_scan(SqlDatabase& database, const RunQuery& query, const Condition& on_cases) {
   WM_ASSIGN(const Shared shared, read_shared(database, query, on_cases));
-  Condition on_metric = query.metric == "*" ? Condition{} : metric_condition(query, database.dialect());
-  if (query.metric.empty()) on_metric = {};
+  const bool any_metric = query.metric == "*" || query.metric.empty();
+  const Condition on_metric = any_metric ? Condition{} : metric_condition(query, database.dialect());
   std::vector<Found> found;  // large: moving them as it grows takes longer than counting
   WM_TRY(
       database.each("SELECT count(*) FROM points p WHERE TRUE" + on_metric.sql, on_metric.values, [&](const Row& row) {
         found.reserve(static_cast<std::size_t>(row.integer(0)));
         return Status();
       }));
-  WM_TRY(database.each(
-      "SELECT p.case_key, p.session, p.position, p.started, p.outcome, p.metric, p.unit, p.better, p.n, p.median, "
-      "p.ci_low, p.ci_high, p.ci_confidence, p.run FROM points p WHERE TRUE" +
-          on_metric.sql,
-      on_metric.values, [&](const Row& row) {
-        const auto of_case = shared.cases.find(row.integer(0));
-        const auto of_session = shared.sessions.find(row.integer(1));
-        if (of_case == shared.cases.end() || of_session == shared.sessions.end()) return Status();
-        if (query.metric.empty() && row.text(5) != of_case->second.metric) return Status();
-        return read_scanned(row, of_case->second, of_session->second, found.emplace_back());
-      }));
+  WM_TRY(scan(database, on_metric, shared, [&](const Row& row, const RunPoint& of_case, const RunPoint& of_session) {
+    if (query.metric.empty() && row.bytes(5) != of_case.metric) return Status();
+    auto& next = found.emplace_back();
+    next.run = row.integer(13);
+    return read_scanned(row, of_case, of_session, next.point);
+  }));
   return found;
 }
 
@@ -317,6 +331,36 @@ Result<std::vector<RunPoint>> find_points(SqlDatabase& database, const RunQuery&
   WM_ASSIGN(auto found, find_any(database, query, many_cases));
   WM_TRY(transaction.commit());
   return newest_of(std::move(found), static_cast<std::size_t>(query.limit));
+}
+
+Result<PointTable> all_series(SqlDatabase& database) {
+  WM_ASSIGN(auto transaction, Transaction::begin(database, Transaction::Kind::read));
+  WM_ASSIGN(Shared shared, read_shared(database, {}, {}));
+  PointTable table;
+  Condition passed;
+  passed.add(" AND p.outcome = ? ORDER BY p.case_key, p.metric, p.started, p.run", name_of(Outcome::passed));
+  std::int64_t case_key = 0;
+  const auto add = [&](const Row& row, const RunPoint& of_case, const RunPoint& of_session) -> Status {
+    if (table.series.empty() || row.integer(0) != case_key || row.bytes(5) != table.series.back().facts.metric) {
+      case_key = row.integer(0);
+      table.series.emplace_back();
+      WM_TRY(read_scanned(row, of_case, of_session, table.series.back().facts));
+    }
+    PointSeries& series = table.series.back();
+    if (row.bytes(6) != series.facts.unit || row.bytes(7) != name_of(series.facts.better)) {
+      WM_TRY(read_scanned(row, of_case, of_session, series.facts));
+    }
+    series.points.push_back({.session = &of_session,
+                             .index = row.integer(2),
+                             .n = row.integer(8),
+                             .median = row.number(9),
+                             .interval = scanned_interval(row)});
+    return Status();
+  };
+  WM_TRY(scan(database, passed, shared, add));
+  WM_TRY(transaction.commit());
+  table.sessions = std::move(shared.sessions);
+  return table;
 }
 
 }  // namespace warpmark::store

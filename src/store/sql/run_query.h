@@ -18,4 +18,7 @@ inline constexpr const char* kCommitBeginsWith = " AND substr(s.commit_id, 1, le
 [[nodiscard]] Result<std::vector<RunPoint>> find_points(SqlDatabase& database, const RunQuery& query,
                                                         std::int64_t many_cases = 500);
 
+/// See Store::series.
+[[nodiscard]] Result<PointTable> all_series(SqlDatabase& database);
+
 }  // namespace warpmark::store

@@ -46,6 +46,7 @@ class SqlStore final : public Store {
   Status untag(const std::string& name) override;
   Status prune(std::span<const std::string> session_ids) override;
   Result<std::vector<RunPoint>> find(const RunQuery& query) override { return find_points(*database_, query); }
+  Result<PointTable> series() override { return all_series(*database_); }
   Result<std::vector<RunPoint>> runs(const RunListQuery& query) override { return list_runs(*database_, query); }
   Result<Run> run(const std::string& id, std::int64_t index) override { return load_run(*database_, id, index); }
   Result<std::vector<CaseEntry>> cases() override { return list_cases(*database_); }

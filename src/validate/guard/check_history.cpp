@@ -48,9 +48,9 @@ class HistoryCheck {
                          "warpmark history show last");
     }
     WM_TRY(some_baseline_or_why_not());
-    WM_TRY(compare_environments());
     judge_check(check_.metrics,
                 {.threshold = options_.threshold, .alpha = options_.alpha, .most_history = options_.history});
+    WM_TRY(compare_environments());
     tell_foreign();
     if (!other_series_.empty()) tell_series();
     WM_TRY(name_branches());
@@ -95,6 +95,19 @@ class HistoryCheck {
 
   /// Points of the case on the branch, newest first; of any machine if `fingerprint` is empty.
   Result<std::vector<store::RunPoint>> points_of(const Run& run, const std::string& fingerprint) {
+    WM_ASSIGN(auto points, stored_points(run, fingerprint));
+    const std::string params = to_text(run.params);
+    std::erase_if(points, [&](const auto& point) { return point.params != params || is_checked(point); });
+    sort_by_commits(points, options_.ancestors);
+    leave_own(points);
+    foreign_.leave(points, history_needed(static_cast<std::int64_t>(sessions_.size())));
+    return points;
+  }
+
+  Result<std::vector<store::RunPoint>> stored_points(const Run& run, const std::string& fingerprint) {
+    if (options_.kept != nullptr && !options_.kept->is_shared(case_label(run))) {
+      return options_.kept->clean_points(case_label(run), options_.branch, fingerprint);
+    }
     store::RunQuery query{.workload = run.workload,
                           .device = run.device,
                           .params = {},
@@ -106,13 +119,7 @@ class HistoryCheck {
                           .dirty = false,
                           .limit = (options_.history + 1) * kMetricsOfRun};
     for (const auto& [name, value] : run.params.items()) query.params.emplace_back(name, to_text(value));
-    WM_ASSIGN(auto points, store_.find(query));
-    const std::string params = to_text(run.params);
-    std::erase_if(points, [&](const auto& point) { return point.params != params || is_checked(point); });
-    sort_by_commits(points, options_.ancestors);
-    leave_own(points);
-    foreign_.leave(points, history_needed(static_cast<std::int64_t>(sessions_.size())));
-    return points;
+    return store_.find(query);
   }
 
   /// A commit is not its own baseline: one that failed would pass by being measured again, as its first sessions begin
@@ -133,6 +140,12 @@ class HistoryCheck {
 
   Status add_case(const Run& run) {
     WM_ASSIGN(const auto points, points_of(run, newest().machine.fingerprint));
+    auto& measured = measured_.emplace_back();
+    for (const auto& point : points) {
+      const std::pair place{point.session, point.index};
+      if (point.outcome != Outcome::passed || measured.size() == kEnvironments) continue;
+      if (std::ranges::find(measured, place) == measured.end()) measured.push_back(place);
+    }
     const auto baselines = series_of(points);
     const std::string label = case_label(run);
     std::set<std::string> here;
@@ -316,27 +329,29 @@ class HistoryCheck {
   }
 
   Status compare_environments() {
-    std::map<std::string, store::StoredSession> loaded;
-    for (const Run* run : cases_) {
-      const auto of_case = std::find(runs_.begin(), runs_.end(), run);
-      if (of_case == runs_.end()) continue;
-      const auto& baseline = check_.metrics[static_cast<std::size_t>(of_case - runs_.begin())].baseline;
+    for (std::size_t i = 0; i < cases_.size(); ++i) {
+      const Run& run = *cases_[i];
+      if (options_.kept != nullptr && !differs(run)) continue;
       std::vector<Environment> history;
-      for (auto point = baseline.rbegin(); point != baseline.rend() && history.size() < kEnvironments; ++point) {
-        if (!loaded.contains(point->session)) {
-          WM_ASSIGN(loaded[point->session], store_.load(point->session));
-        }
-        for (const Run& before : loaded[point->session].session.runs) {
-          if (same_case(before, *run)) history.push_back(before.environment);
-        }
+      for (const auto& [session, index] : measured_[i]) {
+        WM_ASSIGN(const auto before, store_.run(session, index));
+        history.push_back(before.environment);
       }
       for (const auto& session : sessions_) {
         for (const Run& now : session.runs) {
-          if (same_case(now, *run)) distrust(*run, environment_shift(history, now.environment));
+          if (same_case(now, run)) distrust(run, environment_shift(history, now.environment));
         }
       }
     }
     return {};
+  }
+
+  [[nodiscard]] bool differs(const Run& run) const {
+    for (std::size_t i = 0; i < runs_.size(); ++i) {
+      const Verdict verdict = check_.metrics[i].verdict;
+      if (runs_[i] == &run && verdict != Verdict::same && verdict != Verdict::inconclusive) return true;
+    }
+    return false;
   }
 
   void distrust(const Run& run, const std::vector<Disturbance>& found) {
@@ -348,8 +363,11 @@ class HistoryCheck {
         if (runs_[i] != &run) continue;
         // The reference ran at the same clock in every round: a ratio has it in both of its terms.
         if (item.id == "clock" && !metric_of_ratio(check_.metrics[i].metric).empty()) continue;
-        check_.metrics[i].verdict = Verdict::unreliable;
-        check_.metrics[i].reason = item.cause;
+        MetricCheck& metric = check_.metrics[i];
+        metric.verdict = Verdict::unreliable;
+        metric.reason = item.cause;
+        metric.adjusted_p.reset();
+        metric.more_runs.reset();
       }
     }
   }
@@ -358,8 +376,9 @@ class HistoryCheck {
   const std::vector<Session>& sessions_;
   const CheckOptions& options_;
   std::vector<const Run*> cases_;
-  std::vector<const Run*> runs_;  ///< of each metric, its case
-  std::string other_series_;      ///< a metric of the case that this machine has, where none of the checked is
+  std::vector<std::vector<std::pair<std::string, std::int64_t>>> measured_;  ///< of each case: newest sessions, run
+  std::vector<const Run*> runs_;                                             ///< of each metric, its case
+  std::string other_series_;  ///< a metric of the case that this machine has, where none of the checked is
   ForeignSessions foreign_;
   Check check_;
 };

@@ -9,6 +9,7 @@
 #include "model/check.h"
 #include "store/store.h"
 #include "validate/guard/commit_order.h"
+#include "validate/guard/kept_points.h"
 
 namespace warpmark::validate {
 
@@ -17,8 +18,9 @@ struct CheckOptions {
   std::string metrics;  ///< glob, see matches_series; empty for all
   double threshold = 0.05;
   double alpha = 0.05;
-  std::int64_t history = 100;  ///< sessions of the baseline at most
-  CommitOrder ancestors;       ///< the checked commit and all that it descends from; empty: nothing is known
+  std::int64_t history = 100;        ///< sessions of the baseline at most
+  CommitOrder ancestors;             ///< the checked commit and all that it descends from; empty: nothing is known
+  const KeptPoints* kept = nullptr;  ///< what the store holds, where it was read before
 };
 
 /// `sessions` are the results to check, of one machine and commit. Baselines are results of the branch that passed,

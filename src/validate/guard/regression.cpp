@@ -64,6 +64,12 @@ HistoryStep undefined(std::string why, bool too_short = false) {
   return step;
 }
 
+std::vector<std::int64_t> places_of(const std::vector<stats::ChangePoint>& changes) {
+  std::vector<std::int64_t> places;
+  for (const auto& change : changes) places.push_back(change.index);
+  return places;
+}
+
 std::optional<std::vector<double>> logarithms(std::span<const double> values) {
   std::vector<double> logs;
   for (const double value : values) {
@@ -146,6 +152,22 @@ std::vector<stats::ChangePoint> level_changes(std::span<const double> history) {
   return stats::change_points(history, {.max_p = 0.001, .min_magnitude = 0.05, .autocorrelation = false});
 }
 
+std::optional<double> p_of_change(std::span<const double> history, std::span<const double> fresh, double threshold) {
+  const double limit = std::log1p(threshold);
+  double low = fresh[0], high = fresh[0];
+  for (const auto values : {history, fresh}) {
+    for (const double value : values) {
+      low = std::min(low, value);
+      high = std::max(high, value);
+    }
+  }
+  // A step is a difference of means, less a mean of such differences.
+  if (low > 0 && 2 * std::log(high / low) < limit) return std::nullopt;
+  const HistoryStep step = step_from(history, places_of(level_changes(history)), fresh);
+  if (!step.undefined.empty() || std::fabs(step.step) < limit) return std::nullopt;
+  return step.p;
+}
+
 std::optional<std::int64_t> sessions_needed(std::span<const double> history, std::span<const std::int64_t> breaks,
                                             const RegressionOptions& options, std::size_t metrics) {
   const double alpha = options.alpha / static_cast<double>(std::max<std::size_t>(1, metrics));
@@ -194,18 +216,18 @@ std::string too_few_samples(const MetricCheck& metric) {
 
 struct Judged {
   HistoryStep step;
-  std::optional<std::int64_t> needed;  ///< sessions
+  std::vector<double> history;
+  std::vector<std::int64_t> breaks;
 };
 
 /// Everything of a metric but the verdict.
-Judged measure(MetricCheck& metric, const RegressionOptions& options, std::size_t metrics) {
+Judged measure(MetricCheck& metric, const RegressionOptions& options) {
   const auto surplus = static_cast<std::int64_t>(metric.baseline.size()) - options.most_history;
   if (surplus > 0) metric.baseline.erase(metric.baseline.begin(), metric.baseline.begin() + surplus);
   const auto history = levels_of(metric.baseline), fresh = levels_of(metric.current);
   const auto changes = level_changes(history);
-  std::vector<std::int64_t> breaks;
-  for (const auto& change : changes) breaks.push_back(change.index);
-  Judged judged{step_from(history, breaks, fresh), sessions_needed(history, breaks, options, metrics)};
+  const auto breaks = places_of(changes);
+  Judged judged{step_from(history, breaks, fresh), history, breaks};
   if (!changes.empty()) {
     const auto& last = changes.back();
     const double change = last.mean_before != 0 ? last.mean_after / last.mean_before - 1 : 0;
@@ -245,7 +267,8 @@ std::string why_undecided(const MetricCheck& metric, const HistoryStep& step, bo
   return noise + ": " + found;
 }
 
-void decide(MetricCheck& metric, const Judged& judged, double p, const RegressionOptions& options) {
+void decide(MetricCheck& metric, const Judged& judged, double p, const RegressionOptions& options,
+            std::size_t metrics) {
   if (metric.verdict == Verdict::unreliable) return;
   const HistoryStep& step = judged.step;
   metric.verdict = Verdict::inconclusive;
@@ -265,7 +288,9 @@ void decide(MetricCheck& metric, const Judged& judged, double p, const Regressio
     metric.reason = why_undecided(metric, step, significant, worse);
     const auto have = static_cast<std::int64_t>(metric.current.size());
     if (step.spread == 0) metric.more_runs = 1;
-    if (step.spread > 0 && judged.needed) metric.more_runs = std::max<std::int64_t>(1, *judged.needed - have);
+    if (step.spread == 0) return;
+    const auto needed = sessions_needed(judged.history, judged.breaks, options, metrics);
+    if (needed) metric.more_runs = std::max<std::int64_t>(1, *needed - have);
   }
 }
 
@@ -277,16 +302,16 @@ void judge_check(std::span<MetricCheck> metrics, const RegressionOptions& option
   std::vector<double> p;
   for (auto& metric : metrics) {
     if (metric.current.empty()) {  // the caller has said why there is no result
-      judged.push_back({undefined(metric.reason.empty() ? "no result" : metric.reason), std::nullopt});
+      judged.push_back({undefined(metric.reason.empty() ? "no result" : metric.reason), {}, {}});
       continue;
     }
-    judged.push_back(measure(metric, options, metrics.size()));
+    judged.push_back(measure(metric, options));
     if (metric.p) p.push_back(*metric.p);
   }
   const auto adjusted = stats::holm(p, options.alpha).adjusted;
   std::size_t next = 0;
   for (std::size_t i = 0; i < metrics.size(); ++i) {
-    decide(metrics[i], judged[i], metrics[i].p ? adjusted[next++] : 1, options);
+    decide(metrics[i], judged[i], metrics[i].p ? adjusted[next++] : 1, options, metrics.size());
   }
 }
 

@@ -57,6 +57,11 @@ struct HistoryStep {
 /// Changes of level in a history of at least 5 %.
 [[nodiscard]] std::vector<stats::ChangePoint> level_changes(std::span<const double> history);
 
+/// Without adjustment, of a step of at least the threshold; absent where there is none. For looking through many
+/// histories: most of them are done before any test.
+[[nodiscard]] std::optional<double> p_of_change(std::span<const double> history, std::span<const double> fresh,
+                                                double threshold);
+
 /// Fewest sessions of history since its last change of level, and in all, for so many new sessions.
 inline constexpr std::int64_t kLevelNeeded = 3;
 [[nodiscard]] std::int64_t history_needed(std::int64_t fresh);

@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <map>
+#include <numeric>
 #include <set>
+#include <span>
 #include <unordered_map>
 #include <utility>
 
@@ -44,68 +46,69 @@ void add_difference(std::string& text, const std::string& what, const std::strin
                       before.empty() ? "unknown" : before);
 }
 
+using Points = std::span<const store::RunPoint* const>;
+using Places = std::vector<std::size_t>;
+
 /// Whether what `of(point)` names takes turns: more switches than there would be if one followed the other.
 template <typename Of>
-bool take_turns(const Series& series, Of of) {
-  std::set<std::string> names;
+bool take_turns(Points points, const Places& places, Of of) {
+  std::set<std::string_view> names;
   std::size_t switches = 0;
-  for (std::size_t i = 0; i < series.points.size(); ++i) {
-    names.insert(of(series.points[i]));
-    if (i > 0 && of(series.points[i]) != of(series.points[i - 1])) ++switches;
+  for (std::size_t i = 0; i < places.size(); ++i) {
+    names.insert(of(points[places[i]]));
+    if (i > 0 && of(points[places[i]]) != of(points[places[i - 1]])) ++switches;
   }
   return switches >= names.size();
 }
 
-std::vector<Series> split_by(const Series& series, const std::map<std::string, Series>& found) {
-  std::vector<Series> parts;
-  for (auto [key, part] : found) {
-    const auto& newest = part.points.back();
-    part.label = series.label + " @" + newest.hostname + "-" + newest.fingerprint.substr(0, 4);
-    part.metric = series.metric;
-    part.unit = series.unit;
-    part.better = series.better;
-    parts.push_back(std::move(part));
-  }
+template <typename Of>
+std::vector<Places> split_by(Points points, const Places& places, Of of) {
+  std::map<std::string_view, Places> found;
+  for (const std::size_t place : places) found[of(points[place])].push_back(place);
+  std::vector<Places> parts;
+  for (auto& [name, part] : found) parts.push_back(std::move(part));
   return parts;
 }
 
-template <typename Of>
-std::vector<Series> split_by(const Series& series, Of of) {
-  std::map<std::string, Series> found;
-  for (const auto& point : series.points) found[of(point)].points.push_back(point);
-  return split_by(series, found);
-}
-
-const std::string& machine_of(const store::RunPoint& point) { return point.fingerprint; }
-const std::string& host_of(const store::RunPoint& point) { return point.hostname; }
+std::string_view machine_of(const store::RunPoint* point) { return point->fingerprint; }
+std::string_view host_of(const store::RunPoint* point) { return point->hostname; }
 
 /// Nodes that are built alike have one fingerprint. They are told apart by their names where each comes back:
 /// containers have a new name for every session.
-std::vector<Series> by_nodes_in_turns(Series series) {
-  constexpr std::int64_t kComesBack = 3;
-  std::map<std::string, std::int64_t> sessions;
-  for (const auto& point : series.points) ++sessions[point.hostname];
-  const bool all_come_back = std::ranges::all_of(sessions, [](const auto& node) { return node.second >= kComesBack; });
-  if (sessions.size() >= 2 && all_come_back && take_turns(series, host_of)) return split_by(series, host_of);
-  std::vector<Series> one;
-  one.push_back(std::move(series));
-  return one;
+std::vector<Places> by_nodes_in_turns(Points points, const Places& places) {
+  constexpr std::size_t kComesBack = 3;
+  if (!take_turns(points, places, host_of)) return {places};
+  auto nodes = split_by(points, places, host_of);
+  const bool all_come_back = std::ranges::all_of(nodes, [](const auto& node) { return node.size() >= kComesBack; });
+  return nodes.size() >= 2 && all_come_back ? nodes : std::vector<Places>{places};
 }
 
 }  // namespace
 
+std::vector<std::vector<std::size_t>> machines_in_turns(std::span<const store::RunPoint* const> points) {
+  Places all(points.size());
+  std::iota(all.begin(), all.end(), std::size_t{0});
+  if (!take_turns(points, all, machine_of)) return by_nodes_in_turns(points, all);
+  std::vector<Places> parts;
+  for (const auto& machine : split_by(points, all, machine_of)) {
+    for (auto& node : by_nodes_in_turns(points, machine)) parts.push_back(std::move(node));
+  }
+  return parts;
+}
+
+std::string label_of_machine(const std::string& label, const store::RunPoint& newest) {
+  return label + " @" + newest.hostname + "-" + newest.fingerprint.substr(0, 4);
+}
+
 std::vector<Series> by_machines_in_turns(Series series) {
-  if (!take_turns(series, machine_of)) return by_nodes_in_turns(std::move(series));
+  std::vector<const store::RunPoint*> points;
+  for (const auto& point : series.points) points.push_back(&point);
+  const auto parts = machines_in_turns(points);
   std::vector<Series> all;
-  for (const auto& one : split_by(series, machine_of)) {
-    Series unnamed = one;
-    unnamed.label = series.label;
-    const auto nodes = by_nodes_in_turns(unnamed);
-    if (nodes.size() == 1) {
-      all.push_back(one);
-    } else {
-      all.insert(all.end(), nodes.begin(), nodes.end());
-    }
+  for (const auto& places : parts) {
+    Series& part = all.emplace_back(Series{series.label, series.metric, series.unit, series.better, {}});
+    for (const std::size_t place : places) part.points.push_back(std::move(series.points[place]));
+    if (parts.size() > 1) part.label = label_of_machine(series.label, part.points.back());
   }
   return all;
 }

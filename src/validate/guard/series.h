@@ -1,6 +1,8 @@
 // Points of the store as series: one metric of one case over time.
 #pragma once
 
+#include <cstddef>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -24,6 +26,10 @@ struct Series {
 /// which have one fingerprint, if each of their names comes back; where one machine follows another it stays one
 /// series, in which the machine changes.
 [[nodiscard]] std::vector<Series> by_machines_in_turns(Series series);
+/// The same of points that are not copied: their places, by part; one part where nothing takes turns.
+[[nodiscard]] std::vector<std::vector<std::size_t>> machines_in_turns(std::span<const store::RunPoint* const> points);
+/// What a part is called where there are several.
+[[nodiscard]] std::string label_of_machine(const std::string& label, const store::RunPoint& newest);
 
 /// `params` as to_text(Params) writes them.
 [[nodiscard]] std::string case_label(const std::string& workload, const std::string& params, const std::string& device,

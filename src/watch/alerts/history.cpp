@@ -4,16 +4,17 @@
 
 #include <algorithm>
 #include <cmath>
-#include <set>
+#include <span>
+#include <unordered_map>
 
 #include "base/quantity.h"
 #include "base/text.h"
 #include "base/units.h"
 #include "base/untrusted/safe_text.h"
-#include "validate/guard/check_history.h"
+#include "validate/guard/kept_points.h"
 #include "validate/guard/trend.h"
-#include "watch/alerts/kept_points.h"
 #include "watch/alerts/live.h"
+#include "watch/alerts/past_checks.h"
 #include "watch/exporter/stored.h"
 
 namespace warpmark::watch {
@@ -21,23 +22,13 @@ namespace warpmark::watch {
 /// Parts of StoredHistory, which has linkage.
 struct WatchedSeries {
   Labels labels;
-  store::RunPoint facts;          ///< what all points share
-  std::vector<KeptPoint> points;  ///< oldest first
-  std::vector<double> times;      ///< of the sessions, as long as points
-  std::size_t judged = 0;         ///< how many points `change` was found from
+  store::RunPoint facts;                   ///< what all points share
+  std::vector<store::SeriesPoint> points;  ///< oldest first
+  std::vector<double> times;               ///< of the sessions, as long as points
+  std::vector<double> medians;             ///< the same
+  std::size_t even = 0;                    ///< how many points were found without any change
+  std::size_t judged = 0;                  ///< how many points `change` was found from
   std::optional<TrendSeries> trend;
-};
-
-struct CheckedMetric {
-  Labels labels;
-  std::string verdict;
-  std::optional<double> change;  ///< ratio less 1
-  std::string what;
-};
-
-struct CheckedSession {
-  double started_s = 0;
-  std::vector<CheckedMetric> metrics;
 };
 
 namespace {
@@ -49,21 +40,18 @@ constexpr std::int64_t kSignSessions = 20;
 
 double time_of(const std::string& utc) { return unix_seconds(utc).value_or(0); }
 
-Labels series_labels(const std::string& label, const std::string& metric) {
-  return {{"benchmark", valid_utf8(label)}, {"metric", valid_utf8(metric)}};
-}
-
 /// Points of a rule's branch.
 class OfRule {
  public:
-  OfRule(const AlertRule& rule, const KeptPoints& kept) : rule_(rule), branch_(rule.branch.value_or(kMainBranch)) {
+  OfRule(const AlertRule& rule, const validate::KeptPoints& kept)
+      : rule_(rule), branch_(rule.branch.value_or(kMainBranch)) {
     const auto any = [&](const auto& series) {
       return std::ranges::any_of(series.second.points, [&](const auto& point) { return fits(point); });
     };
     if (!rule.branch && std::ranges::none_of(kept.series(), any)) branch_ = "";
   }
 
-  [[nodiscard]] bool fits(const KeptPoint& point) const {
+  [[nodiscard]] bool fits(const store::SeriesPoint& point) const {
     return (rule_.dirty || !point.session->dirty) && (branch_.empty() || point.session->branch == branch_);
   }
 
@@ -72,24 +60,34 @@ class OfRule {
   std::string branch_;
 };
 
-/// By label and metric. One series at a time is there in full, to be split by its machines.
-std::vector<WatchedSeries> watched(const AlertRule& rule, const KeptPoints& kept) {
+/// By label and metric, and by machine where these take turns.
+std::vector<WatchedSeries> watched(const AlertRule& rule, const validate::KeptPoints& kept) {
   const OfRule of_rule(rule, kept);
   std::vector<WatchedSeries> found;
+  std::unordered_map<const store::RunPoint*, double> times;  // many series are of the same sessions
   for (const auto& [name, series] : kept.series()) {
     const auto& [label, metric] = name;
     if (!validate::matches_series(rule.select, label, metric)) continue;
-    validate::Series full{label, metric, series.facts.unit, series.facts.better, {}};
-    for (const auto& point : series.points) {
-      if (of_rule.fits(point)) full.points.push_back(whole(series.facts, point));
-    }
-    if (full.points.empty()) continue;
-    std::ranges::stable_sort(full.points, {}, &store::RunPoint::session_started);
-    for (auto& part : validate::by_machines_in_turns(std::move(full))) {
-      WatchedSeries one{.labels = series_labels(part.label, part.metric), .facts = series.facts};
-      for (const auto& point : part.points) {
-        one.points.push_back(kept.kept(point));
-        one.times.push_back(time_of(point.session_started));
+    std::vector<store::SeriesPoint> points;
+    std::ranges::copy_if(series.points, std::back_inserter(points),
+                         [&](const auto& point) { return of_rule.fits(point); });
+    if (points.empty()) continue;
+    const auto started = [](const auto& point) { return std::string_view(point.session->session_started); };
+    if (!std::ranges::is_sorted(points, {}, started)) std::ranges::stable_sort(points, {}, started);
+    std::vector<const store::RunPoint*> sessions;
+    for (const auto& point : points) sessions.push_back(point.session);
+    const auto parts = validate::machines_in_turns(sessions);
+    for (const auto& places : parts) {
+      const auto& newest = *sessions[places.back()];
+      WatchedSeries one{
+          .labels = series_labels(parts.size() == 1 ? label : validate::label_of_machine(label, newest), metric),
+          .facts = series.facts};
+      for (const std::size_t place : places) {
+        one.points.push_back(points[place]);
+        one.medians.push_back(points[place].median);
+        const auto [time, is_new] = times.try_emplace(sessions[place]);
+        if (is_new) time->second = time_of(sessions[place]->session_started);
+        one.times.push_back(time->second);
       }
       found.push_back(std::move(one));
     }
@@ -102,12 +100,24 @@ std::size_t visible(const WatchedSeries& series, double at_s) {
                                   series.times.begin());
 }
 
+/// Whether the values that a trend of the first `count` points is made of lie closer than the threshold: there is no
+/// change then, and no need to look.
+bool is_even(WatchedSeries& series, std::size_t count, double threshold) {
+  if (series.even == count) return true;
+  const std::span values(series.medians);
+  const auto newest = values.subspan(count > kTrendLength ? count - kTrendLength : 0, std::min(count, kTrendLength));
+  const auto [low, high] = std::ranges::minmax(newest);
+  const bool even = low > 0 && high / low - 1 < threshold;
+  if (even) series.even = count;
+  return even;
+}
+
 /// The trend of the first `count` points. Found once for each count: finding levels is the expensive part.
 const TrendSeries& trend_of_first(WatchedSeries& series, std::size_t count, double threshold) {
   if (series.trend && series.judged == count) return *series.trend;
   TrendSeries trend{.label = {}, .metric = {}, .unit = series.facts.unit, .better = series.facts.better};
   for (std::size_t i = count > kTrendLength ? count - kTrendLength : 0; i < count; ++i) {
-    const auto point = whole(series.facts, series.points[i]);
+    const auto point = validate::point_of(series.facts, series.points[i]);
     if (!trend.points.empty() && trend.points.back().machine != point.fingerprint) {
       trend.machines.push_back({.index = static_cast<std::int64_t>(trend.points.size()), .what = "another machine"});
     }
@@ -140,6 +150,7 @@ std::string change_text(const TrendChange& change, double level, const HistoryPo
 
 /// The wanted change that still holds: neither forgotten nor undone by a later one.
 std::optional<Active> change_of(const AlertRule& rule, WatchedSeries& series, std::size_t count, double at_s) {
+  if (is_even(series, count, rule.threshold)) return std::nullopt;
   const TrendSeries& trend = trend_of_first(series, count, rule.threshold);
   if (trend.changes.empty()) return std::nullopt;
   const std::int64_t machine_from = trend.machines.empty() ? 0 : trend.machines.back().index;
@@ -181,39 +192,25 @@ std::optional<Active> active_of(const AlertRule& rule, WatchedSeries& series, do
                 compared_text(newest.median, rule.condition, rule.limit, series.facts.unit) + ", of " + newest_started};
 }
 
-CheckedMetric checked_of(const MetricCheck& metric, const Check& check, const std::string& host) {
-  CheckedMetric found{.labels = series_labels(metric.label, metric.metric), .verdict = name_of(metric.verdict)};
-  found.labels.emplace_back("host", valid_utf8(host));
-  if (metric.ratio) found.change = *metric.ratio - 1;
-  found.what = fmt::format("{} than {}", found.verdict, check.branch);
-  if (metric.verdict == Verdict::inconclusive || metric.verdict == Verdict::unreliable) {
-    found.what = found.verdict + (metric.reason.empty() ? "" : ": " + metric.reason);
-  }
-  if (found.change) found.what += fmt::format(" ({:+.1f} %)", 100 * *found.change);
-  found.what += fmt::format(", session {} of {}", check.sessions.front(), check.started);
-  return found;
-}
-
 }  // namespace
 
 struct StoredHistory::Parts {
   std::vector<AlertRule> rules;
   std::string sign;  ///< of the newest sessions
-  KeptPoints kept;
+  validate::KeptPoints kept;
   double read_s = -kReadAnyway_s;
-  std::map<std::string, std::vector<WatchedSeries>> series;              ///< by rule
-  std::map<std::string, std::map<std::string, CheckedSession>> checked;  ///< by rule, then session
+  std::map<std::string, std::vector<WatchedSeries>> series;  ///< by rule
+  std::map<std::string, PastChecks> verdicts;                ///< by rule
 
   double newest_s = 0;
 
-  [[nodiscard]] bool has(RuleSource source) const {
-    return std::any_of(rules.begin(), rules.end(), [&](const auto& rule) { return rule.source == source; });
-  }
-
-  Status read_series(store::Store& store) {
-    WM_ASSIGN(kept, KeptPoints::read(store, kMostWatchedPoints));
+  Status read(store::Store& store, const std::vector<store::SessionSummary>& sessions, const HistoryWanted& wanted) {
+    WM_ASSIGN(kept, validate::KeptPoints::read(store, kMostWatchedPoints));
     for (const auto& rule : rules) {
-      if (rule.source != RuleSource::history) continue;
+      if (rule.source == RuleSource::check) {
+        WM_TRY(verdicts[rule.name].refresh(store, rule, kept, sessions, wanted));
+        continue;
+      }
       auto fresh = watched(rule, kept);
       keep_trends(series[rule.name], fresh);
       series[rule.name] = std::move(fresh);
@@ -232,63 +229,6 @@ struct StoredHistory::Parts {
       one.trend = std::move(at->second->trend);
       one.judged = at->second->judged;
     }
-  }
-
-  Status check_sessions(store::Store& store, const std::vector<store::SessionSummary>& sessions,
-                        const HistoryWanted& wanted) {
-    for (const auto& rule : rules) {
-      if (rule.source != RuleSource::check) continue;
-      auto& known = checked[rule.name];
-      std::map<std::string, CheckedSession> now;
-      for (const auto& session : sessions) {
-        if (wanted.interrupted != nullptr && wanted.interrupted->load()) return environment_error("interrupted");
-        if (!session.complete || time_of(session.started) < wanted.since_s) continue;
-        const auto at = known.find(session.id);
-        if (at != known.end()) {
-          now.insert(known.extract(at));
-          continue;
-        }
-        WM_ASSIGN(now[session.id], check(store, rule, session));
-      }
-      known = std::move(now);
-    }
-    return {};
-  }
-
-  /// A session without a baseline has no verdict; that is no fault.
-  static Result<CheckedSession> check(store::Store& store, const AlertRule& rule,
-                                      const store::SessionSummary& summary) {
-    CheckedSession found{.started_s = time_of(summary.started), .metrics = {}};
-    WM_ASSIGN(const auto stored, store.load(summary.id));
-    const auto check = validate::check_against_history(
-        store, {stored.session},
-        {.branch = rule.baseline, .metrics = rule.select == "*" ? "" : rule.select, .threshold = rule.threshold});
-    if (!check.ok()) return found;
-    for (const auto& metric : check->metrics) found.metrics.push_back(checked_of(metric, *check, summary.hostname));
-    return found;
-  }
-
-  /// The newest verdict of each metric of each host, as of a moment.
-  Evaluation verdicts(const AlertRule& rule, double at_s) {
-    Evaluation found{.rule = rule.name};
-    std::map<std::string, std::pair<double, const CheckedMetric*>> newest;
-    for (const auto& [id, session] : checked[rule.name]) {
-      if (session.started_s > at_s || at_s - session.started_s > rule.forget_s) continue;
-      for (const auto& metric : session.metrics) {
-        auto& known = newest[key_of("", metric.labels)];
-        if (known.second == nullptr || session.started_s >= known.first) known = {session.started_s, &metric};
-      }
-    }
-    for (const auto& [key, entry] : newest) {
-      const auto& metric = *entry.second;
-      if (std::find(rule.verdicts.begin(), rule.verdicts.end(), metric.verdict) == rule.verdicts.end()) continue;
-      if (found.active.size() < kMostAlertsOfRule) {
-        found.active.push_back({metric.labels, metric.change, metric.change ? "ratio" : "", metric.what});
-      } else {
-        ++found.left_out;
-      }
-    }
-    return found;
   }
 };
 
@@ -310,8 +250,7 @@ Status StoredHistory::refresh(store::Store& store, const HistoryWanted& wanted, 
     for (const auto& [outcome, count] : sessions[i].outcomes) sign += std::to_string(count) + ",";
   }
   if (sign == parts_->sign && watch_s - parts_->read_s < kReadAnyway_s) return {};
-  if (parts_->has(RuleSource::history)) WM_TRY(parts_->read_series(store));
-  if (parts_->has(RuleSource::check)) WM_TRY(parts_->check_sessions(store, sessions, wanted));
+  if (!parts_->rules.empty()) WM_TRY(parts_->read(store, sessions, wanted));
   parts_->sign = std::move(sign);
   parts_->read_s = watch_s;
   return {};
@@ -320,7 +259,7 @@ Status StoredHistory::refresh(store::Store& store, const HistoryWanted& wanted, 
 double StoredHistory::newest_s() const { return parts_->newest_s; }
 
 Evaluation StoredHistory::evaluate(const AlertRule& rule, double at_s) {
-  if (rule.source == RuleSource::check) return parts_->verdicts(rule, at_s);
+  if (rule.source == RuleSource::check) return parts_->verdicts[rule.name].evaluate(rule, at_s);
   Evaluation found{.rule = rule.name};
   for (auto& series : parts_->series[rule.name]) {
     auto active = active_of(rule, series, at_s, found.problem);
@@ -335,14 +274,14 @@ Evaluation StoredHistory::evaluate(const AlertRule& rule, double at_s) {
 }
 
 std::vector<double> StoredHistory::moments(const AlertRule& rule, double from_s, double to_s) {
-  std::set<double> found;
+  std::vector<double> found;
   const auto add = [&](double at_s) {
-    if (at_s >= from_s && at_s <= to_s) found.insert(at_s);
+    if (at_s >= from_s && at_s <= to_s) found.push_back(at_s);
   };
   if (rule.source == RuleSource::check) {
-    for (const auto& [id, session] : parts_->checked[rule.name]) {
-      add(session.started_s);
-      add(session.started_s + rule.forget_s + 1);
+    for (const double at_s : parts_->verdicts[rule.name].moments()) {
+      add(at_s);
+      add(at_s + rule.forget_s + 1);
     }
   }
   for (const auto& series : parts_->series[rule.name]) {
@@ -352,7 +291,9 @@ std::vector<double> StoredHistory::moments(const AlertRule& rule, double from_s,
       if (rule.condition == RuleCondition::change) add(at_s + rule.forget_s + 1);
     }
   }
-  return {found.begin(), found.end()};
+  std::ranges::sort(found);
+  found.erase(std::unique(found.begin(), found.end()), found.end());
+  return found;
 }
 
 }  // namespace warpmark::watch

@@ -13,19 +13,13 @@
 #include "store/store.h"
 #include "validate/guard/series.h"
 #include "watch/alerts/alert.h"
+#include "watch/alerts/past_checks.h"
 #include "watch/alerts/rules.h"
 
 namespace warpmark::watch {
 
-/// The newest results that rules over history look at.
-inline constexpr std::int64_t kMostWatchedPoints = 200'000;
-/// Sessions that a rule over checks looks at: the newest ones.
-inline constexpr std::int64_t kMostCheckedSessions = 30;
-
-struct HistoryWanted {
-  double since_s = 0;  ///< 1970-based: sessions that began later are checked; 0: the newest kMostCheckedSessions alone
-  const std::atomic<bool>* interrupted = nullptr;
-};
+/// The newest results that rules over the store look at; some 80 MB.
+inline constexpr std::int64_t kMostWatchedPoints = 1'000'000;
 
 /// What of the store the rules need. Not thread safe; holds no connection.
 class StoredHistory {

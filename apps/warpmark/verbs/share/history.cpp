@@ -126,7 +126,7 @@ extern const Command history_command{
         "\n"
         "diff compares the medians of the rounds, not single samples, as samples of one round share one memory layout "
         "and one state of the machine. With several cases p is adjusted, so that the chance of calling any equal case "
-        "different stays below --alpha.\n"
+        "different stays below --alpha. Metrics other than the main one of a case are shown where they differ.\n"
         "\n"
         "import stores results of other tools, export writes for them: docs/history.md lists the formats. Importing "
         "the same results again, or after an interruption, stores what is missing and nothing twice.\n"
