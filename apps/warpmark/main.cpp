@@ -2,6 +2,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <charconv>
 #include <cstdlib>
 #include <exception>
 #include <iostream>
@@ -23,8 +24,11 @@ bool is_set(const char* name) {
 /// COLUMNS, where somebody sets it, else what the terminal says.
 int columns_of_terminal() {
   constexpr int kLeast = 40, kMost = 1000;
-  if (const long wanted = is_set("COLUMNS") ? std::strtol(environment("COLUMNS"), nullptr, 10) : 0; wanted > 0) {
-    return static_cast<int>(std::clamp<long>(wanted, kLeast, kMost));
+  const std::string_view text = is_set("COLUMNS") ? environment("COLUMNS") : "";
+  if (!text.empty() && text.find_first_not_of("0123456789") == std::string_view::npos) {
+    int wanted = kMost;  // stays for a number that an int does not hold
+    std::from_chars(text.data(), text.data() + text.size(), wanted);
+    if (wanted > 0) return std::clamp(wanted, kLeast, kMost);
   }
   winsize size{};
   if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) return std::max<int>(kLeast, size.ws_col);

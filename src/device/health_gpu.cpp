@@ -32,7 +32,7 @@ HealthCheck check_driver(const HealthFacts& facts) {
 
 HealthCheck check_module(const HealthFacts& facts) {
   HealthCheck check{.id = "cuda_module", .title = "CUDA module", .why = "GPU workloads live in libwarpmark_cuda.so."};
-  const bool needed = facts.nvml.available || facts.settings.nvidia_pci_device;
+  const bool needed = facts.nvml.available || facts.nvml_hangs || facts.settings.nvidia_pci_device;
   if (facts.cuda_module.available) {
     check.state = HealthState::good;
     check.found = "loaded";

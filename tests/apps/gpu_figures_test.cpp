@@ -147,9 +147,14 @@ TEST_F(GpuFigures, stand_beside_a_comparison_and_decide_it_once_they_are_named) 
   write("p.yaml",
         "run: 'echo {bytes} > \"$WARPMARK_TEST_GPU_WORK\"; sleep 0.6; rm \"$WARPMARK_TEST_GPU_WORK\"'\nshell: true\n"
         "metrics: [{name: gpu_peak_memory}]\n");
-  const auto named = warpmark(with(
-      {"compare", "--project", path("p.yaml"), "--a", "bytes=8589934592", "--b", "bytes=4294967296", "--rounds", "8"},
-      options));
+  const auto compared = [&] {
+    return warpmark(with(
+        {"compare", "--project", path("p.yaml"), "--a", "bytes=8589934592", "--b", "bytes=4294967296", "--rounds", "8"},
+        options));
+  };
+  auto named = compared();
+  // Nothing is decided where this machine's processor clock changes between A and B.
+  for (int i = 0; i < 3 && named.out.find("core_clock was at") != std::string::npos; ++i) named = compared();
   EXPECT_EQ(named.exit_code, 0) << named.out << named.err;
   EXPECT_EQ(memory_of(json("c.json"))["verdict"], "better");
   EXPECT_EQ(json("c.json")["verdict"], "better");

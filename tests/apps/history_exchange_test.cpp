@@ -130,7 +130,8 @@ TEST_F(Exchange, compares_machines_where_that_is_asked_for) {
         write_file(path(name), std::string("# nThread 1 nGpus 2 minBytes 8\n#  Rank  0 Group  0 Pid 1 on box device  0 "
                                            "[0x1b] NVIDIA ") +
                                    gpu + "\n#  Rank  1 Group  0 Pid 1 on box device  1 [0x1c] NVIDIA " + gpu +
-                                   "\n# size count type redop root time algbw busbw #wrong\n" + bus)
+                                   "\n# size count type redop root time algbw busbw #wrong\n" + bus +
+                                   "# Out of bounds values : 0 OK\n")
             .ok());
     return path(name);
   };

@@ -127,6 +127,12 @@ TEST_F(Cli, plan_compares_layouts_beside_one_another) {
   EXPECT_GT(layouts[1]["bubble"].get<double>(), 0);
 }
 
+TEST_F(Cli, plan_takes_as_many_gpus_as_a_layout_needs) {
+  const auto plan = warpmark({"plan", "--model", "llama3-70b", "--layout", "tp=8,pp=8", "--json", path("plan.json")});
+  ASSERT_EQ(plan.exit_code, 0) << plan.err;
+  EXPECT_EQ(json("plan.json")["layouts"][0]["gpus"], 64);
+}
+
 TEST_F(Cli, plan_takes_a_layout_as_it_is_given) {
   const auto plan = warpmark({"plan", "--model", "gpt3-175b", "--gpu", "a100-sxm-80gb", "--batch", "1536", "--layout",
                               "tp=8,pp=16,dp=8,mb=1,zero=1,recompute=selective", "--json", path("plan.json")});

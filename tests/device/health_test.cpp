@@ -190,6 +190,10 @@ TEST(GpuChecks, tell_a_missing_gpu_from_a_missing_driver_and_module) {
   facts.cuda_module = facts.cuda = Support::no("module not found", "build it");
   EXPECT_EQ(find_check(facts, "cuda_module").state, HealthState::bad);
   EXPECT_EQ(find_check(facts, "cuda_module").fix, "build it");
+  facts = quiet_machine();
+  facts.nvml_hangs = true;
+  facts.cuda_module = Support::no("module not found", "build it");
+  EXPECT_EQ(find_check(facts, "cuda_module").found, "module not found") << "whether there is a GPU is not known";
 }
 
 TEST(GpuChecks, tell_a_driver_and_a_gpu_that_do_not_answer) {

@@ -129,6 +129,25 @@ TEST(NcclLog, counts_rows_that_are_left_out) {
   EXPECT_THAT(session.remarks, Contains(AllOf(HasSubstr("1 rows that end early"), HasSubstr("16 4 float"))));
 }
 
+TEST(NcclLog, does_not_pass_a_log_that_is_cut_off) {
+  const std::string log = kHead + rank_line(0) + rank_line(1) + kColumns +
+                          " 8 2 float sum -1 10.0 1.5 2.25 0 12.0 1.25 2.0 0\n"
+                          " 16 4 float sum -1 10.0 1.5 2.25 0 12.0 1.25 2.0 0\n";
+  const Session cut = read_one(log);
+  ASSERT_THAT(cut.runs, SizeIs(4));
+  EXPECT_EQ(cut.runs[0].outcome, Outcome::unreliable);
+  EXPECT_THAT(cut.runs[0].reason, HasSubstr("incomplete"));
+  EXPECT_THAT(cut.remarks, Contains(AllOf(HasSubstr("2 of 4 sizes have a row"), HasSubstr("footer"))));
+  const Session whole = read_one(log + "# Out of bounds values : 0 OK\n");
+  EXPECT_EQ(whole.runs.at(0).outcome, Outcome::passed);
+  EXPECT_THAT(whole.remarks, Contains(HasSubstr("2 of 4 sizes have a row")));
+  const std::string again = log.substr(log.find(" 8 2 float"));
+  EXPECT_THAT(read_one(log + again + again).remarks, Contains(HasSubstr("2 of 4 sizes have a row")))
+      << "cycles print each size again";
+  const Session table = read_one(log.substr(log.find("#  size")));
+  EXPECT_EQ(table.runs.at(0).outcome, Outcome::passed) << "a table alone does not say how it ended";
+}
+
 TEST(NcclLog, counts_the_errors_of_the_footer) {
   const std::string table = kHead + rank_line(0) + rank_line(1) + kColumns;
   const Session session =

@@ -285,5 +285,31 @@ TEST(WideCsv, tells_parameters_from_metrics_by_the_names) {
   EXPECT_FALSE(read_text("to be,or not\nto be,that\n").ok()) << "a table without numbers is no result";
 }
 
+TEST(Csv, leaves_out_and_counts_rows_that_are_not_numbers) {
+  const Session session = read_one("name,value,unit\na,1,s\na,NaN,s\nb,-inf,s\na,2,s\n");
+  ASSERT_THAT(session.runs, SizeIs(1));
+  EXPECT_THAT(metric_of(session.runs[0], "time").samples, ElementsAre(1, 2));
+  EXPECT_THAT(session.remarks, Contains(HasSubstr("2 rows whose value is not a number")));
+}
+
+TEST(ServingResults, keep_model_load_and_failed_requests_of_aiperf_and_genai_perf) {
+  const std::string latency = R"("request_latency":{"unit":"ms","avg":12.5},)";
+  const Session aiperf = read_one("{" + latency + R"("error_request_count":{"unit":"requests","avg":3},
+    "input_config":{"endpoint":{"model_names":["m1"]},"loadgen":{"concurrency":8}},"was_cancelled":false})");
+  EXPECT_THAT(aiperf.build.version, StartsWith("AIPerf"));
+  EXPECT_EQ(aiperf.runs.at(0).params.text("model"), "m1");
+  EXPECT_EQ(aiperf.runs[0].params.integer("concurrency"), 8);
+  EXPECT_EQ(aiperf.runs[0].outcome, Outcome::unreliable);
+  EXPECT_EQ(aiperf.runs[0].reason, "3 requests failed");
+  const Session cancelled = read_one("{" + latency + R"("was_cancelled":true})");
+  EXPECT_EQ(cancelled.runs.at(0).outcome, Outcome::unreliable);
+  const Session genai = read_one("{" + latency + R"("input_config":{"model":["m2"],
+    "perf_analyzer":{"stimulus":{"concurrency":4}}}})");
+  EXPECT_THAT(genai.build.version, StartsWith("GenAI-Perf"));
+  EXPECT_EQ(genai.runs.at(0).params.text("model"), "m2");
+  EXPECT_EQ(genai.runs[0].params.integer("concurrency"), 4);
+  EXPECT_EQ(genai.runs[0].outcome, Outcome::passed);
+}
+
 }  // namespace
 }  // namespace warpmark::exchange

@@ -72,7 +72,8 @@ TEST(Reports, nccl_tests_printed_the_error_as_a_number) {
   const Session session = read_one(
       "# nThread 1 nGpus 1 minBytes 4096 maxBytes 8192 step: 2(factor) validation: 1\n"
       "#       size         count    type   redop     time   algbw   busbw  error     time   algbw   busbw  error\n"
-      "        4096          1024   float     sum    93.73    0.04    0.09  1e-06    93.15    0.04    0.09  1e-06\n");
+      "        4096          1024   float     sum    93.73    0.04    0.09  1e-06    93.15    0.04    0.09  1e-06\n"
+      "# Out of bounds values : 0 OK\n");
   ASSERT_THAT(session.runs, SizeIs(2));
   EXPECT_EQ(session.runs[0].outcome, Outcome::passed);
   EXPECT_DOUBLE_EQ(metric_of(session.runs[1], "time").samples.at(0), 93.15e-6);

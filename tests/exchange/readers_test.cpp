@@ -257,7 +257,7 @@ TEST(Csv, takes_other_columns_as_parameters_and_groups_by_commit) {
 TEST(Csv, names_the_row_that_is_wrong) {
   const auto what = [](const std::string& text) { return read_text(text).error().what; };
   EXPECT_EQ(what("name,value\na,1\nb,fast\n"), "input: row 3: the value 'fast' is no number");
-  EXPECT_EQ(what("name,value\na,nan\n"), "input: row 2: the value 'nan' is no number");
+  EXPECT_EQ(what("name,value\na,nan\n"), "input: no row has a value that is a number");
   EXPECT_EQ(what("name,value\na,1,2\n"), "input: row 2: it has 3 fields, the header 2");
   EXPECT_EQ(what("name,value,value\na,1,2\n"), "input: there are two columns 'value'");
   EXPECT_EQ(what("name,value,unit,metric\na,1,s,x\na,1,B,x\n"), "input: row 3: the unit of 'x' changes from 's'");

@@ -142,7 +142,9 @@ class Limits(unittest.TestCase):
         """A page from elsewhere whose name was made to resolve to 127.0.0.1 asks under that name."""
         for words in (["exporter", "--port", "0", "--no-store"], ["dashboard", "--port", "0", "--host", "localhost"]):
             _, port = self.serve(words)
-            for hosts, status in (("Host: localhost\r\n", b"200"), ("Host: evil.example\r\n", b"421"),
+            for hosts, status in (("Host: localhost\r\n", b"200"), ("Host: LocalHost.:80\r\n", b"200"),
+                                  ("Host: evil.example\r\n", b"421"), ("Host: localhost.evil.example\r\n", b"421"),
+                                  ("Host: .\r\n", b"421"),
                                   ("Host: localhost\r\nHost: evil.example\r\n", b"400")):
                 with self.subTest(words=words, hosts=hosts):
                     with socket.create_connection(("localhost", port), 60) as client:
@@ -158,7 +160,7 @@ class Limits(unittest.TestCase):
 
         self.assertGreater(lines("50"), lines("80"))
         self.assertGreater(lines("80"), lines("160"))
-        for odd in ("many", "-5", ""):
+        for odd in ("many", "-5", "1e3", "0", ""):
             self.assertEqual(lines(odd), lines("80"))
         self.assertEqual(lines("1"), lines("40"))
         self.assertEqual(lines("99999999999999999999"), lines("1000"))

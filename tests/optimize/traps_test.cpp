@@ -93,14 +93,15 @@ TEST_F(Traps, static_graph_on_a_changing_graph_of_two_ranks_is_not_kept) {
   write("ranks.sh", testing_support::start_two_ranks(python_with_torch(), "ranks.py") + "\n");
   const auto output =
       run_process({kExecutable, "optimize", "--alpha", "0.5", "--rounds", "4", "--effect", "10%", "--asked-only",
-                   "--try", "ddp.static_graph=on", "--steps", "40", "--no-store", "--json", path("optimization.json"),
-                   "--", "sh", "ranks.sh"},
+                   "--try", "ddp.static_graph=on", "--steps", "40", "--budget", "9m", "--no-store", "--json",
+                   path("optimization.json"), "--", "sh", "ranks.sh"},
                   {.deadline_s = 600, .directory = folder_.string(), .environment = {{"OMP_NUM_THREADS", "1"}}});
   ASSERT_TRUE(output.ok());
   EXPECT_TRUE(output->exit_code == 1 || output->exit_code == 4) << output->exit_code << output->err;
   const auto optimization = json("optimization.json");
   EXPECT_EQ(optimization["ranks"], 2);
   EXPECT_TRUE(optimization["plan"].empty());
+  ASSERT_FALSE(optimization["steps"].empty()) << output->err;
   const auto outcome = optimization["steps"][0]["outcome"];
   EXPECT_TRUE(outcome == "failed" || outcome == "rejected") << optimization["steps"][0].dump();
 }

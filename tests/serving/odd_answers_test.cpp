@@ -132,6 +132,16 @@ TEST(OddAnswer, is_decoded_where_it_is_compressed_unasked) {
             Fault::bad_http);
 }
 
+TEST(OddAnswer, that_has_the_form_of_two_interfaces_at_once_is_read_once) {
+  for (const char* choice :
+       {R"({"message":{"content":"B"},"text":"B"})", R"({"text":"B","message":{"content":"B"}})"}) {
+    const auto record = read_answer({event_of(R"({"choices":[)" + std::string(choice) + "]}"), kStop}, "",
+                                    {.streams = true, .keep_texts = true});
+    ASSERT_NE(record.said, nullptr) << record.message;
+    EXPECT_EQ(record.said->visible, "B") << choice;
+  }
+}
+
 TEST(OddAnswer, of_oracles_and_coheres_apis_is_understood) {
   const AnswerFormat plain{.streams = true};
   const auto generic =

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <map>
 #include <optional>
 
@@ -90,8 +91,13 @@ class CsvReader {
  public:
   CsvReader(Header header, std::string_view text) : header_(std::move(header)), limit_(text) {}
 
+  /// A row whose value is NaN or infinite is left out and counted.
   Status add(const Fields& row) {
     WM_ASSIGN(const double value, number(row));
+    if (!std::isfinite(value)) {
+      if (not_finite_++ == 0) example_ = text(row, "workload", "?");
+      return {};
+    }
     WM_ASSIGN(Collected* const run, run_of(row));
     // Without a column of units the names are all that has them.
     const std::string metric_text = text(row, "metric", "");
@@ -119,6 +125,11 @@ class CsvReader {
       for (auto& collected : group.runs) WM_TRY(finish(group.session, collected));
       sessions.push_back(std::move(group.session));
       group = {};
+    }
+    if (not_finite_ > 0 && sessions.empty()) return data_error("no row has a value that is a number");
+    if (not_finite_ > 0) {
+      sessions.front().remarks.push_back(
+          fmt::format("{} rows whose value is not a number: left out (the first: {})", not_finite_, example_));
     }
     return sessions;
   }
@@ -149,8 +160,11 @@ class CsvReader {
   [[nodiscard]] Result<double> number(const Fields& row) const {
     const std::string written = text(row, "value", "");
     const auto value = parse_number(written);
-    if (!value.ok()) return data_error("the value '" + written + "' is no number");
-    return *value;
+    if (value.ok()) return *value;
+    std::string name = ascii_lower(written);
+    if (name.starts_with('-') || name.starts_with('+')) name.erase(0, 1);
+    if (name == "nan" || name == "inf" || name == "infinity") return std::nan("");
+    return data_error("the value '" + written + "' is no number");
   }
 
   [[nodiscard]] Result<Better> direction(const Fields& row, Better otherwise) const {
@@ -242,6 +256,8 @@ class CsvReader {
   ResultLimit limit_;
   std::vector<Group> groups_;
   std::map<std::string, std::size_t> by_group_;
+  std::int64_t not_finite_ = 0;
+  std::string example_;
 };
 
 Result<std::vector<Session>> read_csv(const Document& document) {

@@ -105,17 +105,26 @@ Status add_run_of(const NcclSweep& sweep, const Repeats& repeats, Session& sessi
   return {};
 }
 
+/// nccl-tests prints its footer last: without it the test ended early, or the log is cut off.
+bool is_cut_off(const NcclSweep& sweep) { return sweep.begun && !sweep.ended; }
+
 /// Results that agree in everything but what was measured. Sweeps of other collectives, ranks or settings stay apart.
 struct Groups {
-  std::vector<std::pair<const NcclSweep*, Repeats>> all;
+  struct Group {
+    const NcclSweep* sweep;
+    Repeats repeats;
+    bool cut_off = false;
+  };
+  std::vector<Group> all;
   std::map<std::string, std::size_t> places;
   void add(const NcclSweep& sweep, const CollectiveResult& one) {
     std::string key = fmt::format("{} {} {} {} {} {} {}", one.collective, one.bytes, one.data_type, one.operation,
                                   one.root, one.ranks, one.in_place);
     for (const auto& [name, value] : sweep.settings) key += " " + name + "=" + value;
     const auto [place, is_new] = places.try_emplace(std::move(key), all.size());
-    if (is_new) all.emplace_back(&sweep, Repeats{});
-    all[place->second].second.push_back(&one);
+    if (is_new) all.push_back({&sweep, {}});
+    all[place->second].repeats.push_back(&one);
+    all[place->second].cut_off = all[place->second].cut_off || is_cut_off(sweep);
   }
 };
 
@@ -148,6 +157,17 @@ void add_remarks(const profile::NcclLog& log, Session& session) {
     session.remarks.emplace_back(
         "each process ran alone (rank 0 only, bus bandwidth 0): nccl-tests was built without MPI; build it with MPI=1");
   }
+  for (const NcclSweep& sweep : log.sweeps) {
+    const auto printed = static_cast<std::int64_t>(sweep.printed_sizes.size());
+    const bool missing = printed < sweep.announced_sizes;
+    if (!missing && !is_cut_off(sweep)) continue;
+    session.remarks.push_back(fmt::format(
+        "the log of {} is incomplete: {}{}", sweep.collective.empty() ? "a sweep" : clean_text(sweep.collective),
+        missing ? fmt::format("{} of {} sizes have a row", printed, sweep.announced_sizes) : std::string(),
+        !is_cut_off(sweep) ? ""
+        : missing          ? ", and the footer is missing"
+                           : "the footer is missing"));
+  }
   const bool unnamed = std::any_of(log.sweeps.begin(), log.sweeps.end(),
                                    [](const NcclSweep& sweep) { return sweep.collective.empty(); });
   if (unnamed) session.remarks.emplace_back("the log does not name its collective; --collective all_reduce does");
@@ -176,9 +196,13 @@ Result<std::vector<Session>> read_nccl_tests(const Document& document) {
   Session session = foreign_session("nccl-tests", clean_text(log.version));
   set_machine(log, session);
   ResultLimit limit(document.text);
-  for (const auto& [sweep, repeats] : groups.all) {
-    WM_TRY(add_run_of(*sweep, repeats, session));
-    WM_TRY(limit.add(session.runs.back()));
+  for (const auto& group : groups.all) {
+    WM_TRY(add_run_of(*group.sweep, group.repeats, session));
+    Run& run = session.runs.back();
+    WM_TRY(limit.add(run));
+    if (!group.cut_off || run.outcome != Outcome::passed) continue;
+    run.outcome = Outcome::unreliable;
+    run.reason = "the log is incomplete: it has no '# Out of bounds values' line";
   }
   add_remarks(log, session);
   return std::vector<Session>{std::move(session)};
@@ -233,7 +257,7 @@ std::string row_of(const Row& row) {
 
 std::string table_header_of(const Run& run, const Session& session, bool iterations) {
   std::string text = "# Collective test starting: " + run.workload + "_perf\n";
-  if (const auto graph = text_of(run, "graph", "0"); graph != "0") text += "# nThread 1 graph: " + graph + "\n";
+  text += "# nThread 1 graph: " + text_of(run, "graph", "0") + "\n";
   const auto typed = parse_integer(text_of(run, "ranks", "0"));
   const std::int64_t ranks = typed.ok() ? std::min(*typed, kMostRanks) : 0;
   const auto hosts = split(session.machine.hostname, ',');
@@ -260,17 +284,31 @@ std::string table_header_of(const Run& run, const Session& session, bool iterati
 Result<Exported> write_nccl_tests(const Session& session) {
   std::string text, table;
   std::size_t written = 0;
+  double wrong = 0;
+  bool cut_off = false;
+  const auto end_table = [&] {
+    if (!table.empty() && !cut_off)
+      text += fmt::format("# Out of bounds values : {:.0f} {}\n", wrong, wrong > 0 ? "FAILED" : "OK");
+    wrong = 0;
+    cut_off = false;
+  };
   const bool iterations = std::any_of(session.runs.begin(), session.runs.end(),
                                       [](const Run& run) { return metric_of(run, "time_p99") != nullptr; });
   for (const Run& run : session.runs) {
     if (!is_collective(run)) continue;
     const std::string key = run.workload + " " + text_of(run, "ranks", "0") + " " + text_of(run, "graph", "0");
-    if (key != table) text += table_header_of(run, session, iterations);
+    if (key != table) {
+      end_table();
+      text += table_header_of(run, session, iterations);
+    }
     table = key;
+    if (run.error && run.error->norm == kNorm) wrong += run.error->value;
+    cut_off = cut_off || run.outcome == Outcome::unreliable;
     const std::size_t rounds = metric_of(run, "time")->samples.size();
     for (std::size_t round = 0; round < rounds; ++round) text += row_of({&run, round, iterations});
     ++written;
   }
+  end_table();
   return without_other_metrics(
       exported(std::move(text), written, session.runs.size() - written, "the bandwidths of a collective"), session,
       [](const Metric& metric) {

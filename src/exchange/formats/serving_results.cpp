@@ -116,6 +116,36 @@ void judge_requests(const Json& json, Run& run) {
   run.reason = fmt::format("{:.0f} of {:.0f} requests were not answered", asked - answered, asked);
 }
 
+/// Model and load, wherever the versions of the two tools keep them.
+Status read_setup(const Json& config, Run& run) {
+  if (!config.is_object()) return {};
+  for (const auto& [key, value] : config.items()) {
+    const bool sought = key == "model_names" || key == "model" || key == "concurrency" || key == "request_rate";
+    const Json& one = value.is_array() && value.size() == 1 ? value[0] : value;
+    if (sought && (one.is_string() || one.is_number())) {
+      const std::string text = one.is_string() ? one.get<std::string>() : one.dump();
+      WM_TRY(set_param(run, key == "model_names" ? "model" : clean_text(key), param_value(text)));
+    }
+    if (key == "endpoint" || key == "loadgen" || key == "perf_analyzer" || key == "stimulus") {
+      WM_TRY(read_setup(value, run));
+    }
+  }
+  return {};
+}
+
+/// AIPerf's figures are of the requests that were answered before it was cancelled.
+void judge_errors(const Json& json, Run& run) {
+  const bool cancelled = json.contains("was_cancelled") && json["was_cancelled"] == true;
+  double errors = 0;
+  if (json.contains("error_request_count") && is_statistics(json["error_request_count"])) {
+    const Json& count = json["error_request_count"]["avg"];
+    errors = count.is_number() ? count.get<double>() : 0;
+  }
+  if ((!cancelled && errors <= 0) || run.outcome != Outcome::passed) return;
+  run.outcome = Outcome::unreliable;
+  run.reason = cancelled ? "the load was cancelled before its end" : fmt::format("{:.0f} requests failed", errors);
+}
+
 Status read_result(const Json& json, Session& session) {
   Run& run = add_run(session, "serving", kUnknownDevice);
   run.timing.method = "load client";
@@ -127,8 +157,18 @@ Status read_result(const Json& json, Session& session) {
       WM_TRY(read_flat_key(key, value, run));
     }
   }
+  if (json.contains("input_config")) WM_TRY(read_setup(json["input_config"], run));
   judge_requests(json, run);
+  judge_errors(json, run);
   return {};
+}
+
+/// GenAI-Perf's configuration has its Perf Analyzer.
+const char* tool_of(const Json& json) {
+  if (!is_perf_result(json)) return "vLLM bench serve";
+  const bool analyzer = json.contains("input_config") && json["input_config"].is_object() &&
+                        (json["input_config"].contains("perf_analyzer") || json["input_config"].contains("model"));
+  return analyzer ? "GenAI-Perf" : "AIPerf";
 }
 
 Result<std::vector<Session>> read_serving(const Document& document) {
@@ -139,7 +179,7 @@ Result<std::vector<Session>> read_serving(const Document& document) {
   for (std::size_t i = 0; i < (json.is_array() ? json.size() : 1); ++i) {
     const Json& one = json.is_array() ? json[i] : json;
     if (!one.is_object()) continue;
-    Session session = foreign_session(is_perf_result(one) ? "AIPerf" : "vLLM bench serve");
+    Session session = foreign_session(tool_of(one));
     WM_TRY(read_result(one, session));
     WM_TRY(limit.add(session.runs.back()));
     sessions.push_back(std::move(session));

@@ -170,12 +170,14 @@ class Scanner {
         if (key == "message" && facts_.error_message.empty()) facts_.error_message = text;
         return;
       case Place::choice:
-        if (key == "text") visible(text);
+        if (key == "text" && text != message_text_) choice_text_ = text, visible(text);
         if (key == "finish_reason" || key == "finishReason") finish(text);
         return;
       case Place::delta:
       case Place::part:
-        if (key == "content" || key == "text" || key == "refusal") visible(text);
+        if (place == Place::delta && key == "content") message_text_ = text;
+        // Some servers give one answer in the form of both interfaces: as "text" and as "message".
+        if ((key == "content" && text != choice_text_) || key == "text" || key == "refusal") visible(text);
         if (key == "reasoning" || key == "reasoning_content" || key == "thinking") reasoning(text);
         if (key == "partial_json" || key == "arguments") facts_.tool_call = true;
         if (key == "stop_reason" || key == "finish_reason") finish(text);
@@ -256,7 +258,7 @@ class Scanner {
   ChunkFacts& facts_;
   ChunkTexts* texts_;
   std::size_t visible_before_ = 0, reasoning_before_ = 0;
-  std::string_view type_, root_text_, api_format_;
+  std::string_view type_, root_text_, api_format_, choice_text_, message_text_;
   std::string_view delta_text_;
   bool typed_delta_ = false;
 };

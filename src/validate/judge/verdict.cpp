@@ -147,8 +147,8 @@ void explain(MetricVerdict& metric, const Effect& effect, double p, std::int64_t
   if (effect.stdev > 0) rounds = rounds_to_decide(effect, metrics, options);
   metric.more_rounds = rounds.either_way - effect.n;
   if (!effect.interval) {
-    metric.reason =
-        fmt::format("{} round{} are too few, at least {} are needed", effect.n, effect.n == 1 ? "" : "s", fewest);
+    metric.reason = fmt::format("{} too few, at least {} are needed",
+                                effect.n == 1 ? "1 round is" : fmt::format("{} rounds are", effect.n), fewest);
   } else if (most_rounds_are_same(effect, std::log1p(options.effect))) {
     metric.reason = fmt::format("most rounds are the same ({} to {}), but a few outliers move the mean by {}",
                                 change_percent(effect.interval->low), change_percent(effect.interval->high),

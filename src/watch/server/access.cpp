@@ -5,6 +5,8 @@
 
 #include <vector>
 
+#include "base/text.h"
+
 namespace warpmark::watch {
 namespace {
 
@@ -42,7 +44,9 @@ bool names_loopback(std::string_view host_header) {
   } else {
     name = name.substr(0, name.find(':'));
   }
-  if (name.empty() || name == "localhost" || name == "[::1]") return true;
+  if (name.empty()) return true;
+  if (name.ends_with('.')) name.remove_suffix(1);  // a full name (RFC 3986, 3.2.2), which has no case either
+  if (ascii_lower(name) == "localhost" || name == "[::1]") return true;
   return name.starts_with("127.") && name.find_first_not_of("0123456789.") == std::string_view::npos;
 }
 

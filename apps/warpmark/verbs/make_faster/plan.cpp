@@ -158,15 +158,15 @@ Result<std::vector<PlannedLayout>> all_layouts(const ParsedOptions& options, con
   return plans;
 }
 
-/// As --gpus says; else as many as a layout needs that names them all.
+/// As --gpus says; else as many as a layout needs that names them all, and at least 8 where data parallelism is open.
 Result<std::vector<int>> plan_gpus(const ParsedOptions& options) {
   if (options.has("--gpus")) return gpu_counts(options, "--gpus", "8", 1);
   WM_ASSIGN(const auto requests, layout_requests(options));
   const auto& first = requests.front();
-  if (!first.data) return std::vector<int>{8};
   constexpr double kMost = 1e6;
-  double gpus = *first.data;
+  double gpus = first.data.value_or(1);
   for (const auto& degree : {first.tensor, first.pipeline, first.context}) gpus *= degree.value_or(1);
+  if (!first.data) gpus = std::max(gpus, 8.0);
   if (gpus > kMost) return usage_error(fmt::format("--layout {}: more than {:g} GPUs", first.text, kMost));
   return std::vector<int>{static_cast<int>(gpus)};
 }

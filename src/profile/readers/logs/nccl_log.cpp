@@ -72,6 +72,18 @@ bool begins_row(const std::vector<std::string_view>& words) {
          ((words[2][0] >= 'a' && words[2][0] <= 'z'));
 }
 
+/// How many sizes "minBytes 8 maxBytes 64 step: 2(factor)" are; 0 if the line says something else.
+std::int64_t sizes_of(std::string_view first, std::string_view last, std::string_view step) {
+  const auto least = parse_integer(first), most = parse_integer(last);
+  const auto by = parse_integer(step.substr(0, step.find('(')));
+  if (!least || !most || !by || *least < 0 || *most < *least || *by < 1) return 0;
+  if (step.ends_with("(bytes)")) return (*most - *least) / *by + 1;
+  if (!step.ends_with("(factor)") || *by < 2 || *least < 1) return 0;
+  std::int64_t sizes = 1;
+  for (auto left = *most / *least; left >= *by; left /= *by) ++sizes;
+  return sizes;
+}
+
 }  // namespace
 
 int NcclSweep::ranks() const {
@@ -215,9 +227,7 @@ void NcclLogParser::comment(std::string_view line) {
       if (code) log_.library_version = nccl_version_of(*code);
     }
   } else if (words.size() > 1 && words[1] == "nThread") {
-    begin_sweep();
-    if (const auto graph = word_after(words, "graph:")) sweep().settings["graph"] = *graph;
-    next_collective_.clear();
+    settings(words);
   } else if (words.size() > 2 && words[1] == "Rank") {
     device(words);
   } else if (std::find(words.begin(), words.end(), "count") != words.end()) {
@@ -225,7 +235,21 @@ void NcclLogParser::comment(std::string_view line) {
   } else if (const auto at = line.find("Out of bounds values"); at != std::string_view::npos) {
     const auto wrong = word_after(words, ":");
     if (wrong) sweep().out_of_bounds = parse_integer(*wrong);
+    sweep().ended = true;
+  } else if (words.size() > 2 && words[1] == "Reducing" && words[2] == "maxBytes") {
+    sweep().announced_sizes = 0;  // of the memory; fewer sizes than announced
   }
+}
+
+void NcclLogParser::settings(const std::vector<std::string_view>& words) {
+  begin_sweep();
+  next_collective_.clear();
+  NcclSweep& now = sweep();
+  now.begun = true;
+  if (const auto graph = word_after(words, "graph:")) now.settings["graph"] = *graph;
+  const auto least = word_after(words, "minBytes"), most = word_after(words, "maxBytes");
+  const auto step = word_after(words, "step:");
+  if (least && most && step) now.announced_sizes = sizes_of(*least, *most, *step);
 }
 
 /// "#  Rank  0 Group  0 Pid  545 on  vm device  0 [0000:00:06] NVIDIA H200"
@@ -281,6 +305,8 @@ void NcclLogParser::drop_cut_row() {
 void NcclLogParser::row(std::string_view line) {
   if (layout_.halves.empty()) return count_issue(log_.issues, "no_header", "rows without a header: left out", line);
   auto words = words_of(line);
+  auto& sizes = sweep().printed_sizes;
+  if (const auto size = parse_integer(words[0]); size && sizes.size() < kMostResults) sizes.insert(*size);
   const std::size_t first = layout_.halves[0].first, half = layout_.halves[0].columns.size();
   // Some versions leave operation and root blank where there are none.
   const auto redop = layout_.keys.find("redop");

@@ -32,6 +32,9 @@ struct NcclSweep {
   std::map<std::string, std::string> settings;  ///< of the line "# nThread 1 nGpus 8 ...": "graph" is "1"
   std::vector<CollectiveResult> results;
   std::optional<std::int64_t> out_of_bounds;  ///< wrong elements of all rows together
+  std::int64_t announced_sizes = 0;           ///< how many the line "# nThread ... minBytes 8 ..." names; 0: none
+  std::set<std::int64_t> printed_sizes;       ///< of rows, with those that were left out
+  bool begun = false, ended = false;          ///< whether it has that line, and the lines after the table
   [[nodiscard]] int ranks() const;            ///< the largest rank + 1; 0 if none is named
 };
 
@@ -72,6 +75,7 @@ class NcclLogParser {
   [[nodiscard]] std::string_view without_prefix(std::string_view line) const;
   [[nodiscard]] std::string_view without_debug(std::string_view line) const;
   void comment(std::string_view line);
+  void settings(const std::vector<std::string_view>& words);
   void device(const std::vector<std::string_view>& words);
   void header(const std::vector<std::string_view>& words);
   void body(std::string_view line);
