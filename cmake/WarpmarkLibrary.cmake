@@ -1,8 +1,8 @@
 # libwarpmark.so: what other programs link (include/warpmark/*.hpp, docs/library.md). Everything of ours that it needs is in
 # it, and nothing but warpmark::v0 can be seen from outside. SQLite, zstd, fmt and gzip are in it as well, from archives or
-# from src/library/module: a call to a shared library's function would reach the program's of the same name. yaml-cpp and
-# RE2 are shared, as Debian's archives of them are not position-independent. It is installed in a folder of its own, as the
-# folder of a library that a program links is searched for the program's other libraries, too.
+# from src/library/module: a call to a shared library's function would reach the program's of the same name. What calls yaml-cpp
+# and RE2, of which Debian has no position-independent archives, is left out (WarpmarkUnity.cmake). It is installed in a folder
+# of its own, as the folder of a library that a program links is searched for the program's other libraries, too.
 file(GLOB library_headers CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/include/warpmark/*.hpp)
 add_library(warpmark_shared SHARED $<TARGET_OBJECTS:warpmark_library> src/library/module/fmt.cpp)
 target_include_directories(warpmark_shared PRIVATE ${ISAL_INCLUDE})
