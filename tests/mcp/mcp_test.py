@@ -265,13 +265,38 @@ class Tools(McpTest):
         few = self.answer("query", None, paths=[str(TRACE)], sql="SELECT name, duration_ns FROM events", limit=5)
         self.assertEqual(len(few["structuredContent"]["rows"]), 5)
         self.assertEqual(few["structuredContent"]["rows_left_out"], many["structuredContent"]["rows_left_out"] + 95)
-        self.assertRegex(few["content"][0]["text"], r"\d+ rows\n\|.*name.*\|\n\| --- \|")
+        self.assertRegex(few["content"][0]["text"], r"^5 rows of \d+\. Ask for less: .*\n\|.*name.*\|\n\| --- \|")
+
+    def test_a_query_that_would_answer_too_much_is_limited_before_it_answers(self):
+        def query(sql, **limit):
+            result = self.agent.call("query", paths=[str(TRACE)], sql=sql, **limit)
+            self.assertLess(len(json.dumps(result)), 8 << 20)
+            return result
+
+        # 40 MB in 20,000 rows, and a control character takes six bytes of JSON
+        many = "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n LIMIT 20000) SELECT x, {} AS t FROM n"
+        for text in ("printf('%.*c', 2000, 'y')", "replace(printf('%.*c', 2000, 'y'), 'y', char(1))"):
+            result = query(many.format(text), limit=20000)
+            answer = result["structuredContent"]
+            self.assertEqual((len(answer["rows"]) + answer["rows_left_out"], answer["all_rows_counted"]), (20000, True))
+            self.assertEqual([row["x"] for row in answer["rows"]], list(range(1, len(answer["rows"]) + 1)))
+            self.assertGreater(len(answer["rows"]), 400)
+            self.assertRegex(result["content"][0]["text"], r"^\d+ rows of 20000\. Ask for less: WHERE, GROUP BY")
+        endless = query(many.format("1").replace(" LIMIT 20000", ""))
+        self.assertFalse(endless["structuredContent"]["all_rows_counted"])
+        self.assertRegex(endless["content"][0]["text"], r"^100 rows of more than \d+\. Ask")
+        long = query("SELECT group_concat(name) AS names FROM (SELECT name FROM events, (SELECT 1 UNION SELECT 2 UNION SELECT 3))")
+        self.assertTrue(long["isError"])
+        self.assertRegex(long["content"][0]["text"], r"the first row has \d+ bytes, and an answer has at most 1048576")
+        self.assertIn("substr(name, 1, 1000)", long["content"][0]["text"])
+        wide = query("SELECT " + ", ".join(f"name AS name_{i}" for i in range(1000)) + " FROM events", limit=3)
+        self.assertLess(len(wide["content"][0]["text"]), 9000)
 
     def test_every_tool_says_what_its_answers_are(self):
         tools = {tool["name"]: tool["outputSchema"] for tool in self.agent.ask("tools/list")["result"]["tools"]}
         for name, schema in tools.items():
             self.assertEqual(schema["type"], "object", name)
-        self.assertEqual(tools["query"]["required"], ["rows", "rows_left_out"])
+        self.assertEqual(tools["query"]["required"], ["rows", "rows_left_out", "all_rows_counted"])
         answer = self.answer("doctor", "warpmark.doctor/1")["structuredContent"]
         self.assertIn(answer["schema"], tools["doctor"]["properties"]["schema"]["enum"])
 
