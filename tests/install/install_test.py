@@ -40,6 +40,14 @@ class Installed(unittest.TestCase):
         self.assertIn("warpmark", run(moved / "bin/warpmark", "--version", env=self.environment))
         self.assertIn("data", run(moved / "bin/warpmark", "analyze", TRACE, env=self.environment))
 
+    def test_no_file_is_searched_in_folders_of_the_machine_that_built_it(self):
+        files = [path for path in self.prefix.rglob("*") if path.is_file() and path.read_bytes()[:4] == b"\x7fELF"]
+        self.assertGreater(len(files), 1)
+        for path in files:
+            searched = re.findall(r"R(?:UN)?PATH.*\[(.*)\]", run("readelf", "--dynamic", path))
+            foreign = [folder for folder in ":".join(searched).split(":") if folder and not folder.startswith("$ORIGIN")]
+            self.assertEqual(foreign, [], path)
+
     def test_headers_name_only_themselves_and_the_standard_library(self):
         headers = sorted((self.prefix / "include/warpmark").glob("*.hpp"))
         self.assertGreater(len(headers), 5)
@@ -75,10 +83,54 @@ class Installed(unittest.TestCase):
         symbols = run("nm", "--dynamic", "--defined-only", "--demangle", self.prefix / LIBRARY).splitlines()
         # Weak ones are of the headers: programs have their own.
         names = "".join(sorted(line.split(" ", 2)[2] + "\n" for line in symbols if line.split(" ", 2)[1] == "T"))
-        golden = pathlib.Path(__file__).parent / "symbols.txt"
+        self.compare_with("symbols.txt", names)
+
+    def compare_with(self, golden, text):
+        path = pathlib.Path(__file__).parent / golden
         if os.environ.get("WARPMARK_UPDATE"):
-            golden.write_text(names)
-        self.assertEqual(names, golden.read_text(), "refresh it with WARPMARK_UPDATE=1 after a wanted change")
+            path.write_text(text)
+        self.assertEqual(text, path.read_text(), "refresh it with WARPMARK_UPDATE=1 after a wanted change")
+
+    def test_programs_that_were_compiled_with_its_headers_find_each_field_in_its_place(self):
+        """As above: the size of each structure, the place, size and kind of its fields, and the values of words."""
+        lines, structures = [], 0
+        for header in sorted((self.prefix / "include/warpmark").glob("*.hpp")):
+            text = re.sub("//.*", "", header.read_text())
+            for name, body in re.findall(r"^struct (\w+) \{\n(.*?)^\};", text, re.MULTILINE | re.DOTALL):
+                structures += 1
+                lines.append(f"SIZE({name})")
+                for field in body.split(";"):
+                    place = re.search(r"\(\*(\w+)\)", field) or re.search(r"(\w+)\s*(=.*|\{.*\})?$", field.strip(), re.DOTALL)
+                    if place:
+                        lines.append(f"FIELD({name}, {place[1]})")
+            lines += [f"SIZE({result})" for result in sorted(set(re.findall(r"\bResult<[a-zA-Z:]{2,}(?:<\w+>)?>", text)))]
+            for name, body in re.findall(r"^enum class (\w+) \{(.*?)\};", text, re.MULTILINE | re.DOTALL):
+                lines += [f"WORD({name}, {word})" for word in re.findall(r"\w+", body)]
+        self.assertGreater(structures, 10)
+        source, program = self.path / "layout.cpp", self.path / "layout"
+        source.write_text(r"""
+#include <warpmark/warpmark.hpp>
+#include <cstddef>
+#include <cstdio>
+using namespace warpmark::v0;
+template <typename T>
+constexpr const char* kind = std::is_same_v<T, bool>         ? "truth value"
+                             : std::is_floating_point_v<T>   ? "floating-point number"
+                             : std::is_unsigned_v<T>         ? "unsigned number"
+                             : std::is_integral_v<T>         ? "whole number"
+                             : std::is_pointer_v<T>          ? "pointer"
+                             : std::is_enum_v<T>             ? "word"
+                             : std::is_same_v<T, std::string> ? "text"
+                                                             : "object";
+#define SIZE(type) std::printf("%s: %zu bytes\n", #type, sizeof(type));
+#define FIELD(type, field) std::printf("%s.%s: at %zu, %zu bytes, %s\n", #type, #field, offsetof(type, field), \
+                                       sizeof(type::field), kind<decltype(type::field)>);
+#define WORD(type, word) std::printf("%s::%s: %d\n", #type, #word, static_cast<int>(type::word));
+int main() {
+  SIZE(Watch)
+""" + "\n".join(lines) + "\n}\n")
+        run(os.environ.get("CXX", "c++"), "-std=c++20", "-Wno-invalid-offsetof", "-o", program, source, "-I", self.prefix / "include")
+        self.compare_with("layout.txt", run(program))
 
     def test_a_program_with_other_versions_of_its_libraries_keeps_its_own_and_the_library_does(self):
         """The program links others of the same names, with the same functions, which all end the program."""
