@@ -377,6 +377,22 @@ class Tools(McpTest):
         self.assertIn("wait for data", first["values"][0]["method"])
         self.assertIn("Next: call optimize", result["content"][0]["text"])
 
+    @unittest.skipIf(pathlib.Path("/proc/driver/nvidia/version").exists(), "there is a GPU")
+    def test_a_program_that_sleeps_is_named_as_such_without_a_gpu(self):
+        (self.path / "slept.py").write_text("import time\n\n\ndef wait_for_data():\n    time.sleep(1)\n\n\nwait_for_data()\n")
+        result = self.answer("profile", "warpmark.knobs/1", command="slept")
+        host = result["structuredContent"]["host"]
+        self.assertLess(host["processors_used"], 0.8)
+        first = host["waits"][0]
+        self.assertEqual((first["kind"], first["line"], first["function"]), ("sleep", 5, "wait_for_data"))
+        self.assertTrue(first["file"].endswith("slept.py"))
+        self.assertGreater(first["share"], 0.3)
+        self.assertRegex(" ".join(result["content"][0]["text"].split()),
+                         r"It sleeps \d+ % of the time in /.*/slept.py:5 \(wait_for_data\)")
+        (self.path / "quick.py").write_text("import time\nend = time.monotonic() + 1\nwhile time.monotonic() < end: pass\n")
+        host = self.answer("profile", "warpmark.knobs/1", command="quick", settings={"size": 1})["structuredContent"]["host"]
+        self.assertEqual([wait for wait in host["waits"] if wait["kind"] == "sleep"], [])
+
     def test_calls_without_an_answer_say_why(self):
         for tool, arguments, cause in [
             ("optimize", {"command": "missing"}, "there is: quick, slow"),

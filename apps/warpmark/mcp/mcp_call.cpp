@@ -73,7 +73,8 @@ std::string text_of_rows(const Json& answer) {
   std::string text = fmt::format("{} rows", rows.size());
   if (left_out != 0) {
     text += fmt::format(
-        " of {}{}. Ask for less: WHERE, GROUP BY with count(*) and sum(), or ORDER BY with LIMIT; a larger limit is for "
+        " of {}{}. Ask for less: WHERE, GROUP BY with count(*) and sum(), or ORDER BY with LIMIT; a larger limit is "
+        "for "
         "rows that you need one by one.",
         answer["all_rows_counted"] == true ? "" : "more than ", rows.size() + left_out.get<std::size_t>());
   }
