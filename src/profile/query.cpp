@@ -101,8 +101,9 @@ Result<QueryResult> fetch(sqlite3* database, sqlite3_stmt* statement, const Quer
         continue;
       }
       if (result.rows.empty() && options.most_rows > 0) {
-        return usage_error(fmt::format("the first row has {} bytes, and an answer has at most {}", bytes, options.most_bytes),
-                           "select fewer columns, or the beginning of long texts: substr(name, 1, 1000)");
+        return usage_error(
+            fmt::format("the first row has {} bytes, and an answer has at most {}", bytes, options.most_bytes),
+            "select fewer columns, or the beginning of long texts: substr(name, 1, 1000)");
       }
       deadline.end_ns = std::min(deadline.end_ns, monotonic_ns() + 1'000'000'000);
     }

@@ -25,12 +25,13 @@ struct QueryResult {
 struct QueryOptions {
   std::size_t most_rows = 100'000;
   std::int64_t most_bytes = 64 << 20;  ///< of the values and the names of their columns
-  double most_seconds = 300;  ///< of the query itself, without filling the tables
+  double most_seconds = 300;           ///< of the query itself, without filling the tables
 };
 
 /// Fills a database in memory with the tables of docs/profile-sql.md and asks it. The query is one SELECT (or WITH,
 /// VALUES, EXPLAIN): it cannot write, attach files or load extensions.
-/// Errors: usage for what is no such query or takes too long, and for a first row above the limit; data if SQLite fails.
+/// Errors: usage for what is no such query or takes too long, and for a first row above the limit; data if SQLite
+/// fails.
 [[nodiscard]] Result<QueryResult> query_session(const ProfileSession& session, std::string_view sql,
                                                 const QueryOptions& options = {});
 

@@ -306,7 +306,8 @@ TEST(Query, stops_at_its_limits) {
 TEST(Query, holds_at_most_so_many_bytes) {
   const ProfileSession session;
   const std::string rows =
-      "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n LIMIT 50) SELECT printf('%.*c', 1000, 'a') AS t FROM n";
+      "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n LIMIT 50) SELECT printf('%.*c', 1000, 'a') AS t "
+      "FROM n";
   const auto some = query_session(session, rows, {.most_bytes = 10'100});
   ASSERT_TRUE(some.ok());
   EXPECT_EQ(some->rows.size(), 10U);

@@ -85,8 +85,8 @@ Result<int> print_query(Context& context, const ProfileSession& session, const P
   }
   context.out << report::render_table(table, render_options(context));
   if (result.left_out > 0) {
-    context.err << fmt::format("warpmark: {}{} more rows; --max-rows N shows more\n", result.all_counted ? "" : "at least ",
-                               result.left_out);
+    context.err << fmt::format("warpmark: {}{} more rows; --max-rows N shows more\n",
+                               result.all_counted ? "" : "at least ", result.left_out);
   }
   return kSuccess;
 }
