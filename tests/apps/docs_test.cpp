@@ -86,7 +86,7 @@ TEST(Completion, offers_what_can_stand_at_the_end_of_the_line) {
   };
   using Words = std::vector<std::string>;
   EXPECT_EQ(words_of({"compl"}), Words{"completion"});
-  EXPECT_EQ(words_of({"--v"}), Words{"--version"});
+  EXPECT_EQ(words_of({"--v"}), (Words{"--verbose", "--version"}));
   EXPECT_EQ(words_of({"run", "--sui"}), Words{"--suite"});
   EXPECT_EQ(words_of({"run", "work"}), Words{"workloads_1"});
   EXPECT_EQ(words_of({"watch", "--format", "ht"}), Words{"html"});
