@@ -2,9 +2,10 @@
 # libraries the executable needs as lib/.
 
 # The loader looks beside the executable first. DT_RPATH and not DT_RUNPATH, as it also serves the libraries' own
-# dependencies and comes before LD_LIBRARY_PATH, where clusters keep other builds of the same libraries.
+# dependencies and comes before LD_LIBRARY_PATH, where clusters keep other builds of the same libraries. No other folder of
+# the machine that built it: OpenBLAS is found there or where the system's loader looks.
 target_link_options(warpmark PRIVATE -Wl,--disable-new-dtags)
-set_target_properties(warpmark PROPERTIES INSTALL_RPATH "$ORIGIN/../lib;${OPENBLAS_FOLDER}" INSTALL_RPATH_USE_LINK_PATH ON)
+set_target_properties(warpmark PROPERTIES INSTALL_RPATH "$ORIGIN/../lib")
 install(TARGETS warpmark RUNTIME DESTINATION bin)
 if(WARPMARK_HAS_CUDA)
   install(TARGETS warpmark_cuda LIBRARY DESTINATION lib/warpmark)

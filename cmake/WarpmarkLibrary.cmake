@@ -1,12 +1,14 @@
 # libwarpmark.so: what other programs link (include/warpmark/*.hpp, docs/library.md). Everything of ours that it needs is in
-# it, and nothing but warpmark::v0 can be seen from outside. SQLite and zstd, which programs often have in versions of their
-# own, are in it as well: a call to a shared library's function would reach the program's of the same name. It is installed in
-# a folder of its own, as the folder of a library that a program links is searched for the program's other libraries, too.
+# it, and nothing but warpmark::v0 can be seen from outside. SQLite, zstd, fmt and gzip are in it as well, from archives or
+# from src/library/module: a call to a shared library's function would reach the program's of the same name. What calls yaml-cpp
+# and RE2, of which Debian has no position-independent archives, is left out (WarpmarkUnity.cmake). It is installed in a folder
+# of its own, as the folder of a library that a program links is searched for the program's other libraries, too.
 file(GLOB library_headers CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/include/warpmark/*.hpp)
-add_library(warpmark_shared SHARED $<TARGET_OBJECTS:warpmark_library>)
+add_library(warpmark_shared SHARED $<TARGET_OBJECTS:warpmark_library> src/library/module/fmt.cpp)
+target_include_directories(warpmark_shared PRIVATE ${ISAL_INCLUDE})
 target_link_libraries(warpmark_shared PRIVATE warpmark_exchange warpmark_validate warpmark_monitor warpmark_report
   warpmark_analyze warpmark_profile warpmark_measure warpmark_device warpmark_stats warpmark_model warpmark_base)
-foreach(name sqlite3 zstd)
+foreach(name sqlite3 zstd z)
   find_library(WARPMARK_STATIC_${name} lib${name}.a)
   mark_as_advanced(WARPMARK_STATIC_${name})
   if(NOT WARPMARK_STATIC_${name})
@@ -14,9 +16,12 @@ foreach(name sqlite3 zstd)
     set(WARPMARK_STATIC_${name} "")
   endif()
 endforeach()
-# Each before the shared library of the same name, which is then not needed: zstd behind warpmark_profile, which calls it, and
-# SQLite, one object, as a whole, as warpmark_store comes later.
-target_link_libraries(warpmark_shared PRIVATE ${WARPMARK_STATIC_zstd})
+if(WARPMARK_STATIC_z)
+  target_sources(warpmark_shared PRIVATE src/library/module/inflate.cpp)
+endif()
+# Each before the shared library of the same name, which is then not needed: behind what calls it, and SQLite, one object, as
+# a whole, as warpmark_store comes later.
+target_link_libraries(warpmark_shared PRIVATE ${WARPMARK_STATIC_zstd} ${WARPMARK_STATIC_z})
 if(WARPMARK_STATIC_sqlite3)
   target_link_options(warpmark_shared PRIVATE -Wl,--whole-archive ${WARPMARK_STATIC_sqlite3} -Wl,--no-whole-archive)
 endif()

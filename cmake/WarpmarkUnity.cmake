@@ -2,8 +2,9 @@
 # library are compiled as one, neighbours first, so that the headers they share are parsed and the templates instantiated once:
 # most of the time of a build. So the names in the unnamed namespaces of a library differ. The rules, the readers and the parts
 # of the CUDA module name the functions of their descriptors alike, and are compiled alone; so are files with code for other
-# instruction sets. Unlike CMake's own, these files name their parts by relative paths, so that a compiler cache serves all
-# clones on a machine.
+# instruction sets. So are what needs libxlsxwriter, yaml-cpp or RE2, and src/validate/judge, which needs none: libwarpmark.so
+# then leaves those libraries out. Unlike CMake's own, these files name their parts by relative paths, so that a compiler
+# cache serves all clones on a machine.
 function(warpmark_unity target)
   if(NOT WARPMARK_UNITY)
     return()
@@ -15,8 +16,9 @@ function(warpmark_unity target)
   set(count 0)
   foreach(source IN LISTS ARGN)
     file(STRINGS ${source} alone LIMIT_COUNT 1 REGEX
-         "^(extern |constinit )*const (Rule|TraceReader|Writer|CudaImplementation) |^#pragma GCC target|__attribute__\\(\\(target")
-    if(alone OR source MATCHES "\\.cu$")
+         "^(extern |constinit )*const (Rule|TraceReader|Writer|CudaImplementation) |^#pragma GCC target|__attribute__\\(\\(target\
+|^#include <(xlsxwriter|re2/)")
+    if(alone OR source MATCHES "\\.cu$|/src/(base/yaml|validate/judge/[a-z_]+)\\.cpp$")
       list(APPEND compiled ${source})
       continue()
     endif()

@@ -8,8 +8,11 @@
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
+readonly kMaintainer='The warpmark developers <warpmark@example.org>'
+
 main() {
   local dist=$1 version=$2 out=$3 work
+  kVersion=$version
   kArchitecture=$(dpkg-architecture --host-type "$4-linux-gnu" --query DEB_HOST_ARCH)
   work=$(mktemp -d)
   # shellcheck disable=SC2064  # the folder of now
@@ -45,9 +48,11 @@ lay_out_product() {
   cp "$dist"/share/man/man1/*.1 "$usr/share/man/man1/"
   gzip --best --no-name "$usr"/share/man/man1/*.1
   cp -a "$dist/share/doc/warpmark/." "$usr/share/doc/warpmark/"
-  gzip --best --no-name --stdout CHANGELOG.md >"$usr/share/doc/warpmark/changelog.gz"
-  rm "$usr/share/doc/warpmark/CHANGELOG.md"
+  changelog warpmark "$usr/share/doc/warpmark"
   copyright >"$usr/share/doc/warpmark/copyright"
+  # They come along on purpose, so that one package serves all systems.
+  mkdir -p "$usr/share/lintian/overrides"
+  printf 'warpmark: embedded-library *\n' >"$usr/share/lintian/overrides/warpmark"
   chmod -R u=rwX,go=rX "$root"
 }
 
@@ -56,7 +61,16 @@ lay_out_mpi() {
   if [[ ! -f $dist/$module ]]; then return; fi
   install -D --mode=644 "$dist/$module" "$root/usr/lib/warpmark/$module"
   mkdir -p "$root/usr/share/doc/warpmark-mpi"
+  changelog warpmark-mpi "$root/usr/share/doc/warpmark-mpi"
   copyright >"$root/usr/share/doc/warpmark-mpi/copyright"
+}
+
+# changelog PACKAGE FOLDER: in Debian's form.
+changelog() {
+  local date
+  date=$(LC_ALL=C date --utc --rfc-email --date="@${SOURCE_DATE_EPOCH:-$(git log -1 --format=%ct 2>/dev/null || echo 0)}")
+  printf '%s (%s) stable; urgency=medium\n\n  * /usr/share/doc/warpmark/CHANGELOG.md says what is new.\n\n -- %s  %s\n' \
+    "$1" "$kVersion" "$kMaintainer" "$date" | gzip --best --no-name >"$2/changelog.gz"
 }
 
 copyright() {
@@ -89,6 +103,7 @@ dependencies() {
 pack() {
   local work=$1 version=$2 out=$3 name=$4
   DEPENDS=$(dependencies "$work" "$work/$name") PACKAGE=$name ROOT=$work/$name VERSION=$version ARCHITECTURE=$kArchitecture \
+    MAINTAINER=$kMaintainer \
     cpack --config cmake/cpack_deb.cmake -B "$work/made" >"$work/cpack.log" 2>&1 || {
     cat "$work/cpack.log" >&2
     return 1

@@ -9,6 +9,13 @@
 namespace warpmark {
 namespace {
 
+/// What can be the first word: "show=<runs>" is "show", and what follows is for the completion.
+std::vector<std::string> actions_of(const PositionalSpec& positional) {
+  auto actions = split(positional.completion, ' ');
+  for (auto& action : actions) action.resize(std::min(action.size(), action.find('=')));
+  return actions;
+}
+
 bool is_option(const std::string& word) { return word.starts_with("-") && word != "-"; }
 
 /// What a verb takes, and what people call it.
@@ -64,7 +71,7 @@ struct Known {
 
   /// With the values that may be left out: the next word is one unless it is an option or an action.
   [[nodiscard]] std::vector<std::string> with_values(std::span<const std::string> words) const {
-    const auto actions = split(positional.completion, ' ');
+    const auto actions = actions_of(positional);
     std::vector<std::string> all;
     for (std::size_t i = 0; i < words.size(); ++i) {
       all.push_back(words[i]);
@@ -106,7 +113,7 @@ std::vector<std::string> actions_of(const OptionSpec& option, std::span<const st
 
 Status check_action(std::span<const OptionSpec> options, const PositionalSpec& positional, const ParsedOptions& parsed,
                     const std::string& action) {
-  const auto actions = split(positional.completion, ' ');
+  const auto actions = actions_of(positional);
   if (std::find(actions.begin(), actions.end(), action) == actions.end()) return {};
   for (const auto& option : options) {
     if (!parsed.has(option.name)) continue;

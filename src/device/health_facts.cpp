@@ -80,7 +80,11 @@ void gather_gpus(HealthFacts& facts) {
   if (!facts.nvml.available) return;
   if (auto versions = nvml::versions(); versions.ok()) facts.versions = *std::move(versions);
   auto gpus = nvml::gpu_list();
-  if (!gpus.ok()) return;
+  if (!gpus.ok()) {
+    facts.nvml = Support::no(gpus.error().what, gpus.error().hint);
+    facts.nvml_hangs = nvml::hangs();
+    return;
+  }
   for (auto& gpu : *gpus) {
     const auto look = nvml::look_at(gpu.uuid);
     const std::string fault = !look.ok() ? look.error().what : look->up ? "" : look->fault->text;

@@ -1,6 +1,9 @@
 #include "profile/query.h"
 
+#include <fmt/format.h>
 #include <sqlite3.h>
+
+#include <algorithm>
 
 #include "base/clock.h"
 #include "base/text.h"
@@ -66,6 +69,18 @@ QueryValue value_at(sqlite3_stmt* row, int column) {
   return text == nullptr ? std::string() : std::string(text, size);
 }
 
+/// Without copying: a value may have a gigabyte.
+std::int64_t bytes_of(sqlite3_stmt* row, int columns) {
+  std::int64_t bytes = 0;
+  for (int i = 0; i < columns; ++i) {
+    const int type = sqlite3_column_type(row, i);
+    const bool long_one = type == SQLITE_TEXT || type == SQLITE_BLOB;
+    bytes += static_cast<std::int64_t>(std::string_view(sqlite3_column_name(row, i)).size()) +
+             (long_one ? sqlite3_column_bytes(row, i) : 8);
+  }
+  return bytes;
+}
+
 Result<QueryResult> fetch(sqlite3* database, sqlite3_stmt* statement, const QueryOptions& options) {
   Deadline deadline{monotonic_ns() + static_cast<std::int64_t>(options.most_seconds * 1e9), false};
   sqlite3_progress_handler(database, 10'000, stop_late, &deadline);
@@ -76,21 +91,32 @@ Result<QueryResult> fetch(sqlite3* database, sqlite3_stmt* statement, const Quer
     result.columns.emplace_back(name == nullptr ? "" : name);
   }
   int code = SQLITE_ROW;
+  std::int64_t bytes = 0;
   while ((code = sqlite3_step(statement)) == SQLITE_ROW) {
-    if (result.rows.size() == options.most_rows) {
-      result.cut = true;
-      break;
+    if (result.left_out == 0) {
+      bytes += bytes_of(statement, columns);
+      if (bytes <= options.most_bytes && result.rows.size() < options.most_rows) {
+        auto& row = result.rows.emplace_back();
+        for (int i = 0; i < columns; ++i) row.push_back(value_at(statement, i));
+        continue;
+      }
+      if (result.rows.empty() && options.most_rows > 0) {
+        return usage_error(
+            fmt::format("the first row has {} bytes, and an answer has at most {}", bytes, options.most_bytes),
+            "select fewer columns, or the beginning of long texts: substr(name, 1, 1000)");
+      }
+      deadline.end_ns = std::min(deadline.end_ns, monotonic_ns() + 1'000'000'000);
     }
-    auto& row = result.rows.emplace_back();
-    for (int i = 0; i < columns; ++i) row.push_back(value_at(statement, i));
+    ++result.left_out;
   }
   sqlite3_progress_handler(database, 0, nullptr, nullptr);
-  if (deadline.missed) {
+  result.all_counted = !deadline.missed;
+  if (deadline.missed && result.left_out == 0) {
     return usage_error(
         "the query took longer than " + std::to_string(static_cast<int>(options.most_seconds)) + " s and was stopped",
         "joins of events with themselves need a condition on rank and time");
   }
-  if (code != SQLITE_ROW && code != SQLITE_DONE) return query_error(database);
+  if (result.all_counted && code != SQLITE_DONE) return query_error(database);
   return result;
 }
 

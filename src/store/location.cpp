@@ -42,8 +42,14 @@ bool is_postgres(std::string_view location) {
   return location.starts_with("postgresql://") || location.starts_with("postgres://");
 }
 
-Result<std::unique_ptr<Store>> open_store(const std::string& location, bool reads_only) {
-  return is_postgres(location) ? open_postgres(location) : open_sqlite(location, {.reads_only = reads_only});
+Result<std::unique_ptr<Store>> open_store(const std::string& location) {
+  return is_postgres(location) ? open_postgres(location) : open_sqlite(location);
+}
+
+Result<std::unique_ptr<Store>> open_to_read(const std::string& location,
+                                            const std::function<void(const std::string&)>& say) {
+  return is_postgres(location) ? open_postgres(location)
+                               : open_sqlite(location, {.reads_only = true, .on_immutable = say});
 }
 
 std::string file_stamp(const std::string& location) {

@@ -14,9 +14,12 @@ namespace warpmark::store {
 /// "postgresql://..." or "postgres://...".
 [[nodiscard]] bool is_postgres(std::string_view location);
 
-/// Opens or creates it, and brings its schema up to date. With `reads_only` nothing will be written: a file that we may
-/// not write will do.
-[[nodiscard]] Result<std::unique_ptr<Store>> open_store(const std::string& location, bool reads_only = false);
+/// Opens or creates it, and brings its schema up to date.
+[[nodiscard]] Result<std::unique_ptr<Store>> open_store(const std::string& location);
+/// Nothing will be written: a file that we may not write will do. `say` is called with the reason where SQLite takes it
+/// for one that nobody writes.
+[[nodiscard]] Result<std::unique_ptr<Store>> open_to_read(const std::string& location,
+                                                          const std::function<void(const std::string&)>& say);
 
 /// The folder for what is kept beside a store (journals): the file's own; for a database elsewhere the folder that the
 /// default file is in. Environment error where there is none.

@@ -19,6 +19,15 @@ struct StepTimes {
   std::int64_t backwards = 0;
 };
 
+/// Where the main thread of a program without torch waited.
+struct HostWait {
+  std::string file;
+  std::int64_t line = 0;
+  std::string function;
+  std::string kind;  ///< "sleep", "lock", "disk", "process", "network", "event" or "unknown"
+  double seconds = 0;
+};
+
 struct LoaderFacts {
   std::string where;  ///< FILE:LINE of the program
   std::string dataset;

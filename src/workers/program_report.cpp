@@ -189,6 +189,21 @@ void read_outputs(JsonFields& fields, ProgramReport& report) {
   for (const auto& output : fields.json()["values"]) report.outputs.push_back(read_values(output));
 }
 
+/// Its waits follow, all so far.
+void read_host(JsonFields& fields, ProgramReport& report) {
+  fields.maybe("seconds", report.host_s);
+  report.host_waits.clear();
+}
+
+void read_wait(JsonFields& fields, ProgramReport& report) {
+  auto& wait = report.host_waits.emplace_back();
+  fields.maybe("file", wait.file);
+  fields.maybe("line", wait.line);
+  fields.maybe("function", wait.function);
+  fields.maybe("what", wait.kind);
+  fields.maybe("seconds", wait.seconds);
+}
+
 void read_fault(JsonFields& fields, ProgramReport& report) {
   std::string where, what;
   fields.maybe("where", where);
@@ -217,6 +232,8 @@ constexpr LineKind kLineKinds[] = {
     {"knob", read_knob},
     {"acts", read_acts},
     {"read", read_read},
+    {"host", read_host},
+    {"wait", read_wait},
     {"fault", read_fault},
     {"window", read_window},
     {"memory", read_memory},

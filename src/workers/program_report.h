@@ -53,6 +53,8 @@ struct ProgramReport {
   std::vector<std::string> debugging;  ///< aids that are on, by the knobs that put them off
   std::vector<std::string> faults;     ///< of the hook itself
   bool benchmarks = false;             ///< convolutions on its GPU were chosen by their time
+  double host_s = 0;                   ///< how long the main thread's waits were looked for
+  std::vector<HostWait> host_waits;    ///< the longest of them, longest first
   std::string ended;                   ///< "window", "exit"; empty: it did not tell
   std::string marker;                  ///< "optimizer", "forward", "graph", "none": what ends a step
 };

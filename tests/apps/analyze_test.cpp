@@ -139,7 +139,10 @@ TEST_F(AnalyzeCli, answers_questions_in_sql_and_lets_none_of_them_write) {
   ASSERT_EQ(output.exit_code, 0) << output.err;
   const auto json = parse_json(output.out, "out");
   ASSERT_TRUE(json.ok());
-  EXPECT_GT((*json)[0]["n"].get<int>(), 1000);
+  EXPECT_GT((*json)["rows"][0]["n"].get<int>(), 1000);
+  EXPECT_EQ((*json)["rows_left_out"], 0);
+  const auto few = warpmark({"analyze", kExample, "--query", "select name from events", "--max-rows", "2"});
+  EXPECT_THAT(few.err, testing::ContainsRegex("^warpmark: [0-9]+ more rows; --max-rows N shows more"));
   EXPECT_EQ(warpmark({"analyze", kExample, "--query", "drop table names"}).exit_code, 2);
   EXPECT_EQ(warpmark({"analyze", kExample, "--query", "selec 1"}).exit_code, 2);
 }
@@ -276,6 +279,8 @@ TEST_F(AnalyzeCli, writes_what_changed_as_json_and_as_a_page) {
 
 TEST_F(AnalyzeCli, refuses_options_that_would_do_nothing) {
   for (const std::vector<std::string>& words : {std::vector<std::string>{"--against", kExample, "--fail-above", "note"},
+                                                {"--top", "1", "--max-rows", "2"},
+                                                {"--top", "1", "--max-bytes", "2"},
                                                 {"--query", "select 1", "--fail-above", "note"},
                                                 {"--query", "select 1", "--json", path("q.json")},
                                                 {"--query", "select 1", "--against", kExample}}) {
@@ -299,7 +304,7 @@ TEST_F(AnalyzeCli, keeps_columns_of_one_name_apart_in_json) {
   ASSERT_EQ(output.exit_code, 0) << output.err;
   const auto json = parse_json(output.out, "out");
   ASSERT_TRUE(json.ok());
-  EXPECT_EQ((*json)[0].size(), 4U) << output.out;
+  EXPECT_EQ((*json)["rows"][0].size(), 4U) << output.out;
 }
 
 }  // namespace

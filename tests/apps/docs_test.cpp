@@ -86,7 +86,7 @@ TEST(Completion, offers_what_can_stand_at_the_end_of_the_line) {
   };
   using Words = std::vector<std::string>;
   EXPECT_EQ(words_of({"compl"}), Words{"completion"});
-  EXPECT_EQ(words_of({"--v"}), Words{"--version"});
+  EXPECT_EQ(words_of({"--v"}), (Words{"--verbose", "--version"}));
   EXPECT_EQ(words_of({"run", "--sui"}), Words{"--suite"});
   EXPECT_EQ(words_of({"run", "work"}), Words{"workloads_1"});
   EXPECT_EQ(words_of({"watch", "--format", "ht"}), Words{"html"});
@@ -96,6 +96,17 @@ TEST(Completion, offers_what_can_stand_at_the_end_of_the_line) {
   EXPECT_EQ(words_of({"profile", "--", "python"}), Words{":files"});
   EXPECT_EQ(words_of({"monitor", "--once", "--on"}), Words{}) << "given already";
   EXPECT_EQ(words_of({"no-such-verb", "x"}), Words{});
+  EXPECT_EQ(words_of({"history", "sh"}), Words{"show"});
+  EXPECT_EQ(words_of({"history", "show", "run"}), (Words{"runs_1", ":files"}));
+  EXPECT_EQ(words_of({"history", "--limit", "3", "diff", "x", "las"}), (Words{"last", ":files"}));
+  EXPECT_EQ(words_of({"history", "list", "s"}), Words{});
+  EXPECT_EQ(words_of({"plan", "--model", "mod"}), Words{"models_1"});
+  EXPECT_EQ(words_of({"-q", "run", "--sui"}), Words{"--suite"});
+  EXPECT_EQ(words_of({"--color", "never", "ru"}), Words{"run"});
+  EXPECT_EQ(words_of({"--color", "a"}), (Words{"auto", "always"}));
+  EXPECT_EQ(words_of({"run", "--color=n"}), Words{"--color=never"});
+  EXPECT_EQ(words_of({"run", "-q", "--verb"}), Words{"--verbose"});
+  EXPECT_EQ(words_of({"run", "--", "x", "--color", "a"}), Words{":files"}) << "another program's";
 }
 
 TEST(ManPages, have_every_option_and_no_line_that_troff_takes_for_its_own) {

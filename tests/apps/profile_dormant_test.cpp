@@ -4,6 +4,7 @@
 
 #include <csignal>
 #include <filesystem>
+#include <set>
 #include <string>
 
 #include "apps/in_background.h"
@@ -75,7 +76,33 @@ TEST_F(ProfileDormant, keeps_what_was_recorded_when_the_program_ends) {
   EXPECT_GT(recorded_kernels(recorded(path("p.wmrec"))), 50);
 }
 
+TEST_F(ProfileDormant, records_all_programs_of_the_user_on_named_hosts) {
+  const auto version = run_process({"mpirun", "--version"});
+  if (!version.ok() || version->exit_code != 0) GTEST_SKIP() << "mpirun is not installed";
+  ASSERT_TRUE(write_file(path("hosts"), "localhost slots=1\n").ok());
+  const std::vector<std::string> words{"profile", "--pid",  "all",       "--hosts", path("hosts"),  "--duration",
+                                       "500ms",   "--bind", "127.0.0.1", "--out",   path("p.wmrec")};
+  const auto none = warpmark(words);
+  EXPECT_EQ(none.exit_code, 5) << none.err;
+  EXPECT_THAT(none.err, HasSubstr("was started with --dormant"));
+  const pid_t a = start("-- " + in_quotes(kProgram) + " 100"), b = start("-- " + in_quotes(kProgram) + " 100");
+  const auto output = warpmark(words);
+  EXPECT_EQ(output.exit_code, 0) << output.err;
+  const auto session = profile::read_session(std::vector<std::filesystem::path>{path("p.wmrec")});
+  ASSERT_TRUE(session.ok()) << session.error().what;
+  std::set<std::string> processes;
+  for (const auto& timeline : session->ranks) {
+    processes.insert(fact_of(timeline, "process"));
+    EXPECT_GT(recorded_kernels(timeline), 50);
+    EXPECT_FALSE(fact_of(timeline, "clock_offset_ns").empty());
+  }
+  EXPECT_EQ(processes, (std::set{std::to_string(a), std::to_string(b)}));
+  for (const pid_t id : {a, b}) EXPECT_EQ(end_with_signal(id, SIGTERM), 128 + SIGTERM) << "it went on";
+}
+
 TEST_F(ProfileDormant, says_what_it_cannot_record) {
+  EXPECT_THAT(warpmark({"profile", "--pid", "1", "--hosts", "hosts"}).err, HasSubstr("with --hosts give --pid all"));
+
   const auto none = warpmark({"profile", "--pid", std::to_string(getpid()), "--out", path("p.wmrec")});
   EXPECT_EQ(none.exit_code, 2);
   EXPECT_THAT(none.err, HasSubstr("warpmark profile --dormant -- COMMAND"));

@@ -165,6 +165,13 @@ class Driver(unittest.TestCase):
         self.assertIn("has not answered for", " ".join((done.stdout + done.stderr).split()))
         self.assertNotIn("no NVIDIA GPU", done.stdout)
 
+    def test_doctor_waits_once_for_gpus_that_hang_and_names_the_driver(self):
+        self.driver_is("hang 0\nhang 1")
+        began = time.monotonic()
+        done = self.run_to_end("doctor")
+        self.assertIn("has not answered for", " ".join((done.stdout + done.stderr).split()))
+        self.assertLess(time.monotonic() - began, 35, "the second one was waited for as long as the first")
+
     def test_doctor_names_a_lost_gpu(self):
         self.driver_is("lost 1")
         self.assertRegex(self.run_to_end("doctor").stdout, r"(?s)GPU 1: answer.*GPU is lost")

@@ -40,6 +40,14 @@ class Installed(unittest.TestCase):
         self.assertIn("warpmark", run(moved / "bin/warpmark", "--version", env=self.environment))
         self.assertIn("data", run(moved / "bin/warpmark", "analyze", TRACE, env=self.environment))
 
+    def test_no_file_is_searched_in_folders_of_the_machine_that_built_it(self):
+        files = [path for path in self.prefix.rglob("*") if path.is_file() and path.read_bytes()[:4] == b"\x7fELF"]
+        self.assertGreater(len(files), 1)
+        for path in files:
+            searched = re.findall(r"R(?:UN)?PATH.*\[(.*)\]", run("readelf", "--dynamic", path))
+            foreign = [folder for folder in ":".join(searched).split(":") if folder and not folder.startswith("$ORIGIN")]
+            self.assertEqual(foreign, [], path)
+
     def test_headers_name_only_themselves_and_the_standard_library(self):
         headers = sorted((self.prefix / "include/warpmark").glob("*.hpp"))
         self.assertGreater(len(headers), 5)
@@ -63,7 +71,9 @@ class Installed(unittest.TestCase):
         self.assertEqual(foreign, [])
         links = run("readelf", "--dynamic", self.prefix / LIBRARY)
         self.assertRegex(links, r"SONAME.*libwarpmark\.so\.\d+\.\d+\]")
-        self.assertNotRegex(links, "NEEDED.*(cuda|nvidia|openblas|dnnl|sqlite|zstd)")
+        self.assertEqual(sorted(re.findall(r"NEEDED.*\[(lib[a-z_+-]+)", links)),
+                         ["libc", "libgcc_s", "libgomp", "libm", "libstdc++"])
+        self.assertNotRegex(links, "R(UN)?PATH.*/usr")
         self.assertNotRegex(links, "TEXTREL")
         self.assertEqual(sorted(path.name for path in (self.prefix / LIBRARY).parent.iterdir() if "warpmark" not in path.name),
                          [], "a folder of its own")
@@ -73,34 +83,96 @@ class Installed(unittest.TestCase):
         symbols = run("nm", "--dynamic", "--defined-only", "--demangle", self.prefix / LIBRARY).splitlines()
         # Weak ones are of the headers: programs have their own.
         names = "".join(sorted(line.split(" ", 2)[2] + "\n" for line in symbols if line.split(" ", 2)[1] == "T"))
-        golden = pathlib.Path(__file__).parent / "symbols.txt"
+        self.compare_with("symbols.txt", names)
+
+    def compare_with(self, golden, text):
+        path = pathlib.Path(__file__).parent / golden
         if os.environ.get("WARPMARK_UPDATE"):
-            golden.write_text(names)
-        self.assertEqual(names, golden.read_text(), "refresh it with WARPMARK_UPDATE=1 after a wanted change")
+            path.write_text(text)
+        self.assertEqual(text, path.read_text(), "refresh it with WARPMARK_UPDATE=1 after a wanted change")
+
+    def test_programs_that_were_compiled_with_its_headers_find_each_field_in_its_place(self):
+        """As above: the size of each structure, the place, size and kind of its fields, and the values of words."""
+        lines, structures = [], 0
+        for header in sorted((self.prefix / "include/warpmark").glob("*.hpp")):
+            text = re.sub("//.*", "", header.read_text())
+            for name, body in re.findall(r"^struct (\w+) \{\n(.*?)^\};", text, re.MULTILINE | re.DOTALL):
+                structures += 1
+                lines.append(f"SIZE({name})")
+                for field in body.split(";"):
+                    place = re.search(r"\(\*(\w+)\)", field) or re.search(r"(\w+)\s*(=.*|\{.*\})?$", field.strip(), re.DOTALL)
+                    if place:
+                        lines.append(f"FIELD({name}, {place[1]})")
+            lines += [f"SIZE({result})" for result in sorted(set(re.findall(r"\bResult<[a-zA-Z:]{2,}(?:<\w+>)?>", text)))]
+            for name, body in re.findall(r"^enum class (\w+) \{(.*?)\};", text, re.MULTILINE | re.DOTALL):
+                lines += [f"WORD({name}, {word})" for word in re.findall(r"\w+", body)]
+        self.assertGreater(structures, 10)
+        source, program = self.path / "layout.cpp", self.path / "layout"
+        source.write_text(r"""
+#include <warpmark/warpmark.hpp>
+#include <cstddef>
+#include <cstdio>
+using namespace warpmark::v0;
+template <typename T>
+constexpr const char* kind = std::is_same_v<T, bool>         ? "truth value"
+                             : std::is_floating_point_v<T>   ? "floating-point number"
+                             : std::is_unsigned_v<T>         ? "unsigned number"
+                             : std::is_integral_v<T>         ? "whole number"
+                             : std::is_pointer_v<T>          ? "pointer"
+                             : std::is_enum_v<T>             ? "word"
+                             : std::is_same_v<T, std::string> ? "text"
+                                                             : "object";
+#define SIZE(type) std::printf("%s: %zu bytes\n", #type, sizeof(type));
+#define FIELD(type, field) std::printf("%s.%s: at %zu, %zu bytes, %s\n", #type, #field, offsetof(type, field), \
+                                       sizeof(type::field), kind<decltype(type::field)>);
+#define WORD(type, word) std::printf("%s::%s: %d\n", #type, #word, static_cast<int>(type::word));
+int main() {
+  SIZE(Watch)
+""" + "\n".join(lines) + "\n}\n")
+        run(os.environ.get("CXX", "c++"), "-std=c++20", "-Wno-invalid-offsetof", "-o", program, source, "-I", self.prefix / "include")
+        self.compare_with("layout.txt", run(program))
 
     def test_a_program_with_other_versions_of_its_libraries_keeps_its_own_and_the_library_does(self):
-        source, program = self.path / "other.cpp", self.path / "other"
+        """The program links others of the same names, with the same functions, which all end the program."""
+        source, program, others = self.path / "other.cpp", self.path / "other", self.path / "others"
         source.write_text(r"""
 #include <warpmark/warpmark.hpp>
 #include <cstdio>
-extern "C" {
-int sqlite3_open_v2(const char*, void**, int, const char*) { std::puts("the program's"); return 1; }
-int sqlite3_deserialize(void*, const char*, unsigned char*, long long, long long, unsigned) { std::puts("the program's"); return 1; }
-const char* sqlite3_libversion() { return "program"; }
-unsigned long ZSTD_decompressStream(void*, void*, void*) { std::puts("the program's"); return -1UL; }
-void* ZSTD_createDStream() { std::puts("the program's"); return nullptr; }
-}
+extern "C" const char* other_library();
 int main(int, char** words) {
+  const auto measured = warpmark::measure([] { return 1; }, {.budget_s = 0.01});
+  const auto written = warpmark::write_results(words[2], std::span(&*measured, 1));
+  const auto read = warpmark::read_results(words[2]);
+  warpmark::Watch watch;
   const auto found = warpmark::analyze(words[1]);
-  std::printf("%s %s\n", sqlite3_libversion(), found.ok() ? "analyzed" : found.error().what.c_str());
+  std::printf("%s %s\n", other_library(), found.ok() && written.ok() && read.ok() ? "analyzed" : "failed");
 }
 """)
+        others.mkdir()
+        for name in ("isal", "fmt", "xlsxwriter", "sqlite3", "zstd", "z", "crypto", "yaml-cpp", "re2"):
+            self.make_other_library(name, others)
         flags = run("pkg-config", "--cflags", "--libs", "warpmark",
                     env={**self.environment, "PKG_CONFIG_PATH": str(self.prefix / "lib/pkgconfig")})
         # The folder of this test has a blank in its name, which pkg-config writes as a shell takes it.
-        run(os.environ.get("CXX", "c++"), "-std=c++20", "-rdynamic", "-o", program, source, *shlex.split(flags))
+        run(os.environ.get("CXX", "c++"), "-std=c++20", "-rdynamic", "-o", program, source, "-Wl,--no-as-needed",
+            *sorted(others.iterdir()), f"-Wl,-rpath,{others}", *shlex.split(flags))
         for trace in (TRACE, self.compressed_by_zstd()):
-            self.assertEqual(run(program, trace, env=self.environment), "program analyzed\n")
+            self.assertEqual(run(program, trace, self.path / "other.json", env=self.environment), "other analyzed\n")
+
+    def make_other_library(self, name, folder):
+        compiler = os.environ.get("CXX", "c++")
+        real = pathlib.Path(run(compiler, f"-print-file-name=lib{name}.so").strip())
+        if not real.is_absolute():
+            return
+        soname = re.search(r"SONAME.*\[(.+)\]", run("readelf", "--dynamic", real))[1]
+        symbols = {line.split()[-1].partition("@")[0]
+                   for line in run("nm", "--dynamic", "--defined-only", real).splitlines() if line.split()[-2] != "A"}
+        source = self.path / "other.s"
+        source.write_text(".text\n" + "".join(f".globl {each}\n.type {each}, @function\n{each}:\n" for each in sorted(symbols)) +
+                          "call abort@PLT\n" + (".section .note.GNU-stack\n"))
+        own = self.path / "own.c"
+        own.write_text('const char* other_library() { return "other"; }\n')
+        run(compiler, "-x", "assembler", source, "-x", "c", own, "-shared", "-fPIC", "-o", folder / soname, f"-Wl,-soname,{soname}")
 
     def compressed_by_zstd(self):
         plain, packed = self.path / "trace.json", self.path / "trace.json.zst"

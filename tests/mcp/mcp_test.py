@@ -265,13 +265,38 @@ class Tools(McpTest):
         few = self.answer("query", None, paths=[str(TRACE)], sql="SELECT name, duration_ns FROM events", limit=5)
         self.assertEqual(len(few["structuredContent"]["rows"]), 5)
         self.assertEqual(few["structuredContent"]["rows_left_out"], many["structuredContent"]["rows_left_out"] + 95)
-        self.assertRegex(few["content"][0]["text"], r"\d+ rows\n\|.*name.*\|\n\| --- \|")
+        self.assertRegex(few["content"][0]["text"], r"^5 rows of \d+\. Ask for less: .*\n\|.*name.*\|\n\| --- \|")
+
+    def test_a_query_that_would_answer_too_much_is_limited_before_it_answers(self):
+        def query(sql, **limit):
+            result = self.agent.call("query", paths=[str(TRACE)], sql=sql, **limit)
+            self.assertLess(len(json.dumps(result)), 8 << 20)
+            return result
+
+        # 40 MB in 20,000 rows, and a control character takes six bytes of JSON
+        many = "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n LIMIT 20000) SELECT x, {} AS t FROM n"
+        for text in ("printf('%.*c', 2000, 'y')", "replace(printf('%.*c', 2000, 'y'), 'y', char(1))"):
+            result = query(many.format(text), limit=20000)
+            answer = result["structuredContent"]
+            self.assertEqual((len(answer["rows"]) + answer["rows_left_out"], answer["all_rows_counted"]), (20000, True))
+            self.assertEqual([row["x"] for row in answer["rows"]], list(range(1, len(answer["rows"]) + 1)))
+            self.assertGreater(len(answer["rows"]), 400)
+            self.assertRegex(result["content"][0]["text"], r"^\d+ rows of 20000\. Ask for less: WHERE, GROUP BY")
+        endless = query(many.format("1").replace(" LIMIT 20000", ""))
+        self.assertFalse(endless["structuredContent"]["all_rows_counted"])
+        self.assertRegex(endless["content"][0]["text"], r"^100 rows of more than \d+\. Ask")
+        long = query("SELECT group_concat(name) AS names FROM (SELECT name FROM events, (SELECT 1 UNION SELECT 2 UNION SELECT 3))")
+        self.assertTrue(long["isError"])
+        self.assertRegex(long["content"][0]["text"], r"the first row has \d+ bytes, and an answer has at most 1048576")
+        self.assertIn("substr(name, 1, 1000)", long["content"][0]["text"])
+        wide = query("SELECT " + ", ".join(f"name AS name_{i}" for i in range(1000)) + " FROM events", limit=3)
+        self.assertLess(len(wide["content"][0]["text"]), 9000)
 
     def test_every_tool_says_what_its_answers_are(self):
         tools = {tool["name"]: tool["outputSchema"] for tool in self.agent.ask("tools/list")["result"]["tools"]}
         for name, schema in tools.items():
             self.assertEqual(schema["type"], "object", name)
-        self.assertEqual(tools["query"]["required"], ["rows", "rows_left_out"])
+        self.assertEqual(tools["query"]["required"], ["rows", "rows_left_out", "all_rows_counted"])
         answer = self.answer("doctor", "warpmark.doctor/1")["structuredContent"]
         self.assertIn(answer["schema"], tools["doctor"]["properties"]["schema"]["enum"])
 
@@ -351,6 +376,22 @@ class Tools(McpTest):
         self.assertGreater(first["values"][0]["low"], 1.2)
         self.assertIn("wait for data", first["values"][0]["method"])
         self.assertIn("Next: call optimize", result["content"][0]["text"])
+
+    @unittest.skipIf(pathlib.Path("/proc/driver/nvidia/version").exists(), "there is a GPU")
+    def test_a_program_that_sleeps_is_named_as_such_without_a_gpu(self):
+        (self.path / "slept.py").write_text("import time\n\n\ndef wait_for_data():\n    time.sleep(1)\n\n\nwait_for_data()\n")
+        result = self.answer("profile", "warpmark.knobs/1", command="slept")
+        host = result["structuredContent"]["host"]
+        self.assertLess(host["processors_used"], 0.8)
+        first = host["waits"][0]
+        self.assertEqual((first["kind"], first["line"], first["function"]), ("sleep", 5, "wait_for_data"))
+        self.assertTrue(first["file"].endswith("slept.py"))
+        self.assertGreater(first["share"], 0.3)
+        self.assertRegex(" ".join(result["content"][0]["text"].split()),
+                         r"It sleeps \d+ % of the time in /.*/slept.py:5 \(wait_for_data\)")
+        (self.path / "quick.py").write_text("import time\nend = time.monotonic() + 1\nwhile time.monotonic() < end: pass\n")
+        host = self.answer("profile", "warpmark.knobs/1", command="quick", settings={"size": 1})["structuredContent"]["host"]
+        self.assertEqual([wait for wait in host["waits"] if wait["kind"] == "sleep"], [])
 
     def test_calls_without_an_answer_say_why(self):
         for tool, arguments, cause in [

@@ -291,11 +291,30 @@ TEST(Query, stops_at_its_limits) {
   const std::string endless = "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n) SELECT ";
   const auto cut = query_session(session, endless + "x FROM n", {.most_rows = 10});
   ASSERT_TRUE(cut.ok());
-  EXPECT_TRUE(cut->cut);
   EXPECT_EQ(cut->rows.size(), 10U);
+  EXPECT_GT(cut->left_out, 1000);
+  EXPECT_FALSE(cut->all_counted);
+  const auto counted = query_session(session, endless + "x FROM n LIMIT 25", {.most_rows = 10});
+  ASSERT_TRUE(counted.ok());
+  EXPECT_EQ(counted->left_out, 15);
+  EXPECT_TRUE(counted->all_counted);
   const auto late = query_session(session, endless + "count(*) FROM n", {.most_seconds = 0.05});
   ASSERT_FALSE(late.ok());
   EXPECT_EQ(late.error().kind, ErrorKind::usage);
+}
+
+TEST(Query, holds_at_most_so_many_bytes) {
+  const ProfileSession session;
+  const std::string rows =
+      "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n LIMIT 50) SELECT printf('%.*c', 1000, 'a') AS t "
+      "FROM n";
+  const auto some = query_session(session, rows, {.most_bytes = 10'100});
+  ASSERT_TRUE(some.ok());
+  EXPECT_EQ(some->rows.size(), 10U);
+  EXPECT_EQ(some->left_out, 40);
+  const auto none = query_session(session, "SELECT zeroblob(500000000) AS t", {.most_bytes = 1 << 20});
+  ASSERT_FALSE(none.ok());
+  EXPECT_EQ(none.error().what, "the first row has 500000001 bytes, and an answer has at most 1048576");
 }
 
 TEST(SqliteWriter, writes_the_tables_and_replaces_an_old_file) {

@@ -107,6 +107,10 @@ class Completion:
         self.check("watch --format htm", ["watch", "--format", "html"])
         self.check("watch --format=htm", ["watch", "--format=html"])
         self.check("completion fis", ["completion", "fish"])
+        self.check("-q run --sui", ["-q", "run", "--suite"])
+        self.check("--color nev", ["--color", "never"])
+        self.check("run --color=alw", ["run", "--color=always"])
+        self.check("plan --model llama3-40", ["plan", "--model", "llama3-405b"])
 
     def test_workloads_metrics_and_devices(self):
         self.check("run cpu_triad_nothing", ["run", "cpu_triad_nothing"])
@@ -126,6 +130,13 @@ class Completion:
         self.check("watch --state sub/tr", ["watch", "--state", "sub/trace.json"])
         self.check("watch --state=sub/tr", ["watch", "--state=sub/trace.json"])
         self.check("profile -- sub/tr", ["profile", "--", "sub/trace.json"])
+        self.check("history import sub/tr", ["history", "import", "sub/trace.json"])
+
+    def test_files_with_a_tilde_and_in_quotes(self):
+        self.check("analyze ~/sub/tr", ["analyze", self.path("sub/trace.json")])
+        self.check('analyze "my pro', ["analyze", "my profile.json"])
+        self.check("analyze 'sub/tr", ["analyze", "sub/trace.json"])
+        self.check('watch --state "my pro', ["watch", "--state", "my profile.json"])
 
     def test_stored_sessions(self):
         with open(self.path("results.json"), "w", encoding="utf-8") as file:
@@ -137,6 +148,8 @@ class Completion:
         self.assertTrue(listed, "nothing was stored")
         self.check("report " + listed[0][:-3], ["report", listed[0]])
         self.check("report las", ["report", "last"])
+        self.check("history show " + listed[0][:-3], ["history", "show", listed[0]])
+        self.check("history diff last " + listed[0][:-3], ["history", "diff", "last", listed[0]])
 
 
 class Bash(Completion, unittest.TestCase):

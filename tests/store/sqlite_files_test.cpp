@@ -90,6 +90,64 @@ TEST(OpenSqlite, reads_a_file_of_an_older_version_only_where_it_may_write) {
   EXPECT_EQ(result, 0);
 }
 
+TEST(OpenSqlite, says_what_keeps_it_from_reading_a_file) {
+  const TemporaryFolder folder;
+  ASSERT_TRUE(open_sqlite(folder.file()).ok());
+  ASSERT_EQ(::chmod(folder.file().c_str(), 0400), 0);
+  ASSERT_EQ(::chmod(folder.path().c_str(), 0555), 0);
+  const int result = in_child([&] {
+    if (::geteuid() != 0) return kSkipped;  // one's own file cannot be another's
+    if (::setuid(65534) != 0) return kSkipped;
+    const auto mine = open_sqlite(folder.file(), {.reads_only = true});
+    const auto none = open_sqlite(folder.path() / "none.db", {.reads_only = true});
+    const std::string begin = "cannot read the database ";
+    if (mine.error().what != begin + folder.file().string() + ": Permission denied") return 1;
+    if (mine.error().kind != ErrorKind::environment) return 2;
+    return none.error().what == begin + (folder.path() / "none.db").string() + ": No such file or directory" ? 0 : 3;
+  });
+  ASSERT_EQ(::chmod(folder.path().c_str(), 0755), 0);
+  if (result == kSkipped) GTEST_SKIP() << "only root can be another user";
+  EXPECT_EQ(result, 0);
+}
+
+TEST(OpenSqlite, reports_why_it_reads_a_file_as_immutable_or_cannot_read_its_log) {
+  const TemporaryFolder folder;
+  const auto writer = open_sqlite(folder.file()).value();
+  ASSERT_TRUE(writer->begin(sample_session("s1")).ok());
+  const auto copy = folder.path() / "read" / "copy.db";
+  std::filesystem::create_directory(copy.parent_path());
+  std::filesystem::copy(folder.file(), copy);
+  std::filesystem::copy(folder.file().string() + "-wal", copy.string() + "-wal");
+  ASSERT_EQ(::chmod(folder.path().c_str(), 0755), 0);
+  ASSERT_EQ(::chmod(copy.parent_path().c_str(), 0555), 0);
+  const auto read = [&](std::string& reason) {
+    return open_sqlite(copy, {.reads_only = true, .on_immutable = [&](const std::string& why) { reason = why; }});
+  };
+  const int with_log = in_child([&] {
+    if (::geteuid() == 0 && ::setuid(65534) != 0) return kSkipped;
+    std::string reason;
+    const auto store = read(reason);
+    if (store.ok() || !reason.empty()) return 1;
+    if (store.error().what.find("cannot read the database " + copy.string() + ": its write-ahead log") != 0) return 2;
+    return store.error().hint.find("warpmark history list --db") != std::string::npos ? 0 : 3;
+  });
+  ASSERT_EQ(::chmod(copy.parent_path().c_str(), 0755), 0);
+  execute(copy, "PRAGMA wal_checkpoint(TRUNCATE)");
+  ASSERT_EQ(::chmod(copy.parent_path().c_str(), 0555), 0);
+  const int without = in_child([&] {
+    if (::geteuid() == 0 && ::setuid(65534) != 0) return kSkipped;
+    std::string reason;
+    if (!read(reason).ok()) return 1;
+    return reason.find("Permission denied; the database is read as one that nobody writes (immutable=1)") != reason.npos
+               ? 0
+               : 2;
+  });
+  ASSERT_EQ(::chmod(copy.parent_path().c_str(), 0755), 0);
+  if (with_log == kSkipped) GTEST_SKIP() << "this user may not become another one";
+  EXPECT_EQ(with_log, 0);
+  EXPECT_EQ(without, 0);
+}
+
 TEST(OpenSqlite, refuses_a_file_that_is_no_database_and_leaves_it_alone) {
   const TemporaryFolder folder;
   const std::string notes(5000, 'x');

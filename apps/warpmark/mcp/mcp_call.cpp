@@ -67,6 +67,20 @@ std::string table_of(const Json& rows) {
   return text;
 }
 
+/// How many there are, the first of them, and how to ask for less where some are left out.
+std::string text_of_rows(const Json& answer) {
+  const Json &rows = answer["rows"], &left_out = answer["rows_left_out"];
+  std::string text = fmt::format("{} rows", rows.size());
+  if (left_out != 0) {
+    text += fmt::format(
+        " of {}{}. Ask for less: WHERE, GROUP BY with count(*) and sum(), or ORDER BY with LIMIT; a larger limit is "
+        "for "
+        "rows that you need one by one.",
+        answer["all_rows_counted"] == true ? "" : "more than ", rows.size() + left_out.get<std::size_t>());
+  }
+  return text + "\n" + table_of(rows);
+}
+
 class Call {
  public:
   Call(const McpConfig& config, const McpCallOptions& options)
@@ -86,6 +100,8 @@ class Call {
       report_ += output->out;
       if (!last && (code_ == kUsage || code_ == kEnvironment || code_ >= 126)) return failed_text();
     }
+    std::error_code none;
+    if (fs::file_size(json_file(), none) > kLargestAnswer && !none) return too_large();
     const auto written = read_file(json_file());
     return with_json(plan, written.ok() ? *written : std::string());
   }
@@ -127,25 +143,19 @@ class Call {
   }
 
   McpOutcome with_json(const McpPlan& plan, const std::string& text) {
-    if (text.size() > kLargestAnswer) {
-      return failure(usage_error("the answer has more than 8 MiB", "ask for less: fewer cases, or a LIMIT in a query"));
-    }
+    if (text.size() > kLargestAnswer) return too_large();
     auto json = parse_json(text, "result");
     if (text.empty() || !json.ok()) return failed_text();
     McpOutcome outcome{.exit_code = code_};
-    outcome.text = shortened(report_, kLongestReport);
-    if (plan.json_key.empty()) {
-      outcome.json = std::move(*json);
-    } else {
-      outcome.text += fmt::format("{} {}\n{}", json->size(), plan.json_key, table_of(*json));
-      const std::size_t kept = std::min(json->size(), plan.most_rows);
-      outcome.json[plan.json_key + "_left_out"] = json->size() - kept;
-      json->erase(json->begin() + static_cast<std::ptrdiff_t>(kept), json->end());
-      outcome.json[plan.json_key] = std::move(*json);
-    }
+    outcome.text = shortened(plan.rows ? text_of_rows(*json) : report_, kLongestReport);
+    outcome.json = std::move(*json);
     if (!plan.note.empty()) outcome.text += plan.note + "\n";
     if (code_ != kSuccess) outcome.text += fmt::format("Exit code {}: {}.\n", code_, meaning_of_exit(code_));
     return outcome;
+  }
+
+  McpOutcome too_large() const {
+    return failure(usage_error("the answer has more than 8 MiB", "ask for less: fewer cases, sessions or profiles"));
   }
 
   McpOutcome failure(const Error& error) const {

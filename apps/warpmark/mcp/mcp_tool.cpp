@@ -206,8 +206,9 @@ Json output_schema(const McpTool& tool) {
     return {{"type", "object"},
             {"properties",
              {{"rows", {{"type", "array"}, {"items", {{"type", "object"}}}}},
-              {"rows_left_out", {{"type", "integer"}, {"minimum", 0}}}}},
-            {"required", {"rows", "rows_left_out"}}};
+              {"rows_left_out", {{"type", "integer"}, {"minimum", 0}}},
+              {"all_rows_counted", {{"type", "boolean"}}}}},
+            {"required", {"rows", "rows_left_out", "all_rows_counted"}}};
   }
   return {{"type", "object"},
           {"properties", {{"schema", {{"type", "string"}, {"enum", split(tool.answers, ' ')}}}}},

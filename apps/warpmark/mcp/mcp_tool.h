@@ -65,8 +65,7 @@ class McpArguments {
 struct McpPlan {
   std::vector<std::vector<std::string>> steps;
   bool json_is_printed = false;  ///< by the last step; otherwise it is written where kMcpJsonFile stands
-  std::string json_key;          ///< the answer is an object with the printed JSON under this key; empty: as it is
-  std::size_t most_rows = 0;     ///< of the printed JSON that are answered; the rest is counted
+  bool rows = false;             ///< the answer is rows of a query, which the text shows as a table
   std::string note;              ///< a line for the text, such as where a recording is
 };
 inline constexpr const char* kMcpJsonFile = "{json}";

@@ -37,6 +37,57 @@ Status check_files(const optimize::Plan& plan) {
   return {};
 }
 
+/// Waits that take less of a program's time are not why it is slow.
+constexpr double kLeastShare = 0.05;
+
+const char* words_of_wait(std::string_view kind) {
+  if (kind == "sleep") return "sleeps";
+  if (kind == "lock") return "waits for a lock or another thread";
+  if (kind == "disk") return "waits for the disk";
+  if (kind == "process") return "waits for another process or a pipe";
+  if (kind == "network") return "waits for the network";
+  if (kind == "event") return "waits for the network, a pipe or a timer";
+  return "waits";
+}
+
+/// Where a program whose steps are not known spends its time on the host; empty where they are.
+Json host_json(const optimize::FirstLook& look) {
+  if (look.run.time_of != optimize::TimeOf::run || !(look.first.wall_s > 0)) return {};
+  const auto& report = look.facts.report;
+  Json host{{"seconds", look.first.wall_s},
+            {"cpu_seconds", look.first.cpu_s},
+            {"processors_used", look.first.cpu_s / look.first.wall_s},
+            {"waits", Json::array()}};
+  for (const auto& wait : report.host_waits) {
+    if (wait.seconds < kLeastShare * look.first.wall_s) continue;
+    host["waits"].push_back({{"kind", wait.kind},
+                             {"file", wait.file},
+                             {"line", wait.line},
+                             {"function", wait.function},
+                             {"seconds", wait.seconds},
+                             {"share", wait.seconds / look.first.wall_s}});
+  }
+  return host;
+}
+
+std::string host_text(const Json& host) {
+  const double seconds = host["seconds"].get<double>(), used = host["processors_used"].get<double>();
+  std::string text =
+      fmt::format("The program took {} and used {:.0f} % of one processor.", format_seconds(seconds), 100 * used);
+  for (const auto& wait : host["waits"]) {
+    text += fmt::format(" It {} {:.0f} % of the time in {}:{} ({}).", words_of_wait(wait["kind"].get<std::string>()),
+                        100 * wait["share"].get<double>(), wait["file"].get<std::string>(),
+                        wait["line"].get<std::int64_t>(), wait["function"].get<std::string>());
+  }
+  if (host["waits"].empty() && used < 0.5) {
+    text +=
+        " It waits most of the time: for a timer, files, the network or other processes; strace -cw -f -- COMMAND "
+        "shows for what.";
+  }
+  if (host["waits"].empty() && used >= 0.5) text += " It computes: py-spy record (Python) or perf record shows where.";
+  return text;
+}
+
 Report offers_report(const OptimizeRequest& request, const optimize::FirstLook& look) {
   const auto& report = look.facts.report;
   Report shown{.title = "Knobs for " + join(request.program.words, " "), .subtitle = look.note, .sections = {}};
@@ -61,6 +112,9 @@ Report offers_report(const OptimizeRequest& request, const optimize::FirstLook& 
                           {row.numerics, Tone::quiet},
                           {predicted.method, Tone::quiet}});
   }
+  if (const auto host = host_json(look); !host.is_null()) {
+    shown.sections.push_back({.heading = "Time on the host", .blocks = {Paragraph{host_text(host)}}});
+  }
   if (!could.rows.empty()) shown.sections.push_back({.heading = "Worth trying here", .blocks = {could}});
   shown.sections.push_back({.heading = "Not here", .blocks = {not_now}});
   return shown;
@@ -83,6 +137,7 @@ Json offers_json(const OptimizeRequest& request, const optimize::FirstLook& look
     if (row.offer.candidates.empty()) knob["why_not"] = row.offer.why_not;
     json["knobs"].push_back(std::move(knob));
   }
+  if (auto host = host_json(look); !host.is_null()) json["host"] = std::move(host);
   return json;
 }
 
@@ -122,6 +177,7 @@ Result<Optimization> prove_optimization(const ParsedOptions& options, optimize::
 Result<int> list_knobs(Context& context, const ParsedOptions& options, OptimizeRequest& request) {
   const auto journal_path = request.places.scratch.string() + ".list.jsonl";
   WM_ASSIGN(auto journal, optimize::TrialJournal::open(journal_path, request.identity, true));
+  request.program.environment.emplace_back("WARPMARK_HOOK_HOST", "1");
   optimize::ProgramRuns runs(request.program, request.places, journal, &context.interrupted);
   request.options.in_process = false;  // a look, and nothing is tested
   auto look = optimize::look_at(runs, request.options);

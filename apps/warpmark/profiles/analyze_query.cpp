@@ -6,6 +6,7 @@
 #include <ostream>
 
 #include "base/json.h"
+#include "base/units.h"
 #include "profile/query.h"
 #include "report/draw/table.h"
 #include "warpmark/terminal/report_output.h"
@@ -48,14 +49,25 @@ std::string json_rows(const profile::QueryResult& result) {
     for (std::size_t i = 0; i < keys.size(); ++i) object[keys[i]] = json_of(row[i]);
     rows.push_back(std::move(object));
   }
-  return rows.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  const Json answer{
+      {"rows", std::move(rows)}, {"rows_left_out", result.left_out}, {"all_rows_counted", result.all_counted}};
+  return answer.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
 }  // namespace
 
-Result<int> print_query(Context& context, const ProfileSession& session, const std::string& sql,
-                        const std::string& format) {
-  WM_ASSIGN(const auto result, profile::query_session(session, sql));
+Result<int> print_query(Context& context, const ProfileSession& session, const ParsedOptions& options) {
+  profile::QueryOptions limits;
+  if (options.has("--max-rows")) {
+    WM_ASSIGN(const auto rows, parse_integer(options.get("--max-rows")));
+    if (rows < 1) return usage_error("--max-rows must be at least 1");
+    limits.most_rows = static_cast<std::size_t>(rows);
+  }
+  if (options.has("--max-bytes")) {
+    WM_ASSIGN(limits.most_bytes, parse_bytes(options.get("--max-bytes")));
+  }
+  const auto format = options.get("--format", "text");
+  WM_ASSIGN(const auto result, profile::query_session(session, options.get("--query"), limits));
   if (format == "json") {
     context.out << json_rows(result);
     return kSuccess;
@@ -72,7 +84,10 @@ Result<int> print_query(Context& context, const ProfileSession& session, const s
     table.rows.push_back(std::move(cells));
   }
   context.out << report::render_table(table, render_options(context));
-  if (result.cut) context.err << "warpmark: only the first rows are shown; add a LIMIT\n";
+  if (result.left_out > 0) {
+    context.err << fmt::format("warpmark: {}{} more rows; --max-rows N shows more\n",
+                               result.all_counted ? "" : "at least ", result.left_out);
+  }
   return kSuccess;
 }
 

@@ -6,6 +6,7 @@
 
 #include <cerrno>
 #include <cstring>
+#include <limits>
 #include <ostream>
 #include <system_error>
 
@@ -14,6 +15,7 @@
 #include "base/text.h"
 #include "base/units.h"
 #include "profile/collectors/record_program.h"
+#include "warpmark/profiles/gpu_recorder.h"
 #include "warpmark/profiles/recorder.h"
 #include "workers/command_environment.h"
 #include "workers/hooked_program.h"
@@ -52,9 +54,23 @@ void remove_leftovers(const fs::path& folder) {
 
 }  // namespace
 
-Result<fs::path> dormant_stacks() {
+Result<profile::RecordOutcome> record_dormant(Context& context, const std::string& programs,
+                                              profile::RecordOptions& record) {
+  constexpr double kLongestSearch_s = 180;  // of steps in a program that is woken
+  if (has_gpu_recorder(context.environment("WARPMARK_CUPTI"))) WM_TRY(find_recorder(context, record));
   WM_ASSIGN(const auto folder, dormant_folder());
-  return folder / "stacks";
+  record.stacks = folder / "stacks";
+  record.deadline_s = 4 * record.duration_s + kLongestSearch_s;
+  if (programs == "all") {
+    WM_ASSIGN(const auto all, profile::sleeping_programs(folder));
+    return profile::record_running(record, all);
+  }
+  const auto process = parse_integer(programs);
+  if (!process.ok() || *process < 1 || *process > std::numeric_limits<pid_t>::max()) {
+    return usage_error("--pid cannot be '" + programs + "'", "give the number of a process, or all");
+  }
+  const pid_t one[] = {static_cast<pid_t>(*process)};
+  return profile::record_running(record, one);
 }
 
 Result<int> start_dormant(Context& context, std::vector<std::string> command, bool torch) {

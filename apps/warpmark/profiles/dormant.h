@@ -1,11 +1,11 @@
 // Programs that can be recorded while they run: `warpmark profile --dormant` starts one, `--pid` wakes its recorder.
 #pragma once
 
-#include <filesystem>
 #include <string>
 #include <vector>
 
 #include "base/result.h"
+#include "profile/collectors/record_program.h"
 #include "warpmark/command.h"
 
 namespace warpmark::apps {
@@ -14,7 +14,8 @@ namespace warpmark::apps {
 /// where it cannot be started.
 [[nodiscard]] Result<int> start_dormant(Context& context, std::vector<std::string> command, bool torch);
 
-/// Where sleeping recorders of this user sample Python's stacks.
-[[nodiscard]] Result<std::filesystem::path> dormant_stacks();
+/// Records what --pid names: a process, or with "all" every program of this user that was started so on this machine.
+[[nodiscard]] Result<profile::RecordOutcome> record_dormant(Context& context, const std::string& programs,
+                                                            profile::RecordOptions& record);
 
 }  // namespace warpmark::apps

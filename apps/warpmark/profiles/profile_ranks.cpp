@@ -36,7 +36,7 @@ Result<std::vector<std::string>> words_of_a_rank(const ParsedOptions& options, s
     words.emplace_back(option.name);
     if (*option.value != '\0') words.push_back(options.get(option.name));
   }
-  words.emplace_back("--");
+  if (!options.positionals().empty()) words.emplace_back("--");
   words.insert(words.end(), options.positionals().begin(), options.positionals().end());
   return words;
 }

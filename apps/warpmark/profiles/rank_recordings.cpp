@@ -22,7 +22,6 @@
 #include "device/host_name.h"
 #include "profile/module/unix_clock.h"
 #include "profile/read_session.h"
-#include "warpmark/profiles/recorder.h"
 
 namespace warpmark::apps {
 namespace {
@@ -245,7 +244,9 @@ Result<CollectedRanks> collect_ranks(Context& context, const RankRecording& reco
   return collected;
 }
 
-Result<int> record_as_rank(Context& context, profile::RecordOptions record, bool stacks) {
+Result<int> record_as_rank(
+    Context& context, profile::RecordOptions record,
+    const std::function<Result<profile::RecordOutcome>(profile::RecordOptions& record)>& recorded) {
   WM_ASSIGN(const auto place, place_of(context));
   const auto placed = collectives::placed_by(context.environment);
   if (!placed) return usage_error("--as-rank was not started by mpirun or srun");
@@ -253,16 +254,14 @@ Result<int> record_as_rank(Context& context, profile::RecordOptions record, bool
   const auto before = compare_clocks(client);
   WM_ASSIGN(const auto folder, ScratchFolder::make("ranks"));
   record.out = folder.path() / "rank.wmrec";
-  StacksFolder stacks_folder;
-  if (stacks) WM_TRY(stacks_folder.prepare(context, record, true));
-  WM_TRY(find_recorder(context, record));
-  WM_ASSIGN(const auto outcome, profile::record_program(record));
+  const auto result = recorded(record);
+  const auto outcome = result.ok() ? *result : profile::RecordOutcome();
   Json request{{"rank", placed->rank},
                {"host", device::host_name()},
                {"exit_code", outcome.exit_code},
                {"before", clock_json(before)},
                {"after", clock_json(compare_clocks(client))}};
-  if (outcome.processes == 0) request["problem"] = "the program made no CUDA call";
+  if (outcome.processes == 0) request["problem"] = result.ok() ? "the program made no CUDA call" : result.error().what;
   WM_TRY(send_recording(client, std::move(request), record.out));
   return command_exit_code(context, outcome.exit_code);
 }

@@ -2,6 +2,7 @@
 // compares its clock with ours, records, compares again and sends what it recorded.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -29,7 +30,9 @@ struct CollectedRanks {
 /// Starts the ranks and waits for them. The programs' output is printed as it comes.
 [[nodiscard]] Result<CollectedRanks> collect_ranks(Context& context, const RankRecording& recording);
 
-/// One of them: records the command and returns its exit code. `record.out` is a place of its own.
-[[nodiscard]] Result<int> record_as_rank(Context& context, profile::RecordOptions record, bool stacks);
+/// One of them: sends what `recorded` records and returns the exit code. `record.out` is a place of its own.
+[[nodiscard]] Result<int> record_as_rank(
+    Context& context, profile::RecordOptions record,
+    const std::function<Result<profile::RecordOutcome>(profile::RecordOptions& record)>& recorded);
 
 }  // namespace warpmark::apps

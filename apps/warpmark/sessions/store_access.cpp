@@ -63,7 +63,8 @@ Result<std::unique_ptr<store::Store>> open_store(const Context& context, const P
 
 Result<std::unique_ptr<store::Store>> open_to_read(const Context& context, const ParsedOptions& options) {
   WM_ASSIGN(const auto location, store_location(context, options));
-  return store::open_store(location, true);
+  return store::open_to_read(location,
+                             [&](const std::string& reason) { context.err << "warpmark: " << reason << '\n'; });
 }
 
 Result<Session> load_session(store::Store& store, const std::string& id) {

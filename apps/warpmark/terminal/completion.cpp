@@ -4,6 +4,7 @@
 #include <string_view>
 
 #include "base/text.h"
+#include "warpmark/terminal/every_verb_options.h"
 
 namespace warpmark::apps {
 namespace {
@@ -68,21 +69,14 @@ fi
 constexpr const char* kFish = R"sh(# fish completion of warpmark; save it as ~/.config/fish/completions/warpmark.fish
 function __warpmark_complete
     set -l words (commandline -opc)
-    set -l current (commandline -ct)
+    set -l current (string trim --left --chars '"\'' -- (commandline -ct))
     set -l program (string replace -r '^~' $HOME -- $words[1])
     set -e words[1]
-    for line in ($program completion complete -- $words "$current" 2>/dev/null)
-        if test "$line" = :files
-            set -l before (string match -r -- '^--[^=]*=' "$current")
-            for file in (__fish_complete_path (string replace -- "$before" '' "$current"))
-                echo -- "$before"$file
-            end
-        else
-            echo -- $line
-        end
-    end
+    $program completion complete -- $words "$current" 2>/dev/null
 end
-complete -c warpmark -f -a '(__warpmark_complete)'
+# Files are fish's own, which knows ~ and quotes.
+complete -c warpmark -n '__warpmark_complete | string match -q :files' -F
+complete -c warpmark -f -a '(__warpmark_complete | string match -v :files)'
 )sh";
 
 /// What a value can be, by its table: words, "<kind>", or the placeholder that says it.
@@ -129,6 +123,14 @@ const OptionSpec* option_named(const Command& command, std::string_view name) {
   return at == command.options.end() ? nullptr : &*at;
 }
 
+void add_common_options(Candidates& found, const std::string& current) {
+  for (const auto& option : every_verb_options()) {
+    const std::string name = option.name;  // "-q, --quiet"
+    add(found, current, name.substr(name.find("--")), option.help);
+  }
+  add(found, current, "--help", "show this help");
+}
+
 void add_options(Candidates& found, const Command& command, std::span<const std::string> before,
                  const std::string& current) {
   for (const auto& option : command.options) {
@@ -137,27 +139,55 @@ void add_options(Candidates& found, const Command& command, std::span<const std:
     });
     if (!given || option.repeatable) add(found, current, option.name, option.help);
   }
-  add(found, current, "--help", "show this help");
+  add_common_options(found, current);
+}
+
+/// Of a word that is neither an option nor its value. "show=<runs>" is what follows the word "show".
+std::string positional_completion(const Command& command, std::span<const std::string> before) {
+  const std::string usual = completion_of(command.positional.completion, command.positional.name);
+  if (usual.find('=') == std::string::npos) return usual;
+  std::string first, words;
+  for (auto word = before.begin(); word != before.end() && first.empty(); ++word) {
+    const auto* option = option_named(command, *word);
+    if (option == nullptr && !word->starts_with('-')) first = *word;
+    const bool has_value = option != nullptr && *option->value != '\0' && *option->value != '[';
+    if (has_value && word + 1 != before.end()) ++word;
+  }
+  for (const auto& one : split(usual, ' ')) {
+    const auto name = one.substr(0, one.find('='));
+    if (!first.empty() && name == first) return one.size() == name.size() ? " " : one.substr(name.size() + 1);
+    words += name + " ";
+  }
+  return first.empty() ? words : " ";
 }
 
 }  // namespace
 
-Candidates complete(std::span<const std::string> words, const Lister& lister) {
+Candidates complete(std::span<const std::string> line, const Lister& lister) {
   Candidates found;
-  if (words.empty()) return found;
-  const std::string& current = words.back();
+  if (line.empty()) return found;
+  const std::string current = line.back();
+  std::vector<std::string> words(line.begin(), line.end() - 1);
+  const bool own = std::ranges::find(words, "--") == words.end();
+  for (const auto& option : every_verb_options()) {
+    if (!own || *option.value == '\0') continue;
+    const bool apart = !words.empty() && words.back() == option.name;
+    if (!apart && !current.starts_with(std::string(option.name) + "=")) continue;
+    const auto begin = apart ? 0 : current.find('=') + 1;
+    add_values(found, option.completion, current.substr(begin), current.substr(0, begin), words, lister);
+    return found;
+  }
+  if (!take_every_verb_options(words).ok()) return found;
+  words.push_back(current);
   if (words.size() == 1) {
     for (const Command* command : commands()) add(found, current, command->id, command->summary);
-    if (current.starts_with('-')) {
-      add(found, current, "--help", "show the verbs");
-      add(found, current, "--version", "version, git revision and what is built in");
-    }
+    if (current.starts_with('-')) add_common_options(found, current);
     return found;
   }
   const auto verb = std::ranges::find_if(commands(), [&](const Command* one) { return words[0] == one->id; });
   if (verb == commands().end()) return found;
   const Command& command = **verb;
-  const auto before = words.subspan(1, words.size() - 2);
+  const auto before = std::span<const std::string>(words).subspan(1, words.size() - 2);
   if (std::ranges::find(before, "--") != before.end()) {  // another program's command line
     found.files = true;
     return found;
@@ -183,7 +213,7 @@ Candidates complete(std::span<const std::string> words, const Lister& lister) {
     add_options(found, command, before, current);
     return found;
   }
-  const auto completion = completion_of(positional.completion, positional.name);
+  const auto completion = positional_completion(command, before);
   if (completion.empty()) found.files = true;
   add_values(found, completion, current, "", words, lister);
   return found;

@@ -9,7 +9,8 @@ constexpr OptionSpec kCommon[] = {
     {"-q, --quiet", "", "print results and errors only: no progress, no notes"},
     {"-v, --verbose", "", "text: also show what other formats fold away"},
     {"-V, --version", "", "version, git revision and what is built in"},
-    {"--color", "WHEN", "auto (default: on a terminal, unless NO_COLOR is set), always, never"},
+    {"--color", "WHEN", "auto (default: on a terminal, unless NO_COLOR is set), always, never", false,
+     "auto always never"},
 };
 
 constexpr Synonym kSynonyms[] = {

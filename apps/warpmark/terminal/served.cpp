@@ -2,6 +2,8 @@
 
 #include <chrono>
 #include <filesystem>
+#include <mutex>
+#include <ostream>
 #include <thread>
 
 #include "base/clock.h"
@@ -23,13 +25,18 @@ Result<std::string> token_of(const ParsedOptions& options) {
   return token;
 }
 
-Result<std::unique_ptr<store::Store>> open_existing(const std::string& location) {
-  if (store::is_postgres(location)) return store::open_store(location);
-  if (std::error_code code; !std::filesystem::exists(location, code)) {
-    return environment_error("there is no database at " + location,
-                             "`warpmark run` makes it; --db FILE or WARPMARK_DB names another");
-  }
-  return store::open_sqlite(location, {.busy_timeout_s = 1, .reads_only = true});
+StoreOpener existing_store(Context& context, const std::string& location, double patience_s) {
+  const auto say = [&err = context.err, once = std::make_shared<std::once_flag>()](const std::string& reason) {
+    std::call_once(*once, [&] { err << "warpmark: " << reason << '\n' << std::flush; });
+  };
+  return [location, patience_s, say]() -> Result<std::unique_ptr<store::Store>> {
+    if (store::is_postgres(location)) return store::open_store(location);
+    if (std::error_code code; !std::filesystem::exists(location, code) && !code) {
+      return environment_error("there is no database at " + location,
+                               "`warpmark run` makes it; --db FILE or WARPMARK_DB names another");
+    }
+    return store::open_sqlite(location, {.busy_timeout_s = patience_s, .reads_only = true, .on_immutable = say});
+  };
 }
 
 bool wait(Context& context, double seconds) {

@@ -3,11 +3,13 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <utility>
 
 #include "base/clock.h"
 #include "device/nvml/api.h"
@@ -44,12 +46,15 @@ GpuCounters& counters_of(const std::string& uuid) {
 
 /// Long enough for a driver that starts up its GPUs for us. Those who look often wait less (monitor/gpu_poll.h).
 constexpr double kDeadline_s = 20;
+constexpr double kNextDeadline_s = 2;  // while another lane hangs: most likely for the same reason
 
 /// One thread for all calls about a GPU, and one for those about none, as a GPU that hangs holds up its own calls only.
 struct Lane {
   std::mutex turn;
   VendorThread thread;
+  bool hangs = false;
 };
+std::atomic<int> lanes_that_hang = 0;
 Lane& lane_of(const std::string& uuid) {
   static std::mutex& lock = *new std::mutex;
   static auto& lanes = *new std::map<std::string, Lane>;
@@ -64,10 +69,14 @@ Result<Value> in_lane(const std::string& uuid, std::function<Result<Value>()> ca
   const std::lock_guard guard(lane.turn);
   auto answer = std::make_shared<std::optional<Result<Value>>>();
   if (!lane.thread.busy()) {
+    if (std::exchange(lane.hangs, false)) --lanes_that_hang;
     WM_TRY(lane.thread.start([answer, call = std::move(call)] { *answer = call(); }));
-    if (lane.thread.wait_until(monotonic_ns() + static_cast<std::int64_t>(kDeadline_s * 1e9))) {
+    const double deadline_s = lanes_that_hang > 0 ? kNextDeadline_s : kDeadline_s;
+    if (lane.thread.wait_until(monotonic_ns() + static_cast<std::int64_t>(deadline_s * 1e9))) {
       return std::move(**answer);
     }
+    lane.hangs = true;
+    ++lanes_that_hang;
   }
   return environment_error(fmt::format("the NVIDIA driver has not answered for {:.0f} s", lane.thread.waiting_s()),
                            "look for its messages: sudo dmesg | grep -E 'NVRM|Xid'");

@@ -30,6 +30,7 @@ struct ProgramRun {
   std::optional<double> joules_per_step;  ///< ... of all GPUs used
   bool heard = false;                     ///< a process loaded the hook
   double wall_s = 0;
+  double cpu_s = 0;             ///< of all its processes that were waited for
   double cost_s = 0;            ///< the wall time, but of runs that started together its share of theirs
   std::string said;             ///< standard output: the program's, then the commands' afterwards (its end)
   std::vector<int> exit_codes;  ///< of these commands

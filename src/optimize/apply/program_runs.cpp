@@ -177,6 +177,7 @@ Json ProgramRuns::answer_of(const workers::HookedRun& ended, double elapsed_s, d
   return {{"timed_out", ended.ending == workers::Ending::timed_out},
           {"exit_code", ended.output.exit_code},
           {"wall_s", ended.output.wall_s},
+          {"cpu_s", ended.output.cpu_s},
           {"peak_memory_bytes", ended.output.peak_memory_bytes},
           {"err", ending(ended.output.err)},
           {"run", to_json(run)},
@@ -250,6 +251,7 @@ Result<ProgramRun> ProgramRuns::read_answer(const Json& json, const Settings& se
   ProgramRun result;
   WM_ASSIGN(result.run, run_from_json(json.at("run")));
   result.wall_s = json.value("wall_s", 0.0);
+  result.cpu_s = json.value("cpu_s", 0.0);
   result.cost_s = json.value("cost_s", result.wall_s);
   spent_s_ += result.cost_s;
   // One that waited for others does not show what a run costs.

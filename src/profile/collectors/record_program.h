@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -80,9 +81,13 @@ struct RecordOutcome {
 [[nodiscard]] std::vector<std::pair<std::string, std::string>> dormant_variables(const std::filesystem::path& library,
                                                                                  const std::filesystem::path& folder);
 
-/// Records a program that runs, and those that it started: all that were started with a recorder which sleeps. The
-/// program goes on. Usage error if it has none; environment error if nothing recorded within `deadline_s`.
-[[nodiscard]] Result<RecordOutcome> record_running(const RecordOptions& options, pid_t process);
+/// Records programs that run, and those that they started: all that were started with a recorder which sleeps. The
+/// programs go on. Usage error if one has none; environment error if nothing recorded within `deadline_s`.
+[[nodiscard]] Result<RecordOutcome> record_running(const RecordOptions& options, std::span<const pid_t> programs);
+
+/// Those whose sleeping recorders look for requests in this folder, and not what they started. Environment error if
+/// there is none.
+[[nodiscard]] Result<std::vector<pid_t>> sleeping_programs(const std::filesystem::path& folder);
 
 /// The library to inject: $WARPMARK_INJECT_LIBRARY, beside the executable, or in ../lib/warpmark. Environment error
 /// naming the places if it is nowhere.

@@ -2,14 +2,17 @@
 // (kineto_daemon.h), and collects what they record.
 #include <signal.h>
 
+#include <algorithm>
 #include <chrono>
 #include <optional>
 #include <set>
 #include <thread>
 #include <utility>
 
+#include "base/check.h"
 #include "base/files.h"
 #include "base/text.h"
+#include "base/units.h"
 #include "profile/collectors/counters.h"
 #include "profile/collectors/kineto_daemon.h"
 #include "profile/collectors/record_program.h"
@@ -61,10 +64,16 @@ class Requests {
   std::vector<fs::path> files_;
 };
 
+fs::path place_of(pid_t process) { return "/proc/" + std::to_string(process); }
+
+bool is_there(pid_t process) {
+  std::error_code none;
+  return fs::exists(place_of(process), none);
+}
+
 Status check_process(pid_t process) {
   const auto id = std::to_string(process);
-  std::error_code none;
-  if (!fs::exists("/proc/" + id, none)) {
+  if (!is_there(process)) {
     return usage_error("there is no process " + id, "pgrep -af python lists the running ones");
   }
   if (::kill(process, 0) != 0) {
@@ -84,15 +93,40 @@ std::string request_text(const RecordOptions& options, const fs::path& folder) {
 
 }  // namespace
 
-Result<RecordOutcome> record_running(const RecordOptions& options, pid_t process) {
-  WM_TRY(check_process(process));
-  const fs::path place = "/proc/" + std::to_string(process);
-  WM_ASSIGN(const auto command, read_file(place / "cmdline", 1 << 22));
+Result<std::vector<pid_t>> sleeping_programs(const fs::path& folder) {
+  std::set<std::int64_t> found;
+  std::error_code ignored;
+  for (const auto& entry : fs::directory_iterator("/proc", ignored)) {
+    const auto process = parse_integer(entry.path().filename().string());
+    if (process.ok() && variable_of(*process, kDormant) == folder.string()) found.insert(*process);
+  }
+  std::set<std::int64_t> started;
+  for (const auto process : found) {
+    for (const auto one : family_of("/", static_cast<pid_t>(process))) {
+      if (one != process) started.insert(one);
+    }
+  }
+  std::vector<pid_t> programs;
+  for (const auto process : found) {
+    if (!started.contains(process)) programs.push_back(static_cast<pid_t>(process));
+  }
+  if (!programs.empty()) return programs;
+  return environment_error(
+      "no program of yours that runs here was started with --dormant (requests: " + folder.string() + ")",
+      "warpmark profile --dormant -- COMMAND; with the same TMPDIR");
+}
+
+Result<RecordOutcome> record_running(const RecordOptions& options, std::span<const pid_t> programs) {
+  WM_CHECK(!programs.empty());
+  for (const auto program : programs) WM_TRY(check_process(program));
+  const pid_t process = programs.front();
+  WM_ASSIGN(const auto command, read_file(place_of(process) / "cmdline", 1 << 22));
   auto words = split(command, '\0');
   std::erase(words, "");
   WM_ASSIGN(auto parts, RecordingParts::make(options.out, join(words, " ")));
   CounterSampler sampler(parts.machine(), process);
-  const auto processes = family_of("/", process);
+  std::set<std::int64_t> processes;
+  for (const auto program : programs) processes.merge(family_of("/", program));
   Requests requests;
   WM_TRY(requests.send(processes, request_text(options, parts.folder())));
   std::optional<KinetoDaemon> daemon;
@@ -111,8 +145,7 @@ Result<RecordOutcome> record_running(const RecordOptions& options, pid_t process
   while (!parts.all_recorded()) {
     if (daemon) daemon->answer(processes);
     const double now_s = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-    std::error_code none;
-    if (!fs::exists(place, none)) break;  // what it recorded until then is there
+    if (std::ranges::none_of(programs, is_there)) break;  // what they recorded until then is there
     if (options.interrupted != nullptr && options.interrupted->load()) {
       outcome.interrupted = true;
       break;
@@ -132,7 +165,7 @@ Result<RecordOutcome> record_running(const RecordOptions& options, pid_t process
   }
   outcome.gpu_problem = sampler.gpu_problem();
   WM_TRY(parts.complete(options, outcome));
-  outcome.still_running.clear();  // it goes on, as it should
+  outcome.still_running.clear();  // they go on, as they should
   return outcome;
 }
 

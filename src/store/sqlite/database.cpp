@@ -13,6 +13,7 @@
 
 #include "base/clock.h"
 #include "base/files.h"
+#include "base/text.h"
 #include "store/sqlite/lock_holders.h"
 
 namespace warpmark::store {
@@ -20,6 +21,8 @@ namespace {
 
 constexpr const char* kElsewhere =
     "name a file in a folder that you can write with --db or WARPMARK_DB, or use --no-store";
+
+constexpr const char* kReadable = "ask its owner for the right to read it, or name another with --db or WARPMARK_DB";
 
 /// Whether this process may write it; SQLite would only say that it could not open the file.
 Status may_write(const std::filesystem::path& path) {
@@ -38,16 +41,20 @@ Status make_room_for(const std::filesystem::path& path) {
   return may_write(folder);  // the write-ahead log lies beside the file
 }
 
+bool has_commits_in_log(const std::filesystem::path& path) {
+  std::error_code none;
+  const auto bytes = std::filesystem::file_size(path.string() + "-wal", none);
+  return !none && bytes > 0;
+}
+
 /// As SQLite's URI. On a disk that is read-only it cannot make the index of a write-ahead log, which it is then told
-/// not to look for; one that holds commits is not passed over.
-std::string read_only_uri(const std::filesystem::path& path) {
+/// not to look for (immutable); one that holds commits is not passed over.
+std::string read_only_uri(const std::filesystem::path& path, bool immutable) {
   std::string uri = "file:";
   for (const char c : path.string()) {
     uri += c == '%' || c == '?' || c == '#' ? fmt::format("%{:02X}", static_cast<unsigned>(c)) : std::string(1, c);
   }
-  std::error_code none;
-  const auto log_bytes = std::filesystem::file_size(path.string() + "-wal", none);
-  return uri + "?mode=ro" + (none || log_bytes == 0 ? "&immutable=1" : "");
+  return uri + "?mode=ro" + (immutable ? "&immutable=1" : "");
 }
 
 int bind(sqlite3_stmt* statement, int position, const SqlValue& value) {
@@ -119,10 +126,16 @@ Result<Database> Database::open(const std::filesystem::path& path, const Databas
   const auto absolute = std::filesystem::absolute(path, failure);
   if (failure) return environment_error("cannot open " + path.string() + ": " + failure.message(), kElsewhere);
   const Status writable = make_room_for(absolute);
-  const bool read_only = !writable.ok() && options.reads_only && std::filesystem::is_regular_file(absolute, failure) &&
-                         ::faccessat(AT_FDCWD, absolute.c_str(), R_OK, AT_EACCESS) == 0;
+  const bool read_only = !writable.ok() && options.reads_only && !std::filesystem::is_directory(absolute, failure);
   if (!read_only) WM_TRY(writable);
-  const std::string name = read_only ? read_only_uri(absolute) : absolute.string();
+  if (read_only && ::faccessat(AT_FDCWD, absolute.c_str(), R_OK, AT_EACCESS) != 0) {
+    return environment_error("cannot read the database " + absolute.string() + ": " + std::strerror(errno), kReadable);
+  }
+  const bool immutable = read_only && !has_commits_in_log(absolute);
+  if (immutable && options.on_immutable) {
+    options.on_immutable(writable.error().what + "; the database is read as one that nobody writes (immutable=1)");
+  }
+  const std::string name = read_only ? read_only_uri(absolute, immutable) : absolute.string();
   const int mode = read_only ? SQLITE_OPEN_READONLY | SQLITE_OPEN_URI : SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE;
   sqlite3* handle = nullptr;
   const int code = sqlite3_open_v2(name.c_str(), &handle, mode | SQLITE_OPEN_NOMUTEX, nullptr);
@@ -259,6 +272,13 @@ Error Database::error(int code) const {
     case SQLITE_READONLY:
     case SQLITE_PERM:
     case SQLITE_AUTH:
+      if (read_only_ && has_commits_in_log(path_)) {
+        return environment_error("cannot read the database " + file +
+                                     ": its write-ahead log holds results, and its index " +
+                                     "cannot be made in a folder that you may not write",
+                                 "its owner empties the log with: warpmark history list --db " + shell_quote(file));
+      }
+      if (read_only_) return environment_error("cannot read the database " + file + ": " + message, kReadable);
       return environment_error("cannot write the database " + file +
                                    (system_error != 0 ? std::string(": ") + std::strerror(system_error) : ""),
                                kElsewhere);

@@ -21,6 +21,8 @@ struct DatabaseOptions {
   double busy_timeout_s = 30;  ///< how long to wait for other processes' writes
   std::int64_t max_bytes = 0;  ///< the file may not grow beyond this; 0: as far as the disk allows
   bool reads_only = false;     ///< nothing will be written: a file that we may not write is opened for reading
+  /// Is called with the reason where SQLite takes the file for one that nobody writes (immutable=1).
+  std::function<void(const std::string& reason)> on_immutable = {};
 };
 
 /// An open file. One thread at a time; not to be used across fork().

@@ -39,7 +39,7 @@ Verdict verdict_of(double ratio, Better better, double threshold) {
   return Verdict::different;
 }
 
-void judge(MetricCheck& metric, const Run& run, double threshold) {
+void judge_value(MetricCheck& metric, const Run& run, double threshold) {
   if (!is_measured(run.outcome)) {
     metric.reason = fmt::format("{}: {}", name_of(run.outcome), run.reason);
   } else if (metric.current.empty()) {
@@ -78,7 +78,7 @@ Result<Check> check_point_values(const Session& baseline, const Session& now, co
         judged.current = {to_history_point(now, *current)};
         judged.value = current->summary.median;
       }
-      judge(judged, run, options.threshold);
+      judge_value(judged, run, options.threshold);
       check.metrics.push_back(std::move(judged));
     }
   }

@@ -134,6 +134,10 @@ def begin(folder):
     plan_path = os.environ["WARPMARK_HOOK"]
     report = Report(os.environ.get("WARPMARK_HOOK_REPORT") or os.path.dirname(plan_path))
     report.hello()
+    if os.environ.get("WARPMARK_HOOK_HOST"):
+        import _warpmark_host
+
+        _warpmark_host.begin(report)
     if hasattr(os, "register_at_fork"):
         os.register_at_fork(after_in_child=report.forked)
     plan = {}

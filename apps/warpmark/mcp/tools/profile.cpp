@@ -23,14 +23,17 @@ constexpr McpProperty kProfile[] = {
     {"memory", McpKind::flag, "also allocations", "--memory"},
 };
 
-/// Without a GPU the probe of the optimizer answers: how steps divide, and what each setting would gain.
+/// Without a GPU the probe of the optimizer answers: how steps divide, and what each setting would gain; or where a
+/// program without PyTorch waits.
 McpPlan plan_probe(const McpArguments& arguments, const std::vector<std::string>& command) {
   std::vector<std::string> probe{"optimize", "--list-knobs", std::string("--json=") + kMcpJsonFile};
   add_command(probe, command);
-  return McpPlan{.steps = {probe},
-                 .note = fmt::format("There is no NVIDIA GPU: these settings are predicted from how the steps divide. "
-                                     "Next: call optimize with command \"{}\" and only the first of them.",
-                                     arguments.text("command"))};
+  return McpPlan{
+      .steps = {probe},
+      .note = fmt::format("There is no NVIDIA GPU. Next: call optimize with command \"{}\" and only the first "
+                          "setting that is worth trying; where none is, change what \"Time on the host\" "
+                          "names.",
+                          arguments.text("command"))};
 }
 
 Result<McpPlan> plan_profile(const McpArguments& arguments) {
@@ -57,7 +60,8 @@ extern const McpTool profile_tool{
     .summary =
         "Runs a command of the allow-list, records what it does on the GPU without changing it, and names the "
         "bottlenecks with the gain of fixing each as an interval, and the next step. Without an NVIDIA GPU it probes "
-        "the steps of a PyTorch program and returns warpmark.knobs/1: settings with predicted gains and the reason. "
+        "the steps of a PyTorch program and returns warpmark.knobs/1: settings with predicted gains and the reason; of "
+        "other programs it names the lines where they sleep or wait. "
         "Needs no profile. Returns warpmark.analysis/1.",
     .properties = kProfile,
     .changes_nothing = false,

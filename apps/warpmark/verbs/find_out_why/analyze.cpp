@@ -39,6 +39,8 @@ constexpr OptionSpec kAnalyzeOptions[] = {
     {"--against", "PATH", "compare with an earlier profile: what got slower, by operator and kernel", false, "<files>"},
     {"--source", "DIR", "print the lines of code that findings name, from this folder of sources", false, "<files>"},
     {"--query", "SQL", "ask the profile's tables instead (docs/profile-sql.md); --format text or json"},
+    {"--max-rows", "N", "rows that --query prints (default 100000); the others are counted"},
+    {"--max-bytes", "SIZE", "bytes of the values in them (default 64MiB)"},
     {"--fail-above", "SEVERITY",
      "exit with 1 if a finding is a note, warning, critical (or worse), or above a number 0..1", false,
      "note warning critical"},
@@ -79,6 +81,11 @@ Status check_combination(const ParsedOptions& options) {
   };
   WM_TRY(refuse("--query", {"--against", "--fail-above", "--json", "--html", "--top", "--all", "--details", "--source"},
                 "leave one of them out; --format json prints the answer as JSON"));
+  for (const char* limit : {"--max-rows", "--max-bytes"}) {
+    if (options.has(limit) && !options.has("--query")) {
+      return usage_error(std::string(limit) + " has no effect without --query", "--top N limits the findings");
+    }
+  }
   return refuse("--against", {"--fail-above", "--top", "--all", "--source"}, "ask for the findings without --against");
 }
 
@@ -170,7 +177,7 @@ Result<int> run_analyze(Context& context, const ParsedOptions& options) {
   WM_ASSIGN(const auto session, read(options.positionals()));
   WM_TRY(check_files_are_no_inputs(options, session));
   if (options.has("--against")) return print_difference(context, options, session);
-  if (options.has("--query")) return print_query(context, session, options.get("--query"), format);
+  if (options.has("--query")) return print_query(context, session, options);
   analyze::AnalyzeOptions how;
   if (options.has("--source")) {
     WM_ASSIGN(how.source, source_lines(options.get("--source")));

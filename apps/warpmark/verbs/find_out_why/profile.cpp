@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <filesystem>
 #include <iterator>
-#include <limits>
 #include <ostream>
 
 #include "analyze/analyze.h"
@@ -38,7 +37,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr double kLongestSearch_s = 180;     // of steps in a program that is woken
 constexpr double kUntilItIsCompleted = 600;  // s after a signal; the program is killed at the second one, or after 15 s
 
 constexpr OptionSpec kProfileOptions[] = {
@@ -75,7 +73,8 @@ constexpr OptionSpec kProfileOptions[] = {
     {"--as-rank", "", "be one of the ranks; what the launcher starts"},
     {"--torch", "", "record with PyTorch's own profiler instead of CUPTI (default without an NVIDIA driver)"},
     {"--dormant", "", "start the command with a recorder that sleeps until --pid wakes it"},
-    {"--pid", "N", "record a program that runs, started by --dormant, and what it started; it goes on"},
+    {"--pid", "N",
+     "record a program that runs, started by --dormant, and what it started; it goes on. all: all of yours"},
     {"--shell", "", "run the command with /bin/sh -c"},
     {"--stop", "", "end the program once it has been recorded (default: it runs on to its end)"},
     {"--no-stacks", "", "leave stacks of the program's code out, Python's and C++'s: findings then name no lines"},
@@ -143,8 +142,9 @@ Result<profile::RecordOptions> record_options(Context& context, const ParsedOpti
 constexpr const char* kOfCupti[] = {"--delay", "--capture-range", "--windows", "--ncu",   "--ncu-kernel",
                                     "--nsys",  "--whole-graphs",  "--memory",  "--waits", "--no-stacks"};
 /// Options that --dormant and --pid do not take.
-constexpr const char* kOfOwnStart[] = {"--capture-range", "--ncu",   "--ncu-kernel", "--nsys",
-                                       "--ranks",         "--hosts", "--stop",       "--as-rank"};
+constexpr const char* kOfOwnStart[] = {"--capture-range", "--ncu", "--ncu-kernel", "--nsys", "--stop"};
+/// Options that --dormant does not take either: what starts the ranks starts it.
+constexpr const char* kOfRanks[] = {"--ranks", "--hosts", "--as-rank"};
 
 template <std::size_t n>
 const char* first_given(const ParsedOptions& options, const char* const (&names)[n]) {
@@ -204,25 +204,40 @@ Result<int> record_torch(Context& context, profile::RecordOptions& record) {
   return outcome.interrupted ? kSuccess : command_exit_code(context, outcome.exit_code);
 }
 
-Result<int> record_pid(Context& context, const ParsedOptions& options, profile::RecordOptions& record) {
-  WM_ASSIGN(const auto process, count_of(options, "--pid", 0, 1, std::numeric_limits<pid_t>::max()));
-  if (has_gpu_recorder(context.environment("WARPMARK_CUPTI"))) WM_TRY(find_recorder(context, record));
-  WM_ASSIGN(record.stacks, dormant_stacks());
+Result<profile::RecordOutcome> record_pid(Context& context, const ParsedOptions& options,
+                                          profile::RecordOptions& record) {
   if (!options.has("--windows")) record.windows = 0;  // what it costs shows next to it, and no further disturbance
-  record.deadline_s = 4 * record.duration_s + kLongestSearch_s;
   set_grace(kUntilItIsCompleted);
-  WM_ASSIGN(const auto outcome, profile::record_running(record, static_cast<pid_t>(process)));
-  if (outcome.processes == 0) return nothing_recorded(outcome, {}, record.whole_graphs);
-  return show_recorded(context, outcome, record.out);
+  return record_dormant(context, options.get("--pid"), record);
+}
+
+/// Within a job that is started or recorded on several hosts.
+Result<int> record_one_rank(Context& context, const ParsedOptions& options, profile::RecordOptions record) {
+  return record_as_rank(context, std::move(record),
+                        [&](profile::RecordOptions& here) -> Result<profile::RecordOutcome> {
+                          if (options.has("--pid")) return record_pid(context, options, here);
+                          StacksFolder stacks;
+                          if (!options.has("--no-stacks")) WM_TRY(stacks.prepare(context, here, true));
+                          WM_TRY(find_recorder(context, here));
+                          return profile::record_program(here);
+                        });
+}
+
+Status check_own_start(const ParsedOptions& options) {
+  if (!options.has("--dormant") && !options.has("--pid")) return {};
+  const char* asker = options.has("--dormant") ? "--dormant" : "--pid";
+  const char* other = first_given(options, kOfOwnStart);
+  if (other == nullptr && options.has("--dormant")) other = first_given(options, kOfRanks);
+  if (other != nullptr) return usage_error(std::string(other) + " is not for " + asker, "leave one of them out");
+  if (options.has("--pid") && (options.has("--hosts") || options.has("--ranks")) && options.get("--pid") != "all") {
+    return usage_error("--pid " + options.get("--pid") + " is a process of one machine",
+                       "with --hosts give --pid all: the programs of yours that were started with --dormant");
+  }
+  return {};
 }
 
 Result<int> run_profile(Context& context, const ParsedOptions& options) {
-  if (options.has("--dormant") || options.has("--pid")) {
-    const char* asker = options.has("--dormant") ? "--dormant" : "--pid";
-    if (const char* other = first_given(options, kOfOwnStart)) {
-      return usage_error(std::string(other) + " is not for " + asker, "leave one of them out");
-    }
-  }
+  WM_TRY(check_own_start(options));
   if (options.has("--dormant")) {
     if (options.has("--pid")) return usage_error("--dormant starts a program, --pid records one that runs", "give one");
     WM_ASSIGN(const auto command, command_of(options));
@@ -230,7 +245,7 @@ Result<int> run_profile(Context& context, const ParsedOptions& options) {
                          options.has("--torch") || !has_gpu_recorder(context.environment("WARPMARK_CUPTI")));
   }
   WM_ASSIGN(auto record, record_options(context, options));
-  if (options.has("--as-rank")) return record_as_rank(context, std::move(record), !options.has("--no-stacks"));
+  if (options.has("--as-rank")) return record_one_rank(context, options, std::move(record));
   WM_TRY(check_rank_options(options));
   // The recorder sits in the program and has nobody to tell that it cannot write.
   WM_TRY(check_writable(record.out));
@@ -242,9 +257,13 @@ Result<int> run_profile(Context& context, const ParsedOptions& options) {
     return usage_error("--gpu-metrics is for --nsys: only Nsight Systems samples these counters while a program runs",
                        "add --nsys; without it the driver's own utilization is sampled (--interval)");
   }
-  if (options.has("--pid")) return record_pid(context, options, record);
   if (options.has("--ranks") || options.has("--hosts"))
     return record_ranks(context, options, kProfileOptions, record.out);
+  if (options.has("--pid")) {
+    WM_ASSIGN(const auto outcome, record_pid(context, options, record));
+    if (outcome.processes == 0) return nothing_recorded(outcome, {}, record.whole_graphs);
+    return show_recorded(context, outcome, record.out);
+  }
   if (options.has("--nsys")) {
     for (const char* ours :
          {"--ncu", "--ncu-kernel", "--steps", "--warmup-steps", "--windows", "--memory", "--waits", "--no-stacks"}) {
@@ -313,7 +332,8 @@ extern const Command profile_command{
         "after --warmup-steps (3), --steps of them or as many as take --duration, 64 at most.\n"
         "\n"
         "--dormant starts a program with a recorder that sleeps, and --pid records it at any time while it runs, as "
-        "often as you like, and analyzes the recording. Until then nothing of CUPTI is loaded (docs/recording.md).\n"
+        "often as you like, and analyzes the recording. Until then nothing of CUPTI is loaded. --pid all --hosts FILE "
+        "records a job that runs on several hosts (docs/recording.md).\n"
         "\n"
         "--ranks and --hosts start the program on several ranks through mpirun or srun, record each rank, estimate "
         "clock offsets from exchanged messages, and merge the recordings (docs/scale.md).\n"

@@ -37,9 +37,10 @@ constexpr OptionSpec kDashboardOptions[] = {
 /// What requests needed and nobody uses goes back to the system, so that days of them do not make it grow.
 constexpr double kDashboardTidying_s = 60;
 
-watch::DashboardOptions dashboard_options_of(const std::string& location, const ParsedOptions& options) {
+watch::DashboardOptions dashboard_options_of(Context& context, const std::string& location,
+                                             const ParsedOptions& options) {
   watch::DashboardOptions wanted;
-  wanted.open_store = [location] { return open_existing(location); };
+  wanted.open_store = existing_store(context, location);
   wanted.keeps_store = store::is_postgres(location) || options.has("--export");
   wanted.compare = [](const Session& a, const Session& b, std::vector<std::string>& not_compared) {
     return compare_sessions(a, b, {}, not_compared);
@@ -84,7 +85,7 @@ Result<int> run_dashboard(Context& context, const ParsedOptions& options) {
     return usage_error("--files " + options.get("--files") + " is no folder");
   }
   if (options.has("--sessions") && !options.has("--export")) return usage_error("--sessions goes with --export");
-  watch::Dashboard dashboard(dashboard_options_of(location, options));
+  watch::Dashboard dashboard(dashboard_options_of(context, location, options));
   if (options.has("--export")) return export_pages(context, options, dashboard);
   WM_ASSIGN(const auto server, server_options_of(options));
   WM_ASSIGN(const auto running,
@@ -93,7 +94,7 @@ Result<int> run_dashboard(Context& context, const ParsedOptions& options) {
       {.root = "/",
        .host = device::host_name(),
        .gpus = monitor::nvml_source(),
-       .open_store = [location] { return open_existing(location); }},
+       .open_store = existing_store(context, location)},
       [&] { return running->streams() > 0; }, [&](const std::string& document) { running->publish(document); });
   context.out << "listening on " << running->url() << '\n' << std::flush;
   do {

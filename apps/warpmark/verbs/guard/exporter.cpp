@@ -61,7 +61,7 @@ Result<int> run_exporter(Context& context, const ParsedOptions& options) {
   WM_ASSIGN(auto inventory, inventory_of(context, location, options.get("--state")));
   wanted.poll = remembering(context, inventory);
   if (!options.has("--no-store")) {
-    wanted.open_store = [location] { return open_existing(location); };
+    wanted.open_store = existing_store(context, location);
     wanted.store_stamp = [location] { return store::file_stamp(location); };
     WM_ASSIGN(wanted.running_folder, store::folder_beside(location, context.environment));
   } else if (options.has("--state")) {  // watches that keep their state there, as watch-NAME.json, are told

@@ -35,14 +35,7 @@ constexpr OptionSpec kWatchOptions[] = {
     {"--db", "FILE|URL", "database (default: WARPMARK_DB or ~/.local/share/warpmark/warpmark.db)", false, "<files>"},
 };
 
-/// Waits 5 s for a lock and not half a minute, as it looks again soon. Makes no file.
-Result<std::unique_ptr<store::Store>> open_for_watch(const std::string& location) {
-  if (store::is_postgres(location)) return store::open_store(location);
-  if (std::error_code code; !std::filesystem::exists(location, code)) {
-    return environment_error("there is no database at " + location, "measure with: warpmark run; or name it with --db");
-  }
-  return store::open_sqlite(location, {.busy_timeout_s = 5, .reads_only = true});
-}
+constexpr double kPatience_s = 5;  // for a lock of the database, as it looks again soon
 
 struct WatchRequest {
   std::string file;
@@ -85,7 +78,7 @@ Result<int> dry_run(Context& context, const ParsedOptions& options, const WatchR
   if (from_s >= now_s) return usage_error("--since lies in the future");
   watch::StoredHistory history(request.rules.rules);
   {
-    WM_ASSIGN(const auto store, open_for_watch(request.location));
+    WM_ASSIGN(const auto store, existing_store(context, request.location, kPatience_s)());
     WM_TRY(history.refresh(*store, {.since_s = from_s, .interrupted = &context.interrupted}, now_s));
   }
   WM_ASSIGN(const auto past, watch::replay(request.rules, history,
@@ -141,7 +134,7 @@ Result<int> run_watch(Context& context, const ParsedOptions& options) {
   wanted.live = {.host = device::host_name(), .gpus = monitor::nvml_source()};
   WM_ASSIGN(auto inventory, inventory_of(context, request.location, ""));
   wanted.live.poll = remembering(context, inventory);
-  wanted.open_store = [location = request.location] { return open_for_watch(location); };
+  wanted.open_store = existing_store(context, request.location, kPatience_s);
   wanted.delivery = delivery;
   wanted.log = [&context](const std::string& line) { context.out << line << '\n' << std::flush; };
   wanted.once = options.has("--once");

@@ -6,6 +6,7 @@
 #include "analyze/rules/rules.h"
 #include "device/datasheet.h"
 #include "device/device.h"
+#include "model/transformer/transformer.h"
 #include "profile/catalog.h"
 #include "report/draw/format.h"
 #include "report/draw/table.h"
@@ -148,6 +149,20 @@ Result<Table> datasheets_table(Context&, const ParsedOptions&) {
   return table;
 }
 
+Result<Table> models_table(Context&, const ParsedOptions&) {
+  Table table{{{"model"}, {"parameters", Align::right}, {"layers", Align::right}, {"where its sizes are published"}},
+              {}};
+  for (const auto& model : known_transformers()) {
+    const double millions = parameters_of(model).total() * 1e-6;
+    table.rows.push_back(
+        {{model.name},
+         {millions >= 1000 ? fmt::format("{:.3g} B", millions / 1000) : fmt::format("{:.3g} M", millions)},
+         {fmt::format("{}", model.layers)},
+         {model.source, Tone::quiet}});
+  }
+  return table;
+}
+
 Result<Table> facts_table(Context&, const ParsedOptions&) {
   Table table{{{"fact"}, {"unit"}, {"of"}, {"what it is"}}, {}};
   for (const auto& kind : validate::fact_kinds()) {
@@ -179,8 +194,8 @@ constexpr std::array kKinds{Kind{"workloads", workloads_table}, Kind{"suites", s
                             Kind{"reporters", reporters_table}, Kind{"rules", rules_table},
                             Kind{"readers", readers_table},     Kind{"writers", writers_table},
                             Kind{"criteria", criteria_table},   Kind{"datasheets", datasheets_table},
-                            Kind{"facts", facts_table},         Kind{"runs", runs_table},
-                            Kind{"verbs", verbs_table}};
+                            Kind{"facts", facts_table},         Kind{"models", models_table},
+                            Kind{"runs", runs_table},           Kind{"verbs", verbs_table}};
 
 Result<int> run_list(Context& context, const ParsedOptions& options) {
   const std::string wanted = options.positionals().empty() ? "workloads" : options.positionals()[0];
@@ -210,10 +225,10 @@ extern const Command list_command{
     .options = kListOptions,
     .positional = {"WHAT",
                    "workloads (default), suites, devices, metrics, reporters, rules, readers, writers, criteria, "
-                   "datasheets, facts, runs or verbs",
+                   "datasheets, facts, models, runs or verbs",
                    false,
-                   "workloads suites devices metrics reporters rules readers writers criteria datasheets facts runs "
-                   "verbs"},
+                   "workloads suites devices metrics reporters rules readers writers criteria datasheets facts "
+                   "models runs verbs"},
     .examples = "warpmark list\nwarpmark list devices\nwarpmark list rules",
     .run = run_list,
 };

@@ -36,10 +36,12 @@ struct PlanOption {
   PlanKind kind;  ///< of the plans that look at it
 };
 constexpr PlanOption kOptionsOfKinds[] = {
-    {{"--model", "NAME", "a published model: llama3-70b, mixtral-8x7b, gpt3-175b, ... (all: docs/plan.md)"},
+    {{"--model", "NAME", "a published model: llama3-70b, mixtral-8x7b, gpt3-175b, ... (warpmark list models)", false,
+      "<models>"},
      PlanKind::model},
     {{"--config", "FILE", "config.json of a Hugging Face model instead", false, "<files>"}, PlanKind::model},
-    {{"--gpu", "ID", "kind of GPU, by its datasheet: h100-sxm (default), a100-sxm-80gb; several compare", true},
+    {{"--gpu", "ID", "kind of GPU, by its datasheet: h100-sxm (default), a100-sxm-80gb; several compare", true,
+      "<datasheets>"},
      PlanKind::model},
     {{"--gpus", "N,N,...", "number of GPUs (default 8, or as --layout says); of several the best layout of each"},
      PlanKind::model},

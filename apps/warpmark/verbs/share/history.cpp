@@ -48,7 +48,7 @@ constexpr PositionalSpec kHistoryPositional{
     "ACTION",
     "list (default), show [RUN], series [GLOB], diff RUN RUN, import FILE..., export [RUN], tag RUN NAME, "
     "prune",
-    true, "list show series diff import export tag prune"};
+    true, "list show=<runs> series=<metrics> diff=<runs> import=<files> export=<runs> tag=<runs> prune"};
 
 std::string outcomes_text(const store::SessionSummary& session) {
   std::string text;
