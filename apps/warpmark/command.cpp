@@ -6,6 +6,7 @@
 #include <new>
 #include <ostream>
 #include <system_error>
+#include <utility>
 
 #include "base/json.h"
 #include "base/text.h"
@@ -57,14 +58,20 @@ Result<int> run_to_an_error(const Command& command, Context& context, const Pars
   }
 }
 
-/// Words after the verb, with what the user's file adds; both are part of the command line that results record.
-Result<std::vector<std::string>> own_words_of(const Command& command, std::vector<std::string> own, Context& context) {
+/// Words after the verb, with what the user's file adds; both are part of the command line that results record. Options
+/// of every verb that the file has go into `common`, unless they were given.
+Result<std::vector<std::string>> own_words_of(const Command& command, std::vector<std::string> own, Context& given,
+                                              CommonOptions& common) {
   if (command.own_words != nullptr) {
-    WM_ASSIGN(own, command.own_words(context, own));
+    WM_ASSIGN(own, command.own_words(given, own));
   }
-  WM_ASSIGN(const auto added, configured_words(context, command, own));
+  WM_ASSIGN(auto added, configured_words(given, command, own));
+  WM_ASSIGN(const auto configured, take_every_verb_options(added));
+  common.quiet = common.quiet || configured.quiet;
+  common.verbose = common.verbose || configured.verbose;
+  if (common.color.empty()) common.color = configured.color;
   own.insert(own.begin(), added.begin(), added.end());
-  context.words.insert(context.words.begin() + 1, added.begin(), added.end());
+  given.words.insert(given.words.begin() + 1, added.begin(), added.end());
   return own;
 }
 
@@ -77,6 +84,7 @@ Context with_streams(const Context& given, std::ostream& out, std::ostream& err)
           .unicode = given.unicode,
           .verbose = given.verbose,
           .width = given.width,
+          .whole_tables = given.whole_tables,
           .environment = given.environment,
           .interrupted = given.interrupted,
           .words = given.words};
@@ -98,14 +106,13 @@ void tell_exit(Context& given, const std::string& why, int code) {
   if (!meaning.empty()) given.err << fmt::format("exit code {}: {}\n", code, why.empty() ? meaning : why);
 }
 
-Result<int> run_verb(const Command& command, std::vector<std::string> own, const CommonOptions& common,
-                     Context& given) {
+Result<int> run_verb(const Command& command, std::vector<std::string> own, CommonOptions common, Context& given) {
+  WM_ASSIGN(own, own_words_of(command, std::move(own), given, common));
   std::ostream nothing(nullptr);
   auto context = with_streams(given, given.out, common.quiet ? nothing : given.err);
   if (common.quiet) context.err_is_terminal = false;
-  if (common.color != "auto") context.color = common.color == "always";
+  if (common.color == "always" || common.color == "never") context.color = common.color == "always";
   context.verbose = common.verbose;
-  WM_ASSIGN(own, own_words_of(command, std::move(own), context));
   WM_ASSIGN(auto options, parse_options(command.options, command.positional, own, option_synonyms()));
   if (options.has("--help")) {
     context.out << help_of(command, context.width);
@@ -149,10 +156,12 @@ const char* meaning_of_exit(int code) {
   }
 }
 
-int command_exit_code(Context& context, int code) {
-  context.why = "exit code of the command";
+int exit_because(Context& context, int code, std::string why) {
+  if (code != kSuccess) context.why = std::move(why);
   return code;
 }
+
+int command_exit_code(Context& context, int code) { return exit_because(context, code, "exit code of the command"); }
 
 std::string command_line_of(const Context& context) {
   std::string line = "warpmark";

@@ -40,11 +40,15 @@ struct Context {
   bool unicode = true;
   bool verbose = false;                          ///< -v: text shows what other formats fold away
   int width = 80;                                ///< columns of `out`
+  bool whole_tables = false;                     ///< `out` is a pipe or a file, and nobody set COLUMNS
   const char* (*environment)(const char* name);  ///< value, or nullptr
   std::atomic<bool>& interrupted;
   std::vector<std::string> words;  ///< the command line as given, without the program's name
   std::string why{};  ///< why the exit code of this verb is not 0, for the last line; empty: what the code means
 };
+
+/// The exit code of a verb, with its reason in one line unless it is success.
+[[nodiscard]] int exit_because(Context& context, int code, std::string why);
 
 /// The exit code of a program that a verb ran, as the verb's own.
 [[nodiscard]] int command_exit_code(Context& context, int code);

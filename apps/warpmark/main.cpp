@@ -47,7 +47,7 @@ bool speaks_utf8() {
 /// What escapes in another thread ends the program by an error like any other, without a core dump.
 [[noreturn]] void end_by_exception() {
   const std::string_view say =
-      "warpmark: an error that nobody expected ended a thread; results so far are kept\n"
+      "warpmark: an unexpected error ended a thread; results so far are kept\n"
       "  are threads or memory limited here (ulimit -u, ulimit -v)?\n";
   (void)!::write(STDERR_FILENO, say.data(), say.size());
   ::_exit(warpmark::apps::kEnvironment);
@@ -82,6 +82,7 @@ int main(int count, char** words) {
           out_is_terminal && !is_set("NO_COLOR") && is_set("TERM") && std::string_view(environment("TERM")) != "dumb",
       .unicode = speaks_utf8(),
       .width = columns_of_terminal(),
+      .whole_tables = !out_is_terminal && !is_set("COLUMNS"),
       .environment = environment,
       .interrupted = warpmark::apps::interrupt_flag(),
       .words = {words + 1, words + count},

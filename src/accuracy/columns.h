@@ -33,11 +33,12 @@ using Columns = std::vector<Column>;
 /// or one has twice; usage error where there is no such column.
 [[nodiscard]] Status align_by_key(const Columns& reference, Columns& out, const std::string& key);
 
-/// The first column of texts or whole numbers whose values are the same keys on both sides in another order; else empty.
+/// The first column of texts or whole numbers whose values are the same keys on both sides in another order; else
+/// empty.
 [[nodiscard]] std::string key_in_another_order(const Columns& reference, const Columns& out);
 
-/// RFC 4180, any separator. A first row in which all fields are numbers, or one has a fraction, is no header: its columns
-/// are "column 1" and so on. A column is numeric if all its fields are numbers (also nan, inf), and it has any.
+/// RFC 4180, any separator. A first row in which all fields are numbers, or one has a fraction, is no header: its
+/// columns are "column 1" and so on. A column is numeric if all its fields are numbers (also nan, inf), and it has any.
 [[nodiscard]] Result<Columns> parse_table(std::string_view text, char separator, std::string_view name);
 [[nodiscard]] Result<Columns> parse_json_columns(std::string_view text, std::string_view name);
 /// Format versions 1 to 3 in C order; bool, integers and floats of the host's byte order.

@@ -285,7 +285,7 @@ std::string lost_work(const Evidence& evidence) {
   const bool graphs = sum.graphs_without_work * 2 >= std::max<std::int64_t>(1, sum.graph_launches);
   if (!graphs && sum.launches_without_work * 2 <= sum.launches) return "";
   return fmt::format(
-      "GPU work is missing: {} of {} {} left no kernel in the recording, so how busy the GPU was is not known. {}",
+      "GPU work is missing: {} of {} {} left no kernel in the recording, so the utilization of the GPU is unknown. {}",
       graphs ? sum.graphs_without_work : sum.launches_without_work, graphs ? sum.graph_launches : sum.launches,
       graphs ? "CUDA graph launches" : "kernel launches",
       sum.captures ? "The program captured CUDA graphs: record it while it replays them"

@@ -124,12 +124,12 @@ std::vector<MissingData> missing_data(const Evidence& evidence) {
            "profiler began",
            "schedule(wait=1, warmup=20, active=20)"});
     } else if (rank.steps.analyzed.size() < kFewest) {
-      missing.push_back({"more steps: the variation between steps cannot be told", recorder.more_steps});
+      missing.push_back({"Record more steps to estimate step-to-step variation", recorder.more_steps});
     }
     const bool has_operators = seen.ops && !is_of_xla(*rank.timeline);
     if (has_operators && !seen.shapes) {
-      missing.push_back(
-          {"shapes of operators' inputs: attention is told from the order of kernels", "profile(record_shapes=True)"});
+      missing.push_back({"shapes of operators' inputs: attention is recognized by the order of kernels",
+                         "profile(record_shapes=True)"});
     }
     if (!seen.syncs) {
       missing.push_back({"synchronization records: waits between streams, the critical path", recorder.syncs});
@@ -140,12 +140,13 @@ std::vector<MissingData> missing_data(const Evidence& evidence) {
     int world = 0;
     for (const Timeline& timeline : session.ranks) world = std::max(world, timeline.world_size);
     if (world > static_cast<int>(session.ranks.size())) {
-      missing.push_back({"the profiles of the other ranks: waiting for a rank cannot be told from communication",
+      missing.push_back({"the profiles of the other ranks: waiting for a rank looks like communication",
                          "record one file a rank, and give them all: warpmark analyze rank*.json.gz"});
     }
   }
   if (session.kernels.empty()) {
-    missing.push_back({"kernel metrics: occupancy, divergence, coalescing, roofs of single kernels", recorder.kernels});
+    missing.push_back(
+        {"kernel metrics: occupancy, divergence, coalescing, rooflines of single kernels", recorder.kernels});
   }
   if (!has_counters(session)) {
     missing.push_back(

@@ -49,7 +49,7 @@ StepShares shares_of(const RankEvidence& rank, const Claims& claims) {
 Result<StepShares> step_shares(const ProfileSession& session) {
   const Evidence evidence = gather_evidence(session);
   if (!evidence.has_timeline()) {
-    return data_error("the profile holds no steps in which a GPU works", "warpmark analyze tells what it holds");
+    return data_error("the profile holds no steps in which a GPU works", "warpmark analyze shows what it holds");
   }
   if (!evidence.of_one_program()) {
     return data_error("the profile holds ranks of several programs", "give the files of one run");

@@ -242,7 +242,7 @@ constexpr Field kLinksResultFields[] = {
     derived("hosts", "", kPromisedHost,
             [](const LinksResult& all) { return with_promises<PromisedHost>(all.links.hosts, all.facts); }),
     derived(
-        "topology", "By GPU, as NVML tells it; keys without a value are left out.", kAttachment,
+        "topology", "By GPU, as NVML reports it; keys without a value are left out.", kAttachment,
         [](const LinksResult& all) -> const auto& { return all.facts.attached; }),
     derived("degraded", "What works below what it can, a sentence each.",
             [](const LinksResult& all) { return degraded_links(all.facts); }),

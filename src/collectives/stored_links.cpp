@@ -18,6 +18,7 @@ void add_run(std::vector<Run>& runs, const char* workload, Params params, const 
   run.params.set("bytes", latency ? std::int64_t{4} : bytes);
   run.device = "cuda";
   run.outcome = warpmark::Outcome::passed;
+  run.converged = true;
   run.metrics.push_back(latency ? stats::sampled_metric("time", "s", Better::lower, value.samples)
                                 : stats::sampled_metric("bandwidth", "B/s", Better::higher, value.samples));
   run.rounds = 1;

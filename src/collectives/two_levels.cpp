@@ -29,8 +29,9 @@ Result<LinkFit> fit_between(const std::vector<Row>& rows, int per_node, const Wi
   }
   const auto fit = fit_link(left);
   if (fit.ok()) return fit;
-  return data_error("the sweep over several hosts takes no longer than one within a host: it tells no network",
-                    "sweep at least 6 sizes over the hosts, and as many ranks of one host; or give --between");
+  return data_error(
+      "the sweep over several hosts takes no longer than one within a host, so it does not measure the network",
+      "sweep at least 6 sizes over the hosts, and as many ranks of one host; or give --between");
 }
 
 }  // namespace warpmark::collectives

@@ -98,7 +98,7 @@ class GpuJudge {
     HealthCheck check = make("answer", "answer", "A GPU that does not answer takes its programs down.");
     check.state = HealthState::bad;
     check.found = gpu_.fault;
-    check.fix = "sudo dmesg | grep -E 'NVRM|Xid' tells why; reset the GPU or reboot";
+    check.fix = "sudo dmesg | grep -E 'NVRM|Xid' shows why; reset the GPU or reboot";
     return check;
   }
 

@@ -39,7 +39,7 @@ class Embedder {
   Status ask(const MakeModel& make, const std::function<void(const RunnerProgress&)>& progress) {
     WM_ASSIGN(auto result, ask_all(items_, journal_, make, options_.runner, progress));
     if (result.interrupted) {
-      return environment_error("interrupted", "what was embedded is kept, the same command goes on from there");
+      return environment_error("interrupted", "embeddings so far are kept; run the same command again to resume");
     }
     failures_ = std::move(result.failures);
     return {};

@@ -76,7 +76,7 @@ Result<std::vector<Picture>> shown_by(const Task& task, const Record& record, co
   for (const auto& pattern : task.images) {
     WM_ASSIGN(const auto name, filled_template(pattern, record));
     const auto found = pictures.find(name);
-    if (found == pictures.end()) return data_error("nobody has looked at the picture " + name);
+    if (found == pictures.end()) return data_error("the model was not shown the picture " + name);
     shown.push_back(found->second);
   }
   return shown;

@@ -79,7 +79,7 @@ Status Journal::append(const std::string& hash, const Reply& reply) {
   const std::lock_guard lock(mutex_);
   if (const auto written = file_.append(line); !written.ok()) {
     return environment_error(written.error().what,
-                             "free some disk space; what was answered before is kept, and the run goes on from there");
+                             "free some disk space; answers so far are kept, and the run resumes from there");
   }
   replies_.insert_or_assign(hash, reply);
   return {};

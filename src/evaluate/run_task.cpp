@@ -68,7 +68,7 @@ Result<TaskRun> run_task(const LoadedTask& loaded, const Partner& partner, const
   if (run.asked.interrupted) return run;
   if (!run.asked.gone.empty() && run.asked.progress.failed < items.size()) {
     return environment_error(fmt::format("the model stopped answering, so that nothing is scored: {}", run.asked.gone),
-                             fmt::format("{} of {} answers are kept in {}: the same command goes on when it answers",
+                             fmt::format("{} of {} answers are kept in {}: run the same command again to resume",
                                          items.size() - run.asked.progress.failed, items.size(), folder.string()));
   }
   WM_ASSIGN(run.outcome,

@@ -132,7 +132,7 @@ class TaskReader {
     if (node["chat"]) {
       WM_ASSIGN(into.chat, yaml_.flag(node["chat"], "chat"));
       if (into.chat && task_.ask == Ask::choices) {
-        return yaml_.error(node["chat"], "a chat does not tell how likely a given text is",
+        return yaml_.error(node["chat"], "a chat API has no log probabilities of a given text",
                            "ask: choices needs completions; ask: letters can be put to a chat");
       }
     }

@@ -29,7 +29,7 @@ Status Connection::advance(const Address& address) {
     if (got.state == Received::State::failed) return broken(got.error);
     if (got.state == Received::State::ended) {
       return environment_error("the connection ended within the TLS handshake",
-                               "does the server speak https on this port?");
+                               "does the server use https on this port?");
     }
     tls_->feed({buffer, got.bytes});
   }

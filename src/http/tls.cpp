@@ -139,7 +139,7 @@ Status TlsSession::handshake() {
         "--ca-file FILE names the certificate of an authority of your own");
   }
   return environment_error("no TLS connection to " + host_ + ": " + last_openssl_error(),
-                           "does the server speak https on this port?");
+                           "does the server use https on this port?");
 }
 
 Result<std::size_t> TlsSession::read(char* into, std::size_t size) {

@@ -158,7 +158,7 @@ std::string quantity_text(const v0::Estimate& estimate, const char* unit) {
 namespace warpmark::v0 {
 
 Result<Measurement> measure_calls(const Calls& calls, const MeasureOptions& options) {
-  if (calls.call == nullptr) return library::to_public(usage_error("there is nothing to call: the function is empty"));
+  if (calls.call == nullptr) return library::to_public(usage_error("the function is empty: it cannot be called"));
   auto measured = library::measured({.calls = calls}, "cpu", options);
   if (!measured.ok()) return library::to_public(measured.error());
   return std::move(measured).value();
@@ -166,7 +166,7 @@ Result<Measurement> measure_calls(const Calls& calls, const MeasureOptions& opti
 
 Result<Measurement> measure_launches(const Launches& launches, int gpu, const MeasureOptions& options) {
   if (launches.launch == nullptr) {
-    return library::to_public(usage_error("there is nothing to launch: the function is empty"));
+    return library::to_public(usage_error("the function is empty: it cannot be launched"));
   }
   auto measured = library::measured({.launches = launches}, fmt::format("cuda:{}", gpu), options);
   if (!measured.ok()) return library::to_public(measured.error());
@@ -181,7 +181,7 @@ std::string to_text(const Measurement& measurement) {
   text += fmt::format("; first call {}\n", report::format_quantity(measurement.first_call_s, "s"));
   if (measurement.bytes_per_s) text += "  " + library::quantity_text(*measurement.bytes_per_s, "B/s") + "\n";
   if (measurement.flops_per_s) text += "  " + library::quantity_text(*measurement.flops_per_s, "FLOP/s") + "\n";
-  if (!measurement.converged) text += "  not as precise as asked for: " + measurement.stopped_because + "\n";
+  if (!measurement.converged) text += "  less precise than requested: " + measurement.stopped_because + "\n";
   if (measurement.outcome != "passed") text += "  " + measurement.outcome + ": " + measurement.reason + "\n";
   return text;
 }

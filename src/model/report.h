@@ -28,7 +28,6 @@ struct Column {
 struct Table {
   std::vector<Column> columns;  ///< without a header if all names are empty
   std::vector<std::vector<Cell>> rows;
-  bool tells_left_out = false;  ///< a line names the columns for which there was no room
 };
 
 struct Paragraph {

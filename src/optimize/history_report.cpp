@@ -37,7 +37,7 @@ Gain gain_of(const MeasuredCommit& before, const MeasuredCommit& after, const Hi
       gain.outcome = TrialOutcome::no_gain;
       gain.reason = "no difference that matters";
       break;
-    default: gain.reason = "the sessions cannot tell";
+    default: gain.reason = "the sessions do not show";
   }
   return gain;
 }

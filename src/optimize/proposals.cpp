@@ -22,7 +22,7 @@ Prediction sharpened(std::string_view answers, Prediction predicted, const Progr
     replayed->low = std::min(replayed->low, std::max(predicted.low, 1.0));
     return *replayed;
   }
-  if (facts.analyzed) predicted.method += "; nothing in the recording speaks for it";
+  if (facts.analyzed) predicted.method += "; nothing in the recording supports it";
   return predicted;
 }
 

@@ -88,7 +88,7 @@ Status expand_values(UserKnob& knob) {
     const auto number = parse_integer(value);
     if (!number.ok() || *number < 1 || (!numbers.empty() && *number <= numbers.back())) {
       return usage_error(
-          fmt::format("{}: values before ... are whole numbers that grow, and '{}' is none", knob.name, value),
+          fmt::format("{}: values before ... are growing whole numbers, and '{}' is not one", knob.name, value),
           "such as {64,128,...}");
     }
     numbers.push_back(*number);
@@ -138,7 +138,7 @@ Result<UserKnob> parse_user_knob(std::string_view text) {
   if (!rest.empty()) {
     const auto changes = numerics_from(rest);
     if (!changes) {
-      return usage_error(fmt::format("--knob {}: '{}' says nothing of the answers", knob.name, rest),
+      return usage_error(fmt::format("--knob {}: '{}' does not say whether answers change", knob.name, rest),
                          "one of: " + join(kNumerics, ", "));
     }
     knob.numerics = *changes;

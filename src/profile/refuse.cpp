@@ -87,7 +87,7 @@ Refusal look_at(std::string_view head) {
     return {"an Nsight Systems report", kExportNsys};
   }
   if (is_binary(head) && is_xplane(head)) {
-    return {"an XPlane of XLA's profiler (.xplane.pb)", "read the .trace.json.gz that lies beside it"};
+    return {"an XPlane of XLA's profiler (.xplane.pb)", "read the .trace.json.gz next to it"};
   }
   if (is_binary(head)) return {"binary data of an unknown format", "'warpmark analyze --help' lists the formats"};
   // PyTorch's ExecutionTraceObserver and Chakra's converter (chakra_schema, mlcommons/chakra).

@@ -68,11 +68,11 @@ Statement& Statement::bind_null(int index) {
 
 Result<bool> Statement::step() {
   const bool looks = heap_share_ != nullptr && ++steps_ % kStepsBetweenLooks == 0;
-  if (looks && heap_share_->is_overdrawn(longest_text_)) return wrong_length("go on");
+  if (looks && heap_share_->is_overdrawn(longest_text_)) return wrong_length("read on");
   const int code = sqlite3_step(statement_.get());
   if (code == SQLITE_ROW) return true;
   if (code == SQLITE_DONE) return false;
-  return sqlite_error(sqlite3_db_handle(statement_.get()), "go on");
+  return sqlite_error(sqlite3_db_handle(statement_.get()), "read on");
 }
 
 Status Statement::run() {

@@ -77,7 +77,7 @@ Result<std::filesystem::path> folder_beside(const std::string& location, const E
   const auto path = default_store_path(
       [&](const char* name) { return std::string_view(name) == "WARPMARK_DB" ? nullptr : environment(name); });
   if (path.ok()) return path->parent_path();
-  return environment_error("there is no place for what is kept beside the database: HOME is not set",
+  return environment_error("no folder for the files next to the database: HOME is not set",
                            "set HOME or XDG_DATA_HOME");
 }
 

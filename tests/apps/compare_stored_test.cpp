@@ -100,7 +100,7 @@ TEST_F(Compare, stores_what_a_budget_left_and_no_run_twice) {
   for (const bool first : {true, false}) {
     const auto output = compare(words);
     EXPECT_EQ(output.err.find("going on after") == std::string::npos, first) << output.err;
-    EXPECT_NE(output.err.find("give the same command again to go on"), std::string::npos) << output.err;
+    EXPECT_NE(output.err.find("run the same command again to resume"), std::string::npos) << output.err;
     for (const auto& id : ids_in(output.err)) {
       const auto shown = warpmark({"report", id.substr(0, id.rfind('.')), "--format", "json"});
       ASSERT_EQ(shown.exit_code, 0) << shown.err;

@@ -2,6 +2,7 @@
 // on a word.
 #include <gmock/gmock.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "apps/cli_fixture.h"
 
@@ -78,6 +79,7 @@ TEST_F(Interface, knows_the_words_of_documents_and_of_other_tools) {
 TEST_F(Interface, refuses_what_only_a_shell_understands) {
   fails_with_hint({"run", "--", "cat x | sort"}, "add --shell");
   fails_with_hint({"run", "--", "FOO=1", "true"}, "env FOO=1");
+  fails_with_hint({"run", "--", "echo", "a", "|", "wc"}, "add --shell");
   fails_with_hint({"compare", "--", "true && true", "--", "true"}, "add --shell");
   fails_with_hint({"profile", "--", "true | cat"}, "add --shell");
   EXPECT_EQ(warpmark({"run", "--shell", "--rounds", "1", "--", "true && A=1 true | cat"}).exit_code, 0);
@@ -112,6 +114,65 @@ TEST_F(Interface, takes_defaults_from_a_persons_file) {
   fails_with_hint({"run", "--", "true"}, "unknown key 'sweet'");
   setenv("WARPMARK_CONFIG", path("none.yaml").c_str(), 1);
   EXPECT_EQ(warpmark({"run", "--", "true"}).exit_code, 5);
+}
+
+TEST_F(Interface, takes_color_and_quiet_from_a_persons_file) {
+  write("config.yaml", "color: always\nrun: {quiet: true}\n");
+  setenv("WARPMARK_CONFIG", path("config.yaml").c_str(), 1);
+  EXPECT_THAT(warpmark({"list"}).out, HasSubstr("\x1b["));
+  EXPECT_THAT(warpmark({"list", "--color", "never"}).out, Not(HasSubstr("\x1b[")));
+  EXPECT_EQ(warpmark({"run", "--rounds", "1", "--warmup", "0", "--", "true"}).err, "");
+}
+
+TEST_F(Interface, gives_a_pipe_all_columns_and_names_those_that_a_width_drops) {
+  write("one.json", R"({"results": [{"command": "sleep 0.1", "times": [0.1, 0.1, 0.11, 0.1, 0.1, 0.12, 0.1]}]})");
+  const auto piped = warpmark({"report", path("one.json"), "--details"}).out;
+  for (const char* column : {"MAD", "outliers", "95 % interval"}) EXPECT_THAT(piped, HasSubstr(column)) << column;
+  EXPECT_THAT(piped, Not(HasSubstr("Not shown at this width")));
+  setenv("COLUMNS", "80", 1);
+  const auto narrow = warpmark({"report", path("one.json"), "--details"}).out;
+  unsetenv("COLUMNS");
+  EXPECT_THAT(narrow, HasSubstr("Not shown at this width: mean"));
+}
+
+TEST_F(Interface, explains_every_column_of_samples_verdicts_and_benchmarks) {
+  for (const char* column : {"n",      "median",   "mean",  "min",     "max",  "sd",   "MAD",     "cv",       "±",
+                             "spread", "outliers", "lag-1", "p95",     "p99",  "p",    "verdict", "interval", "limit",
+                             "share",  "allowed",  "bound", "of-peak", "mode", "rate", "outlier"}) {
+    const auto output = warpmark({"help", column});
+    EXPECT_EQ(output.exit_code, 0) << column << output.err;
+  }
+}
+
+TEST_F(Interface, shows_what_to_write_where_a_file_is_missing_or_of_another_kind) {
+  ASSERT_EQ(chdir(folder_.c_str()), 0);
+  ASSERT_TRUE(run_process({"/bin/sh", "-c",
+                           "git init -q . && git -c user.name=a -c user.email=a@b commit -q "
+                           "--allow-empty -m one"},
+                          {.deadline_s = 20})
+                  .ok());
+  const auto output = warpmark({"compare", "--rev-a", "HEAD", "--rev-b", "HEAD"});
+  EXPECT_EQ(output.exit_code, 2);
+  EXPECT_THAT(output.err, HasSubstr("    schema: warpmark.project/1\n    build: make -j2\n    run: ./bench"));
+  ASSERT_EQ(chdir("/"), 0);
+  write("one.json", R"({"results": [{"command": "true", "times": [0.1, 0.1]}]})");
+  fails_with_hint({"report", path("one.json"), "--output", path("r.html")}, "--html " + path("r.html"));
+  fails_with_hint({"report", path("one.json"), "--output", path("r.md")}, "--format md --output " + path("r.md"));
+}
+
+TEST_F(Interface, gives_the_reason_of_every_exit_code_in_one_line) {
+  EXPECT_THAT(warpmark({"scale", "--times", "1=100s,8=95s", "--min-efficiency", "80%"}).err,
+              HasSubstr("exit code 1: efficiency with 8 GPUs is 13.2 %, below --min-efficiency 80 %"));
+  EXPECT_THAT(warpmark({"plan", "--model", "llama3-70b", "--gpu", "rtx-4090", "--gpus", "1"}).err,
+              HasSubstr("exit code 1: no layout fits into the memory of the GPUs"));
+}
+
+TEST_F(Interface, lists_sessions_by_date_and_value) {
+  write("one.json", R"({"results": [{"command": "sleep 0.1", "times": [0.1, 0.1]}]})");
+  EXPECT_EQ(warpmark({"history", "import", path("one.json"), "--started", "2026-03-01T12:00:00Z"}).exit_code, 0);
+  const auto output = warpmark({"history", "list"});
+  EXPECT_THAT(output.out, HasSubstr("2026-03-01"));
+  EXPECT_THAT(output.out, HasSubstr("time 100.0 ms"));
 }
 
 TEST_F(Interface, says_of_two_files_without_results_that_they_have_none) {

@@ -190,7 +190,7 @@ TEST_F(MatrixCli, stores_what_the_budget_let_finish_and_the_rest_as_a_session_of
   const auto part = warpmark({"matrix", path("m.yaml"), "--budget", "0.05s"});
   ASSERT_EQ(part.exit_code, 0) << part.err;
   EXPECT_THAT(part.err, HasSubstr("stored as "));
-  EXPECT_THAT(part.err, HasSubstr("the budget of 0.05 s was used up; give the same command again to go on"));
+  EXPECT_THAT(part.err, HasSubstr("the budget of 0.05 s was used up; run the same command again to resume"));
   const auto samples = [&] {
     std::map<std::string, std::vector<std::int64_t>> counts;
     for (const auto& point : stored("throughput")) counts[point.params].push_back(point.n);

@@ -167,7 +167,7 @@ TEST_F(Cli, plan_fits_the_network_to_a_sweep_over_hosts) {
   EXPECT_NE(planned.out.find("Between nodes of 4 GPUs, from the sweep over 2 hosts"), std::string::npos) << planned.out;
   const auto both = warpmark(with(words, {"--between", "25GB/s"}));
   EXPECT_EQ(both.exit_code, 2);
-  EXPECT_NE(both.err.find("both tell the network"), std::string::npos) << both.err;
+  EXPECT_NE(both.err.find("both measure the network"), std::string::npos) << both.err;
   // A sweep over hosts alone: one link for all, which is told.
   const auto flat = warpmark({"plan", "--step-time", "100ms", "--gradients", "1GB", "--sweep", path("nodes.json")});
   ASSERT_EQ(flat.exit_code, 0) << flat.err;

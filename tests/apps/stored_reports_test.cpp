@@ -17,6 +17,7 @@ namespace {
 using testing::AllOf;
 using testing::AnyOf;
 using testing::HasSubstr;
+using testing::Not;
 
 class StoredReports : public WithHistory {
  protected:
@@ -96,6 +97,18 @@ TEST_F(StoredReports, of_a_load_test) {
   const auto entry = expect_kept("load", "load.json");
   EXPECT_THAT(entry.title, HasSubstr("reference at http://127.0.0.1:"));
   EXPECT_EQ(entry.session, json("load.json")["id"].get<std::string>());
+  const auto shown = warpmark({"report", entry.session});
+  EXPECT_THAT(shown.out, AllOf(HasSubstr("serving concurrency=2: ttft "), HasSubstr("95 % interval ["),
+                               HasSubstr(" requests/s"), HasSubstr("request_throughput"), HasSubstr("tpot")));
+  EXPECT_THAT(shown.out, AllOf(Not(HasSubstr("of peak")), Not(HasSubstr("not converge")), Not(HasSubstr("hot"))));
+}
+
+TEST_F(StoredReports, of_scores_show_the_score_and_its_interval) {
+  write("ref.txt", "the cat sat\na dog ran\nhello there\n");
+  write("a.txt", "the cat sat\na dog walks\nhello here\n");
+  ASSERT_EQ(warpmark({"eval", "score", "exact_match", "--ref", path("ref.txt"), "--out", path("a.txt")}).exit_code, 0);
+  const auto shown = warpmark({"report", "last"});
+  EXPECT_THAT(shown.out, AllOf(HasSubstr("exact_match 0.333, [0.0084"), HasSubstr("n = 3"), Not(HasSubstr("of peak"))));
 }
 
 TEST_F(StoredReports, of_a_optimization) {

@@ -189,7 +189,7 @@ class Pages(unittest.TestCase):
 
     def test_history_draws_the_change_where_it_was_planted_and_leads_to_the_run(self):
         text = self.open(CASE, "before / after")
-        for wanted in ("Changes of level", "warpmark bisect --good", "lower is better", "60 sessions"):
+        for wanted in ("Change points", "warpmark bisect --good", "lower is better", "60 sessions"):
             self.assertIn(wanted, text)
         line = self.coloured("--c0")
         before = [y for x, y in line if 0.15 < x < 0.55]

@@ -51,6 +51,8 @@ using Rooms = std::map<std::string, Layers>;
 [[nodiscard]] Violations check_function_lengths(const SourceFile& file);
 [[nodiscard]] Violations check_banned_code(const SourceFile& file);
 [[nodiscard]] Violations check_banned_text(const SourceFile& file);
+/// In what a program says: help, errors, findings, reports.
+[[nodiscard]] Violations check_banned_sentences(const SourceFile& file);
 [[nodiscard]] Violations check_header_opening(const SourceFile& file);
 
 }  // namespace warpmark::house

@@ -169,6 +169,16 @@ TEST(BannedText, plain_pages_use_the_words_of_the_field) {
   EXPECT_THAT(check_banned_text({"README.md", "3.2x faster; recommended fix"}), IsEmpty());
 }
 
+TEST(BannedSentences, are_those_that_a_program_says) {
+  const auto broken = check_banned_sentences({"src/a.cpp", "#include \"model/beside.h\"\nf(\"it tells why\");\n"});
+  ASSERT_EQ(broken.size(), 1U);
+  EXPECT_THAT(broken[0], HasSubstr("src/a.cpp:2: "));
+  EXPECT_THAT(check_banned_sentences({"src/a.cpp", "key(\"beside\");  // it tells why\n"}), IsEmpty());
+  EXPECT_THAT(check_banned_sentences({"tests/a.cpp", "f(\"it tells why\");"}), IsEmpty());
+  EXPECT_THAT(check_banned_sentences({"src/a.cpp", "f(\"only the first so many examples\");"}),
+              ElementsAre(HasSubstr("N steps")));
+}
+
 TEST(HeaderOpening, is_a_comment) {
   EXPECT_THAT(check_header_opening({"a.h", "// What it is.\n#pragma once\n"}), IsEmpty());
   EXPECT_THAT(check_header_opening({"a.h", "#pragma once\n"}), ElementsAre(HasSubstr("open with")));

@@ -122,6 +122,22 @@ bool exists(const std::string& path) { return fs::exists(root() / path); }
 
 std::string code_only(std::string_view text) { return Blanker(text).run(); }
 
+std::string sentences_only(std::string_view text) {
+  const std::string code = code_only(text);
+  std::string sentences(text.size(), ' ');
+  for (std::size_t i = 0; i < code.size(); ++i) {
+    if (code[i] == '\n') sentences[i] = '\n';
+  }
+  for (std::size_t open = code.find('"'); open != std::string::npos;) {
+    const auto close = code.find('"', open + 1);
+    if (close == std::string::npos) break;
+    const auto content = text.substr(open + 1, close - open - 1);
+    if (content.find(' ') != std::string_view::npos) sentences.replace(open + 1, content.size(), content);
+    open = code.find('"', close + 1);
+  }
+  return sentences;
+}
+
 std::vector<std::string> lines_of(std::string_view text) {
   std::vector<std::string> lines;
   std::size_t begin = 0;

@@ -33,6 +33,9 @@ struct SourceFile {
 /// are.
 [[nodiscard]] std::string code_only(std::string_view text);
 
+/// Sentences that a program shows: the contents of string literals with a blank in them, all else replaced by blanks.
+[[nodiscard]] std::string sentences_only(std::string_view text);
+
 [[nodiscard]] std::vector<std::string> lines_of(std::string_view text);
 
 }  // namespace warpmark::house

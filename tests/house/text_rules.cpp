@@ -24,11 +24,10 @@ struct Ban {
 };
 
 bool everywhere(const std::string&) { return true; }
-/// README and the pages that are not made from help texts or records.
+/// README and the pages that are not records.
 bool plain(const std::string& path) {
-  const bool made =
-      path.starts_with("docs/cli/") || path.starts_with("docs/metrics/") || path.starts_with("docs/results/");
-  return path == "README.md" || (path.starts_with("docs/") && path.ends_with(".md") && !made);
+  return path == "README.md" ||
+         (path.starts_with("docs/") && path.ends_with(".md") && !path.starts_with("docs/results/"));
 }
 /// All but recorded results and their history.
 bool in_words(const std::string& path) {
@@ -69,6 +68,15 @@ constexpr std::array kTextBans{
     Ban{R"(\b(TODO|FIXME)\b[:( ])", "do it now or leave it out", everywhere},
     Ban{R"((^|[\s"'`(=])/(work|root)/)", "no paths of somebody's machine", everywhere},
     Ban{R"(\b[\w-]+\.pkg\.dev\b|registry\.npmjs)", "no package registry's host", everywhere},
+};
+
+// Searched in the sentences of string literals.
+constexpr std::array kSentenceBans{
+    Ban{R"((^|[^-\w])(beside|tells?|told|telling|whom|set against|comes? along|fewest|goes on|go on|gone on|)"
+        R"(anew|whoever|nothing of|changes? of level|by hand|given up|taken for|afterwards|mistrusted|as asked for)\b)",
+        "write the field's word: next to, shows, peak, compared with, resumes, change point", in_product},
+    Ban{R"(\b(so many \w+|(times|twice) as fast|there is nothing to|[Mm]ost (time|runs|steps|bytes))\b)",
+        "write: N steps, Nx faster, maximum time", in_product},
 };
 
 std::string place(const SourceFile& file, std::size_t line) { return file.path + ":" + std::to_string(line) + ": "; }
@@ -195,6 +203,10 @@ Violations check_function_lengths(const SourceFile& file) {
 Violations check_banned_code(const SourceFile& file) { return find_bans(file, code_only(file.text), kCodeBans); }
 
 Violations check_banned_text(const SourceFile& file) { return find_bans(file, file.text, kTextBans); }
+
+Violations check_banned_sentences(const SourceFile& file) {
+  return find_bans(file, sentences_only(file.text), kSentenceBans);
+}
 
 Violations check_header_opening(const SourceFile& file) {
   if (file.text.starts_with("//") || file.text.starts_with("/*")) return {};

@@ -95,6 +95,8 @@ TEST(Tree, uses_no_banned_code) { expect_obeyed(all_sources(), check_banned_code
 
 TEST(Tree, holds_no_debts_and_no_local_paths) { expect_obeyed(all_texts(), check_banned_text); }
 
+TEST(Tree, speaks_the_language_of_the_field) { expect_obeyed(product_sources(), check_banned_sentences); }
+
 TEST(Tree, opens_headers_with_what_they_are) {
   expect_obeyed(files_in({"src", "apps", "include", "tests"}, {".h", ".cuh"}), check_header_opening);
 }

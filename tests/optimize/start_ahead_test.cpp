@@ -94,7 +94,7 @@ TEST_F(NeverWaits, a_knob_of_which_the_hook_says_nothing_was_not_in_force) {
   ProgramRuns runs = program_runs(*journal);
   const auto run = runs.run({{"checkpoint.blocks", "on"}}, {.time_of = TimeOf::sample});
   ASSERT_TRUE(run.ok()) << run.error().what;
-  EXPECT_EQ(run->failure, "checkpoint.blocks was not in force: the hook said nothing of it");
+  EXPECT_EQ(run->failure, "checkpoint.blocks was not in force: the hook did not report it");
 }
 
 }  // namespace

@@ -34,7 +34,7 @@ std::string shown(const MetricVerdict& change, const MetricVerdict& range) {
 }
 
 TEST(BisectionReport, explains_values_of_two_comparisons_that_the_machine_set_apart) {
-  EXPECT_THAT(shown(slower(0.144), slower(0.039)), HasSubstr("set their changes side by side, not their values"));
+  EXPECT_THAT(shown(slower(0.144), slower(0.039)), HasSubstr("compare their changes side by side, not their values"));
   EXPECT_THAT(shown(slower(0.039), slower(0.144)), HasSubstr("measured at different times"));
   EXPECT_THAT(shown(slower(0.040), slower(0.039)), Not(HasSubstr("at different times")));
   // Another commit of the range made something slower as well: one side alone differs.

@@ -42,12 +42,18 @@ TEST(RenderTable, gives_up_bar_width_then_optional_columns) {
   EXPECT_NE(narrow.find("87.3 %"), std::string::npos);
 }
 
-TEST(RenderTable, names_what_it_gives_up_where_it_is_asked_to) {
-  Table table = results();
-  EXPECT_EQ(render_table(table, {.width = 48}).find("Not shown"), std::string::npos);
-  table.tells_left_out = true;
+TEST(RenderTable, names_the_columns_that_it_gives_up) {
+  const Table table = results();
   EXPECT_TRUE(render_table(table, {.width = 48}).ends_with("\nNot shown at this width: bound.\n"));
   EXPECT_EQ(render_table(table, {.width = 80}).find("Not shown"), std::string::npos);
+}
+
+TEST(RenderTable, keeps_all_columns_in_a_pipe) {
+  Table table = results();
+  table.rows.push_back({{std::string(200, 'x')}, {"1.000 s"}, {"memory"}, {"1.0 %"}});
+  const auto text = render_table(table, {.width = 48, .whole_tables = true});
+  EXPECT_NE(text.find("bound"), std::string::npos) << text;
+  EXPECT_NE(text.find(std::string(200, 'x')), std::string::npos) << text;
 }
 
 TEST(RenderTable, wraps_long_texts_and_stays_within_the_width) {
@@ -83,6 +89,7 @@ TEST(RenderTable, takes_rows_of_any_length_and_no_columns) {
 TEST(Wrap, breaks_between_words_and_inside_long_ones) {
   EXPECT_EQ(wrap("one two three", 7), (std::vector<std::string>{"one two", "three"}));
   EXPECT_EQ(wrap("abcdefgh", 3), (std::vector<std::string>{"abc", "def", "gh"}));
+  EXPECT_EQ(wrap("fused_texture/n:64/time", 10), (std::vector<std::string>{"fused_", "texture/n:", "64/time"}));
   EXPECT_EQ(wrap("µµµµ", 2), (std::vector<std::string>{"µµ", "µµ"}));
   EXPECT_EQ(wrap("", 5), (std::vector<std::string>{""}));
 }

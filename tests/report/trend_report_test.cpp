@@ -45,6 +45,27 @@ TEST(TrendReport, names_changes_and_machines) {
   EXPECT_NE(markdown.find("**+30.0 %**"), std::string::npos) << markdown;
 }
 
+TEST(TrendReport, begins_with_the_latest_change) {
+  const auto text = render_text(build_report(sample_trend(), true), {.width = 80, .unicode = true});
+  EXPECT_NE(text.find("gemm m=8 <b> time: +30.0 % at 2026-01-22 0123456789, p <0.001."), std::string::npos) << text;
+  auto quiet = sample_trend();
+  quiet.series[0].changes.clear();
+  const auto none = render_text(build_report(quiet, true), {.width = 80, .unicode = true});
+  EXPECT_NE(none.find("No change of 5.0 % or more in 1 series."), std::string::npos) << none;
+}
+
+TEST(TrendReport, labels_sessions_of_one_day_by_their_time) {
+  auto trend = sample_trend();
+  for (std::size_t i = 0; i < trend.series[0].points.size(); ++i) {
+    trend.series[0].points[i].point.started = "2026-01-01T" + std::to_string(i / 2 + 10) + ":00:00Z";
+  }
+  const auto svg = render_trend_svg(trend.series.front());
+  const auto first = svg.find(">2026-01-01</text>");
+  ASSERT_NE(first, std::string::npos) << svg;
+  EXPECT_EQ(svg.find(">2026-01-01</text>", first + 1), std::string::npos) << svg;
+  EXPECT_NE(svg.find(">19:00</text>"), std::string::npos) << svg;
+}
+
 TEST(TrendReport, draws_well_formed_charts) {
   const auto svg = render_trend_svg(sample_trend().series.front());
   EXPECT_EQ(markup_error(svg), "") << svg;

@@ -43,7 +43,7 @@ TEST(LoadComparison, decides_what_differs_and_what_does_not) {
   EXPECT_EQ(median->variants[3].verdict, "better");
   for (const auto& row : comparison->rows) {
     if (row.number.metric != "cost_per_request") continue;
-    EXPECT_EQ(row.variants[1].reason, "its spread is not known");
+    EXPECT_EQ(row.variants[1].reason, "its spread is unknown");
   }
   EXPECT_EQ(to_json(*comparison)["rows"].size(), comparison->rows.size());
 }

@@ -40,8 +40,15 @@ TEST(SplitWords, refuses_what_only_a_shell_understands) {
   }
   EXPECT_TRUE(split_words("curl 'a|b;c' \"x > y\" http://h/?a=1&b=2 \\| --set k=v").ok());
   EXPECT_EQ(split_words("A=1 x").error().hint, "add --shell, or start it through env: env A=1 ...");
-  EXPECT_FALSE(check_first_word({"OMP_NUM_THREADS=1", "./x"}).ok());
-  EXPECT_TRUE(check_first_word({"./a=b", "x"}).ok());
+  EXPECT_FALSE(check_words({"OMP_NUM_THREADS=1", "./x"}).ok());
+  EXPECT_TRUE(check_words({"./a=b", "x"}).ok());
+  const auto piped = check_words({"echo", "a", "|", "wc"});
+  ASSERT_FALSE(piped.ok());
+  EXPECT_EQ(piped.error().what, "the command needs a shell, because of |: echo a '|' wc");
+  EXPECT_TRUE(piped.error().hint.starts_with("add --shell"));
+  EXPECT_TRUE(check_words({"cut", "-d", "|", "file"}).ok());
+  EXPECT_TRUE(check_words({"find", ".", "-exec", "true", "{}", ";", "-print"}).ok());
+  EXPECT_TRUE(check_words({"echo", ";"}).ok());
 }
 
 TEST(CommandSpec, reads_everything) {

@@ -43,7 +43,7 @@ Result<Bisection> search_culprit(Context& context, const ParsedOptions& options,
     bar.update(0, 0, fmt::format("run {}  {}", runs, step.substr(0, 18)));
   };
   set_grace(60);
-  set_last_words("\nwarpmark: interrupted; run the same command again to go on\n", "");
+  set_last_words("\nwarpmark: interrupted; run the same command again to resume\n", "");
   ProjectRevisions revisions(context, std::move(spec), request.commits, folder);
   auto found = validate::run_bisect(request, revisions, *log);
   bar.clear();

@@ -61,7 +61,7 @@ Status keep_comparison(Context& context, const ParsedOptions& options, CompareRe
   // A budget may be raised: the journal stays open for a repetition to go on.
   const bool over = static_cast<std::int64_t>(samples.size()) == request.test.schedule.slots() || comparison.decided;
   if (over) return journal.complete();
-  context.err << fmt::format("{}; give the same command again to go on\n", comparison.stopped_because);
+  context.err << fmt::format("{}; run the same command again to resume\n", comparison.stopped_because);
   return {};
 }
 
@@ -107,7 +107,7 @@ Result<Comparison> measure_variants(Context& context, const ParsedOptions& optio
   auto known = journal.take_samples();
   if (!known.empty()) context.err << fmt::format("going on after {} runs of an interrupted comparison\n", known.size());
   request.test.interrupted = &context.interrupted;
-  set_last_words("\nwarpmark: interrupted; run the same command again to go on\n", "");
+  set_last_words("\nwarpmark: interrupted; run the same command again to resume\n", "");
   StepBar bar(context);
   RatioSoFar ratio;
   const validate::AbEvents events{.sample_done =

@@ -45,7 +45,7 @@ Result<std::vector<std::string>> words_of(const ParsedOptions& options, const st
   std::error_code ignored;
   if (std::filesystem::is_regular_file(given.front(), ignored)) return given;
   if (given.size() > 1) {
-    WM_TRY(validate::check_first_word(given));
+    WM_TRY(validate::check_words(given));
     return given;
   }
   return validate::split_words(given.front());
@@ -57,7 +57,14 @@ std::vector<std::string> command_after_dashes(const std::vector<std::string>& wo
 }
 
 Result<validate::CommandSpec> project_spec(const ParsedOptions& options) {
-  WM_ASSIGN(auto spec, validate::load_command_spec(options.get("--project", "warpmark.yaml")));
+  const std::string file = options.get("--project", "warpmark.yaml");
+  std::error_code ignored;
+  if (!options.has("--project") && !std::filesystem::exists(file, ignored)) {
+    return usage_error("there is no " + file + " in this folder: how is the program built and run?",
+                       "give the command: ... -- ./bench, or write these lines into " + file +
+                           ":\n    schema: warpmark.project/1\n    build: make -j2\n    run: ./bench");
+  }
+  WM_ASSIGN(auto spec, validate::load_command_spec(file));
   WM_TRY(apply_timeout(options, spec));
   return spec;
 }

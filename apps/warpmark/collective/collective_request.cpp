@@ -89,7 +89,7 @@ Status choose_engine(const ParsedOptions& options, const std::optional<collectiv
   request.plan.gpus = static_cast<int>(per_process);
   if (!nccl && options.has("-g")) return usage_error("-g counts GPUs, which MPI does not use", "give --ranks");
   if (!nccl && ranks < 2 && !placed) {
-    return usage_error("one rank has nobody to talk to", "use --ranks 2 or more");
+    return usage_error("one rank has no peer", "use --ranks 2 or more");
   }
   if (nccl && ranks == 1 && options.get("--launcher", "auto") == "auto") request.launch.launcher = "none";
   return {};

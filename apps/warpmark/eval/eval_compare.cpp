@@ -168,17 +168,22 @@ void print_noise_floor(std::ostream& out, const std::vector<SystemComparison>& n
                        one.metric, one.first, one.difference, one.broken.size(), one.fixed.size());
     for (const auto& other : comparisons) {
       if (other.metric != one.metric || std::fabs(other.difference) > std::fabs(one.difference)) continue;
-      out << fmt::format("  {} differs by {:+.4f}, no more than that\n", other.second, other.difference);
+      out << fmt::format("  {} differs by {:+.4f}: within the noise\n", other.second, other.difference);
     }
   }
 }
 
-int exit_code_of_comparison(const std::vector<SystemComparison>& comparisons) {
-  const auto any = [&](SystemVerdict verdict) {
-    return std::any_of(comparisons.begin(), comparisons.end(), [&](const auto& one) { return one.verdict == verdict; });
-  };
-  if (any(SystemVerdict::worse)) return kAccuracyRejected;
-  return any(SystemVerdict::undecided) ? kInconclusive : kSuccess;
+int exit_code_of_comparison(Context& context, const std::vector<SystemComparison>& comparisons) {
+  for (const auto& [verdict, code] :
+       {std::pair{SystemVerdict::worse, kAccuracyRejected}, {SystemVerdict::undecided, kInconclusive}}) {
+    const auto found =
+        std::ranges::find_if(comparisons, [&](const SystemComparison& one) { return one.verdict == verdict; });
+    if (found == comparisons.end()) continue;
+    return exit_because(
+        context, code,
+        fmt::format("{} of {} compared with {}: {}", found->metric, found->second, found->first, name_of(verdict)));
+  }
+  return kSuccess;
 }
 
 void print_comparisons(Context& context, const ParsedOptions& options, const std::vector<SystemComparison>& comparisons,
@@ -235,7 +240,7 @@ Result<int> eval_compare(Context& context, const ParsedOptions& options) {
     for (const auto& one : divergences) print_divergence(context.out, one);
   }
   if (options.has("--json")) WM_TRY(write_file(options.get("--json"), dump_json(document) + "\n"));
-  return exit_code_of_comparison(comparisons);
+  return exit_code_of_comparison(context, comparisons);
 }
 
 }  // namespace warpmark::apps

@@ -155,8 +155,11 @@ Result<int> with_eval_gate(Context& context, const ParsedOptions& options, int c
                                one.interval.high, gate.options.margin, name_of(one.verdict));
   }
   for (const auto& problem : result->problems) context.err << "  counts as wrong: " << problem << '\n';
-  if (result->answer == GateAnswer::rejected && code != kEnvironment) return kAccuracyRejected;
-  return result->answer == GateAnswer::undecided && code == kSuccess ? kInconclusive : code;
+  if (result->answer == GateAnswer::rejected && code != kEnvironment) {
+    return exit_because(context, kAccuracyRejected, "the answers are less accurate than allowed");
+  }
+  if (result->answer != GateAnswer::undecided || code != kSuccess) return code;
+  return exit_because(context, kInconclusive, "whether the answers are as accurate is undecided");
 }
 
 }  // namespace warpmark::apps

@@ -15,7 +15,7 @@ namespace warpmark::apps {
 /// The rows that a verb with this gate has among its options.
 inline constexpr OptionSpec kEvalGate = {
     "--eval", "METRIC=MARGIN",
-    "accuracy gate: the new answers lose no more, in the metric's unit; or TASK.yaml=MARGIN"};
+    "accuracy gate: maximum loss of the new answers, in the metric's unit; or TASK.yaml=MARGIN"};
 inline constexpr OptionSpec kEvalGateModel = {"--eval-model", "WHO",
                                               "accuracy gate by a task: who answers, the base and then the new: "
                                               "http://HOST/v1#MODEL, a command, or answers.jsonl",

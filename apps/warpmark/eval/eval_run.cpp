@@ -58,7 +58,8 @@ void print_efficiency(Context& context, const evaluate::Task& task, const evalua
     return;
   }
   context.out << fmt::format("tokens: {} in, {} out", efficiency.prompt_tokens, efficiency.output_tokens);
-  if (efficiency.without_usage > 0) context.out << fmt::format(" ({} answers do not tell)", efficiency.without_usage);
+  if (efficiency.without_usage > 0)
+    context.out << fmt::format(" ({} answers without counts)", efficiency.without_usage);
   if (efficiency.cost > 0) context.out << fmt::format("; cost {:.4f} {}", efficiency.cost, task.cost.currency);
   context.out << '\n';
 }
@@ -117,7 +118,7 @@ Result<int> eval_run(Context& context, const ParsedOptions& options) {
   if (options.has("--json")) WM_TRY(check_writable(options.get("--json")));
   WM_ASSIGN(const auto seed, count_of(options, "--seed", 12345, 0, INT64_MAX));
   const fs::path folder = run_folder(options, task);
-  set_last_words("\nwarpmark: interrupted; what was answered is kept, the same command goes on from there\n", "");
+  set_last_words("\nwarpmark: interrupted; answers so far are kept; run the same command again to resume\n", "");
   StepBar bar(context);
   auto run = evaluate::run_task(
       inputs, {.make = make, .identity = identity_of_options(options), .system = options.get("--model", task.name)},
@@ -127,8 +128,9 @@ Result<int> eval_run(Context& context, const ParsedOptions& options) {
   set_last_words("\n", "");
   if (!run.ok()) return run.error();
   if (run->asked.interrupted) {
-    context.err << fmt::format("warpmark: interrupted; {} of {} answers are kept in {}, the same command goes on\n",
-                               run->kept, run->items, folder.string());
+    context.err << fmt::format(
+        "warpmark: interrupted; {} of {} answers are kept in {}; run the same command again to resume\n", run->kept,
+        run->items, folder.string());
     return kInterrupted;
   }
   auto& outcome = run->outcome;

@@ -197,11 +197,23 @@ Report report_of(const serving::LoadComparison& comparison) {
   last.blocks.push_back(
       Paragraph{"? the difference may be chance; = less than 2 % apart; * the value of too few requests to compare. "
                 "Over the whole table the chance of calling any of "
-                "equal servers different is 5 %. Loads measured at different times differ by more than their requests "
-                "tell: `warpmark compare` alternates."});
+                "equal servers different is 5 %. Loads measured at different times differ by more than their intervals "
+                "show: `warpmark compare` alternates."});
   for (const auto& note : comparison.notes) last.blocks.push_back(Paragraph{note, Tone::warning});
   page.sections.push_back(std::move(last));
   return page;
+}
+
+/// "ttft p95 of vllm with 8 users is worse"; empty where no number has the verdict.
+std::string first_with(const serving::LoadComparison& comparison, std::string_view verdict) {
+  for (const auto& row : comparison.rows) {
+    for (std::size_t i = 0; i < row.variants.size() && i < comparison.names.size(); ++i) {
+      if (row.variants[i].verdict != verdict) continue;
+      return fmt::format("{} {} of {} with {} is {}", row.number.metric, row.number.statistic, comparison.names[i],
+                         row.level, verdict);
+    }
+  }
+  return {};
 }
 
 }  // namespace
@@ -222,15 +234,12 @@ Result<int> load_compare(Context& context, const ParsedOptions& options) {
   const auto shown = shown_as([&] { return to_json(comparison); }, report_of(comparison));
   WM_TRY(show(context, shown, format));
   WM_TRY(write_named_files(options, shown));
-  bool worse = false, open = false;
-  for (const auto& row : comparison.rows) {
-    for (const auto& variant : row.variants) {
-      worse = worse || variant.verdict == "worse";
-      open = open || variant.verdict == "inconclusive";
-    }
-  }
   if (!options.has("--fail-if-worse")) return kSuccess;
-  return worse ? kGateFailed : open ? kInconclusive : kSuccess;
+  for (const auto& [verdict, code] : {std::pair{"worse", kGateFailed}, {"inconclusive", kInconclusive}}) {
+    const auto number = first_with(comparison, verdict);
+    if (!number.empty()) return exit_because(context, code, number);
+  }
+  return kSuccess;
 }
 
 }  // namespace warpmark::apps

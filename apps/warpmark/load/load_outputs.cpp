@@ -58,6 +58,7 @@ Result<Json> whole_scenarios(const Json& report) {
 
 namespace fs = std::filesystem;
 using serving::LoadReport;
+using serving::ScenarioResult;
 
 std::string label_of(const LoadReport& report, const std::string& key) {
   const auto found =
@@ -114,7 +115,7 @@ Status take_folder(LoadOutputs& outputs) {
   WM_TRY(make_named_folder(outputs.folder));
   if (!options.has("--resume") && holds_experiment(outputs.folder)) {
     return usage_error(outputs.folder + " holds an experiment already: their loads would be mixed",
-                       "--resume goes on with it; else another --experiment-folder-name");
+                       "--resume continues it; or choose another --experiment-folder-name");
   }
   outputs.records_file = outputs.folder + "/unfinished.records";
   return {};
@@ -126,14 +127,14 @@ Status take_earlier(LoadOutputs& outputs) {
   const std::string file =
       outputs.folder.empty() ? outputs.options.get("--json") : outputs.folder + "/warpmark_load.json";
   if (file.empty()) {
-    return usage_error("--resume goes on with a file", "give the same --json FILE or --experiment-folder-name DIR");
+    return usage_error("--resume continues a file", "give the same --json FILE or --experiment-folder-name DIR");
   }
   std::error_code error;
   if (!fs::exists(file, error)) return {};
   WM_ASSIGN(const std::string text, read_file(file));
   WM_ASSIGN(const Json json, parse_json(text, file));
   if (!json.is_object() || json.value("schema", Json()) != serving::kLoadSchema) {
-    return data_error(file + " is no report of a load", "--resume goes on with one of the same command");
+    return data_error(file + " is no report of a load", "--resume continues a file of the same command");
   }
   Json target = Json::object();
   for (const auto& [key, value] : outputs.report.target) target[key] = value;
@@ -249,23 +250,38 @@ TargetLabels target_labels(const ParsedOptions& options, const LoadRequest& requ
           {"backend", options.get("--api-backend", "openai")}};
 }
 
-bool with_objective(const serving::ScenarioResult& result, const char* verdict) {
-  return std::any_of(result.slo.begin(), result.slo.end(),
-                     [&](const auto& outcome) { return outcome.verdict == verdict; });
+/// nullptr if none has the verdict.
+const serving::SloOutcome* objective_with(const ScenarioResult& result, std::string_view verdict) {
+  const auto found = std::ranges::find_if(result.slo, [&](const auto& outcome) { return outcome.verdict == verdict; });
+  return found == result.slo.end() ? nullptr : &*found;
 }
 
-int exit_code(const LoadReport& report, bool interrupted) {
+/// What decides the exit code, the gravest first; the reason names the first load that it holds for.
+int exit_code(Context& context, const LoadReport& report, bool interrupted) {
   if (interrupted) return kInterrupted;
-  const auto& scenarios = report.scenarios;
-  const auto any = [&](auto holds) { return std::any_of(scenarios.begin(), scenarios.end(), holds); };
-  if (any([](const auto& result) { return result.completed == 0; })) return kEnvironment;
+  const auto because = [&](int code, const ScenarioResult& result, const std::string& why) {
+    return exit_because(context, code, fmt::format("{}, {}: {}", result.scenario, level_text(result), why));
+  };
+  const auto first = [&](auto holds) {
+    const auto found = std::ranges::find_if(report.scenarios, holds);
+    return found == report.scenarios.end() ? nullptr : &*found;
+  };
+  const auto* result = first([](const auto& load) { return load.completed == 0; });
+  if (result != nullptr) return because(kEnvironment, *result, "no request was completed");
   if (report.search && report.search_met) return kSuccess;
-  if (any([](const auto& result) { return result.too_many_errors; })) return kGateFailed;
-  if (any([](const auto& result) { return !result.client.trusted; })) return kEnvironment;
-  if (any([](const auto& result) { return result.mlperf && !result.mlperf->valid; })) return kGateFailed;
-  if (any([](const auto& result) { return with_objective(result, "missed"); })) return kGateFailed;
-  if (report.search) return kInconclusive;
-  return any([](const auto& result) { return with_objective(result, "undecided"); }) ? kInconclusive : kSuccess;
+  result = first([](const auto& load) { return load.too_many_errors; });
+  if (result != nullptr) return because(kGateFailed, *result, "too many requests failed");
+  result = first([](const auto& load) { return !load.client.trusted; });
+  if (result != nullptr) return because(kEnvironment, *result, "the client was the bottleneck");
+  result = first([](const auto& load) { return load.mlperf && !load.mlperf->valid; });
+  if (result != nullptr) return because(kGateFailed, *result, "the MLPerf run is INVALID");
+  for (const auto& [verdict, code] : {std::pair{"missed", kGateFailed}, {"undecided", kInconclusive}}) {
+    if (report.search && code == kInconclusive) return exit_because(context, code, *report.search);
+    result = first([&](const auto& load) { return objective_with(load, verdict) != nullptr; });
+    if (result == nullptr) continue;
+    return because(code, *result, fmt::format("objective {} is {}", objective_with(*result, verdict)->text, verdict));
+  }
+  return kSuccess;
 }
 
 }  // namespace
@@ -374,7 +390,7 @@ Result<int> finish_load(LoadOutputs& outputs, bool interrupted) {
     context.err << stored_note(outputs.session.id);
   }
   if (interrupted) context.err << "warpmark: interrupted; what was measured is kept\n";
-  return exit_code(outputs.report, interrupted);
+  return exit_code(context, outputs.report, interrupted);
 }
 
 }  // namespace warpmark::apps

@@ -16,7 +16,7 @@ using serving::RequestRecord;
 
 Status check_fits(const evaluate::Task& task, const std::vector<evaluate::Item>& items, const serving::Target& target) {
   if (task.ask != evaluate::Ask::text) {
-    return usage_error("--eval: the task weighs tokens, which a stream does not tell", "warpmark eval run does");
+    return usage_error("--eval: the task weighs tokens, which a stream does not report", "warpmark eval run does");
   }
   const bool pictures =
       std::any_of(items.begin(), items.end(), [](const auto& item) { return !item.pictures.empty(); });

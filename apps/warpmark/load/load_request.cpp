@@ -177,7 +177,7 @@ Result<LoadRequest> workload_request_of(const ParsedOptions& options) {
 Result<LoadRequest> load_request_of(const Context& context, const ParsedOptions& options) {
   if (options.has("--workload")) return workload_request_of(options);
   if (options.has("--max-batchsize")) {
-    return usage_error("--max-batchsize is for --workload", "a server batches by itself: see its own options");
+    return usage_error("--max-batchsize is for --workload", "the server chooses its batches: see its options");
   }
   LoadRequest request;
   WM_ASSIGN(request.target, load_target_of(context, options));

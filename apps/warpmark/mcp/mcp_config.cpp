@@ -180,7 +180,7 @@ Result<std::vector<std::string>> words_of_command(const McpConfig& config, const
                                     [&](const McpCommand& each) { return each.name == name; });
   if (command == config.commands.end()) {
     return no_such_choice("command", name, config.command_names(),
-                          "the configuration of this server allows none: whoever started it can add some");
+                          "the configuration of this server allows none; its owner can add some");
   }
   std::vector<std::string> keys;
   for (const auto& [key, values] : command->settings) keys.push_back(key);

@@ -27,7 +27,7 @@ constexpr const char* kInstructions =
     "run "
     "one after the other and may take minutes; ask for progress, give a budget, cancel what is not needed. Commands "
     "and "
-    "files are those that whoever started this server allowed.";
+    "files are the ones allowed in the server's configuration.";
 
 Json text_block(std::string text) { return {{"type", "text"}, {"text", std::move(text)}}; }
 

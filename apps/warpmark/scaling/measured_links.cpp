@@ -77,7 +77,7 @@ Result<PlanLinks> plan_links(std::map<int, MeasuredLink> sweeps, const ToldLinks
   links.sweeps = std::move(sweeps);
   if (!links.within && !links.over) return usage_error("a sweep is needed: how long an all_reduce takes", "--sweep");
   if (told.between && links.over) {
-    return usage_error(fmt::format("--between, and a sweep over {} hosts, both tell the network", links.over->hosts),
+    return usage_error(fmt::format("--between, and a sweep over {} hosts, both measure the network", links.over->hosts),
                        "leave one of them out");
   }
   const int hosts_have = std::max(links.within ? links.within->ranks : 1, links.over ? links.over->per_host() : 1);

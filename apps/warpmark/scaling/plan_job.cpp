@@ -225,7 +225,7 @@ Result<std::optional<PlanLinks>> measured_links(const ParsedOptions& options) {
   WM_ASSIGN(const auto told, told_links(options));
   WM_ASSIGN(auto links, plan_links(std::move(sweeps), told));
   if (!links.within) {
-    return usage_error("a sweep over several hosts does not tell the link within one",
+    return usage_error("a sweep over several hosts does not measure the link within one",
                        "give a sweep of one host as well");
   }
   // A sweep may have left out GPUs of its host; one over hosts was fitted with as many as those had.

@@ -63,7 +63,7 @@ void warn_of_assumed_link(Section& section, const std::vector<Predicted>& predic
       std::ranges::find_if(predicted, [&](const auto& item) { return link_is_assumed(links, item.gpus); });
   if (first == predicted.end()) return;
   section.blocks.push_back(Paragraph{
-      fmt::format("The sweeps tell of one host and {} GPUs: from {} on, the figures suppose that its link joins them "
+      fmt::format("The sweeps measured one host and {} GPUs: from {} on, the figures suppose that its link joins them "
                   "all. Where they do not fit in a node, give its GPUs and network (--per-node, --between), or a "
                   "sweep over several hosts.",
                   links.per_node, first->gpus),

@@ -74,6 +74,7 @@ std::vector<Run> runs_of(const PowerCaps& caps, const ScaleRequest& request) {
     run.params.set("power_cap", fmt::format("{:.0f}W", point.cap_w));
     run.device = "cuda";
     run.outcome = Outcome::passed;
+    run.converged = true;
     run.metrics.push_back(stats::metric_of_rounds("throughput", caps.unit + "/s", Better::higher, point.throughput));
     if (!point.energy_per_work.empty()) {
       run.metrics.push_back(stats::metric_of_rounds("energy", "J", Better::lower, point.energy_per_work));
@@ -154,7 +155,7 @@ Result<int> sweep_power_caps(Context& context, const ParsedOptions& options, con
   if (runs.empty()) {
     if (context.interrupted) return kInterrupted;
     return data_error("no run ended well: " + (result.points.empty() ? "" : result.points.front().reason),
-                      "run the command by itself to see why");
+                      "run the command without warpmark to see why");
   }
   validate::judge_power_caps(runs, result);
   const auto shown = shown_as([&] { return to_json(result); }, report::build_report(result));

@@ -77,7 +77,7 @@ validate::ProfiledRun read_profile(int workers, const std::vector<fs::path>& fil
   if (!shares.ok()) return without_profile(workers, shares.error().what);
   validate::ProfiledRun run{.workers = workers, .shares = *shares, .problem = {}};
   if (shares->ranks != workers) {
-    run.problem = fmt::format("{} rank{} recorded of {}: what the others did is not known", shares->ranks,
+    run.problem = fmt::format("{} rank{} recorded of {}: the others are unknown", shares->ranks,
                               shares->ranks == 1 ? " was" : "s were", workers);
   }
   return run;

@@ -27,6 +27,7 @@ Run run_of(const ScaleRequest& request, const Scaling& scaling, const ScalingPoi
   run.params.set(request.ranks ? "ranks" : "gpus", std::int64_t{point.workers});
   run.device = request.ranks ? "cpu" : "cuda";
   run.outcome = Outcome::passed;
+  run.converged = true;
   run.metrics.push_back(stats::metric_of_rounds("throughput", scaling.unit + "/s", Better::higher, point.throughput));
   run.metrics.push_back(stats::metric_of_rounds("time", "s", Better::lower, point.seconds));
   if (!point.joules.empty()) {

@@ -51,8 +51,8 @@ class Meter {
     }
     if (!gpus_ && host_.available())
       return "Energy: the processors' own counters (RAPL, about ±5 %), idle power included.";
-    return gpus_ ? "Energy is not known: no GPU here counts it."
-                 : "Energy is not known: RAPL counters are not there, or only root may read them.";
+    return gpus_ ? "Energy unavailable: no GPU here has an energy counter."
+                 : "Energy unavailable: no RAPL counters, or only root may read them.";
   }
   /// Of the GPUs that so many workers use: those that idle beside them count for nothing.
   void begin(int workers) {
@@ -113,7 +113,7 @@ Result<validate::ScalingRun> run_once(const ScaleRequest& request, int workers, 
   if (output.exit_code != 0) {
     const std::string said = last_line(output.err.empty() ? output.out : output.err);
     return data_error(fmt::format("exit code {}{}", output.exit_code, said.empty() ? "" : ": " + said),
-                      "run the command by itself to see why");
+                      "run the command without warpmark to see why");
   }
   validate::ScalingRun run{.workers = workers, .seconds = output.wall_s};
   run.work = request.mode == "weak" ? request.work * workers : request.work;
@@ -229,7 +229,7 @@ Result<ScaleRuns> run_scaling(const ScaleRequest& request, const collectives::La
   for (auto& [workers, point] : failures) result.failures.push_back(std::move(point));
   if (result.runs.empty() && !interrupted.load()) {
     return data_error("no run ended well: " + (result.failures.empty() ? "" : result.failures.front().reason),
-                      "run the command by itself to see why");
+                      "run the command without warpmark to see why");
   }
   return result;
 }

@@ -21,7 +21,6 @@ Report serving_report(const validate::ServingJob& job, const std::vector<Serving
                    {"memory per GPU", Align::right},
                    {"requests fit", Align::right},
                    {"tokens/s at most", Align::right}};
-  table.tells_left_out = true;
   const ServingRow* first = nullptr;
   for (const auto& row : rows) {
     const auto& plan = row.plan;
@@ -45,7 +44,7 @@ Report serving_report(const validate::ServingJob& job, const std::vector<Serving
   }
   section.blocks.push_back(std::move(table));
   section.blocks.push_back(Paragraph{
-      "Tokens/s: all weights and the cache are read once for each decoded token; memory bandwidth allows no more.",
+      "Tokens/s: all weights and the cache are read once for each decoded token; memory bandwidth is the limit.",
       Tone::quiet});
   report.sections.push_back(std::move(section));
   return report;

@@ -8,6 +8,7 @@
 #include "base/command_line.h"
 #include "base/text.h"
 #include "base/units.h"
+#include "model/names.h"
 #include "model/run_query.h"
 #include "report/draw/format.h"
 #include "report/results/stages.h"
@@ -168,14 +169,6 @@ std::string missed_limits(const Session& session) {
   return text;
 }
 
-/// Of the first run that was not measured; empty if all were.
-std::string first_problem(const Session& session) {
-  for (const auto& run : session.runs) {
-    if (!is_measured(run.outcome)) return run.reason;
-  }
-  return {};
-}
-
 int run_command_exit_code(const Session& session, bool strict) {
   if (!session.complete) return kInterrupted;
   int code = kSuccess;
@@ -199,6 +192,16 @@ Result<std::unique_ptr<Reference>> reference_of(const Context& context, const Pa
 }
 
 }  // namespace
+
+std::string first_problem(const Session& session) {
+  for (const Outcome outcome : {Outcome::failed, Outcome::error, Outcome::unreliable, Outcome::unsupported}) {
+    const auto run = std::ranges::find_if(session.runs, [&](const Run& each) { return each.outcome == outcome; });
+    if (run == session.runs.end()) continue;
+    return (run->workload == "command" ? "" : run->workload + ": ") +
+           (run->reason.empty() ? name_of(outcome) : run->reason);
+  }
+  return {};
+}
 
 bool asks_for_command(const Context& context, const ParsedOptions& options) {
   return options.has("--project") || std::find(context.words.begin(), context.words.end(), "--") != context.words.end();

@@ -16,6 +16,9 @@ namespace warpmark::apps {
 /// There are words after `--`, or a project.
 [[nodiscard]] bool asks_for_command(const Context& context, const ParsedOptions& options);
 
+/// The gravest result that is not good, with its reason; empty if all are.
+[[nodiscard]] std::string first_problem(const Session& session);
+
 /// Usage error for options that only commands have.
 [[nodiscard]] Status without_command_options(const ParsedOptions& options);
 

@@ -23,7 +23,7 @@ Result<store::RunningMark> make_mark(Context& context, const ParsedOptions& opti
 std::optional<store::RunningMark> running_mark(Context& context, const ParsedOptions& options, const Session& session) {
   auto mark = make_mark(context, options, session);
   if (mark.ok()) return std::move(*mark);
-  context.err << "warpmark: nobody who watches will see this session measure: " << mark.error().what << '\n';
+  context.err << "warpmark: this session does not appear as running: " << mark.error().what << '\n';
   return std::nullopt;
 }
 

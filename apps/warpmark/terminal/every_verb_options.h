@@ -14,7 +14,7 @@ struct CommonOptions {
   bool quiet = false;
   bool verbose = false;
   bool version = false;
-  std::string color = "auto";  ///< auto, always, never
+  std::string color;  ///< auto, always, never; empty: not given
 };
 
 /// Takes them out of the words before "--". Usage error for a --color that is none of its words.

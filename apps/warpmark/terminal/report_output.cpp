@@ -13,7 +13,8 @@
 namespace warpmark::apps {
 
 report::RenderOptions render_options(const Context& context) {
-  return {.width = context.width, .color = context.color, .unicode = context.unicode};
+  return {
+      .width = context.width, .whole_tables = context.whole_tables, .color = context.color, .unicode = context.unicode};
 }
 
 Result<std::string> format_of(const ParsedOptions& options, const std::vector<std::string>& formats) {
@@ -47,7 +48,7 @@ Status show(Context& context, const report::Shown& shown, const std::string& for
 }
 
 Status write_as(const std::filesystem::path& path, const report::Shown& shown, const std::string& format) {
-  WM_ASSIGN(const auto text, report::render(shown, format, {.width = 100, .unicode = true}));
+  WM_ASSIGN(const auto text, report::render(shown, format, {.width = 100, .whole_tables = true, .unicode = true}));
   return write_file(path, text);
 }
 

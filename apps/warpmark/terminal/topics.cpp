@@ -41,7 +41,7 @@ constexpr Topic kTopics[] = {
      "How to spread a model over GPUs: memory, step time, pipeline bubble and micro-batches of each layout.",
      "warpmark plan --model llama3-70b --gpus 64\nwarpmark plan --model llama3-70b --layout tp=8,pp=8"},
     {"checklist acceptance burn-in node-validation qualification",
-     "Is a machine as fast as it should be, and set up right?",
+     "Does a machine reach its expected speed, and is it set up right?",
      "warpmark accept training-node --run\nwarpmark doctor\nwarpmark list criteria"},
     {"excel xlsx spreadsheet csv pandas parquet",
      "Results for other programs: every verb writes JSON with --json, stored sessions are exported.",
@@ -93,6 +93,23 @@ constexpr Topic kTopics[] = {
     {"memory oom out-of-memory fragmentation memory-snapshot",
      "What fills the GPU's memory: peaks of a run, allocations of a profile, the need of a training on paper.",
      "warpmark analyze trace.json.gz\nwarpmark plan --model llama2-7b --gpu rtx-4090 --gpus 1 --tune qlora"},
+    {"n median mean min max sd stdev mad cv ± spread outliers lag-1 p50 p90 p95 p99 percentile percentiles columns",
+     "Columns of samples. n: their number. ±: half the 95 % interval of the median, as a share of it. sd, MAD, cv: "
+     "standard deviation, median absolute deviation, sd / mean. spread: (slowest - fastest) / median. p95: 95 % of the "
+     "samples are below it; absent where n is too small. lag-1: correlation of neighbouring samples. outliers: samples "
+     "far outside the quartiles.",
+     "warpmark report last --details"},
+    {"p verdict interval confidence b/a effect alpha holm inconclusive unreliable same better worse allowed",
+     "Columns of a verdict. B / A: ratio of the medians. interval: 95 % confidence interval of that ratio. p: chance "
+     "of "
+     "such a difference without a cause, adjusted for the number of metrics (Holm). allowed, limit: what a result may "
+     "reach. inconclusive: too few runs; unreliable: the machine was disturbed.",
+     "warpmark compare -- './bench --old' -- './bench --new'\nwarpmark check"},
+    {"bound of-peak share mode hot cold graph rate outlier",
+     "Columns of benchmarks. bound: what limits the work (compute, memory, launch). of peak: share of the highest rate "
+     "measured on this machine; '>=' where a term was not measured. mode: cold inputs rotate over more than the cache, "
+     "hot repeats one input, graph replays a CUDA graph. outlier: a GPU slower than the others by more than 5 %.",
+     "warpmark run\nwarpmark report last --details"},
     {"slurm mpirun multi-node hosts kubernetes", "Several hosts: profiles, collectives and loads take a hosts file.",
      "warpmark collective alltoall --ranks 16 --hosts hosts.txt\n"
      "warpmark profile --hosts hosts.txt --ranks 16 -- python train.py"},

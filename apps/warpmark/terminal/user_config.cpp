@@ -31,18 +31,31 @@ Result<std::string> config_file(const Context& context) {
   return folder.empty() || !std::filesystem::is_regular_file(file, none) ? std::string() : file.string();
 }
 
+/// What every verb takes and a file may set.
+constexpr OptionSpec kOfEveryVerb[] = {{"--quiet", "", ""}, {"--verbose", "", ""}, {"--color", "WHEN", ""}};
+
 const OptionSpec* find_option(const Command& command, const std::string& key) {
   const std::string name = "--" + key;
-  const auto found = std::find_if(command.options.begin(), command.options.end(),
-                                  [&](const OptionSpec& option) { return option.name == name; });
-  return found == command.options.end() ? nullptr : &*found;
+  const auto is_it = [&](const OptionSpec& option) { return option.name == name; };
+  const auto found = std::ranges::find_if(command.options, is_it);
+  if (found != command.options.end()) return &*found;
+  const auto* common = std::ranges::find_if(kOfEveryVerb, is_it);
+  return common == std::end(kOfEveryVerb) ? nullptr : common;
+}
+
+/// The options without their dashes.
+std::vector<std::string> keys_of(const Command& command) {
+  std::vector<std::string> keys;
+  for (const auto& option : command.options) keys.push_back(std::string(option.name).substr(2));
+  for (const auto& option : kOfEveryVerb) keys.push_back(std::string(option.name).substr(2));
+  return keys;
 }
 
 std::vector<std::string> known_keys() {
   std::set<std::string> keys;
   for (const Command* command : commands()) {
     keys.insert(command->id);
-    for (const auto& option : command->options) keys.insert(std::string(option.name).substr(2));
+    for (auto& key : keys_of(*command)) keys.insert(std::move(key));
   }
   return {keys.begin(), keys.end()};
 }
@@ -63,9 +76,7 @@ class Defaults {
     if (root.IsNull()) return words_;
     WM_TRY(reader.only_keys(root, known_keys()));
     if (const YAML::Node own = root[command_.id]; own && own.IsMap()) {
-      std::vector<std::string> keys;
-      for (const auto& option : command_.options) keys.push_back(std::string(option.name).substr(2));
-      WM_TRY(reader.only_keys(own, keys));
+      WM_TRY(reader.only_keys(own, keys_of(command_)));
       WM_TRY(add_all(own, reader));
     }
     WM_TRY(add_all(root, reader));

@@ -195,7 +195,7 @@ Run run_of(const Score& score) {
   };
   note("n", std::to_string(score.n));
   if (!score.interval.method.empty()) {
-    note("interval", fmt::format("{} to {} ({:g} %, {})", score.interval.low, score.interval.high,
+    note("interval", fmt::format("[{:.4g}, {:.4g}] ({:g} %, {})", score.interval.low, score.interval.high,
                                  100 * score.confidence, score.interval.method));
   }
   if (score.unanswered > 0) note("unanswered", std::to_string(score.unanswered));

@@ -85,7 +85,7 @@ std::string warning_of_rouge(const Examples& examples) {
     count += has_words ? 0U : 1U;
   }
   if (static_cast<double>(count) <= kMany * static_cast<double>(examples.size())) return {};
-  return "rouge-score knows words of a-z and 0-9 alone, and most references have none; use chrf";
+  return "rouge-score splits into words of a-z and 0-9 only, and most references have none; use chrf";
 }
 
 constexpr std::size_t kBleuWidth = 2 + 2 * kBleuOrders;

@@ -91,8 +91,8 @@ void show_main_thread(const Evidence& evidence, Finding& finding) {
   finding.evidence.push_back(
       share_fact("main_thread_blocked", "It was waiting: for the GPU, data, or another thread", thread->blocked));
   if (thread->waiting > kMatters) {
-    finding.evidence.push_back(share_fact(
-        "main_thread_waiting", "It could have gone on, but every processor core was taken", thread->waiting));
+    finding.evidence.push_back(
+        share_fact("main_thread_waiting", "It was ready to run, but every processor core was taken", thread->waiting));
   }
   if (const std::string text = idle_text(*thread); !text.empty()) {
     finding.evidence.push_back(

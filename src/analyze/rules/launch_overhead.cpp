@@ -141,7 +141,7 @@ constexpr Advice kUnroll = {
     .kind = AdviceKind::code,
     .text =
         "Unroll the loop, or go through it in parallel where rounds can be combined: each round launches its kernels "
-        "anew.",
+        "again.",
     .jax = "state, y = jax.lax.scan(cell, state, x, unroll=16)  # or jax.lax.associative_scan",
 };
 constexpr Advice kFuseKernels = {

@@ -31,6 +31,7 @@ std::vector<Finding> apply(const Evidence& evidence) {
 }  // namespace
 
 constinit const Rule kMemoryBoundKernelRule = {"memory_bound_kernel", "memory_bandwidth",
-                                               "Is memory the roof of a kernel?", Need::kernel_profiles, apply};
+                                               "Is a kernel limited by memory bandwidth?", Need::kernel_profiles,
+                                               apply};
 
 }  // namespace warpmark::analyze

@@ -29,7 +29,7 @@ Recommendation less_shared_memory() {
 }
 
 Recommendation larger_blocks() {
-  return {AdviceKind::code, "Use larger blocks: a multiprocessor holds only so many of them, however small they are.",
+  return {AdviceKind::code, "Use larger blocks: a multiprocessor holds a limited number of blocks of any size.",
           "kernel<<<(count + 255) / 256, 256>>>(y, x, count);"};
 }
 

@@ -60,13 +60,13 @@ AnalysisTable kernel_roofline_table(const Evidence& evidence, std::size_t rows) 
   AnalysisTable table{
       kKernelRooflineTable,
       "Roofline of the profiled kernels",
-      "FLOP a byte of device memory; roofs at the clocks of the measurement. Half precision counts where "
+      "FLOP per byte of device memory; peaks at the clocks of the measurement. Half precision counts where "
       "tensor cores computed it. Kernels without floating point work have no point.",
       {{"name", "Name", ""},
        {"what", "What", ""},
        {"intensity", "FLOP/B", ""},
        {"rate", "FLOP/s", "FLOP/s"},
-       {"share", "Of its roof", "ratio"},
+       {"share", "Of its peak", "ratio"},
        {"bandwidth", "B/s", "B/s"}},
       {}};
   const auto points = points_of(evidence, rows);

@@ -227,7 +227,7 @@ AnalysisTable phase_table(const Evidence& evidence) {
                       {}};
   const RankEvidence& rank = evidence.rank();
   if (!has_backward_pass(*rank.timeline, rank.list) || rank.list.with_op == 0) {
-    table.note = "Nothing recorded tells the phases: no backward pass, or no operators.";
+    table.note = "The recording has no phases: it has no backward pass, or no operators.";
     return table;
   }
   constexpr auto kPhases = static_cast<std::size_t>(Phase::count);

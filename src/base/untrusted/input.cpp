@@ -49,7 +49,7 @@ Result<int> open_input(const std::filesystem::path& path) {
   }
   if (S_ISFIFO(facts.st_mode)) {
     if (!has_writer(file.fd)) {
-      return data_error("cannot read " + path.string() + ": nobody writes into this pipe", "start its writer first");
+      return data_error("cannot read " + path.string() + ": the pipe has no writer", "start its writer first");
     }
     ::fcntl(file.fd, F_SETFL, ::fcntl(file.fd, F_GETFL) & ~O_NONBLOCK);
   }

@@ -49,7 +49,7 @@ Status nccl_status(const NcclApi& api, int code, const char* doing) {
   const char* last = api.last_error != nullptr ? api.last_error(nullptr) : nullptr;
   return environment_error(fmt::format("{} failed: {}{}{}", doing, text != nullptr ? text : "unknown error",
                                        last != nullptr && *last != '\0' ? ": " : "", last != nullptr ? last : ""),
-                           "NCCL_DEBUG=INFO tells more");
+                           "NCCL_DEBUG=INFO shows more");
 }
 
 }  // namespace warpmark::collectives

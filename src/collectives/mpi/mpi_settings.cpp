@@ -58,7 +58,7 @@ Result<std::string> open_mpi_parameters() {
                     {.deadline_s = 60});
     if (!told.ok() || told->exit_code != 0) {
       return environment_error(
-          "ompi_info does not tell what Open MPI can be set to",
+          "ompi_info does not list the settings of Open MPI",
           "it comes with Open MPI (openmpi-bin); of another MPI name the variables: --sweep NAME=A,B");
     }
     all += told->out;

@@ -197,7 +197,7 @@ constexpr Field kTrafficLogFields[] = {
 constexpr RecordOf<TrafficLog> kTrafficLog{
     "traffic",
     "Result of `warpmark net live`: sums in bytes, peaks in B/s over a look, speed in B/s (0 if the interface does not "
-    "tell), round trips in s.",
+    "report it), round trips in s.",
     kTrafficLogFields, "warpmark.net_live/1"};
 
 Json TrafficLog::to_json() const { return write(kTrafficLog, *this); }

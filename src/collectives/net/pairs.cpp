@@ -228,7 +228,7 @@ Report build_report(const Pairs& pairs) {
                   Tone::bad});
   }
   if (slow.empty()) {
-    verdict.blocks.push_back(Paragraph{pairs.hosts.size() < 3 ? "Two hosts do not tell which of them is slow."
+    verdict.blocks.push_back(Paragraph{pairs.hosts.size() < 3 ? "With two hosts it is unknown which of them is slow."
                                                               : "No host is slower than the others."});
   }
   report.sections.push_back(std::move(verdict));

@@ -149,7 +149,7 @@ Result<Json> Socket::receive_line(double whole_s) {
     if (whole_s > 0 && left_s <= 0) return environment_error("the other side sends no whole line in time");
     if (whole_s > 0) WM_TRY(set_timeout(std::max(left_s, 1e-3)));
     WM_ASSIGN(const auto got, receive_some(chunk));
-    if (got == 0) return environment_error("the other side ended the connection", "its output tells why");
+    if (got == 0) return environment_error("the other side ended the connection", "its output says why");
     line.append(chunk.data(), got);
     end = line.find('\n');
   }

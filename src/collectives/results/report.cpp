@@ -170,7 +170,7 @@ constexpr Field kJudgedFields[] = {
     field<&Judged::verdict>("verdict"),
     field<&Judged::busbw>("busbw").within(kNonNegative),
     field<&Judged::expected>("expected").within(kNonNegative).unless_empty(),
-    field<&Judged::of_fabric>("of_fabric", "Ratio; absent where the fabric is not known.").unless_empty(),
+    field<&Judged::of_fabric>("of_fabric", "Ratio; absent where the fabric is unknown.").unless_empty(),
     field<&Judged::of_links>("of_links", "Ratio of the slowest measured link.").unless_empty(),
     field<&Judged::reason>("reason", "What it was judged by.").unless_empty(),
 };

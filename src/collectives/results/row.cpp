@@ -21,7 +21,7 @@ double bus_bandwidth(const Row& row, const Placement& place) {
 namespace {
 
 constexpr Field kPlacementFields[] = {
-    field<&Placement::time_s>("time", "Of one call: mean over the iterations, over ranks as asked for.")
+    field<&Placement::time_s>("time", "Of one call: mean over the iterations, and over ranks by --average.")
         .within(kNonNegative),
     field<&Placement::samples_s>("samples", "Of each iteration, mean over ranks.").within(kNonNegative),
     field<&Placement::rank_s>("rank_times", "Of each rank, mean over iterations.").within(kNonNegative),
@@ -29,8 +29,7 @@ constexpr Field kPlacementFields[] = {
         .within(kNonNegative),
     field<&Placement::late_rank>("late_rank", "That came last most often."),
     field<&Placement::late_share>("late_share", "In what share of the iterations.").within(kNonNegative),
-    field<&Placement::wrong>("wrong", "Elements; absent: not checked, or there is nothing to be checked.")
-        .within(kNonNegative),
+    field<&Placement::wrong>("wrong", "Elements; absent: not checked, or without data to check.").within(kNonNegative),
     field<&Placement::wrong_ranks>("wrong_ranks", "Of each rank, where any is wrong.").unless_empty(),
 };
 constexpr RecordOf<Placement> kPlacement{"placement", "", kPlacementFields};

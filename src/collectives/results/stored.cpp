@@ -34,6 +34,7 @@ Run run_of(const std::vector<Sweep>& rounds, const Row& row, bool in_place) {
   run.device = engine == "nccl" ? "cuda" : "cpu";
   run.mode = Mode::cold;
   run.outcome = Outcome::passed;
+  run.converged = true;
   std::vector<double> times, bandwidths, skews;
   std::vector<std::int64_t> sizes, single;
   std::int64_t wrong = 0;

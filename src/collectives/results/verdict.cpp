@@ -103,7 +103,7 @@ std::string set_or_not(const std::map<std::string, std::string>& environment, co
 }
 
 std::string link_cause(const std::optional<MeasuredLinks>& links) {
-  if (!links) return "topology: `warpmark links` tells which pair has no NVLink, or a slow link; --links takes it";
+  if (!links) return "topology: `warpmark links` shows which pair has no NVLink, or a slow link; --links takes it";
   if (links->slowest >= kEvenLinks * links->median) {
     return fmt::format("links are even: the slowest, {}, carries {}, the median {}", links->where,
                        format_si(links->slowest, "B/s"), format_si(links->median, "B/s"));
@@ -134,7 +134,7 @@ void add_causes(const Sweep& sweep, const Expectation& expectation,
     return;
   }
   causes.push_back(set_or_not(environment, "NCCL_DEBUG") +
-                   ": with NCCL_DEBUG=INFO, lines with \"via\" tell which path each pair takes (P2P, SHM, NET)");
+                   ": with NCCL_DEBUG=INFO, lines with \"via\" show which path each pair takes (P2P, SHM, NET)");
   causes.push_back(link_cause(expectation.links));
   causes.push_back(set_or_not(environment, "NCCL_IB_DISABLE") +
                    ": 1 sends what goes between hosts over TCP instead of InfiniBand or RoCE");
@@ -176,7 +176,7 @@ Judgement judge(const Sweep& sweep, const Expectation& asked, const std::map<std
     judgement.summary = fmt::format("As fast as expected at all {} judged measurements.", good);
   } else if (hosts_of(sweep) > 1 && expectation.fabric == 0) {
     judgement.summary = fmt::format(
-        "Speed is not judged: what joins the {} hosts is not known; give --fabric or --baseline.", hosts_of(sweep));
+        "Speed is not judged: the network of the {} hosts is unknown; give --fabric or --baseline.", hosts_of(sweep));
   } else {
     judgement.summary = fmt::format("Speed is not judged: {}give --fabric or --baseline.", expectation.unjudged);
   }

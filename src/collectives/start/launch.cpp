@@ -165,12 +165,12 @@ std::string last_words(const std::string& text) {
 Error ended_badly(const ProcessOutput& output, const std::string& others) {
   const std::string death = death_in(others);
   if (!death.empty()) {
-    return environment_error("a rank died: " + death, "its host's kernel log (dmesg) tells whether memory ran out");
+    return environment_error("a rank died: " + death, "its host's kernel log (dmesg) shows whether memory ran out");
   }
   if (output.exit_code > 128) {
     return environment_error(fmt::format("the process of the ranks was ended by signal {} ({})", output.exit_code - 128,
                                          ::strsignal(output.exit_code - 128)),
-                             "its host's kernel log (dmesg) tells whether memory ran out");
+                             "its host's kernel log (dmesg) shows whether memory ran out");
   }
   return environment_error(fmt::format("the ranks ended with exit code {}: {}", output.exit_code, last_words(others)),
                            "run the same with --launcher-arg --display-map to see where ranks are started");
@@ -271,7 +271,7 @@ Error stuck_error(const std::vector<Stuck>& stuck, int processes, double timeout
   }
   return environment_error(fmt::format("no rank got on for {:g} s: {}", timeout_s, doing),
                            "every rank waits for another: a link or a firewall between hosts, or a fault of the "
-                           "library; NCCL_DEBUG=INFO tells more. -T allows more time");
+                           "library; NCCL_DEBUG=INFO shows more. -T allows more time");
 }
 
 std::string death_in(const std::string& text) {

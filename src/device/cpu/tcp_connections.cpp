@@ -127,7 +127,7 @@ Status dump_family(int fd, int family, std::vector<TcpConnection>& into) {
     const auto* head = reinterpret_cast<const nlmsghdr*>(buffer.data());
     while (left >= sizeof(nlmsghdr) && head->nlmsg_len >= sizeof(nlmsghdr) && head->nlmsg_len <= left) {
       if (head->nlmsg_type == NLMSG_DONE) return {};
-      if (head->nlmsg_type == NLMSG_ERROR) return unsupported_error("the kernel does not tell of connections");
+      if (head->nlmsg_type == NLMSG_ERROR) return unsupported_error("the kernel does not list connections");
       if (into.size() < kMostConnections) add_connection(*head, into);
       const std::size_t step = std::min<std::size_t>(NLMSG_ALIGN(head->nlmsg_len), left);
       left -= step;

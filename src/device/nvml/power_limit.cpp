@@ -32,7 +32,7 @@ Result<PowerLimits> power_limits_of(const std::string& uuid) {
                     api.power_constraints != nullptr && api.power_set_limit(gpu, &now) == kSuccess &&
                     api.power_default_limit(gpu, &usual) == kSuccess &&
                     api.power_constraints(gpu, &least, &most) == kSuccess;
-  if (!told) return environment_error("the driver does not tell the power limits of " + uuid);
+  if (!told) return environment_error("the driver does not report the power limits of " + uuid);
   return PowerLimits{now * 1e-3, usual * 1e-3, least * 1e-3, most * 1e-3};
 }
 
@@ -45,7 +45,7 @@ Status set_power_limit(const std::string& uuid, double watts) {
   const char* text = api.error_string != nullptr ? api.error_string(code) : nullptr;
   return environment_error(
       fmt::format("the power limit of {} cannot be set to {:.0f} W: {}", uuid, watts, text != nullptr ? text : "?"),
-      "only root may set it, and in a virtual machine or container often nobody");
+      "only root may set it; virtual machines and containers often cannot");
 }
 
 }  // namespace warpmark::device::nvml

@@ -292,7 +292,7 @@ Result<Versions> versions(const Api& api) {
   if (const auto cuda = ask<int>(api.cuda_driver_version)) {
     found.cuda = std::to_string(*cuda / 1000) + "." + std::to_string(*cuda % 1000 / 10);
   }
-  if (found.driver.empty()) return environment_error("NVML does not tell the driver's version");
+  if (found.driver.empty()) return environment_error("NVML does not report the driver's version");
   return found;
 }
 

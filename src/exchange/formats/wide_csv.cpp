@@ -226,7 +226,7 @@ Result<std::vector<Session>> sessions_of(const Table& table, const std::vector<R
   auto& remarks = sessions.front().remarks;
   if (undated > 0) remarks.push_back(fmt::format("{} rows have a time that is no date ('{}')", undated, example));
   if (repeated > 0) {
-    remarks.push_back(fmt::format("{} rows repeat a name and its parameters: taken for further rounds", repeated));
+    remarks.push_back(fmt::format("{} rows repeat a name and its parameters: read as further rounds", repeated));
   }
   return sessions;
 }

@@ -23,7 +23,7 @@ constexpr Field kNodeValueFields[] = {
     field<&NodeValue::value>("value", "Median, in the metric's unit."),
     field<&NodeValue::slowdown>("slowdown",
                                 "Against the median of the others: 0.1 takes 10 % longer (or does 1/1.1 as much)."),
-    field<&NodeValue::p>("p", "One-sided, of \"as fast as the others\".").within(kShare),
+    field<&NodeValue::p>("p", "One-sided; null hypothesis: no slower than the others.").within(kShare),
     field<&NodeValue::adjusted_p>("adjusted_p", "Over all values of all metrics (Holm).").within(kShare),
     field<&NodeValue::reason>("reason", "Of what is not normal or slow.").unless_empty(),
 };

@@ -205,7 +205,7 @@ constexpr Field kProfileDifferenceFields[] = {
 }  // namespace
 
 constexpr RecordOf<Analysis> kAnalysis{"analysis",
-                                       "What `warpmark analyze` says about a profile. Times in seconds but for step_ms "
+                                       "What `warpmark analyze` says about a profile. Times in seconds, except step_ms "
                                        "and the _ns of instants; ratios 0..1. "
                                        "No NaN, no infinity.",
                                        kAnalysisFields, kAnalysisSchema};

@@ -24,8 +24,7 @@ constexpr Field kRestartFields[] = {
     field<&Restart::ago>("sessions_since", "Of the baseline, this one included.").within(kAtLeastOne),
 };
 constexpr RecordOf<Restart> kRestart{
-    "restart", "The last change of level in the baseline; sessions before it say nothing about the level.",
-    kRestartFields};
+    "restart", "The last change point in the baseline; sessions before it are not used.", kRestartFields};
 
 constexpr Field kMetricCheckFields[] = {
     field<&MetricCheck::label>("case", "For people."),
@@ -42,7 +41,7 @@ constexpr Field kMetricCheckFields[] = {
     field<&MetricCheck::value>("value", "Geometric mean of the checked sessions."),
     field<&MetricCheck::ratio>("ratio", "value / level, less the drift of the history; absent where undefined."),
     inlined<&MetricCheck::interval>(kCiInterval),
-    field<&MetricCheck::p>("p", "Of \"the history goes on as it was\", two-sided.").within(kShare),
+    field<&MetricCheck::p>("p", "Two-sided; null hypothesis: no change from the history.").within(kShare),
     field<&MetricCheck::adjusted_p>("adjusted_p", "Over all metrics of the check (Holm).").within(kShare),
     field<&MetricCheck::noise>("noise", "How far a session typically lies from the level before it, a ratio."),
     field<&MetricCheck::detectable>("detectable", "Smallest change for the worse that is found with 90 %, a ratio."),

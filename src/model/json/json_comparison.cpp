@@ -33,7 +33,7 @@ constexpr Field kMetricVerdictFields[] = {
         .within(kAtLeastOne),
     field<&MetricVerdict::decidable_effect>(
         "decidable_effect", "Where those are beyond reach: the smallest effect that can be decided within it."),
-    field<&MetricVerdict::beside>("beside", "Measured beside what was asked for: part of no decision.").unless_empty(),
+    field<&MetricVerdict::beside>("beside", "For information only: part of no decision.").unless_empty(),
     derived("n_a", "", [](const MetricVerdict& metric) { return metric.a.size(); }).within(kNonNegative),
     derived("n_b", "", [](const MetricVerdict& metric) { return metric.b.size(); }).within(kNonNegative),
     field<&MetricVerdict::median_a>("median_a", "Absent where A has no values.").when(has_a),
@@ -108,7 +108,7 @@ constexpr Field kCalibrationFields[] = {
         .within(kNonNegative),
     field<&MetricCalibration::autocorrelation>("autocorrelation", "Lag 1, of the runs in the order taken."),
 };
-constexpr RecordOf<MetricCalibration> kCalibration{"calibration", "What an A/A comparison tells about a metric.",
+constexpr RecordOf<MetricCalibration> kCalibration{"calibration", "What an A/A comparison shows about a metric.",
                                                    kCalibrationFields};
 
 constexpr Name kVariantNames[] = {{0, "a"}, {1, "b"}};
@@ -164,7 +164,7 @@ constexpr Field kComparisonFields[] = {
     field<&Comparison::interleave>(
         "interleave",
         "pair: each round runs each variant once, in random order; block: twice; none: all of "
-        "A, then all of B, which cannot tell a drift of the machine from a difference."),
+        "A, then all of B, which takes a drift of the machine for a difference."),
     field<&Comparison::seed>("seed").decimal_text(),
     field<&Comparison::rounds>("rounds").within(kNonNegative),
     field<&Comparison::stopped_because>("stopped_because").unless_empty(),

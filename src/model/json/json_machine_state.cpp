@@ -41,7 +41,7 @@ constexpr Field kGpuStateFields[] = {
     field<&GpuState::problem>("problem", "Why the GPU does not answer.").unless_empty(),
     field<&GpuState::slowed_by>("slowed_by", "Reasons that hold the clock down, in NVML's terms."),
 };
-constexpr RecordOf<GpuState> kGpuState{"gpu", "What this GPU or driver does not tell has no key.", kGpuStateFields};
+constexpr RecordOf<GpuState> kGpuState{"gpu", "What this GPU or driver does not report has no key.", kGpuStateFields};
 
 constexpr Field kGpuUseFields[] = {
     field<&GpuUse::gpu>("gpu").within(kNonNegative),
@@ -76,7 +76,7 @@ constexpr Field kMachineStateFields[] = {
 constexpr RecordOf<MachineState> kMachineState{"machine_state",
                                                "One line of `warpmark monitor --jsonl`: what a machine is doing at one "
                                                "moment. Rates are means since the look before "
-                                               "and absent at the first one; what is not known has no key.",
+                                               "and absent at the first one; unknown values have no key.",
                                                kMachineStateFields, kMonitorSchema};
 
 Json to_json(const MachineState& state) { return write(kMachineState, state); }

@@ -10,7 +10,7 @@ constexpr Field kExtentFields[] = {
     field<&Extent::least>("min"),
     field<&Extent::mean>("mean"),
     field<&Extent::most>("max"),
-    field<&Extent::looks>("looks", "At which the figure was told.").within(kAtLeastOne),
+    field<&Extent::looks>("looks", "At which the figure was reported.").within(kAtLeastOne),
 };
 constexpr RecordOf<Extent> kExtent{"extent", "", kExtentFields};
 

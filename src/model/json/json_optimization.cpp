@@ -30,7 +30,7 @@ constexpr RecordOf<Prediction> kPrediction{"prediction", kFactor, kPredictionFie
 
 constexpr Field kPriorFields[] = {
     field<&TechniquePrior::bottleneck>("bottleneck", "The finding that the technique answers."),
-    field<&TechniquePrior::programs>("programs", "That have it, each measured before and after fixing it by hand.")
+    field<&TechniquePrior::programs>("programs", "That have it, each measured before and after a manual fix.")
         .within(kAtLeastOne),
     field<&TechniquePrior::median>("median", "Of their gains.").within(kPositive),
     field<&TechniquePrior::low>("low", "Half of them lie between this ...").within(kPositive),
@@ -39,7 +39,7 @@ constexpr Field kPriorFields[] = {
     field<&TechniquePrior::guide_low>("guide_low", "What guides say.").within(kPositive),
     field<&TechniquePrior::guide_high>("guide_high").within(kPositive),
 };
-constexpr RecordOf<TechniquePrior> kPrior{"prior", "What fixing the bottleneck by hand gained in other programs.",
+constexpr RecordOf<TechniquePrior> kPrior{"prior", "Gain of a manual fix of the bottleneck in other programs.",
                                           kPriorFields};
 
 constexpr Field kAnswersFields[] = {
@@ -287,7 +287,7 @@ std::optional<GoalVerdict> judge_goal(const Optimization& optimization) {
     add(*training->cost <= *goal.cost, fmt::format("costs {:.4g} (limit: {:.4g})", *training->cost, *goal.cost));
   }
   const bool priced = !goal.cost || (training && training->cost);
-  if ((goal.days && !training) || !priced) add(false, "the time of the training is not known");
+  if ((goal.days && !training) || !priced) add(false, "the time of the training is unknown");
   return verdict;
 }
 

@@ -67,7 +67,7 @@ constexpr Field kCostFields[] = {
     field<&Cost::bytes>("bytes", "Each input read once, each output written once.").unless_empty(),
     field<&Cost::footprint_bytes>("footprint_bytes").within(kNonNegative).unless_empty(),
     field<&Cost::flop_type>("flop_type", "Data type whose peak limits it.").unless_empty(),
-    field<&Cost::rate>("rate", "Metric that tells the speed of this work: flop_rate or bandwidth.").unless_empty(),
+    field<&Cost::rate>("rate", "Metric of the speed of this work: flop_rate or bandwidth.").unless_empty(),
     field<&Cost::link>("link", "Which the bytes cross instead of the memory.").unless_empty(),
 };
 constexpr RecordOf<Cost> kCost{"cost", "Of one launch.", kCostFields};
@@ -84,7 +84,7 @@ constexpr Field kPeakFields[] = {
         .unless_empty()
         .formerly("mistrusted"),
     field<&Peak::ceiling>("ceiling", "Which measured limit.").unless_empty(),
-    field<&Peak::reason>("reason", "Why there is no share; beside one, which limit is unknown.").unless_empty(),
+    field<&Peak::reason>("reason", "Why there is no share; next to a share, which limit is unknown.").unless_empty(),
 };
 constexpr RecordOf<Peak> kPeak{"peak", "", kPeakFields};
 

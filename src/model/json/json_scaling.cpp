@@ -13,8 +13,7 @@ constexpr Field kRangedFields[] = {
 constexpr Field kStepSharesFields[] = {
     field<&StepShares::ranks>("ranks"),
     field<&StepShares::step_s>("step"),
-    field<&StepShares::communication_s>("communication",
-                                        "That nothing hides, and waiting for ranks that have no more work."),
+    field<&StepShares::communication_s>("communication", "Not overlapped, and waiting for ranks without work."),
     field<&StepShares::imbalance_s>("imbalance", "Waiting for ranks that have more work."),
     field<&StepShares::loading_s>("loading", "The GPU idle while batches are awaited."),
     field<&StepShares::host_s>("host", "The GPU idle for its host: dispatching, waits, allocations, copies."),
@@ -38,7 +37,7 @@ constexpr Field kEfficiencyLossFields[] = {
     field<&EfficiencyLoss::rest>("rest"),
 };
 constexpr RecordOf<EfficiencyLoss> kEfficiencyLoss{
-    "lost", "Sums to 1 - efficiency. Negative: the cause takes less than with the fewest workers.",
+    "lost", "Sums to 1 - efficiency. Negative: the cause takes less than with the smallest number of workers.",
     kEfficiencyLossFields};
 
 using Part = std::pair<std::string, double>;
@@ -48,18 +47,19 @@ constexpr Field kScalingPointFields[] = {
     field<&ScalingPoint::throughput>("throughput", "Of each run, in order, in units of work a second."),
     field<&ScalingPoint::seconds>("seconds", "Of each run."),
     field<&ScalingPoint::median>("median", "Of the throughput."),
-    field<&ScalingPoint::speed_up>("speed_up", "Against the fewest workers, times their number.", kRanged),
+    field<&ScalingPoint::speed_up>("speed_up", "Relative to the smallest number of workers, times that number.",
+                                   kRanged),
     field<&ScalingPoint::efficiency>("efficiency", "Ratio.", kRanged),
     field<&ScalingPoint::grade>("grade", "excellent, good, moderate, poor, or those that the interval spans."),
     field<&ScalingPoint::failures>("failures"),
-    field<&ScalingPoint::usual>("usual", "How it stands to the usual band of so many GPUs.").unless_empty(),
+    field<&ScalingPoint::usual>("usual", "Compared with the usual range for this number of GPUs.").unless_empty(),
     field<&ScalingPoint::reason>("reason", "Of the last failure.").unless_empty(),
     field<&ScalingPoint::peak_memory_bytes>("peak_memory", "Largest resident set of any process, median over runs, B."),
     field<&ScalingPoint::gpu_memory_bytes>("gpu_memory", "Peak of the GPU that was filled most, median over runs, B."),
     field<&ScalingPoint::gpu_utilization>("gpu_utilization", "Mean over the GPUs used, median over runs."),
     field<&ScalingPoint::energy_per_work_j>("energy_per_work", "Of what counts: GPUs, or processors, J.", kRanged),
     field<&ScalingPoint::work_per_joule>("work_per_joule"),
-    keyed<&ScalingPoint::parts, &Part::first, &Part::second>("parts", "Named times the command tells, medians.")
+    keyed<&ScalingPoint::parts, &Part::first, &Part::second>("parts", "Named times that the command reports, medians.")
         .unless_empty(),
     field<&ScalingPoint::profile>("profile", "", kStepShares),
     field<&ScalingPoint::profile_problem>("profile_problem", "Why there is no profile, where one was asked for.")
@@ -111,7 +111,7 @@ constexpr Field kScalingFields[] = {
     field<&Scaling::points>("points", "", kScalingPoint).ruled(R"({"minItems": 1})"),
     field<&Scaling::fits>("fits", "", kScalingLawFit),
     field<&Scaling::forecasts>("forecasts", "", kScalingForecast),
-    field<&Scaling::causes>("causes", "Where efficiency is lost, as far as told."),
+    field<&Scaling::causes>("causes", "Where efficiency is lost, as far as known."),
     field<&Scaling::machine>("machine", "", kMachine),
     field<&Scaling::build>("build", "", kBuild),
     field<&Scaling::energy_method>("energy_method", "What was read, and its uncertainty.").unless_empty(),

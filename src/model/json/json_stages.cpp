@@ -20,7 +20,7 @@ constexpr Field kStageFields[] = {
     derived("seconds_per_item", "", [](const Stage& stage) { return stage.seconds / stage.items; }).when(has_items),
     field<&Stage::gain_doubled>(
         "gain_if_twice_as_fast",
-        "Speedup of the whole if this stage were twice as fast (Amdahl, AFIPS 30, 1967); of the whole, if all were."),
+        "Speedup of the whole if this stage were 2x faster (Amdahl, AFIPS 30, 1967); of the whole, if all were."),
     field<&Stage::limit_s>("limit_s").when(has_limit),
     field<&Stage::limit>("limit", "Undecided where the interval lies on both sides.").when(has_limit),
 };
@@ -38,7 +38,7 @@ constexpr Field kSizeFields[] = {
     field<&Size::items>("items"),
     field<&Size::seconds>("seconds", "Median."),
     field<&Size::fixed_share>("fixed_share", "Of its time."),
-    field<&Size::too_small>("too_small", "Most of it is the fixed cost: it tells little about the work."),
+    field<&Size::too_small>("too_small", "Most of it is the fixed cost: it says little about the work."),
 };
 constexpr RecordOf<Size> kSize{"size", "", kSizeFields};
 
@@ -48,7 +48,7 @@ constexpr Field kSizeFitFields[] = {
     field<&SizeFit::fixed_interval>("fixed", "", kInterval),
     field<&SizeFit::per_item_s>("per_item_s"),
     field<&SizeFit::per_item_interval>("per_item", "", kInterval),
-    field<&SizeFit::straight>("straight", "A line tells the times; else the figures are to be taken with care."),
+    field<&SizeFit::straight>("straight", "The times lie on a line; otherwise the figures are unreliable."),
     field<&SizeFit::sizes>("sizes", "The smallest first.", kSize),
 };
 

@@ -94,7 +94,7 @@ constexpr Field kTrendFields[] = {
 
 constexpr RecordOf<Trend> kTrend{"trend",
                                  "What `warpmark trend --format json` writes: metrics over the sessions of a branch, "
-                                 "with changes of level and of the machine.",
+                                 "with change points and changes of the machine.",
                                  kTrendFields, kTrendSchema};
 
 Json to_json(const Trend& trend) { return write(kTrend, trend); }

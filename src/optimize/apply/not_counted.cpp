@@ -24,7 +24,7 @@ std::string not_in_force(const Settings& settings, const std::vector<const worke
     const bool told = std::ranges::any_of(main, [&](const auto* report) {
       return std::ranges::any_of(report->knobs, [&](const auto& one) { return one.id == setting.knob; });
     });
-    if (!told) return setting.knob + " was not in force: the hook said nothing of it";
+    if (!told) return setting.knob + " was not in force: the hook did not report it";
   }
   return {};
 }

@@ -205,7 +205,7 @@ Result<FirstLook> look_at_whole(ProgramRuns& runs, FirstLook look) {
     WM_ASSIGN(look.first, runs.run({}, look.run));
   }
   if (!look.first.failure.empty()) {
-    return data_error("the program " + look.first.failure, "it must run by itself before it can be optimized");
+    return data_error("the program " + look.first.failure, "it must run without warpmark before it can be optimized");
   }
   // No run may take longer than ten of these; a hang is an outcome, and not the end.
   look.run.deadline_s = std::min(look.run.deadline_s, std::max(60.0, 10 * look.first.wall_s));
@@ -237,7 +237,7 @@ Result<FirstLook> look_at(ProgramRuns& runs, const OptimizeOptions& options) {
   look.joules_per_step = run.joules_per_step;
   const auto steps = run.report.steps.size();
   if (!run.failure.empty() && !run.too_few_steps && run.heard) {
-    return data_error("the program " + run.failure, "it must run by itself before it can be optimized");
+    return data_error("the program " + run.failure, "it must run without warpmark before it can be optimized");
   }
   look.run.plan.sync_phases = false;
   constexpr std::size_t kFewestSteps = 4;

@@ -74,7 +74,7 @@ Result<double> time_of(const std::vector<const workers::ProgramReport*>& main, c
   }
   if (options.amortize_steps > 0) slowest_s += before_s / options.amortize_steps;
   if (options.time_of == TimeOf::step) return slowest_s;
-  if (samples <= 0) return data_error("does not tell its samples");
+  if (samples <= 0) return data_error("does not report its samples");
   return slowest_s / samples;
 }
 

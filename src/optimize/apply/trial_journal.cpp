@@ -54,7 +54,7 @@ Status TrialJournal::read(const std::string& request) {
     }
     if (json.contains("complete")) return {};
     if (!json.contains("question") || !json["question"].is_string() || !json.contains("answer")) {
-      return data_error(place + ": question or answer is missing", "start anew with --fresh");
+      return data_error(place + ": question or answer is missing", "start over with --fresh");
     }
     lines_.push_back({json["question"].get<std::string>(), std::move(json["answer"]), end});
   }

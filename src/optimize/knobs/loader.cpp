@@ -128,7 +128,7 @@ extern const Knob loader_persistent_workers_knob{
     .id = "loader.persistent_workers",
     .title = "workers kept between epochs",
     .answers = "data_loading",
-    .breaks = "datasets whose state changes between epochs are not read anew",
+    .breaks = "datasets whose state changes between epochs are not reloaded",
     .undo = "leave persistent_workers=False",
     .numerics = Numerics::exact,
     .values = "on",

@@ -51,7 +51,7 @@ OptimizationAdvice optimizer_implementation_source([[maybe_unused]] const Progra
 // Gradients are dropped instead of being filled with zeros.
 Offer offer_optimizer_set_to_none(const ProgramFacts& facts, [[maybe_unused]] const Settings& settings) {
   if (facts.report.optimizers.empty()) return no_offer("the program makes no optimizer of torch.optim");
-  if (torch_at_least(facts, 2, 0)) return no_offer("this torch does it by itself");
+  if (torch_at_least(facts, 2, 0)) return no_offer("this version of torch does it automatically");
   return one_offer("on", {.low = 1.0, .high = 1.05, .method = "saves a pass over the gradients"});
 }
 

@@ -139,7 +139,7 @@ extern const Knob ddp_no_sync_knob{
     .id = "ddp.no_sync",
     .title = "one exchange a step",
     .answers = "multi_gpu_comm",
-    .breaks = "gradients are wrong where a step ends earlier than those before; then they are exchanged by hand",
+    .breaks = "gradients are wrong where a step ends earlier than those before; then exchange them explicitly",
     .undo = "leave no_sync() out",
     .numerics = Numerics::rounding,
     .risk = 1.5,

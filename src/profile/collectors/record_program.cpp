@@ -181,7 +181,7 @@ Result<fs::path> find_inject_library(const fs::path& executable, const char* nam
   for (const auto& place : {folder / kLibrary, folder / ".." / "lib" / "warpmark" / kLibrary}) {
     if (fs::exists(place, ignored)) return fs::absolute(place).lexically_normal();
   }
-  return environment_error(std::string(kLibrary) + " is not beside the program nor in ../lib/warpmark",
+  return environment_error(std::string(kLibrary) + " is neither next to the program nor in ../lib/warpmark",
                            "it is built where CUPTI's headers are installed (they come with the CUDA toolkit)");
 }
 

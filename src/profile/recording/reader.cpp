@@ -168,7 +168,7 @@ class Part {
  private:
   bool begin(std::uint32_t version) {
     if (version > kVersion) {
-      builder_.issue("newer_version", "written by a newer warpmark: what is not known here was left out");
+      builder_.issue("newer_version", "written by a newer warpmark: unknown parts were left out");
     }
     return true;
   }

@@ -70,13 +70,21 @@ std::string device_text(const AcceptanceRow& row) { return row.device.empty() ? 
 
 Section summary(const Acceptance& acceptance) {
   Section section;
-  section.blocks.push_back(Paragraph{result_sentence(acceptance) + ".", tone_of_row(overall(acceptance))});
+  const auto state = overall(acceptance);
+  std::string text = result_sentence(acceptance) + ".";
+  const auto row =
+      std::ranges::find_if(acceptance.rows, [&](const auto& each) { return each.required && each.state == state; });
+  if (state != RowState::pass && row != acceptance.rows.end()) {
+    const auto value = value_text(*row);
+    text += fmt::format(" {}: {}, limit {}.", row->title, value.empty() ? row->reason : value, limit_text(*row));
+  }
+  section.blocks.push_back(Paragraph{text, tone_of_row(state)});
   if (!acceptance.summary.empty()) section.blocks.push_back(Paragraph{acceptance.summary, Tone::quiet});
   Table counts{{{"result"}, {"criteria", Align::right}}, {}};
-  for (const auto state :
+  for (const auto each :
        {RowState::pass, RowState::fail, RowState::unreliable, RowState::undecided, RowState::not_measurable}) {
-    const auto number = count(acceptance, state);
-    if (number > 0) counts.rows.push_back({{name_of(state), tone_of_row(state)}, {std::to_string(number)}});
+    const auto number = count(acceptance, each);
+    if (number > 0) counts.rows.push_back({{name_of(each), tone_of_row(each)}, {std::to_string(number)}});
   }
   section.blocks.push_back(std::move(counts));
   return section;

@@ -138,7 +138,6 @@ Section rows_section(const AnalysisTable& table, std::size_t rows) {
   if (!table.note.empty()) section.blocks.push_back(Paragraph{table.note, Tone::quiet});
   if (table.rows.empty()) return section;
   Table shown;
-  shown.tells_left_out = true;  // the note may speak of them
   for (std::size_t c = 0; c < table.columns.size(); ++c) {
     const bool is_text = std::holds_alternative<std::string>(table.rows.front()[c]);
     // Where there is no room, the last columns go first.

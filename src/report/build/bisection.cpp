@@ -123,7 +123,7 @@ Section summary(const Bisection& bisection) {
                                                  short_sha(bisection.good.sha), change_sentence(bisection.range))});
   if (bisection.change && levels_differ(*bisection.change, bisection.range)) {
     section.blocks.push_back(Paragraph{
-        "These two were measured at different times, and the machine was not as fast at both: set their changes "
+        "These two were measured at different times, and the machine had another speed at each: compare their changes "
         "side by side, not their values.",
         Tone::quiet});
   }
@@ -172,10 +172,11 @@ Section probes(const Bisection& bisection) {
   section.blocks.push_back(std::move(table));
   for (auto& reason : reasons) section.blocks.push_back(std::move(reason));
   section.blocks.push_back(Paragraph{
-      fmt::format("Each was run beside the good and the bad revision in random order until it was certain whom it is "
-                  "like, by a test that holds at every look. A wrong answer (at most {} each) lowers the odds of the "
-                  "culprit and does not exclude it.",
-                  format_percent(bisection.alpha)),
+      fmt::format(
+          "Each ran interleaved with the good and the bad revision, in random order, until it was certain which it is "
+          "like, by a test that holds at every look. A wrong answer (at most {} each) lowers the odds of the "
+          "culprit and does not exclude it.",
+          format_percent(bisection.alpha)),
       Tone::quiet});
   return section;
 }

@@ -113,10 +113,17 @@ void add_suspects(const Suspects& suspects, Section& section) {
 
 Section summary(const Check& check) {
   Section section{"Verdicts", {}, false};
+  const auto metrics = by_gravity(check);
+  std::string lead;
+  if (!metrics.empty() && metrics.front()->ratio) {
+    const auto& first = *metrics.front();
+    lead = fmt::format("{} {} {} {}: {}. ", first.label, first.metric, change_text(first), interval_text(first),
+                       name_of(first.verdict));
+  }
   const auto what = check.commit.empty() ? std::string("this result") : "commit " + check.commit.substr(0, 10);
   section.blocks.push_back(
-      Paragraph{fmt::format("{}{} against {}: {}.", what, check.dirty ? " with uncommitted changes" : "", check.branch,
-                            verdict_counts(check)),
+      Paragraph{fmt::format("{}{}{} against {}: {}.", lead, what, check.dirty ? " with uncommitted changes" : "",
+                            check.branch, verdict_counts(check)),
                 tone_of(overall(check))});
   section.blocks.push_back(metrics_table(check));
   add_sentences(check, section);
@@ -176,7 +183,7 @@ std::string verdict_sentence(const MetricCheck& metric, double threshold) {
   }
   std::string text = "inconclusive: " + metric.reason;
   if (metric.more_runs) {
-    text += fmt::format("; about {} more of this commit would tell",
+    text += fmt::format("; about {} more of this commit would decide",
                         format_plural(static_cast<std::size_t>(*metric.more_runs), "session", "sessions"));
   }
   return text;
@@ -187,8 +194,8 @@ std::string restart_sentence(const MetricCheck& metric) {
   const Restart& restart = *metric.restart;
   const std::string where =
       restart.at.commit.empty() ? "session " + restart.at.session : "commit " + restart.at.commit.substr(0, 10);
-  return fmt::format("{} {}: the baseline begins anew at {} ({}), where it changed by {}{}", metric.label,
-                     metric.metric, where, restart.at.started.substr(0, 10), format_change(1 + restart.change),
+  return fmt::format("{} {}: the baseline starts at {} ({}), where it changed by {}{}", metric.label, metric.metric,
+                     where, restart.at.started.substr(0, 10), format_change(1 + restart.change),
                      restart.worse ? ", for the worse: later results are held against that level" : "");
 }
 
@@ -215,7 +222,7 @@ std::string suspects_sentence(const Suspects& suspects) {
     case BisectOutcome::no_difference:
       return text +
              ". Built and run again now, the last good commit and the checked one do not differ: the machine may "
-             "have changed, or what was measured beside the code.";
+             "have changed, or what else was measured.";
     case BisectOutcome::inconclusive: break;
   }
   return text + ". The search did not become certain: " + search.stopped_because + ".";
@@ -230,8 +237,8 @@ std::string method_text(const Check& check) {
         check.metrics.size() == 1 ? "the metric" : "each metric", format_percent(check.threshold));
   }
   return fmt::format(
-      "Worse needs both a change of at least {} and p at most {:.3g}, adjusted over {} (Holm), against the steps that "
-      "the history of {} makes by itself from session to session. Unchanged means that a change of {} for the worse "
+      "Worse needs both a change of at least {} and p at most {:.3g}, adjusted over {} (Holm), compared with the "
+      "run-to-run variation of the history of {}. Unchanged means that a change of {} for the worse "
       "is ruled out; all else is inconclusive.",
       format_percent(check.threshold), check.alpha, format_plural(check.metrics.size(), "metric", "metrics"),
       check.branch, format_percent(check.threshold));

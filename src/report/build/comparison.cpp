@@ -239,8 +239,12 @@ std::string overall_sentence(const Comparison& comparison) {
 
 std::string monthly_sentence(const MonthlySaving& saving, const std::string& before, const std::string& after) {
   const auto money = [](double amount) { return format_count(std::llround(amount)); };
-  return fmt::format("Per month: {} costs {}, {} {}, which saves {} ({} to {})", before, money(saving.before), after,
-                     money(saving.after), money(saving.saved), money(saving.saved_low), money(saving.saved_high));
+  const bool more = std::llround(saving.saved) < 0;
+  const auto [low, high] =
+      more ? std::pair{-saving.saved_high, -saving.saved_low} : std::pair{saving.saved_low, saving.saved_high};
+  return fmt::format(
+      "Per month: {} costs {}, {} {}, which {} ({} to {})", before, money(saving.before), after, money(saving.after),
+      more ? "costs " + money(-saving.saved) + " more" : "saves " + money(saving.saved), money(low), money(high));
 }
 
 Distribution distribution_of(const MetricVerdict& metric) {

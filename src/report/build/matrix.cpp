@@ -96,8 +96,34 @@ std::string objectives_text(const Matrix& matrix) {
   return text;
 }
 
+/// The variant with the best median of the first objective, with its ratio to the baseline; empty before any ran.
+std::string headline(const Matrix& matrix) {
+  const auto chosen = main_metrics(matrix);
+  if (chosen.empty()) return {};
+  const bool higher = matrix.metrics[chosen.front()].better == Better::higher;
+  const MatrixVariant* best = nullptr;
+  const MatrixCell* best_cell = nullptr;
+  for (const auto& variant : matrix.variants) {
+    const auto* cell = cell_of(variant, chosen.front());
+    if (cell == nullptr) continue;
+    if (best_cell != nullptr && (higher ? cell->median <= best_cell->median : cell->median >= best_cell->median)) {
+      continue;
+    }
+    best = &variant, best_cell = cell;
+  }
+  if (best == nullptr) return {};
+  std::string text =
+      fmt::format("Best {}: {} with {}", matrix.metrics[chosen.front()].id, value_text(matrix, *best_cell), best->name);
+  const auto& verdict = best_cell->verdict;
+  if (best->baseline || !verdict) return text + (best->baseline ? ", the baseline." : ".");
+  if (verdict->ratio) text += fmt::format(", {:.3g}x of the baseline", *verdict->ratio);
+  if (verdict->interval) text += fmt::format(" [{:.3g}x, {:.3g}x]", verdict->interval->low, verdict->interval->high);
+  return text + ": " + name_of(verdict->verdict) + ".";
+}
+
 Section summary(const Matrix& matrix) {
   Section section;
+  if (auto text = headline(matrix); !text.empty()) section.blocks.push_back(Paragraph{std::move(text)});
   if (!matrix.summary.empty()) section.blocks.push_back(Paragraph{matrix.summary, Tone::quiet});
   section.blocks.push_back(variants_table(matrix));
   const auto chosen = main_metrics(matrix);
@@ -105,7 +131,7 @@ Section summary(const Matrix& matrix) {
     section.blocks.push_back(
         Paragraph{"Verdict: " + matrix.metrics[chosen.front()].id +
                       " against the baseline's. x is the geometric mean of the ratios within the rounds, in which the "
-                      "drift of the machine cancels: the ratio of the medians beside it may differ.",
+                      "drift of the machine cancels: the ratio of the medians next to it may differ.",
                   Tone::quiet});
   }
   if (!matrix.objectives.empty()) {
@@ -119,7 +145,7 @@ Section summary(const Matrix& matrix) {
     const std::string hint = variant.hint.empty() ? "" : " (" + variant.hint + ")";
     section.blocks.push_back(Paragraph{
         fmt::format("{} failed {} of {} runs{}: {}{}", variant.name, variant.failures, variant.failures + variant.runs,
-                    variant.given_up ? " and was given up" : "", variant.reason, hint),
+                    variant.given_up ? " and was stopped" : "", variant.reason, hint),
         Tone::bad});
   }
   section.blocks.push_back(Paragraph{

@@ -136,8 +136,8 @@ void add_profiles(const Scaling& scaling, Report& report) {
     if (!lost.rows.empty()) {
       report.sections.push_back({"Efficiency lost to", {std::move(lost)}, false, false});
       report.sections.back().blocks.push_back(Paragraph{
-          "Of the time with so many workers, what each cause takes beyond its share with the fewest. The parts "
-          "sum to what is lost; a negative one takes less than with the fewest.",
+          "Share of the time that each cause takes beyond its share with the smallest number of workers. The parts "
+          "sum to the loss; a negative one takes less than before.",
           Tone::quiet});
     }
     section.blocks.push_back(steps_table(scaling));
@@ -228,12 +228,26 @@ Plot scaling_plot(const Scaling& scaling) {
   return plot;
 }
 
+/// What the most workers reach; no text where they were not measured.
+std::string headline(const Scaling& scaling) {
+  if (scaling.points.empty() || scaling.points.back().throughput.empty()) return {};
+  const auto& last = scaling.points.back();
+  const auto& interval = last.efficiency.interval;
+  return fmt::format("{}: {}x faster, efficiency {}{}.", scaling.workers(last.workers),
+                     format_significant(last.speed_up.value, 3), format_percent(last.efficiency.value),
+                     interval ? fmt::format(" [{}, {}]", format_percent(interval->low), format_percent(interval->high))
+                              : " (one run: no interval)");
+}
+
 }  // namespace
 
 Report build_report(const Scaling& scaling) {
   Report report;
   report.title = fmt::format("{} scaling", scaling.mode == "weak" ? "Weak" : "Strong");
   report.subtitle = scaling.command;
+  if (auto text = headline(scaling); !text.empty()) {
+    report.sections.push_back({"", {Paragraph{std::move(text), Tone::good}}, false, false});
+  }
   Section measured{"Measured", {points_table(scaling)}, false, false};
   for (const auto& point : scaling.points) {
     if (point.failures > 0) {
@@ -293,12 +307,11 @@ Report build_report(const PowerCaps& caps) {
          {point.failures > 0 ? fmt::format("{}: {}", point.failures, point.reason) : "", Tone::bad}});
     if (point.work_per_joule) series.points.emplace_back(point.cap_w, *point.work_per_joule);
   }
-  Section section{"Measured", {std::move(table)}, false, false};
+  Section section{"Measured", {Paragraph{caps.verdict}, std::move(table)}, false, false};
   if (series.points.size() > 1) {
     plot.series.push_back(std::move(series));
     section.blocks.push_back(std::move(plot));
   }
-  section.blocks.push_back(Paragraph{caps.verdict});
   if (!caps.energy_method.empty()) section.blocks.push_back(Paragraph{caps.energy_method, Tone::quiet});
   section.blocks.push_back(
       caps.restored

@@ -128,6 +128,30 @@ std::optional<Table> drift_table(const Trend& trend) {
   return table;
 }
 
+/// The latest change of a series, for the worse before others.
+Paragraph headline(const Trend& trend) {
+  const TrendSeries* series = nullptr;
+  const TrendChange* latest = nullptr;
+  const auto started = [](const TrendSeries& of, const TrendChange& change) -> const std::string& {
+    return of.points[static_cast<std::size_t>(change.index)].point.started;
+  };
+  for (const auto& each : trend.series) {
+    for (const auto& change : each.changes) {
+      const bool worse = change.worse.value_or(false), known = latest != nullptr && latest->worse.value_or(false);
+      const bool newer = latest == nullptr || worse != known ? latest == nullptr || worse
+                                                             : started(each, change) > started(*series, *latest);
+      if (newer) series = &each, latest = &change;
+    }
+  }
+  if (latest == nullptr) {
+    return {fmt::format("No change of {} or more in {}.", format_percent(trend.threshold),
+                        format_plural(trend.series.size(), "series", "series"))};
+  }
+  return {fmt::format("{} {}: {} at {}, p {}.", series->label, series->metric, size_of(*latest),
+                      where_of(series->points[static_cast<std::size_t>(latest->index)].point), format_p(latest->p)),
+          tone_of_change(*latest)};
+}
+
 std::vector<std::string> machine_sentences(const Trend& trend) {
   std::vector<std::string> sentences;
   for (const auto& series : trend.series) {
@@ -143,7 +167,7 @@ std::vector<std::string> machine_sentences(const Trend& trend) {
 std::string method_text(const Trend& trend) {
   return fmt::format(
       "Changes of at least {} by E-divisive means over windows of 50 sessions, p at most 0.001 with autocorrelation "
-      "taken into account, on one machine at a time; one session that is off is none. A change begins at the session "
+      "taken into account, on one machine at a time; a single outlier is no change. A change begins at the session "
       "that is named; the commit that made it may be any since the session before.",
       format_percent(trend.threshold));
 }
@@ -185,9 +209,10 @@ std::string sparkline(const std::vector<double>& values, std::size_t width, bool
 Report build_report(const Trend& trend, bool unicode) {
   Report report{.title = "Trend", .subtitle = subtitle_of(trend), .sections = {}};
   Section section{"Metrics", {}, false};
+  section.blocks.emplace_back(headline(trend));
   section.blocks.emplace_back(overview(trend, unicode));
   report.sections.push_back(std::move(section));
-  Section changes{"Changes of level", {}, false};
+  Section changes{"Change points", {}, false};
   if (auto table = changes_table(trend); !table.rows.empty()) {
     changes.blocks.emplace_back(std::move(table));
   } else {

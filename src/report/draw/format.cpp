@@ -31,7 +31,7 @@ std::string format_quantity(double value, std::string_view unit) {
   if (unit == "B") return format_bytes(value);
   if (unit == "%" || unit == "ratio") return format_percent(value);
   if (unit == "x") return format_significant(value, 4) + "x";  // ratios near 1: their changes are a few per cent
-  if (unit.empty()) {
+  if (unit.empty() || unit == "1") {
     const bool whole = value == std::floor(value) && std::abs(value) < 1e15;
     return whole ? format_count(static_cast<std::int64_t>(value)) : format_significant(value, 3);
   }

@@ -16,6 +16,7 @@ constexpr std::size_t kColumnGap = 2;     // blanks between columns
 constexpr std::size_t kComfortable = 22;  // a text column is not wrapped below this while anything else can be given up
 constexpr std::size_t kNarrowest = 6;     // nor below this at all
 constexpr std::size_t kLongestWord = 32;  // that is kept whole while anything else can be given up
+constexpr std::size_t kUnlimited = 1'000'000;
 constexpr std::size_t kWideBar = 10;
 constexpr std::size_t kNarrowBar = 6;
 
@@ -93,7 +94,7 @@ void narrow(const Table& table, Layout& layout, std::size_t width, std::size_t l
 }
 
 Layout lay_out(const Table& table, const RenderOptions& options) {
-  const std::size_t width = width_of(options);
+  const std::size_t width = options.whole_tables && has_header(table) ? kUnlimited : width_of(options);
   const auto natural = natural_widths(table, options);
   int most_optional = 0;
   for (const auto& column : table.columns) most_optional = std::max(most_optional, column.optional);
@@ -199,20 +200,25 @@ std::vector<std::string> words_of(std::string_view text, std::size_t width) {
   return words;
 }
 
-/// Columns that a verdict rests on.
-bool decides(std::string_view column) {
-  constexpr std::array<std::string_view, 7> kNames{"p", "n", "verdict", "interval", "limit", "allowed", "share"};
-  return std::ranges::find(kNames, column) != kNames.end();
+/// Where the part of a word that begins at `begin` ends: behind all of it where it fits into `room` columns, else
+/// behind the last sign that joins names ("fused_texture/", "size="), else behind the last character that fits.
+std::size_t end_of_part(std::string_view word, std::size_t begin, std::size_t room) {
+  std::size_t end = begin, joint = begin;
+  for (std::size_t used = 0; end < word.size() && used < room; ++used) {
+    ++end;
+    while (end < word.size() && (static_cast<unsigned char>(word[end]) & 0xC0U) == 0x80) ++end;
+    if (std::string_view("_/:.,-=").find(word[end - 1]) != std::string_view::npos) joint = end;
+  }
+  return end == word.size() || joint == begin ? end : joint;
 }
 
-/// Which columns had no room: all where the text next to the table mentions them, else those that a verdict rests on.
+/// Which columns had no room.
 void append_left_out(std::string& out, const Table& table, const Layout& layout, const RenderOptions& options) {
   std::string names;
   for (std::size_t i = 0; i < table.columns.size(); ++i) {
     const auto& name = table.columns[i].name;
     if (name.empty() || std::ranges::find(layout.shown, i) != layout.shown.end()) continue;
-    if (!table.tells_left_out && !decides(name)) continue;
-    names += (names.empty() ? "" : ", ") + shown_text(table.columns[i].name, options);
+    names += (names.empty() ? "" : ", ") + shown_text(name, options);
   }
   if (names.empty()) return;
   for (const auto& line : wrap("Not shown at this width: " + names + ".", width_of(options))) {
@@ -244,19 +250,18 @@ std::vector<std::string> wrap(std::string_view text, std::size_t width) {
     used = 0;
   };
   for (const auto& word : words) {
-    std::size_t length = display_width(word);
+    const std::size_t length = display_width(word);
     if (used > 0 && used + 1 + length > width) flush();
     if (used > 0) {
       line += ' ';
       ++used;
     }
-    for (std::size_t i = 0; i < word.size();) {  // by code point, so that a long word breaks between characters
-      std::size_t end = i + 1;
-      while (end < word.size() && (static_cast<unsigned char>(word[end]) & 0xC0U) == 0x80) ++end;
-      if (used == width) flush();
+    for (std::size_t i = 0; i < word.size();) {
+      const std::size_t end = end_of_part(word, i, width - used);
       line.append(word, i, end - i);
-      ++used;
+      used += display_width(std::string_view(word).substr(i, end - i));
       i = end;
+      if (i < word.size()) flush();
     }
   }
   if (!line.empty() || lines.empty()) flush();

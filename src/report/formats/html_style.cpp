@@ -1,5 +1,6 @@
 // The style sheet of HTML reports. Colours: the ColorBrewer-like categorical set below keeps a contrast of at least 3:1
 // against both backgrounds and stays apart for the common kinds of colour blindness together with the marks' shapes.
+// Shadows of .scroll mark an edge with more columns behind it (Verou, 2012).
 #include "report/formats/html.h"
 
 namespace warpmark::report {
@@ -26,9 +27,13 @@ body { margin: 0; background: var(--page); color: var(--ink); font: 15px/1.5 sys
 main { max-width: 1100px; margin: 0 auto; padding: 20px 20px 60px; }
 h1 { font-size: 1.6rem; line-height: 1.25; margin: 8px 0 2px; overflow-wrap: anywhere; }
 h2 { font-size: 1.15rem; margin: 34px 0 8px; padding-bottom: 4px; border-bottom: 1px solid var(--rule); }
-header p { margin: 0; }
-p { margin: 8px 0; overflow-wrap: anywhere; }
-.scroll { overflow-x: auto; max-width: 100%; }
+header p { margin: 0; } p { margin: 8px 0; overflow-wrap: anywhere; }
+.scroll { overflow-x: auto; max-width: 100%; --under: var(--page); background: linear-gradient(to right,
+  var(--under) 40%, transparent) 0 0, linear-gradient(to left, var(--under) 40%, transparent) 100% 0,
+  linear-gradient(to right, var(--rule), transparent) 0 0, linear-gradient(to left, var(--rule), transparent) 100% 0;
+  background-repeat: no-repeat; background-size: 48px 100%, 48px 100%, 18px 100%, 18px 100%;
+  background-attachment: local, local, scroll, scroll; }
+details .scroll { --under: var(--panel); }
 table { border-collapse: collapse; font-variant-numeric: tabular-nums; margin: 6px 0 12px; font-size: 0.93rem; }
 th { text-align: left; font-weight: 600; color: var(--quiet); white-space: nowrap; }
 th, td { padding: 5px 14px 5px 0; border-bottom: 1px solid var(--rule); vertical-align: top; }
@@ -47,16 +52,12 @@ table:not(.facts) td.long { min-width: 13em; overflow-wrap: anywhere; }
 .good { color: var(--good); } .warning { color: var(--warning); } .bad { color: var(--bad); font-weight: 600; }
 .quiet { color: var(--quiet); }
 pre { background: var(--panel); padding: 8px 12px; border-radius: 6px; font-size: 0.87rem; margin: 6px 0; }
-details { border: 1px solid var(--rule); border-radius: 8px; margin: 10px 0;
-  padding: 0 14px; background: var(--panel); }
-details[open] { padding-bottom: 10px; }
-summary { cursor: pointer; padding: 9px 0; font-weight: 600; }
-figure { margin: 14px 0; }
-figcaption { font-weight: 600; margin-bottom: 4px; }
+details { border: 1px solid var(--rule); border-radius:8px; margin: 10px 0; padding: 0 14px; background: var(--panel); }
+details[open] { padding-bottom: 10px; } summary { cursor: pointer; padding: 9px 0; font-weight: 600; }
+figure { margin: 14px 0; } figcaption { font-weight: 600; margin-bottom: 4px; }
 svg.plot { display: block; width: 100%; min-width: 540px; max-width: 860px; height: auto; }
 svg text { fill: var(--ink); font: 12px system-ui, -apple-system, "Segoe UI", "Liberation Sans", "DejaVu Sans",
-  sans-serif;
-  font-variant-numeric: tabular-nums; }
+  sans-serif; font-variant-numeric: tabular-nums; }
 svg text.title, svg text.limit-name { fill: var(--quiet); }
 svg text.limit-name { font-size: 11px; paint-order: stroke; stroke: var(--page); stroke-width: 3px; }
 details svg text.limit-name { stroke: var(--panel); }
@@ -75,7 +76,7 @@ details svg text.limit-name { stroke: var(--panel); }
 .s0 { --c: var(--c0); } .s1 { --c: var(--c1); } .s2 { --c: var(--c2); } .s3 { --c: var(--c3); }
 .s4 { --c: var(--c4); } .s5 { --c: var(--c5); } .s6 { --c: var(--c6); } .s7 { --c: var(--c7); }
 @media (max-width: 600px) { main { padding: 12px 12px 40px; } body { font-size: 14px; } .bar { width: 48px; }
-  table:not(.facts) td.long { min-width: 11em; } }
+  table { font-size: 0.86rem; } th, td { padding: 4px 9px 4px 0; } table:not(.facts) td.long { min-width: 9em; } }
 @media print { details { break-inside: avoid; } body { background: #fff; } }
 )css";
 }

@@ -12,8 +12,11 @@
 
 namespace warpmark::report {
 
+// headline.cpp
+[[nodiscard]] Section summary_section(const Session& session, const RunLabels& labels);
+
 // build_summary.cpp
-[[nodiscard]] Section summary_section(const Session& session);
+[[nodiscard]] Section machine_section(const Session& session);
 [[nodiscard]] std::optional<Section> ceilings_section(const Session& session);
 /// "memory bandwidth", "bf16 compute", "h2d link", "launch".
 [[nodiscard]] std::string ceiling_name(const Ceiling& ceiling);
@@ -37,9 +40,14 @@ namespace warpmark::report {
 [[nodiscard]] std::optional<Section> targets_section(const Session& session, const RunLabels& labels);
 [[nodiscard]] std::optional<Section> models_section(const Session& session, const RunLabels& labels);
 
-// build_commands.cpp: all metrics of users' commands, which have no peak.
+// build_metrics.cpp: all metrics of what has no peak.
 [[nodiscard]] bool is_command(const Run& run);
-[[nodiscard]] std::optional<Section> commands_section(const Session& session, const RunLabels& labels);
+[[nodiscard]] bool shown_by_metrics(const Run& run);
+/// "[49.10 ms, 51.20 ms]", or the interval that a score came with; empty where too few samples support one.
+[[nodiscard]] std::string metric_interval(const Run& run, const Metric& metric);
+/// Samples, or the examples of a score.
+[[nodiscard]] std::string metric_count(const Run& run, const Metric& metric);
+[[nodiscard]] std::optional<Section> metrics_section(const Session& session, const RunLabels& labels);
 
 // build_stages.cpp: commands in stages, and of several sizes.
 [[nodiscard]] std::vector<Section> stages_sections(const Session& session, const RunLabels& labels);

@@ -102,7 +102,7 @@ std::string heading_of(const Session& session, const std::string& device) {
 }
 
 bool is_shown(const Run& run) {
-  return !is_command(run) && run.outcome != Outcome::unsupported && run.outcome != Outcome::skipped;
+  return !shown_by_metrics(run) && run.outcome != Outcome::unsupported && run.outcome != Outcome::skipped;
 }
 
 std::optional<Section> device_section(const Session& session, const std::string& device, const RunLabels& labels) {

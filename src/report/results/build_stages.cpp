@@ -88,7 +88,7 @@ Table sizes_table(const SizeFit& fit) {
     table.rows.push_back({{format_quantity(size.items, "")},
                           {format_quantity(size.seconds, "s")},
                           {fit.straight ? format_percent(size.fixed_share) : "–"},
-                          {size.too_small ? "too small to tell" : "", Tone::warning}});
+                          {size.too_small ? "too small" : "", Tone::warning}});
   }
   return table;
 }
@@ -108,18 +108,18 @@ std::vector<Section> stages_sections(const Session& session, const RunLabels& la
   for (const auto& fit : size_fits_of(session)) {
     Section section{"Cost by " + fit.parameter, {sizes_table(fit)}};
     section.blocks.emplace_back(Paragraph{fmt::format(
-        "A run costs {} whatever its size, and {} for each {}.", seconds_between(fit.fixed_s, fit.fixed_interval),
+        "A run has a fixed cost of {}, and {} for each {}.", seconds_between(fit.fixed_s, fit.fixed_interval),
         seconds_between(fit.per_item_s, fit.per_item_interval), fit.parameter)});
     if (!fit.straight) {
       section.blocks.emplace_back(Paragraph{
-          "The times do not lie on a line: the cost of an item changes with the size, so take these two with care.",
+          "The times do not lie on a line: the cost of an item changes with the size, so both numbers are unreliable.",
           Tone::warning});
     }
     const bool small = std::any_of(fit.sizes.begin(), fit.sizes.end(), [](const auto& size) { return size.too_small; });
     if (small) {
-      section.blocks.emplace_back(Paragraph{
-          "Too small to tell: more than half of such a run is the fixed cost, so that it says little about the work.",
-          Tone::warning});
+      section.blocks.emplace_back(
+          Paragraph{"Too small: more than half of such a run is the fixed cost, so it says little about the work.",
+                    Tone::warning});
     }
     sections.push_back(std::move(section));
   }

@@ -1,69 +1,12 @@
-// The first screen: how it went, what was measured, with what, and what this machine reached at best.
+// What was measured with what, and what this machine reached at best.
 #include <algorithm>
-#include <array>
 
-#include "model/names.h"
 #include "report/draw/format.h"
 #include "report/results/build_parts.h"
 #include "report/results/device_groups.h"
-#include "stats/summary.h"
 
 namespace warpmark::report {
 namespace {
-
-Paragraph outcome_paragraph(const Session& session) {
-  if (session.runs.empty()) return {"Nothing was measured.", Tone::warning};
-  constexpr std::array<Outcome, 6> kOrder{Outcome::passed,     Outcome::failed,      Outcome::error,
-                                          Outcome::unreliable, Outcome::unsupported, Outcome::skipped};
-  std::string text = format_plural(session.runs.size(), "benchmark", "benchmarks") + ": ";
-  Tone tone = Tone::good;
-  bool first = true;
-  for (const Outcome outcome : kOrder) {
-    const auto count =
-        std::count_if(session.runs.begin(), session.runs.end(), [&](const Run& run) { return run.outcome == outcome; });
-    if (count == 0) continue;
-    text += (first ? "" : ", ") + format_count(count) + " " + name_of(outcome);
-    first = false;
-    if (outcome == Outcome::failed || outcome == Outcome::error) tone = Tone::bad;
-    if (outcome == Outcome::unreliable && tone == Tone::good) tone = Tone::warning;
-    if (outcome != Outcome::passed && count == static_cast<std::ptrdiff_t>(session.runs.size())) {
-      tone = tone == Tone::bad ? Tone::bad : Tone::warning;
-    }
-  }
-  const auto loose = std::count_if(session.runs.begin(), session.runs.end(),
-                                   [](const Run& run) { return run.outcome == Outcome::passed && !run.converged; });
-  if (loose > 0) text += "; " + format_count(loose) + " did not converge";
-  return {text + ".", tone};
-}
-
-/// How near the results of a device, or of several of one make, are to their peaks; no text where none has a peak.
-/// Results that set a peak are on it by definition, and those that are unreliable tell nothing.
-std::string peak_sentence(const Session& session, const DeviceGroup& group) {
-  std::vector<double> shares;
-  std::size_t above = 0;
-  for (const auto& run : session.runs) {
-    if (!group.contains(run.device) || run.outcome != Outcome::passed || !run.peak) continue;
-    if (run.peak->bound == Bound::unknown || run.peak->unreliable || defines_its_peak(run)) continue;
-    const double share = run.peak->share;
-    if (share > kAboveThePeak) {
-      ++above;
-    } else {
-      shares.push_back(share);
-    }
-  }
-  std::string text;
-  if (above > 0) {
-    text = format_plural(above, "result is", "results are") + " above the measured peak, so the peak is too low";
-  }
-  if (shares.empty()) return text.empty() ? text : group.label() + ": " + text + ".";
-  const auto [low, high] = std::minmax_element(shares.begin(), shares.end());
-  const std::string least = format_percent(*low), most = format_percent(*high);
-  text += text.empty() ? "" : "; ";
-  text += format_plural(shares.size(), "result", "results") + " reached " + least +
-          (least == most ? "" : " to " + most) + " of the measured peak" +
-          (least == most ? "" : ", median " + format_percent(stats::median(shares)));
-  return group.label() + ": " + text + ".";
-}
 
 void append(std::string& text, const std::string& part, const char* separator = ", ") {
   if (part.empty()) return;
@@ -144,20 +87,7 @@ std::string ceiling_name(const Ceiling& ceiling) {
   return ceiling.scope.empty() ? ceiling.id : ceiling.id + " " + ceiling.scope;
 }
 
-Section summary_section(const Session& session) {
-  Section section{"Summary", {outcome_paragraph(session)}};
-  if (!session.complete && !session.runs.empty()) {
-    section.blocks.push_back(Paragraph{
-        "Interrupted: the session ended before everything had run. Finished results are below.", Tone::warning});
-  }
-  for (const auto& group : device_groups(session)) {
-    if (auto sentence = peak_sentence(session, group); !sentence.empty()) {
-      section.blocks.push_back(Paragraph{sentence});
-    }
-  }
-  section.blocks.push_back(session_table(session));
-  return section;
-}
+Section machine_section(const Session& session) { return {"Machine and build", {session_table(session)}}; }
 
 Table machine_table(const Machine& machine) {
   Table table{{{""}, {""}}, {}};

@@ -91,6 +91,12 @@ std::string RunLabels::of(const Run& run) const {
   return text.empty() ? run.workload : run.workload + " " + text;
 }
 
+std::string RunLabels::plain(const Run& run) const {
+  if (run.workload == "command") return params(run);
+  return of(run) + (run.mode == Mode::hot ? "" : std::string(" ") + name_of(run.mode)) +
+         (several_devices_ ? " on " + run.device : "");
+}
+
 std::string RunLabels::full(const Run& run) const { return run.workload + " " + within_workload(run); }
 
 std::string RunLabels::within_workload(const Run& run) const {

@@ -18,7 +18,9 @@ class RunLabels {
   [[nodiscard]] std::string of(const Run& run) const;
   /// Also the mode, and the device where the session used several: unique within a session.
   [[nodiscard]] std::string full(const Run& run) const;
-  /// The same without the workload, for places that are about one workload.
+  /// Of a result without a peak: as full(), but a command by its words and without a mode that nobody chose.
+  [[nodiscard]] std::string plain(const Run& run) const;
+  /// full() without the workload, for places that are about one workload.
   [[nodiscard]] std::string within_workload(const Run& run) const;
   /// The parameters alone; `without` is left out.
   [[nodiscard]] std::string params(const Run& run, std::string_view without = {}) const;

@@ -6,7 +6,7 @@ std::span<const MetricMeaning> metric_list() {
   static constexpr MetricMeaning kMetrics[] = {
       {"time", "s", "lower", "time of one launch, timer overhead subtracted; of a command its wall time"},
       {"flop_rate", "FLOP/s", "higher", "operations the result needs over its time"},
-      {"bandwidth", "B/s", "higher", "fewest bytes the result needs to move over its time"},
+      {"bandwidth", "B/s", "higher", "minimum bytes to move for the result, over its time"},
       {"energy", "J", "lower", "energy of one launch, back to back, by the device's own counter"},
       {"samples_rate", "1/s", "higher", "models: samples per second"},
       {"tokens_rate", "1/s", "higher", "models: tokens per second"},

@@ -142,8 +142,8 @@ Result<FirstLook> look_at_server(const Target& target, const LookOptions& option
   if (target.tokenizer != nullptr) WM_TRY(count_probes(target, options, probes, look));
   if (options.calibrate && !look.fit.measured) {
     look.note = probes.size() < 2
-                    ? "the server does not tell token counts: a word is taken for a token"
-                    : "the server's token counts do not grow with the prompt: a word is taken for a token";
+                    ? "the server reports no token counts: words are counted as tokens"
+                    : "the server's token counts do not grow with the prompt: words are counted as tokens";
   }
   return look;
 }

@@ -67,12 +67,11 @@ Result<LevelFound> search_level(const LevelSearch& search, const std::function<R
 
 std::string LevelFound::sentence(const std::string& unit) const {
   if (looks.empty()) return "nothing was measured";
-  const std::string limit = unreliable > 0
-                                ? fmt::format(
-                                      "; from {:g} {} on the client was the limit, which says nothing of the server: "
-                                      "--threads N or --clients N",
-                                      unreliable, unit)
-                                : "";
+  const std::string limit = unreliable > 0 ? fmt::format(
+                                                 "; from {:g} {} on, the client was the limit, not the server: "
+                                                 "--threads N or --clients N",
+                                                 unreliable, unit)
+                                           : "";
   if (met == 0 && unreliable > 0 && unreliable <= looks.front().level) {
     return fmt::format("no load was measured reliably{}", limit);
   }
@@ -91,7 +90,7 @@ std::string LevelFound::sentence(const std::string& unit) const {
   constexpr double kPassOnce = 0.025;
   return text + fmt::format(
                     ": measured twice. Where requests are independent, a load that misses an objective passes "
-                    "both with a chance of {:.2g} % at most, of {} loads looked at {:.2g} %",
+                    "each wrong with a chance of at most {:.2g} %, all {} loads of {:.2g} %",
                     100 * kPassOnce * kPassOnce, looks.size(),
                     std::min(100.0, 100 * kPassOnce * kPassOnce * static_cast<double>(looks.size())));
 }

@@ -166,7 +166,7 @@ LoadDifference difference(const LoadCell& base, const LoadCell& other, const Sta
   const auto a = samples(base), b = samples(other);
   const auto va = log_variance(a, statistic.p, kComparisonSeed), vb = log_variance(b, statistic.p, kComparisonSeed + 1);
   if (!va || !vb) {
-    result.reason = "its spread is not known";
+    result.reason = "its spread is unknown";
     return result;
   }
   const double error = std::sqrt(*va + *vb);
@@ -282,7 +282,7 @@ Result<LoadComparison> compare_loads(const std::vector<LoadVariant>& variants, d
 
 constexpr RecordOf<LoadComparison> kLoadComparison{
     "load_comparison",
-    "What `warpmark load compare --json` writes. The ratio is to the first variant. An absent key is not known.",
+    "What `warpmark load compare --json` writes. The ratio is to the first variant. An absent key is unknown.",
     kLoadComparisonFields, "warpmark.load_comparison/1"};
 
 Json to_json(const LoadComparison& comparison) { return write(kLoadComparison, comparison); }

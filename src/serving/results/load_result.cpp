@@ -218,10 +218,9 @@ constexpr Field kScenarioFields[] = {
         .when([](const ScenarioResult& result) { return result.batch > 1; }),
     field<&ScenarioResult::turns>("turns", "Of a conversation, if more than one.")
         .when([](const ScenarioResult& result) { return result.turns > 1; }),
-    field<&ScenarioResult::parameters>(
-        "parameters",
-        "All that makes this load what it is beside scenario, arrivals, level, batch and "
-        "turns; what is as usual is left out."),
+    field<&ScenarioResult::parameters>("parameters",
+                                       "Everything that defines this load besides scenario, arrivals, level, batch and "
+                                       "turns; what is as usual is left out."),
     field<&ScenarioResult::started>("started", "UTC."),
     field<&ScenarioResult::wall_s>("wall_s", "From the first request due to the last answer."),
     group("window", "", kWindow),
@@ -309,7 +308,7 @@ const Percentile* percentile_of(const LoadMetric& metric, double p) {
 }
 
 constexpr RecordOf<LoadReport> kLoadReport{
-    "load", "What `warpmark load run --json` writes. Times are seconds, rates per second; an absent key is not known.",
+    "load", "What `warpmark load run --json` writes. Times are seconds, rates per second; an absent key is unknown.",
     kLoadReportFields, kLoadSchema};
 
 Json to_json(const ScenarioResult& result) { return write(kScenario, result); }

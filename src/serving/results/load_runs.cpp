@@ -73,6 +73,7 @@ Run run_of(const LoadReport& report, const ScenarioResult& result, std::int64_t 
   run.timing.method = result.client.kernel_times ? "kernel receive time" : "host clock";
   run.timing.resolution_s = 1e-9;
   run.stopped_because = result.stopped_because;
+  run.converged = true;  // a load lasts as long as was asked for
   run.rounds = run.metrics.empty() ? 0 : static_cast<std::int64_t>(run.metrics.front().round_sizes.size());
   run.notes = {{"requests",
                 fmt::format("{} completed, {} failed, {} censored", result.completed, result.failed, result.censored)},

@@ -27,8 +27,8 @@ struct TwoCounts {
 void disagree(const char* what, const TwoCounts& counts, double most_apart, TokenCheck& check) {
   const double own = counts.own / counts.requests, told = counts.told / counts.requests, apart = std::abs(told - own);
   if (!(apart > most_apart) || !(apart > kMostOwnShare * own)) return;
-  check.disagreements.push_back(fmt::format("{} tokens: {:.4g} by {}, {:.4g} told by the server ({:+.1f} %)", what, own,
-                                            check.own->tokenizer, told, 100 * (told - own) / own));
+  check.disagreements.push_back(fmt::format("{} tokens: {:.4g} by {}, {:.4g} reported by the server ({:+.1f} %)", what,
+                                            own, check.own->tokenizer, told, 100 * (told - own) / own));
 }
 
 }  // namespace

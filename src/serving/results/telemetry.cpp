@@ -132,7 +132,7 @@ Result<std::map<std::string, double>> telemetry_of_page(std::string_view page) {
   for (const auto& [id, count] : lines) values[id] /= count;
   add_memory_share(values);
   if (values.empty()) {
-    return data_error("the page of metrics has none that is known",
+    return data_error("the metrics page has no known metric",
                       "DCGM's exporter (DCGM_FI_DEV_POWER_USAGE, ...), Triton (nv_gpu_...), vllm:..., sglang:...");
   }
   return values;

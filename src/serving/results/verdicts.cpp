@@ -55,8 +55,8 @@ double smallest_limit(const Slo& slo) {
 
 void compare_tokens(const char* what, double asked, double told, TokenCheck& check) {
   if (!(asked > 0) || std::abs(told - asked) <= kMostTokenShare * asked) return;
-  check.disagreements.push_back(fmt::format("{} tokens: {:.4g} asked for, {:.4g} told by the server ({:+.1f} %)", what,
-                                            asked, told, 100 * (told - asked) / asked));
+  check.disagreements.push_back(fmt::format("{} tokens: {:.4g} asked for, {:.4g} reported by the server ({:+.1f} %)",
+                                            what, asked, told, 100 * (told - asked) / asked));
 }
 
 /// Of the share that `count` of `n` stand for: Clopper and Pearson, Biometrika 26, 1934.

@@ -210,7 +210,7 @@ class AcceptanceJudge {
       if (sheet == nullptr) row.reason = "there is no datasheet of " + info.name + "; name one with datasheet: ID";
       return sheet;
     }
-    row.reason = "the results do not tell what " + device + " is";
+    row.reason = "the results do not say what " + device + " is";
     return nullptr;
   }
 
@@ -248,8 +248,8 @@ class AcceptanceJudge {
     row.subject = criterion.fact;
     if (kind->of_gpu && row.device.empty()) row.device = "cuda";
     row.reason = !input_.no_facts.empty() ? input_.no_facts
-                 : kind->of_gpu           ? "there is no such GPU that the driver tells of"
-                                          : "this machine does not tell it";
+                 : kind->of_gpu           ? "the driver reports no such GPU"
+                                          : "this machine does not report it";
     add(std::move(row));
     return {};
   }

@@ -239,7 +239,7 @@ class AcrossJudge {
     if (!value.p) {
       if (std::fabs(*value.slowdown) < options_.effect) return;
       value.state = NodeState::undecided;
-      value.reason = fmt::format("two values differ by {}, and two cannot tell which is the odd one",
+      value.reason = fmt::format("two values differ by {}, and with two it is unknown which is the outlier",
                                  short_percent(std::fabs(*value.slowdown)));
       return;
     }

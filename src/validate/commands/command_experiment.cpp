@@ -251,7 +251,7 @@ Result<double> read_metric(const MetricSpec& metric, const ProcessOutput& output
     case MetricSource::wall_time: return output.wall_s;
     case MetricSource::cpu_time: return output.cpu_s;
     case MetricSource::peak_memory: return static_cast<double>(output.peak_memory_bytes);
-    case MetricSource::gpu: return data_error("metric '" + metric.name + "' is measured beside the command");
+    case MetricSource::gpu: return data_error("metric '" + metric.name + "' is measured next to the command");
     case MetricSource::regex:
     case MetricSource::json: break;
   }

@@ -146,7 +146,7 @@ struct CommandReader : YamlReader {
     if (const auto node = root["shell"]) {
       WM_ASSIGN(shell, flag(node, "shell"));
     }
-    if (!root["run"] && !root["stages"]) return error(root, "there is nothing to run", "add run: COMMAND");
+    if (!root["run"] && !root["stages"]) return error(root, "the project has no command to run", "add run: COMMAND");
     if (root["run"]) {
       WM_ASSIGN(result.run, words(root["run"], "run", shell));
     }
@@ -259,7 +259,7 @@ struct CommandReader : YamlReader {
         if (!number.ok() || !(*number > 0))
           return error(item.second, "a size is a number above 0, not '" + value + "'");
       }
-      if (values.size() < 3) return error(item.second, "three sizes tell the fixed cost, fewer do not");
+      if (values.size() < 3) return error(item.second, "the fixed cost needs three sizes");
       spec.sizes.emplace_back(item.first.Scalar(), std::move(values));
     }
     return {};

@@ -3,8 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <optional>
 
+#include "base/command_line.h"
 #include "base/text.h"
 
 namespace warpmark::validate {
@@ -30,17 +32,33 @@ bool sets_variable(const std::string& word) {
   });
 }
 
+/// A word that is an operator and nothing else.
+bool is_operator(std::string_view word) {
+  constexpr std::array<std::string_view, 10> kOperators{"|", "||", "&", "&&", ";", "<", ">", ">>", "2>", "2>&1"};
+  return std::ranges::find(kOperators, word) != kOperators.end();
+}
+
 Error needs_a_shell(std::string_view what, std::string_view text) {
   return usage_error(fmt::format("the command needs a shell, because of {}: {}", what, text),
                      "add --shell (in a project file shell: true), or quote the character if it is meant as it stands");
 }
 
-}  // namespace
-
+/// Only a shell takes NAME=VALUE in front of a command for a variable.
 Status check_first_word(const std::vector<std::string>& words) {
   if (words.empty() || !sets_variable(words.front())) return {};
   return usage_error("the command starts with a variable, which only a shell sets: " + words.front(),
                      "add --shell, or start it through env: env " + words.front() + " ...");
+}
+
+}  // namespace
+
+Status check_words(const std::vector<std::string>& words) {
+  WM_TRY(check_first_word(words));
+  for (std::size_t i = 1; i + 1 < words.size(); ++i) {
+    const bool is_value = words[i - 1].starts_with('-') || words[i - 1] == "{}";  // find -exec COMMAND {} ;
+    if (!is_value && is_operator(words[i])) return needs_a_shell(words[i], command_line(words));
+  }
+  return {};
 }
 
 Result<std::vector<std::string>> split_words(std::string_view text) {

@@ -14,7 +14,9 @@ namespace warpmark::validate {
 /// and a first word NAME=VALUE.
 [[nodiscard]] Result<std::vector<std::string>> split_words(std::string_view text);
 
-/// Usage error for a command that begins with NAME=VALUE: only a shell takes that for a variable.
-[[nodiscard]] Status check_first_word(const std::vector<std::string>& words);
+/// Of words that are separate already. Usage error for a command that begins with NAME=VALUE, which only a shell takes
+/// for a variable, and for an operator of a shell between words (`echo a '|' wc`), unless it is the value of an option
+/// (`cut -d '|' file`) or the last word.
+[[nodiscard]] Status check_words(const std::vector<std::string>& words);
 
 }  // namespace warpmark::validate

@@ -236,7 +236,7 @@ class AbRunner {
     for (std::int64_t i = 0; i < known; ++i) {
       const Slot planned = options_.schedule.slot(i), found = outcome_.samples[static_cast<std::size_t>(i)].slot;
       if (planned.variant != found.variant || planned.round != found.round) {
-        return data_error(fmt::format("sample {} is of another schedule", i), "start the comparison anew");
+        return data_error(fmt::format("sample {} is of another schedule", i), "start the comparison again");
       }
     }
     return {};

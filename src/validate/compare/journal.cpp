@@ -78,7 +78,7 @@ Status Journal::read(const std::string& request) {
       continue;
     }
     auto sample = sample_of(json);
-    if (!sample.ok()) return data_error(place + ": " + sample.error().what, "start anew with --fresh");
+    if (!sample.ok()) return data_error(place + ": " + sample.error().what, "start over with --fresh");
     samples_.push_back(std::move(*sample));
   }
   count_ = samples_.size();

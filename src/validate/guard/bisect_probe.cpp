@@ -70,7 +70,7 @@ class ProbeRunner {
     for (std::int64_t i = 0; i < next_slot(); ++i) {
       const Slot planned = probe_slot(options_.seed, i), found = samples_[static_cast<std::size_t>(i)].slot;
       if (planned.variant == found.variant && planned.round == found.round) continue;
-      return data_error(fmt::format("sample {} is of another schedule", i), "start anew with --fresh");
+      return data_error(fmt::format("sample {} is of another schedule", i), "start over with --fresh");
     }
     return {};
   }

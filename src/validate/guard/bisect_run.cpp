@@ -162,7 +162,7 @@ class Bisector {
     } else if (confirmed && best.probability >= request_.confidence) {
       result_.stopped_because = "the culprit is certain enough";
     } else if (const auto next = search_.next(); !next) {
-      result_.stopped_because = "no commit is left that could tell more";
+      result_.stopped_because = "no commit is left to test";
     } else if (result_.builds >= request_.builds) {
       result_.stopped_because = fmt::format("{} builds were made", result_.builds);
     } else {

@@ -226,7 +226,7 @@ class HistoryCheck {
     const auto unknown = unknown_facts(machine);
     if (unknown.empty()) return {};
     return environment_error(
-        fmt::format("it is not known on what machine {} was measured: {}", newest().id, join(unknown, ", ")),
+        fmt::format("the machine of {} is unknown: {}", newest().id, join(unknown, ", ")),
         "only results of one machine can be compared; of imported ones `history import --machine NAME` says which");
   }
 
@@ -246,7 +246,8 @@ class HistoryCheck {
     if (!noisy) return;
     std::vector<std::string> ways;
     if (command && !beside) {
-      ways.emplace_back("measure beside a revision (--reference REV), which takes out what the machine does to both");
+      ways.emplace_back(
+          "measure interleaved with a revision (--reference REV), which cancels what the machine does to both");
     }
     if (command && wall_time) {
       ways.emplace_back("judge CPU time (metrics: [{name: cpu_time}]), which leaves out waiting for a core");

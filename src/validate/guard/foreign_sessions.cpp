@@ -40,8 +40,8 @@ std::string ForeignSessions::text() const {
   std::string text =
       known_ ? fmt::format("{} has moved: {} {} newer than the merge base", branch_, sessions(foreign_),
                            foreign_ == 1 ? "is" : "are")
-             : fmt::format("It is not known whether the checked commit descends from {} of {}: {}", sessions(foreign_),
-                           branch_, shallow ? "this clone is shallow" : "no repository here has the commit");
+             : fmt::format("Unknown whether the checked commit descends from {} of {}: {}", sessions(foreign_), branch_,
+                           shallow ? "this clone is shallow" : "no repository here has the commit");
   if (!common_) return text + "; they are no part of the baseline.";
   const char* remedy = known_    ? "rebase, or measure the merge base"
                        : shallow ? "git fetch --unshallow"
@@ -52,7 +52,7 @@ std::string ForeignSessions::text() const {
 
 std::string ForeignSessions::reason() const {
   if (known_) return branch_ + " has moved since this commit left it";
-  return fmt::format("it is not known from which sessions of {} this commit descends", branch_);
+  return fmt::format("unknown from which sessions of {} this commit descends", branch_);
 }
 
 }  // namespace warpmark::validate

@@ -256,7 +256,7 @@ Judged measure(MetricCheck& metric, const RegressionOptions& options) {
 
 std::string why_undecided(const MetricCheck& metric, const HistoryStep& step, bool significant, double worse) {
   if (step.spread == 0) {
-    return fmt::format("{} sessions never varied, so only the order speaks (p {:.3g}); one more session would tell",
+    return fmt::format("{} sessions never varied, so only the order counts (p {:.3g}); one more session would decide",
                        metric.baseline.size(), metric.adjusted_p.value_or(step.p));
   }
   const std::string noise = fmt::format("sessions differ by {} without a change", rounded_percent(*metric.noise));

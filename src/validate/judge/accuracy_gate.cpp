@@ -56,7 +56,7 @@ void judge_metric(AccuracyVerdict& verdict, std::span<const double> a, std::span
   verdict.interval = interval_of(a, b, options);
   const double allowed = verdict.relative ? verdict.margin * std::fabs(stats::mean_of(a)) : verdict.margin;
   if (!verdict.interval) {
-    verdict.reason = fmt::format("{} rounds are too few to tell", std::min(a.size(), b.size()));
+    verdict.reason = fmt::format("{} rounds are too few to decide", std::min(a.size(), b.size()));
     return;
   }
   const double low = sign > 0 ? verdict.interval->low : -verdict.interval->high;
@@ -69,7 +69,7 @@ void judge_metric(AccuracyVerdict& verdict, std::span<const double> a, std::span
     verdict.reason = fmt::format("{} by {:.4g}, allowed is {:.4g}", sign > 0 ? "lower" : "higher",
                                  std::fabs(verdict.difference), allowed);
   } else {
-    verdict.reason = fmt::format("it may be worse by {:.4g}, allowed is {:.4g}; more rounds would tell",
+    verdict.reason = fmt::format("it may be worse by {:.4g}, allowed is {:.4g}; more rounds would decide",
                                  std::max(0.0, -low), allowed);
   }
 }

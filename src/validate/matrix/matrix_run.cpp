@@ -73,7 +73,7 @@ class MatrixRunner {
     if (next_known_ < known_.size()) {
       auto& sample = known_[next_known_];
       if (sample.slot.variant != slot.variant || sample.slot.round != slot.round) {
-        return data_error(fmt::format("run {} is of another plan", next_known_), "start the matrix anew with --fresh");
+        return data_error(fmt::format("run {} is of another plan", next_known_), "start over with --fresh");
       }
       ++next_known_;
       take(std::move(sample));

@@ -228,7 +228,7 @@ struct MatrixReader : YamlReader {
     }
     if (root["command"].IsMap() && root["command"]["reference"]) {
       return error(root["command"]["reference"], "a matrix has no reference",
-                   "every round measures all variants beside the baseline");
+                   "every round measures all variants and the baseline");
     }
     WM_ASSIGN(result.command, read_command_spec(file(), root["command"]));
     if (root["exclude"]) {
@@ -324,7 +324,7 @@ struct MatrixReader : YamlReader {
       spec.variants.push_back(std::move(variant));
     } while (advance(spec, choice));
     if (!baseline) return error(root["baseline"], "the baseline is excluded");
-    if (spec.variants.size() < 2) return error(root["axes"], "there is no variant beside the baseline");
+    if (spec.variants.size() < 2) return error(root["axes"], "there is only the baseline, no variant");
     return {};
   }
 

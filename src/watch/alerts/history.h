@@ -1,4 +1,4 @@
-// Rules over the store: the newest results, changes of level, silence, and verdicts of checks. Everything is judged as
+// Rules over the store: the newest results, change points, silence, and verdicts of checks. Everything is judged as
 // of a moment, so that the past can be judged as it was then.
 #pragma once
 

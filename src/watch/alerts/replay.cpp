@@ -130,7 +130,6 @@ std::string to_the_minute(const std::string& utc) {
 
 Table alerts_table(const Replay& replay) {
   Table table;
-  table.tells_left_out = true;
   table.columns = {{"fired", Align::left, 0},     {"resolved", Align::left, 0}, {"rule", Align::left, 0},
                    {"benchmark", Align::left, 0}, {"metric", Align::left, 0},   {"host", Align::left, 2},
                    {"why", Align::left, 1}};

@@ -110,7 +110,7 @@ class RulesReader {
     }
     if (given != 1) {
       return yaml_.error(node, "rule '" + rule.name + "' needs one of live, history and check",
-                         "what is looked at: live: METRIC, history: SERIES, or check: SERIES");
+                         "the source of the rule: live: METRIC, history: SERIES, or check: SERIES");
     }
     const auto only_for = [&](const char* key, RuleSource kind) -> Status {
       if (!node[key] || rule.source == kind) return {};

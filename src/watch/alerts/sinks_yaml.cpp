@@ -156,7 +156,7 @@ class SinkReader {
       WM_ASSIGN(auto recipient, address(node["to"], "to"));
       into.to.push_back(std::move(recipient));
     }
-    if (into.to.empty()) return yaml_.error(node["to"], "mail goes to nobody");
+    if (into.to.empty()) return yaml_.error(node["to"], "the mail sink has no recipients");
     WM_TRY(text(node, "ca", into.ca_file));
     sink.kind = std::move(into);
     return {};

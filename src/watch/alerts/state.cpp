@@ -138,7 +138,7 @@ Result<std::optional<WatchState>> StateFile::load() const {
   const auto aside = path_.string() + ".damaged";
   std::filesystem::rename(path_, aside, code);
   return data_error("the state " + path_.string() + " cannot be read: " + state.error().what,
-                    "it was put aside as " + aside + "; what fires is told anew");
+                    "it was put aside as " + aside + "; firing alerts are sent again");
 }
 
 Status StateFile::save(const WatchState& state) const {

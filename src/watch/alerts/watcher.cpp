@@ -29,7 +29,7 @@ constexpr auto kPause = std::chrono::milliseconds(100);
 AlertRule blind_rule(const AlertRules& rules) {
   AlertRule rule;
   rule.name = kBlindRule;
-  rule.summary = "rules over stored results are not looked at";
+  rule.summary = "rules over stored results are not evaluated";
   rule.source = RuleSource::history;
   rule.for_s = kBlindAfter_s;
   for (const auto& sink : rules.sinks) rule.to.push_back(sink.name);
@@ -128,7 +128,7 @@ void Watcher::Parts::notice_leap(const Instant& at) {
   if (last) {
     const double leap_s = (at.wall_s - last->wall_s) - (at.watch_s - last->watch_s);
     if (std::abs(leap_s) > kLeap_s) {
-      log(fmt::format("the clock was set {} by {:.0f} s; durations go on as before", leap_s > 0 ? "forward" : "back",
+      log(fmt::format("the clock was set {} by {:.0f} s; durations are kept", leap_s > 0 ? "forward" : "back",
                       std::abs(leap_s)));
     }
   }
@@ -144,7 +144,7 @@ void Watcher::Parts::say_problem(const std::string& rule, const std::string& pro
   auto& known = problems[rule];
   if (known == problem) return;
   if (!problem.empty()) log(fmt::format("rule {}: {}", rule, problem));
-  if (problem.empty()) log(fmt::format("rule {} can be looked at again", rule));
+  if (problem.empty()) log(fmt::format("rule {} can be evaluated again", rule));
   known = problem;
 }
 
@@ -229,7 +229,7 @@ void Watcher::Parts::send_due() {
           std::async(std::launch::async, [sink, copy = *message, how] { return deliver(sink, copy, how); });
     } catch (const std::system_error& exception) {
       flights.erase(sink.name);
-      log(fmt::format("cannot tell {}: no thread: {}", sink.name, exception.what()));
+      log(fmt::format("cannot notify {}: no thread: {}", sink.name, exception.what()));
       state.outbox.failed(sink.name, watch_s, 0);
       continue;
     }
@@ -275,13 +275,13 @@ bool Watcher::collect() {
     const Delivery delivery = outcome.get();
     if (delivery.delivered) {
       parts.state.outbox.delivered(sink);
-      parts.log(fmt::format("told {}: {}", sink, parts.titles[sink]));
+      parts.log(fmt::format("notified {}: {}", sink, parts.titles[sink]));
     } else {
       const double watch_s = parts.now().watch_s;
       parts.state.outbox.failed(sink, watch_s, delivery.retry_after_s);
       const bool ends = parts.options.once || parts.options.delivery.interrupted->load();
       const double wait_s = parts.state.outbox.queues()[sink].next_s - watch_s;
-      parts.log(fmt::format("cannot tell {}: {}; {}", sink, delivery.problem,
+      parts.log(fmt::format("cannot notify {}: {}; {}", sink, delivery.problem,
                             ends ? "the next run tries again" : fmt::format("tried again in {:.0f} s", wait_s)));
     }
     parts.dirty = true;

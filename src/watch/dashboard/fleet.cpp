@@ -150,7 +150,7 @@ class Fleet {
     }
     Json json{{"schema", "warpmark.fleet/1"}, {"total", all}, {"hosts", std::move(list)}};
     if (nodes_.size() < 2) {
-      json["across"] = {{"problem", "results of one machine cannot be set against others"}, {"hint", ""}};
+      json["across"] = {{"problem", "results of one machine cannot be compared with others"}, {"hint", ""}};
     } else {
       const auto across = validate::judge_across(nodes_, {});
       json["across"] = across.ok() ? warpmark::to_json(*across) : problem_json(across.error());

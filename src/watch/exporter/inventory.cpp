@@ -20,7 +20,7 @@ constexpr double kForgotten_s = 7 * kDay_s;
 GpuInventory::GpuInventory(std::filesystem::path file, double wall_s, std::function<void(const std::string&)> log)
     : file_(std::move(file)), log_(std::move(log)) {
   const auto known = read(wall_s);
-  if (!known.ok()) log_("the list of GPUs is begun anew: " + known.error().what);
+  if (!known.ok()) log_("the list of GPUs starts again: " + known.error().what);
 }
 
 std::vector<GpuFacts> GpuInventory::gpus() const {

@@ -85,7 +85,7 @@ std::vector<Family> stored_families(const std::function<Result<std::unique_ptr<s
       {"warpmark_store_up", "1 if the store of results can be read.", FamilyType::gauge, {{{}, now.ok() ? 1.0 : 0.0}}}};
   if (!now.ok()) return out;
   out.push_back({"warpmark_results_left_out",
-                 "Series of results that are not told, as there are more than an answer has.",
+                 "Series of results that are left out, as there are more than the limit of a response.",
                  FamilyType::gauge,
                  {{{}, static_cast<double>(now->left_out)}}});
   for (auto& family : result_families(now->points)) out.push_back(std::move(family));

@@ -149,7 +149,7 @@ class SetToNone(Setting):
             return
         default = inspect.signature(self.torch.optim.Optimizer.zero_grad).parameters["set_to_none"].default
         if default:
-            self.cannot("this torch does it by itself")
+            self.cannot("this version of torch does it automatically")
 
         def make(old):
             def zero_grad(owner, set_to_none=default):

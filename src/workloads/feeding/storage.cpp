@@ -230,7 +230,7 @@ Status measure_storage(const measure::Case& what, device::Device& device, const 
   if (passes.empty()) return {};
   if (!record_passes(
           run, {reader.wrong(), 0, "words that differ", "the file as it was written, the last block of each thread"},
-          fmt::format("{:.0f} words that were read are not those that were written", reader.wrong()), passes)) {
+          fmt::format("{:.0f} words that were read differ from the written ones", reader.wrong()), passes)) {
     run.hint = "the storage or its memory is broken";
     return {};
   }

@@ -15,7 +15,7 @@ constexpr ParamSpec kParams[] = {
     {"n", ParamKind::integer, "1024", "columns of B and C"},
     {"k", ParamKind::integer, "1024", "columns of A, rows of B"},
     {"dtype", ParamKind::text, "f32", "type of A and B", "f64|f32|tf32|f16|bf16|fp8|int8"},
-    {"impl", ParamKind::text, "auto", "library; auto tries those that fit and keeps the fastest",
+    {"impl", ParamKind::text, "auto", "library; auto tries all that fit and keeps the fastest",
      "auto|openblas|onednn|cublaslt"},
     {"candidates", ParamKind::integer, "8", "algorithms of cuBLASLt's heuristics to time"},
 };

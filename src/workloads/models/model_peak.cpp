@@ -91,9 +91,9 @@ class PeakBuilder {
   }
 
   Result<ModelPeak> build(const Json& shapes) {
-    if (!shapes.is_array() || shapes.size() > kMostShapes) return data_error("the worker's list of shapes is none");
+    if (!shapes.is_array() || shapes.size() > kMostShapes) return data_error("the worker's list of shapes is damaged");
     for (const auto& shape : shapes) {
-      if (!shape.is_object()) return data_error("the worker's list of shapes has one that is none");
+      if (!shape.is_object()) return data_error("the worker's list of shapes has a damaged entry");
       WM_TRY(add(shape));
     }
     weigh();

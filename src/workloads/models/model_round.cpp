@@ -103,7 +103,7 @@ class ModelRound {
                                              .interrupted = options_.interrupted}));
     WM_ASSIGN(const Json hello, workers_->ask({{"ask", "hello"}}, kHelloDeadline_s));
     if (hello.value("protocol", Json()) != workers::kModelProtocol) {
-      return data_error("the worker speaks another version of the protocol");
+      return data_error("the worker uses another version of the protocol");
     }
     note("torch", fmt::format("{} (CUDA {}) of {}", answered_text(hello, "torch"),
                               answered_text(hello, "cuda").empty() ? "none" : answered_text(hello, "cuda"),
@@ -140,7 +140,7 @@ class ModelRound {
     const auto told = answer.find("counted_words");
     if (!decode_ || told == answer.end()) return shape_.forward_flops;
     if (!told->is_number_integer() || *told < 1 || *told > shape_.new_tokens) {
-      return data_error("the worker counted the operations of words that nobody asked for");
+      return data_error("the worker counted the operations of unrequested words");
     }
     Params params = what_.params;
     params.set("length", shape_.length());

@@ -169,7 +169,7 @@ Result<ModelPhases> ModelWorkers::phases(std::int64_t count, double deadline_s) 
   std::map<std::int64_t, std::vector<double>> parts;
   std::vector<double> whole(static_cast<std::size_t>(count), 0.0), sums = whole;
   for (const auto& record : noted) {
-    if (record.step < 0 || record.step >= count) return data_error("the worker notes a step that nobody asked for");
+    if (record.step < 0 || record.step >= count) return data_error("the worker reported an unrequested step");
     const auto step = static_cast<std::size_t>(record.step);
     const auto phase = record.kind - static_cast<std::int64_t>(RecordKind::first_phase);
     if (record.kind == static_cast<std::int64_t>(RecordKind::whole)) whole[step] = record.value;

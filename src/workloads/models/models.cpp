@@ -15,7 +15,7 @@ constexpr ParamSpec kParams[] = {
      "train|forward|decode"},
     {"batch", ParamKind::integer, "0", "samples of a step, of each rank; 0 is the preset's"},
     {"length", ParamKind::integer, "0", "words of a sequence or prompt, or side of an image; 0 is the preset's"},
-    {"vocab", ParamKind::integer, "0", "words of the vocabulary; 0 is the preset's, more are rows that nobody uses"},
+    {"vocab", ParamKind::integer, "0", "size of the vocabulary; 0: of the preset; more adds unused rows"},
     {"new_tokens", ParamKind::integer, "0",
      "words to decode; 0 is 128, or half of the preset's length where that is less"},
     {"precision", ParamKind::text, "f32", "of products: types of autocast", "f32|tf32|bf16|fp16"},

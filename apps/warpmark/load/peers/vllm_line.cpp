@@ -34,7 +34,7 @@ Status take_server(PeerLine& line) {
   const std::string backend = line.get("--backend", "openai");
   for (const char* other : {"tgi", "deepspeed-mii"}) {
     if (backend == other)
-      return usage_error("--backend " + backend + " speaks no API of OpenAI", "openai, openai-chat, vllm");
+      return usage_error("--backend " + backend + " has no API of OpenAI", "openai, openai-chat, vllm");
   }
   std::string base = line.get("--base-url");
   if (base.empty()) base = "http://" + line.get("--host", "127.0.0.1") + ":" + line.get("--port", "8000");

@@ -32,7 +32,7 @@ extern const McpTool check_tool{
     .title = "Is this a regression?",
     .summary =
         "Sets a session, or a command measured now, against the history of a branch on the same machine and says which "
-        "metrics are worse, beyond what the history does by itself. Returns warpmark.check/1.",
+        "metrics are worse than the history's own variation allows. Returns warpmark.check/1.",
     .properties = kCheck,
     .changes_nothing = false,
     .answers = "warpmark.check/1",

@@ -12,8 +12,8 @@ constexpr McpProperty kCompare[] = {
     {"device", McpKind::name, "of the workload: cpu, cuda:0", "--device"},
     {"runs", McpKind::names, "instead of measuring: two stored sessions, by id, tag or last"},
     {"effect", McpKind::quantity, "smallest difference that matters, such as 2%", "--effect"},
-    {"rounds", McpKind::count, "most rounds", "--rounds"},
-    {"budget", McpKind::quantity, "most time, such as 5m", "--budget"},
+    {"rounds", McpKind::count, "maximum rounds", "--rounds"},
+    {"budget", McpKind::quantity, "maximum time, such as 5m", "--budget"},
 };
 
 Result<McpPlan> plan_compare(const McpArguments& arguments) {

@@ -9,9 +9,9 @@ constexpr McpProperty kOptimize[] = {
     {"only", McpKind::names, "these knobs alone", "--only"},
     {"skip", McpKind::names, "not these knobs", "--skip"},
     {"effect", McpKind::quantity, "smallest gain that matters (1%)", "--effect"},
-    {"rounds", McpKind::count, "most rounds of a test", "--rounds"},
+    {"rounds", McpKind::count, "maximum rounds of a test", "--rounds"},
     {"steps", McpKind::whole, "steps that are measured in a run", "--steps"},
-    {"budget", McpKind::quantity, "most time for all runs; the same call goes on later", "--budget"},
+    {"budget", McpKind::quantity, "maximum time for all runs; the same call resumes later", "--budget"},
 };
 
 Result<McpPlan> plan_optimize(const McpArguments& arguments) {

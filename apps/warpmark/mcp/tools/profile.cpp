@@ -18,7 +18,7 @@ constexpr McpProperty kProfile[] = {
      "--delay"},
     {"duration", McpKind::quantity, "record this long (2s); 0s records to the end", "--duration"},
     {"warmup_steps", McpKind::count, "steps that are not recorded", "--warmup-steps"},
-    {"steps", McpKind::count, "record so many steps", "--steps"},
+    {"steps", McpKind::count, "number of steps to record", "--steps"},
     {"capture_range", McpKind::name, "record only ranges of this name, or cudaProfilerApi", "--capture-range"},
     {"memory", McpKind::flag, "also allocations", "--memory"},
 };

@@ -158,7 +158,7 @@ void add_sources(const std::vector<std::string>& paths, Analysis& analysis) {
 
 Result<int> run_analyze(Context& context, const ParsedOptions& options) {
   if (options.positionals().empty()) {
-    return usage_error("there is nothing to analyze", "warpmark analyze trace.json.gz");
+    return usage_error("no profile is named", "warpmark analyze trace.json.gz");
   }
   double gate = 2;
   if (options.has("--fail-above")) {
@@ -193,7 +193,7 @@ Result<int> run_analyze(Context& context, const ParsedOptions& options) {
                          }});
   WM_TRY(show_and_write(context, options, shown));
   if (options.has("--fail-above") && !says_something(session, analysis)) {
-    context.why = "--fail-above cannot be judged: nothing of a GPU was read";
+    context.why = "--fail-above cannot be judged: the profile has no GPU data";
     return kInconclusive;
   }
   const bool failed =

@@ -44,11 +44,11 @@ constexpr OptionSpec kProfileOptions[] = {
     {"--delay", "TIME", "run untouched this long after the first CUDA call (default: until the steps repeat)"},
     {"--duration", "TIME", "record this long (default 2s); 0s records until the program ends"},
     {"--warmup-steps", "N", "instead of --delay: steps of the program that are not recorded"},
-    {"--steps", "N", "instead of --duration: so many whole steps; steps are found by themselves"},
+    {"--steps", "N", "instead of --duration: number of whole steps; steps are detected"},
     {"--capture-range", "NAME",
      "record only ranges of this name (NVTX, record_function), or cudaProfilerApi: from its Start to its Stop"},
-    {"--windows", "N", "further short windows that tell what recording costs (default 4); 0 is none"},
-    {"--ncu", "K", "afterwards run again under ncu: adds metrics of the K costliest kernels"},
+    {"--windows", "N", "short windows that measure the overhead of recording (default 4); 0: none"},
+    {"--ncu", "K", "run again under ncu: adds metrics of the K costliest kernels"},
     {"--ncu-kernel", "REGEX", "with or without --ncu: of the kernels whose function name holds this (default all)"},
     {"--ncu-set", "NAME", "what ncu measures: a set of its sections (default detailed; ncu --list-sets)"},
     {"--ncu-section", "NAME", "a section of ncu's in addition to the set, or instead of it (ncu --list-sections)",
@@ -64,7 +64,7 @@ constexpr OptionSpec kProfileOptions[] = {
      "one record for a CUDA graph, not one for each of its nodes: cheaper, but graphs made before may leave none"},
     {"--memory", "", "also a record of every allocation and release that reaches the driver"},
     {"--waits", "", "also CUPTI's own records of waits: on many programs they double the cost"},
-    {"--ranks", "N", "start so many ranks with mpirun or srun, record all, and align their clocks"},
+    {"--ranks", "N", "start N ranks with mpirun or srun, record all, and align their clocks"},
     {"--hosts", "FILE", "hosts of the ranks, one a line (default ranks: one a host)", false, "<files>"},
     {"--bind", "ADDRESS", "with --ranks: address of this machine at which ranks send recordings"},
     {"--launcher", "NAME", "mpirun, srun or auto (default)", false, "auto mpirun srun"},
@@ -74,7 +74,7 @@ constexpr OptionSpec kProfileOptions[] = {
     {"--torch", "", "record with PyTorch's own profiler instead of CUPTI (default without an NVIDIA driver)"},
     {"--dormant", "", "start the command with a recorder that sleeps until --pid wakes it"},
     {"--pid", "N",
-     "record a program that runs, started by --dormant, and what it started; it goes on. all: all of yours"},
+     "record a running program, started by --dormant, and its children; it keeps running. all: all of yours"},
     {"--shell", "", "run the command with /bin/sh -c"},
     {"--stop", "", "end the program once it has been recorded (default: it runs on to its end)"},
     {"--no-stacks", "", "leave stacks of the program's code out, Python's and C++'s: findings then name no lines"},
@@ -332,7 +332,7 @@ extern const Command profile_command{
         "after --warmup-steps (3), --steps of them or as many as take --duration, 64 at most.\n"
         "\n"
         "--dormant starts a program with a recorder that sleeps, and --pid records it at any time while it runs, as "
-        "often as you like, and analyzes the recording. Until then nothing of CUPTI is loaded. --pid all --hosts FILE "
+        "often as you like, and analyzes the recording. CUPTI is not loaded until then. --pid all --hosts FILE "
         "records a job that runs on several hosts (docs/recording.md).\n"
         "\n"
         "--ranks and --hosts start the program on several ranks through mpirun or srun, record each rank, estimate "

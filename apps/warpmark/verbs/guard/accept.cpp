@@ -118,12 +118,14 @@ Result<int> run_accept(Context& context, const ParsedOptions& options) {
       remember_verdict(context, options, {.sessions = {std::ranges::max(judged.sessions)}, .commit = {}},
                        to_json(across), fmt::format("{} nodes: {}", judged.sessions.size(), name_of(overall(across))));
     }
-    return accept_exit_code(overall(across));
+    const auto state = overall(across);
+    const auto unit = std::ranges::find_if(across.units, [&](const auto& each) { return each.state == state; });
+    return exit_because(context, accept_exit_code(state),
+                        unit == across.units.end() ? name_of(state) : unit->node + ": " + name_of(state));
   }
   if (words.size() != 1) {
-    return usage_error(
-        words.empty() ? "there is nothing to accept" : "one criteria file at a time",
-        "such as: warpmark accept cpu-smoke --run; `warpmark list criteria` shows those that come along");
+    return usage_error(words.empty() ? "no criteria are named" : "one criteria file at a time",
+                       "such as: warpmark accept cpu-smoke --run; `warpmark list criteria` shows the bundled ones");
   }
   WM_ASSIGN(auto acceptance, accept_machine(context, options, words[0]));
   acceptance.command = command_line_of(context);
@@ -133,7 +135,11 @@ Result<int> run_accept(Context& context, const ParsedOptions& options) {
     remember_verdict(context, options, {.sessions = split(acceptance.session, ' '), .commit = {}}, to_json(acceptance),
                      fmt::format("{}: {}", acceptance.name, name_of(overall(acceptance))));
   }
-  return context.interrupted ? static_cast<int>(kInterrupted) : accept_exit_code(overall(acceptance));
+  if (context.interrupted) return kInterrupted;
+  const auto state = overall(acceptance);
+  const auto row = std::ranges::find_if(acceptance.rows, [&](const auto& each) { return each.state == state; });
+  return exit_because(context, accept_exit_code(state),
+                      row == acceptance.rows.end() ? name_of(state) : row->title + ": " + name_of(state));
 }
 
 }  // namespace
@@ -156,9 +162,8 @@ extern const Command accept_command{
         "Exit code 0: accepted; 1: a required criterion failed, or a node is slow; 3: a required criterion is "
         "undecided or not measurable; 5: unreliable.",
     .options = kAcceptOptions,
-    .positional = {"CRITERIA|RUN",
-                   "a .yaml file or criteria that come along (`warpmark list criteria`); results of nodes", true,
-                   "<files>"},
+    .positional = {"CRITERIA|RUN", "a .yaml file or bundled criteria (`warpmark list criteria`); results of nodes",
+                   true, "<files>"},
     .examples =
         "warpmark accept cpu-smoke --run\n"
         "warpmark accept h100-sxm --run --out acceptance/\n"

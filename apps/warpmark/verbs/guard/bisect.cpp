@@ -29,20 +29,20 @@ constexpr OptionSpec kBisectOptions[] = {
     {"--good", "REV", "a revision that has the old speed"},
     {"--bad", "REV", "a later one that has the new speed (default HEAD)"},
     {"--metric", "NAME", "which metric of the project changed (default: its first)"},
-    {"--name", "NAME", "stored results of `run --name NAME` tell where to look first, not those of the command"},
+    {"--name", "NAME", "narrow the search by stored results of `run --name NAME` instead of the command's"},
     {"--project", "FILE", "how to build, run and measure (default warpmark.yaml)", false, "<files>"},
     {"--effect", "RATIO", "smallest difference that matters (default 1%)"},
     {"--threshold", "RATIO", "another name of --effect, as in check"},
     {"--confidence", "P", "how certain the culprit must be (default 95%)"},
     {"--alpha", "P", "chance that one decision is wrong (default 2%)"},
-    {"--builds", "N", "most revisions to build (default: as many halvings as the range has, and 6)"},
-    {"--rounds", "N", "most rounds for one decision (default 200)"},
-    {"--budget", "TIME", "most time for this invocation, such as 30m; repeat the command to go on"},
+    {"--builds", "N", "maximum revisions to build (default: log2 of the range, plus 6)"},
+    {"--rounds", "N", "maximum rounds for one decision (default 200)"},
+    {"--budget", "TIME", "maximum time for this invocation, such as 30m; repeat the command to resume"},
     {"--warmup", "N", "runs of a revision before it is measured, discarded (default 1)"},
-    {"--timeout", "TIME", "most time for one run (default 10m, or as the project says)"},
+    {"--timeout", "TIME", "maximum time for one run (default 10m, or as the project says)"},
     {"--shell", "", "run the command with /bin/sh -c"},
     {"--seed", "N", "seed of the order (default 1)"},
-    {"--fresh", "", "start anew even if an interrupted search for the same could go on"},
+    {"--fresh", "", "start over instead of resuming an interrupted search"},
     {"--json", "[FILE]", "write the result as JSON (warpmark.bisect/1)", false, "<files>"},
     kHtmlOption,
     {"--format", "FORMAT", "format of what is printed: text (default), md, html, json", false, "text md html json"},
@@ -137,13 +137,13 @@ Result<int> run_bisect(Context& context, const ParsedOptions& options) {
   auto found = search_culprit(context, options, std::move(spec), request, options.has("--fresh"));
   if (!found.ok()) {
     if (!context.interrupted) return found.error();
-    context.err << "interrupted; run the same command again to go on\n";
+    context.err << "interrupted; run the same command again to resume\n";
     return kInterrupted;
   }
   found->started = started;
   found->command = command_line_of(context);
   if (context.interrupted) {
-    context.err << fmt::format("interrupted after {} runs; run the same command again to go on\n", found->runs);
+    context.err << fmt::format("interrupted after {} runs; run the same command again to resume\n", found->runs);
     return kInterrupted;
   }
   const auto shown = shown_as([&] { return to_json(*found); }, report::build_report(*found));

@@ -26,7 +26,7 @@ constexpr OptionSpec kDashboardOptions[] = {
     {"--port", "N", "port (default 9465; 0 takes a free one)"},
     {"--token-file", "FILE", "file with a token that every request needs: the password that the browser asks for",
      false, "<files>"},
-    {"--tls-cert", "FILE", "certificate chain (PEM): speak HTTPS", false, "<files>"},
+    {"--tls-cert", "FILE", "certificate chain (PEM) for HTTPS", false, "<files>"},
     {"--tls-key", "FILE", "its key (PEM)", false, "<files>"},
     {"--files", "DIR", "also show the recordings and JSON reports in this folder", false, "<files>"},
     {"--export", "DIR", "write everything as static files into a folder instead of listening", false, "<files>"},

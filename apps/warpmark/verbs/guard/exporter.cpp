@@ -25,7 +25,7 @@ constexpr OptionSpec kExporterOptions[] = {
     {"--textfile", "FILE", "write FILE for node_exporter's collector instead of listening", false, "<files>"},
     {"--interval", "TIME", "with --textfile: between two writings (default 15s, at least 1s)"},
     {"--once", "", "with --textfile: write once and end"},
-    {"--no-store", "", "tell nothing of stored results"},
+    {"--no-store", "", "leave out stored results"},
     {"--state", "FILE", "where it remembers this host's GPUs (default: next to the database)", false, "<files>"},
     {"--db", "FILE|URL", "database (default: WARPMARK_DB or ~/.local/share/warpmark/warpmark.db)", false, "<files>"},
 };
@@ -99,7 +99,7 @@ extern const Command exporter_command{
         "that "
         "its dashboards work unchanged; processors, memory, pressure, network interfaces and peers of the host; the "
         "newest stored result of each benchmark with its interval, verdict and time; and how far the newest session "
-        "is, and what it measures now. What is not known has no value. monitoring/ has alert rules and a Grafana "
+        "is, and what it measures now. Unavailable metrics are omitted. monitoring/ has alert rules and a Grafana "
         "dashboard.\n"
         "\n"
         "Prints \"listening on http://127.0.0.1:PORT/\" when it is ready. Listens on loopback; on another address "

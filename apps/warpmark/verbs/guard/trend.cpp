@@ -21,8 +21,8 @@ namespace warpmark::apps {
 namespace {
 
 constexpr OptionSpec kTrendOptions[] = {
-    {"--branch", "NAME", "only results of this branch (default main, or all if it has none); 'all' for all"},
-    {"--threshold", "RATIO", "smallest change of level that is marked (default 5%)"},
+    {"--branch", "NAME", "only results of this branch (default main, or all branches without it); 'all' for all"},
+    {"--threshold", "RATIO", "smallest change point that is marked (default 5%)"},
     {"--since", "DATE|REV", "only from here on: a date (2026-11-01, when it was measured) or a git revision"},
     {"--until", "DATE|REV", "only up to here, this day or revision included"},
     {"--last", "N", "newest sessions of each series (default 200)"},

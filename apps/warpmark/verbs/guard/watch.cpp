@@ -24,8 +24,8 @@ namespace warpmark::apps {
 namespace {
 
 constexpr OptionSpec kWatchOptions[] = {
-    {"--once", "", "look once, tell what is new, and end: for cron and CI"},
-    {"--dry-run", "", "tell nobody: show what would have fired over the history that is stored"},
+    {"--once", "", "evaluate once, notify of changes, and end: for cron and CI"},
+    {"--dry-run", "", "notify nobody: show which alerts the stored history would have fired"},
     {"--since", "TIME|DATE", "with --dry-run: how far back, such as 30d (default) or 2026-11-01"},
     {"--send-test", "", "send each sink a message that says it is a test, and end"},
     {"--state", "FILE", "where it keeps what it knows (default: next to the database, one for each file of rules)",
@@ -115,9 +115,15 @@ Result<int> test_sinks(Context& context, const WatchRequest& request, const watc
 }
 
 /// Whoever fires comes first: it is what the gate is for.
-int exit_code_of_once(const watch::WatchOutcome& outcome) {
-  if (outcome.firing > 0) return kGateFailed;
-  return outcome.undelivered > 0 || !outcome.blind.empty() ? kEnvironment : kSuccess;
+int exit_code_of_once(Context& context, const watch::WatchOutcome& outcome) {
+  if (outcome.firing > 0) {
+    return exit_because(context, kGateFailed,
+                        fmt::format("{} {} firing", outcome.firing, outcome.firing == 1 ? "alert is" : "alerts are"));
+  }
+  if (outcome.undelivered > 0) {
+    return exit_because(context, kEnvironment, fmt::format("{} messages were not delivered", outcome.undelivered));
+  }
+  return outcome.blind.empty() ? kSuccess : exit_because(context, kEnvironment, outcome.blind);
 }
 
 Result<int> run_watch(Context& context, const ParsedOptions& options) {
@@ -143,7 +149,7 @@ Result<int> run_watch(Context& context, const ParsedOptions& options) {
   if (options.has("--once")) {
     const auto outcome = watcher->run_once();
     context.out << fmt::format("{} firing, {} messages wait\n", outcome.firing, outcome.undelivered);
-    return context.interrupted.load() ? static_cast<int>(kInterrupted) : exit_code_of_once(outcome);
+    return context.interrupted.load() ? static_cast<int>(kInterrupted) : exit_code_of_once(context, outcome);
   }
   context.out << fmt::format("watching {} rules every {:g} s; state in {}\n", request.rules.rules.size(),
                              request.rules.interval_s, state_file.string())
@@ -170,7 +176,7 @@ extern const Command watch_command{
         "Exit codes of --once: 0 nothing fires; 1 something fires; 2 the rules are invalid; 5 a message could not be "
         "delivered or the store not be read. Without --once, Ctrl-C ends the watch with 0.",
     .options = kWatchOptions,
-    .positional = {"RULES.yaml", "what to look at, and whom to tell", false, "<files>"},
+    .positional = {"RULES.yaml", "rules and the groups to notify", false, "<files>"},
     .examples =
         "warpmark watch rules.yaml\n"
         "warpmark watch rules.yaml --dry-run --since 30d\n"

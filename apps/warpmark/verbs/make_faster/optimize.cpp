@@ -47,7 +47,7 @@ constexpr OptionSpec kOptimizeOptions[] = {
     {"--from-history", "A..B",
      "run nothing: the speedup of each commit of the range, from the stored sessions of this machine"},
     {"--metric", "NAME", "the metric of --from-history (default: the primary one)"},
-    {"--try", "KNOB=VALUE", "test this setting whatever gain is predicted", true},
+    {"--try", "KNOB=VALUE", "test this setting even if no gain is predicted", true},
     {"--only", "KNOBS", "only these settings; names or globs, separated by commas", true},
     {"--skip", "KNOBS", "not these settings", true},
     {"--knob", "NAME=TEXT",
@@ -59,7 +59,7 @@ constexpr OptionSpec kOptimizeOptions[] = {
     {"--copy", "", "run the program in copies of this folder, so that it finds and leaves nothing here"},
     {"--effect", "RATIO", "smallest gain that matters (default 1%)"},
     {"--alpha", "P", "chance that a test calls equal programs different (default 0.05)"},
-    {"--rounds", "N", "most pairs of runs of a test; a large gain takes two (default 12)"},
+    {"--rounds", "N", "maximum pairs of runs of a test; a large gain needs two (default 12)"},
     {"--start-ahead", "N",
      "start up to N runs of a test at once and time them one at a time (default 4, where memory and cores allow it; 1 "
      "for programs that cannot run next to themselves)"},
@@ -83,10 +83,10 @@ constexpr OptionSpec kOptimizeOptions[] = {
     {"--budget-money", "AMOUNT", "the same in money, at --price"},
     {"--price", "AMOUNT", "what an hour of the machine costs"},
     {"--monthly-cost", "AMOUNT", "what running the program costs per month now: the report says what is saved"},
-    {"--timeout", "TIME", "most time for one run (default 30m)"},
+    {"--timeout", "TIME", "maximum time for one run (default 30m)"},
     {"--shell", "", "run the command with /bin/sh -c"},
     {"--seed", "N", "seed of the order of runs, and of the program's random generators (default 1)"},
-    {"--fresh", "", "start anew even if an interrupted search could go on"},
+    {"--fresh", "", "start over instead of resuming an interrupted search"},
     {"--json", "[FILE]", "write the report as JSON (warpmark.optimization/1)", false, "<files>"},
     kHtmlOption,
     {"--out", "DIR",
@@ -261,7 +261,7 @@ extern const Command optimize_command{
         "\n"
         "`warpmark optimize calibration` compares predicted and measured speedups on this machine.\n"
         "\n"
-        "Exit code 0: something was gained, or there is nothing to gain; 1: a setting that you named did not hold; 3: "
+        "Exit code 0: something was gained, or nothing can be gained; 1: a setting that you named did not hold; 3: "
         "undecided; 4: a setting that you named changes the answers; 5: no valid measurement. With --apply it is the "
         "program's own.",
     .options = kOptimizeOptions,

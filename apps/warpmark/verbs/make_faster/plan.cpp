@@ -220,7 +220,8 @@ Result<int> plan_model(Context& context, const ParsedOptions& options, const std
   const auto shown = shown_as([&] { return layouts_json(job, plans, links); }, std::move(report));
   WM_TRY(show(context, shown, format));
   WM_TRY(write_report(options, "plan", shown));
-  return std::ranges::any_of(plans, &PlannedLayout::fits) ? kSuccess : kGateFailed;
+  const bool any = std::ranges::any_of(plans, &PlannedLayout::fits);
+  return exit_because(context, any ? kSuccess : kGateFailed, "no layout fits into the memory of the GPUs");
 }
 
 /// Memory to serve the model on each number of GPUs.
@@ -242,7 +243,8 @@ Result<int> plan_inference(Context& context, const ParsedOptions& options, const
   const auto shown = shown_as([&] { return serving_json(job, rows); }, serving_report(job, rows));
   WM_TRY(show(context, shown, format));
   WM_TRY(write_report(options, "plan", shown));
-  return std::ranges::any_of(rows, [](const auto& row) { return row.plan.fits; }) ? kSuccess : kGateFailed;
+  const bool any = std::ranges::any_of(rows, [](const auto& row) { return row.plan.fits; });
+  return exit_because(context, any ? kSuccess : kGateFailed, "the model fits into the memory of none of these GPUs");
 }
 
 /// Options that the asked kind of plan would not look at.
@@ -272,7 +274,7 @@ extern const Command plan_command{
     .id = "plan",
     .summary = "plan training and serving on paper: what fits, how fast, days and dollars",
     .details =
-        "For a transformer on so many GPUs: searches data, tensor, pipeline, context and expert parallelism, ZeRO "
+        "For a transformer on N GPUs: searches data, tensor, pipeline, context and expert parallelism, ZeRO "
         "stages, offload, recomputation and micro-batches, or takes the layout that you give. Shows memory per GPU by "
         "part, pipeline bubble, communication, MFU, tokens/s, days and dollars; the fastest layout that fits comes "
         "first.\n"

@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "base/command_line.h"
 #include "base/json.h"
+#include "base/quantity.h"
 #include "base/text.h"
 #include "base/units.h"
 #include "device/machine.h"
@@ -51,9 +52,9 @@ constexpr OptionSpec kScaleOptions[] = {
     {"--times", "N=TIME,...", "instead of a command: times that you measured with N workers; repeat N for more runs"},
     {"--rounds", "N", "runs with each number, interleaved (default 5)"},
     {"--warmup", "N", "runs before them (default 1)"},
-    {"--budget", "TIME", "most time; 0 (default) is without limit"},
+    {"--budget", "TIME", "maximum time; 0 (default): no limit"},
     {"--timeout", "TIME", "of one run (default 10m)"},
-    {"--min-efficiency", "RATIO", "fail if the most workers reach less, such as 80%"},
+    {"--min-efficiency", "RATIO", "fail if the largest number of workers reaches less, such as 80%"},
     {"--goal", "METRIC>=VALUE",
      "exit code 1 unless every number of workers meets it: throughput, time, speed_up, efficiency, gpu_utilization, "
      "gpu_peak_memory, gpu_energy, energy (of --ranks); <= works too",
@@ -61,7 +62,7 @@ constexpr OptionSpec kScaleOptions[] = {
     {"--power-cap-sweep", "W,W,...",
      "with one number of GPUs: run under these caps on their power (300W, 60% of the default), which is put back; "
      "root"},
-    {"--restore-power-caps", "", "what a sweep starts to put caps back whatever happens"},
+    {"--restore-power-caps", "", "internal: restores the power caps when a sweep ends"},
     {"--no-energy", "", "do not read energy counters"},
     {"--launcher", "NAME", "mpirun, srun or auto (default)", false, "auto mpirun srun"},
     {"--launcher-arg", "WORD", "a further word for the launcher", true},
@@ -196,11 +197,14 @@ ExitCode gate_of(const Ranged& efficiency, double least) {
 Result<int> gate_code_of(Context& context, const ParsedOptions& options, const ScaleRequest& request,
                          const Scaling& scaling, double least) {
   WM_ASSIGN(const bool met, meets_goals_everywhere(context, options, request, scaling));
-  if (!met) {
-    context.why = "a --goal is missed";
-    return static_cast<int>(kGateFailed);
-  }
-  return static_cast<int>(least > 0 ? gate_of(scaling.points.back().efficiency, least) : kSuccess);
+  if (!met) return exit_because(context, kGateFailed, "a --goal is missed");
+  if (!(least > 0)) return static_cast<int>(kSuccess);
+  const auto& last = scaling.points.back();
+  const auto code = gate_of(last.efficiency, least);
+  return exit_because(context, code,
+                      fmt::format("efficiency with {} is {}, {} --min-efficiency {}", scaling.workers(last.workers),
+                                  format_percent(last.efficiency.value),
+                                  code == kGateFailed ? "below" : "not shown to reach", format_percent(least)));
 }
 
 /// "1=620s,8=95s,8=97s".

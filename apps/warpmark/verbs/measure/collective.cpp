@@ -86,7 +86,7 @@ Status store_rounds(Context& context, const ParsedOptions& options, const Collec
                     const std::vector<coll::Sweep>& rounds, bool complete) {
   if (rounds.empty() || rounds.front().rows.empty()) return {};
   return store_runs(context, options, coll::runs_of(rounds), complete,
-                    fmt::format("{} iterations, as asked for", request.plan.iterations), request.format);
+                    fmt::format("{} iterations", request.plan.iterations), request.format);
 }
 
 /// --baseline and --links, before anything is measured that could be lost.
@@ -136,7 +136,7 @@ Result<int> show(Context& context, const ParsedOptions& options, CollectiveReque
   if (context.interrupted) return kInterrupted;
   if (fault) return *fault;
   WM_TRY(baseline);
-  return judgement.passed ? kSuccess : kGateFailed;
+  return exit_because(context, judgement.passed ? kSuccess : kGateFailed, judgement.summary);
 }
 
 Result<int> measure(Context& context, const ParsedOptions& options, CollectiveRequest& request) {

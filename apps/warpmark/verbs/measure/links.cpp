@@ -52,8 +52,9 @@ Result<int> run_links(Context& context, const ParsedOptions& options) {
   WM_TRY(show(context, shown, format));
   WM_TRY(write_report(options, "links", shown));
   WM_TRY(store_runs(context, options, collectives::runs_of(links, link_options.bytes), true,
-                    fmt::format("{} copies of each kind, as asked for", link_options.repetitions), format));
-  return slow.empty() ? kSuccess : kGateFailed;
+                    fmt::format("{} copies of each kind", link_options.repetitions), format));
+  if (slow.empty()) return kSuccess;
+  return exit_because(context, kGateFailed, slow.front().where + ": " + slow.front().reason);
 }
 
 }  // namespace

@@ -42,7 +42,7 @@ constexpr OptionSpec kLoadOptions[] = {
     {"--traffic-scenario", "TEXT", "run: D(100,100), N(480,240)/(300,150), U(..), L(..), E(..), R(..), I(..), dataset",
      true},
     {"--num-concurrency", "N", "run: users, each with one request at a time; several: 1,8,16", true},
-    {"--request-rate", "RATE", "run: requests/s instead, whatever the server does; several: 1,2,4", true},
+    {"--request-rate", "RATE", "run: requests/s instead of users (open loop); several: 1,2,4", true},
     {"--arrivals", "LAW", "run: of --request-rate: poisson (default), constant, gamma:SHAPE, ramp:RATE"},
     {"--trace", "FILE", "run: requests as recorded: Mooncake, BurstGPT, Azure", false, "<files>"},
     {"--trace-speed", "X", "run: replay it X times faster (default 1)"},
@@ -57,7 +57,7 @@ constexpr OptionSpec kLoadOptions[] = {
     {"--chain", "", "run: each question goes to the next of several --api-base"},
     {"--batch-size", "N", "run: documents in a request: embeddings, reranking (default 1); several: 1,8,32", true},
     {"--max-time-per-run", "TIME", "run: of each load: minutes, or with a unit, 30s (default 60s)"},
-    {"--max-requests-per-run", "N", "run: most requests of each load"},
+    {"--max-requests-per-run", "N", "run: maximum requests of each load"},
     {"--precision", "GOAL", "run: stop when precise enough, such as ttft:p99<5%"},
     {"--slo", "TEXT", "run: objectives, such as ttft:p99<500ms,tpot:p99<50ms,errors<1%; or a preset"},
     {"--goodput", "LIMIT", "run: limits of a good request, in ms as vLLM has them, ttft:500 (default: those of --slo)",
@@ -68,8 +68,7 @@ constexpr OptionSpec kLoadOptions[] = {
     {"--mlperf", "SCENARIO", "run: by LoadGen's rules: SingleStream, MultiStream, Server, Offline", false,
      "SingleStream MultiStream Server Offline"},
     {"--workload", "NAME", "run: of --mlperf: a network in your PyTorch, with --set and --device, instead of a server"},
-    {"--max-batchsize", "N",
-     "run: of --workload and Server: queries that are inferred together if so many wait (default 1)"},
+    {"--max-batchsize", "N", "run: of --workload and Server: maximum batch of waiting queries (default 1)"},
     {"--min-duration", "TIME", "run: of --mlperf (default 600s)"},
     {"--min-queries", "N", "run: of --mlperf (default: of the scenario)"},
     {"--clients", "N", "run: N processes share the load, started by mpirun or srun"},
@@ -78,7 +77,7 @@ constexpr OptionSpec kLoadOptions[] = {
     {"--warmup-ratio", "R", "run: share of the time left out at the beginning (default: found from the data)"},
     {"--cooldown-ratio", "R", "run: and at the end"},
     {"--spawn-rate", "N", "run: users that start each second (default: all at once)"},
-    {"--max-in-flight", "N", "run: with --request-rate: most requests at a time"},
+    {"--max-in-flight", "N", "run: with --request-rate: maximum requests in flight"},
     {"--request-timeout", "TIME", "run: most for one request (default 600s)"},
     {"--stall-timeout", "TIME", "run: longest pause within an answer (default 120s)"},
     {"--drain", "TIME", "run: wait for what is under way at the end (default 30s)"},
@@ -143,7 +142,7 @@ constexpr OptionSpec kLoadOptions[] = {
     {"--certificate", "FILE", "server: https, with --private-key (PEM)", false, "<files>"},
     {"--private-key", "FILE", "server: of the certificate", false, "<files>"},
     {"--duration", "TIME", "server: end after; selftest: of each load (default 5s)"},
-    {"--streams", "N", "selftest: one load of so many streams"},
+    {"--streams", "N", "selftest: one load of N streams"},
     {"--events-per-s", "N", "selftest: of --streams (default 50 a stream)"},
 };
 
@@ -184,7 +183,7 @@ extern const Command load_command{
     .id = "load",
     .summary = "load-test LLM inference servers; compare, plot; a reference server",
     .details =
-        "run sends requests to a server that speaks OpenAI's or Anthropic's API and shows latencies (TTFT, TPOT, ITL, "
+        "run sends requests to a server with OpenAI's or Anthropic's API and shows latencies (TTFT, TPOT, ITL, "
         "end to end) with confidence intervals, rates, errors, and whether the client was the bottleneck; then "
         "results are marked unreliable (exit code 5). Latencies count from sending and from when a request was due. "
         "docs/serving.md defines each number.\n"

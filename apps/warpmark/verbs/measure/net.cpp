@@ -233,7 +233,9 @@ Result<int> test_pairs(Context& context, const ParsedOptions& options) {
     WM_TRY(show(context, shown, format));
     WM_TRY(write_report(options, "pairs", shown));
     WM_TRY(store_runs(context, options, net::runs_of(pairs), true, "all pairs were measured", format));
-    return net::slow_hosts(pairs).empty() ? kSuccess : kGateFailed;
+    const auto slow = net::slow_hosts(pairs);
+    if (slow.empty()) return kSuccess;
+    return exit_because(context, kGateFailed, fmt::format("{} slow of {}: see the table", slow.size(), ranks));
   }
   const std::string death = collectives::death_in(output.err);
   return environment_error(

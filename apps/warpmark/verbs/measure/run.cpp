@@ -126,7 +126,7 @@ Status only_outputs_beside_resume(const ParsedOptions& options) {
                        "leave it out, or start a new session without --resume");
   }
   if (options.positionals().empty()) return {};
-  return usage_error("--resume goes on with what the session began: " + options.positionals().front() + " is too many",
+  return usage_error("--resume continues what the session began: " + options.positionals().front() + " is too many",
                      "leave it out, or start a new session without --resume");
 }
 
@@ -251,8 +251,8 @@ Result<int> run_run(Context& context, const ParsedOptions& options) {
   }
   WM_ASSIGN(const bool met, meets_goals(context, options, job.session.runs));
   const int code = exit_code_for(job, options.has("--strict"));
-  if (code == kSuccess && !met) context.why = "a --goal is missed";
-  return code == kSuccess && !met ? static_cast<int>(kGateFailed) : code;
+  if (code == kSuccess) return exit_because(context, met ? kSuccess : kGateFailed, "a --goal is missed");
+  return exit_because(context, code, first_problem(job.session));
 }
 
 }  // namespace

@@ -155,7 +155,7 @@ Result<int> run_allclose(Context& context, const ParsedOptions& options) {
   if (options.has("--key")) WM_TRY(accuracy::align_by_key(reference, out, options.get("--key")));
   WM_TRY(check_globs(settings, reference));
   if (std::all_of(reference.begin(), reference.end(), [](const auto& column) { return column.size() == 0; })) {
-    return data_error("there is nothing to compare: " + files[0] + " has no values");
+    return data_error("no rows to compare: " + files[0] + " has no values");
   }
   const auto results = accuracy::allclose(reference, out, settings);
   const bool ok = std::all_of(results.begin(), results.end(), [](const auto& result) { return result.ok(); });

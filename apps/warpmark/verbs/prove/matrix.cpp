@@ -39,11 +39,11 @@ namespace {
 
 constexpr OptionSpec kMatrixOptions[] = {
     {"--rounds", "N", "runs of each variant (default: the file's, or 10)"},
-    {"--budget", "TIME", "most time for this matrix, such as 10m; 0 (default) is without limit"},
+    {"--budget", "TIME", "maximum time for this matrix, such as 10m; 0 (default): no limit"},
     {"--effect", "RATIO", "smallest difference that matters (default: the file's, or 1%)"},
     {"--alpha", "P", "chance of calling any of equal variants different (default 0.05)"},
     {"--seed", "N", "seed of the order (default 1)"},
-    {"--fresh", "", "start anew even if an interrupted run of the same matrix could go on"},
+    {"--fresh", "", "start over instead of resuming an interrupted run"},
     {"--plan", "", "show the variants and their commands, and run nothing"},
     {"--json", "[FILE]", "write the results as JSON (warpmark.matrix/1)", false, "<files>"},
     kHtmlOption,
@@ -184,7 +184,7 @@ Result<Measured> measure_variants(Context& context, const ParsedOptions& given, 
   request.options.interrupted = &context.interrupted;
   Commands commands(request.spec, context.interrupted);
   WM_TRY(commands.build_all());
-  set_last_words("\nwarpmark: interrupted; run the same command again to go on\n", "");
+  set_last_words("\nwarpmark: interrupted; run the same command again to resume\n", "");
   StepBar bar(context);
   const validate::MatrixEvents events{
       .sample_done = [&](const validate::AbSample& sample) { return journal.append(sample); },
@@ -211,7 +211,7 @@ Result<Measured> measure_variants(Context& context, const ParsedOptions& given, 
 Status keep(Context& context, const ParsedOptions& options, const MatrixRequest& request, Measured& measured) {
   const bool complete = measured.runs.complete, stores = !options.has("--no-store");
   if (!complete && context.interrupted) {
-    if (stores) context.err << "not in the history yet; give the same command again to go on\n";
+    if (stores) context.err << "not in the history yet; run the same command again to resume\n";
     return {};
   }
   std::string id;
@@ -226,7 +226,7 @@ Status keep(Context& context, const ParsedOptions& options, const MatrixRequest&
     context.err << stored_note(id);
   }
   if (complete) return measured.journal.complete();
-  context.err << fmt::format("{}; give the same command again to go on\n", measured.matrix.stopped_because);
+  context.err << fmt::format("{}; run the same command again to resume\n", measured.matrix.stopped_because);
   return {};
 }
 

@@ -54,7 +54,7 @@ Result<std::optional<int>> runs_of(const ParsedOptions& options) {
 Status compare_with_reference(const ParsedOptions& options, MlLogResult& result) {
   if (!options.has("--rcp")) return {};
   const std::string file = options.get("--rcp");
-  if (result.runs == 0) return usage_error("how many runs make a result is not known", "--runs N");
+  if (result.runs == 0) return usage_error("the number of runs of a result is unknown", "--runs N");
   WM_ASSIGN(const std::string text, read_file(file));
   WM_ASSIGN(const Json json, parse_json(text, file));
   const auto& first = result.first();
@@ -208,7 +208,10 @@ Result<int> run_mllog(Context& context, const ParsedOptions& options) {
     if (!published.rows.empty()) context.out << '\n' << report::render_table(published, render_options(context));
   }
   if (options.has("--json")) WM_TRY(write_file(options.get("--json"), dump_json(mllog_json(result)) + "\n"));
-  return result.ok() ? kSuccess : kGateFailed;
+  if (result.ok()) return kSuccess;
+  return exit_because(
+      context, kGateFailed,
+      result.faults.empty() ? "the runs converged faster than the reference allows" : result.faults.front());
 }
 
 }  // namespace
@@ -217,7 +220,7 @@ extern const Command mllog_command{
     .id = "mllog",
     .summary = "check MLPerf training logs and compute their score",
     .details =
-        "Reads :::MLLOG lines from training logs, one log per run, whatever program wrote them (`warpmark run MODEL "
+        "Reads :::MLLOG lines from training logs of any program, one log per run (`warpmark run MODEL "
         "--until GOAL --set log=FILE` does), and checks each against the rules of a round of MLPerf training, 4.0 to "
         "6.0, as the compliance checker of mlcommons/logging does: keys that must be there and how often, the values "
         "that the benchmark fixes, the time that initialization may take, and the quality to reach. Faults are named "

@@ -48,7 +48,7 @@ Result<int> write_to_output(Context& context, const profile::Writer& writer, con
 
 Result<int> run_convert(Context& context, const ParsedOptions& options) {
   if (options.positionals().empty()) {
-    return usage_error("there is nothing to convert", "warpmark convert trace.json.gz --to sqlite");
+    return usage_error("no input is named", "warpmark convert trace.json.gz --to sqlite");
   }
   const auto format = options.get("--to");
   const auto* writer = find_in(profile::writers(), format);

@@ -41,7 +41,7 @@ constexpr OptionSpec kGenerateOptions[] = {
     {"--type", "png|jpeg", "images: their format (default png)", false, "png jpeg"},
     {"--quality", "N", "images: of JPEG, 1 to 100 (default 90)"},
     {"--width", "N", "embeddings: numbers of each (default 768)"},
-    {"--clusters", "N", "embeddings: around so many centres"},
+    {"--clusters", "N", "embeddings: number of centres"},
     {"--kind", "clicks|ids", "tabular: click logs as Criteo's (default), or a stream of ids", false, "clicks ids"},
     {"--ids", "N", "tabular: different ids (default 100000)"},
     {"--exponent", "X", "tabular: of Zipf's law for the stream (default 1.05)"},

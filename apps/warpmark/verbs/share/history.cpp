@@ -11,6 +11,7 @@
 #include "model/names.h"
 #include "report/draw/table.h"
 #include "report/formats/render.h"
+#include "report/results/build.h"
 #include "store/sessions_json.h"
 #include "warpmark/command.h"
 #include "warpmark/history/history_diff.h"
@@ -74,16 +75,19 @@ Result<int> list_sessions(Context& context, const ParsedOptions& options, store:
                                          : "no session of commit " + query.commit + " is stored\n");
     return kSuccess;
   }
-  Table table{{{"session"}, {"results"}, {"command"}}, {}};
+  Table table{{{"session"}, {"date"}, {"value"}, {"results", Align::left, 1}, {"command"}}, {}};
   for (const auto& session : sessions) {
     std::string command = session.command;
     if (!session.tags.empty()) command = "[" + join(session.tags, ", ") + "] " + command;
     if (!session.commit.empty()) command += "  @" + session.commit.substr(0, 10) + (session.dirty ? "*" : "");
+    WM_ASSIGN(const auto whole, load_session(store, session.id));
     table.rows.push_back({{session.id},
+                          {session.started.substr(0, std::string_view("2026-01-01").size())},
+                          {report::headline_value(whole)},
                           {outcomes_text(session), session.complete ? Tone::plain : Tone::warning},
                           {command, Tone::quiet}});
   }
-  context.out << report::render_table(table, render_options(context));
+  context.out << report::render_table(report::without_empty_columns(std::move(table)), render_options(context));
   return kSuccess;
 }
 

@@ -96,7 +96,7 @@ extern const Command mcp_command{
     .summary = "let a coding agent measure, diagnose and compare (MCP server)",
     .details =
         "Offers tools that answer with measurements, intervals and verdicts: doctor, run, profile, analyze, query, "
-        "compare, check, optimize and history. Agents and editors start the server from their settings; it speaks the "
+        "compare, check, optimize and history. Agents and editors start the server from their settings; it uses the "
         "Model Context Protocol over standard input and output (docs/mcp.md).\n"
         "\n"
         "An agent can use only the commands, projects and folders of the configuration. Commands run without a shell, "

@@ -45,11 +45,26 @@ report::Shown together(const std::vector<Session>& sessions) {
   return {std::move(all)};
 }
 
+/// A file named as a page or as data is meant to be one.
+Status check_form_of_output(const ParsedOptions& options) {
+  const std::string file = options.get("--output");
+  if (options.has("--format")) return {};
+  for (const auto& [ending, option] :
+       {std::pair{".html", "--html "}, {".json", "--json "}, {".md", "--format md --output "}}) {
+    if (!file.ends_with(ending)) continue;
+    return usage_error("--output " + file + " would hold text, as --format is not given", option + file);
+  }
+  return {};
+}
+
 Result<int> run_report(Context& context, const ParsedOptions& options) {
   const std::string format = options.get("--format", "text");
   WM_TRY(check_session_format(format));
   WM_TRY(check_outputs(options));
-  if (options.has("--output")) WM_TRY(check_writable(options.get("--output")));
+  if (options.has("--output")) {
+    WM_TRY(check_form_of_output(options));
+    WM_TRY(check_writable(options.get("--output")));
+  }
   std::vector<std::string> words = options.positionals();
   if (words.size() > 1 && (options.has("--json") || find_in(report::reporters(), format) == nullptr)) {
     return usage_error("data formats hold one session", "warpmark report " + words[0] + " --json results.json");
@@ -65,6 +80,7 @@ Result<int> run_report(Context& context, const ParsedOptions& options) {
   WM_TRY(write_named_files(options, shown));
   WM_ASSIGN(const auto text, report::render(shown, format,
                                             {.width = to_file ? 100 : context.width,
+                                             .whole_tables = to_file || context.whole_tables,
                                              .color = context.color && !to_file,
                                              .unicode = context.unicode || to_file,
                                              .details = options.has("--details") || context.verbose}));

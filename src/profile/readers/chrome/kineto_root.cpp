@@ -91,7 +91,7 @@ void add_fact(std::string_view key, std::string_view value, TimelineBuilder& bui
   } else if (key == "host_name") {
     builder.facts().host = decode_json_text(without_quotes(value)).text;
   } else if (builder.facts().metadata.size() >= kMostMetadata) {
-    builder.issue("many_facts", "facts beside the events beyond the first thousand: left out", key);
+    builder.issue("many_facts", "metadata after the first thousand entries was left out", key);
   } else if (value.size() <= kMostMetadataBytes && !value.starts_with('[') && !value.starts_with('{')) {
     builder.add_metadata(decode_json_text(key).text, decode_json_text(without_quotes(value)).text);
   }

@@ -8,7 +8,11 @@ import {Point, Series} from "./types";
 
 export type Axis = "time"|"session";
 
-const date_text = (ms: number): string => new Date(ms).toISOString().slice(0, 10);
+const days_of_dates = 4;  // a shorter range has ticks within a day: their labels have the time
+const tick_text = (ms: number, range_ms: number): string => {
+  const utc = new Date(ms).toISOString();
+  return range_ms < days_of_dates * 86400e3 ? utc.slice(5, 16).replace("T", " ") : utc.slice(0, 10);
+};
 
 function value_text(point: Point, unit: string): string {
   const range = point.low === undefined ? "" : " (" + quantity(point.low, unit) + " to " + quantity(point.high, unit) + ")";
@@ -18,7 +22,8 @@ function value_text(point: Point, unit: string): string {
 /** `open` is called with the point that is clicked, or chosen by keys; `say` with what is under the keys. */
 export function series_chart(series: Series, axis: Axis, open: (point: Point) => void, say: (text: string) => void): ChartBox {
   const x_of = (i: number) => axis === "time" ? milliseconds(series.points[i].started) : i;
-  const x_text = (value: number) => axis === "time" ? date_text(value) : (series.points[Math.round(value)]?.commit.slice(0, 7) ?? "");
+  const range_ms = series.points.length > 0 ? x_of(series.points.length - 1) - x_of(0) : 0;
+  const x_text = (value: number) => axis === "time" ? tick_text(value, range_ms) : (series.points[Math.round(value)]?.commit.slice(0, 7) ?? "");
   const last = series.points.length - 1;
   const make = () => {
     const options = base_options(x_text, (value) => quantity(value, series.unit));
@@ -68,5 +73,5 @@ function label_of(series: Series): string {
   const newest = series.points[series.points.length - 1];
   return "Chart of " + series.label + " " + series.metric + ": " + series.total + " sessions, newest " +
       quantity(newest?.value, series.unit) + ", " + series.changes.length +
-      " changes of level. Left and right arrows go from point to point, Enter opens the run.";
+      " change points. Left and right arrows go from point to point, Enter opens the run.";
 }

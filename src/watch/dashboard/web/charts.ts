@@ -57,7 +57,7 @@ const marks = {
 
 const shown = new Set<{chart: any; make: () => any; canvas: HTMLCanvasElement}>();
 
-/** Draws anew in the other scheme's colours, and forgets what has left the page. */
+/** Redraws in the other scheme's colours, and forgets what has left the page. */
 matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => {
   for (const entry of shown) {
     entry.chart.destroy();

@@ -1,4 +1,4 @@
-// History: every benchmark over time, its changes of level, and from there to runs, checks and bisections.
+// History: every benchmark over time, its change points, and from there to runs, checks and bisections.
 import {ask, exported} from "./ask";
 import {Axis, series_chart} from "./chart_series";
 import {documents_of} from "./documents";
@@ -40,7 +40,7 @@ function changes_of(series: Series, signal: AbortSignal): HTMLElement {
   if (!series.changes.length) return text("p", "quiet", "No change of level of 5 % or more.");
   const bisect = (change: Change) => change.good_commit && change.commit && change.good_commit !== change.commit ?
       h("span", {class: "copy"}, `warpmark bisect --good ${change.good_commit.slice(0, 10)} --bad ${change.commit.slice(0, 10)}`) : "";
-  return table("Changes of level", [
+  return table("Change points", [
     {name: "since", cell: (row: Change) => a(link_to("session", {id: row.session}), when(row.started)), kind: "nowrap"},
     {name: "change", number: true, cell: (row) => h("span", {class: row.worse === undefined ? "quiet" : row.worse ? "bad" : "good"}, signed_percent(row.after / row.before - 1))},
     {name: "from", number: true, cell: (row) => quantity(row.before, series.unit)},
@@ -80,7 +80,7 @@ function series_section(series: Series, axis: Axis, signal: AbortSignal): HTMLEl
       h("p", {class: "legend"}, h("span", {class: "s0"}, "median with interval"), h("span", {class: "s2"}, "expected"), series.changes.length ? h("span", {class: "mark-change"}, "change of level") : "", series.machines.length ? h("span", {class: "s3"}, "change of the machine") : ""),
       said,
       ...series.machines.map((mark) => h("p", {class: "quiet"}, when(mark.started), ": ", mark.what)),
-      h("h3", null, "Changes of level"), changes_of(series, signal), points_of(series));
+      h("h3", null, "Change points"), changes_of(series, signal), points_of(series));
 }
 
 /** One benchmark over time. */

@@ -76,7 +76,7 @@ function gpu_table(gpus: Gpu[]): HTMLElement {
 }
 
 export function changes_table(changes: ChangeRow[]): HTMLElement {
-  return table("Changes of level", [
+  return table("Change points", [
     {name: "benchmark", cell: (row: ChangeRow) => a(case_link(row), row.label), kind: "long", sort: (row) => row.label},
     {name: "metric", cell: (row) => row.metric},
     {name: "change", number: true, sort: (row) => row.after / row.before,

@@ -18,7 +18,7 @@ interface Profile {
   };
 }
 
-const gain_text = (gain?: {low: number; high: number}): string => gain && gain.high > 1.001 ? `${gain.low.toFixed(2)} to ${gain.high.toFixed(2)} times as fast without it` : "";
+const gain_text = (gain?: {low: number; high: number}): string => gain && gain.high > 1.001 ? `estimated speedup if fixed: ${gain.low.toFixed(2)}x-${gain.high.toFixed(2)}x` : "";
 const tone_of_level = (level: string): string => level === "critical" ? "bad" : level === "warning" ? "warning" : "quiet";
 
 /** As high as what is in it; from a disk no page may look into another. */

@@ -1,0 +1,79 @@
+// What verbs print, word for word, at 80 and 120 columns and into a pipe: no column of a verdict vanishes unnoticed, no
+// name breaks in its middle, and the result comes first.
+#include <unistd.h>
+
+#include <regex>
+
+#include "apps/cli_fixture.h"
+#include "support/golden.h"
+
+namespace warpmark::apps {
+namespace {
+
+class Widths : public Cli {
+ protected:
+  void SetUp() override {
+    Cli::SetUp();
+    setenv("WARPMARK_CONFIG", "", 1);
+    setenv("LC_ALL", "C.UTF-8", 1);
+    ASSERT_EQ(chdir((std::string(WARPMARK_SOURCE_DIR) + "/tests/data").c_str()), 0);
+  }
+  void TearDown() override {
+    for (const char* name : {"WARPMARK_CONFIG", "LC_ALL", "COLUMNS"}) unsetenv(name);
+    ASSERT_EQ(chdir("/"), 0);
+    Cli::TearDown();
+  }
+
+  /// Without what differs from day to day and from machine to machine.
+  [[nodiscard]] std::string masked(std::string text) const {
+    static const std::regex date(R"(20\d\d-\d\d-\d\d[T ]\d\d:\d\d:\d\d(Z| UTC)?)");
+    text = std::regex_replace(text, date, "DATE");
+    return std::regex_replace(text, std::regex(folder_.string()), "FOLDER");
+  }
+  void expect_goldens(const std::string& name, const std::vector<std::string>& words) {
+    for (const char* columns : {"80", "120", ""}) {
+      const std::string width(columns);
+      width.empty() ? unsetenv("COLUMNS") : setenv("COLUMNS", columns, 1);
+      const auto output = warpmark(words);
+      testing_support::expect_golden("apps/golden/" + name + "_" + (width.empty() ? "pipe" : width) + ".txt",
+                                     masked(output.out));
+    }
+  }
+};
+
+TEST_F(Widths, of_results_of_other_tools) {
+  expect_goldens("report_nvbench", {"report", "exchange/nvbench.json"});
+  expect_goldens("report_details", {"report", "exchange/pytest_benchmark.json", "--details"});
+}
+
+TEST_F(Widths, of_comparisons_and_checks) {
+  expect_goldens("compare", {"compare", "exchange/pytest_benchmark.json", "exchange/pytest_benchmark.json"});
+  expect_goldens("check", {"check", "--results", "exchange/pytest_benchmark.json", "--baseline",
+                           "exchange/pytest_benchmark.json", "--threshold", "5%"});
+}
+
+TEST_F(Widths, of_scaling_and_plans) {
+  expect_goldens("scale", {"scale", "--times", "1=100s,2=55s,4=30s,8=18s"});
+  expect_goldens("plan", {"plan", "--model", "llama3-70b", "--gpus", "64"});
+}
+
+TEST_F(Widths, of_profiles) { expect_goldens("analyze", {"analyze", "traces/dlrm_row_by_row.wmrec"}); }
+
+TEST_F(Widths, of_scores_and_outputs) {
+  write("ref.txt", "the cat sat\na dog ran\nhello there\n");
+  write("a.txt", "the cat sat\na dog walks\nhello here\n");
+  expect_goldens("eval_score",
+                 {"eval", "score", "exact_match,chrf", "--ref", path("ref.txt"), "--out", path("a.txt"), "--no-store"});
+  write("a.tsv", "id\tx\n1\t2.0\n");
+  write("b.tsv", "id\tx\n1\t3.0\n");
+  expect_goldens("allclose", {"allclose", path("a.tsv"), path("b.tsv")});
+}
+
+TEST_F(Widths, of_help) {
+  expect_goldens("help", {"--help"});
+  expect_goldens("help_compare", {"help", "compare"});
+  expect_goldens("help_p", {"help", "p"});
+}
+
+}  // namespace
+}  // namespace warpmark::apps
