@@ -120,12 +120,12 @@ TEST_F(Ancestry, check_decides_nothing_where_it_is_not_known_from_what_a_branch_
   measured_branch(commits[19], 1.1);
   clone("1");
   expect_undecided(
-      "It is not known whether the checked commit descends from 40 sessions of main: this clone is shallow. 0 sessions "
+      "Unknown whether the checked commit descends from 40 sessions of main: this clone is shallow. 0 sessions "
       "of known ancestors are too few to judge by: git fetch --unshallow");
   repository_ = path("elsewhere");
   std::filesystem::create_directories(repository_);
   expect_undecided(
-      "It is not known whether the checked commit descends from 40 sessions of main: no repository here has the "
+      "Unknown whether the checked commit descends from 40 sessions of main: no repository here has the "
       "commit. "
       "0 sessions of known ancestors are too few to judge by: check in a clone that has it");
   const auto trend = in_repository({"trend"});
@@ -142,7 +142,7 @@ TEST_F(Ancestry, check_in_a_shallow_clone_judges_by_the_ancestors_that_it_has) {
   EXPECT_EQ(json("check.json")["verdict"], "same") << output.out;
   EXPECT_EQ(json("check.json")["metrics"][0]["baseline"].size(), 14U);
   EXPECT_EQ(json("check.json").value("moved", ""),
-            "It is not known whether the checked commit descends from 26 sessions of main: this clone is shallow; they "
+            "Unknown whether the checked commit descends from 26 sessions of main: this clone is shallow; they "
             "are no part of the baseline.");
 }
 

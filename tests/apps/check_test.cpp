@@ -133,7 +133,7 @@ TEST_F(CheckVerb, takes_no_unknown_machine_for_another_unknown_one) {
   };
   Machine unknown;
   unknown.fingerprint = "unknown";
-  fails(unknown, 1, "it is not known on what machine 2026-0020 was measured: nothing is said of it");
+  fails(unknown, 1, "the machine of 2026-0020 is unknown: the results name none");
   Machine no_driver = device::machine_facts();
   std::erase_if(no_driver.software, [](const auto& item) { return item.first == device::kDriverSoftware; });
   no_driver.devices.push_back({.id = "cuda:0", .backend = "cuda", .name = "Some GPU"});

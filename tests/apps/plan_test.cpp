@@ -223,13 +223,13 @@ TEST_F(Cli, plan_warns_where_it_supposes_the_link_of_one_host_between_hosts) {
                                        "--to", "4,8,64",      "--sweep", path("node.json")};
   const auto planned = warpmark(with(words, {"--json", path("plan.json")}));
   ASSERT_EQ(planned.exit_code, 0) << planned.err;
-  EXPECT_NE(planned.out.find("The sweeps tell of one host and 4 GPUs: from 8 on"), std::string::npos) << planned.out;
+  EXPECT_NE(planned.out.find("The sweeps measured one host and 4 GPUs: from 8 on"), std::string::npos) << planned.out;
   const auto steps = json("plan.json")["steps"];
   EXPECT_EQ(steps[0]["link_assumed"], false);
   EXPECT_EQ(steps[1]["link_assumed"], true);
   // Nodes that hold as many need no network.
   const auto large = warpmark(with(words, {"--per-node", "64"}));
-  EXPECT_EQ(large.out.find("The sweeps tell of one host"), std::string::npos) << large.out;
+  EXPECT_EQ(large.out.find("The sweeps measured one host"), std::string::npos) << large.out;
   EXPECT_EQ(warpmark(with(words, {"--between-alpha", "5us"})).exit_code, 2);
 }
 

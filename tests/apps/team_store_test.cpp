@@ -88,7 +88,7 @@ TEST_F(TeamStore, watch_tells_what_nodes_store_and_goes_on_after_an_outage) {
   EXPECT_TRUE(prints("is not currently accepting connections")) << printed();
   EXPECT_THAT(printed(), Not(HasSubstr("resolved Slow"))) << "what cannot be looked at resolves nothing";
   set_reachable(true);
-  EXPECT_TRUE(prints("can be looked at again")) << printed();
+  EXPECT_TRUE(prints("can be evaluated again")) << printed();
   keep({.day = 3, .time = 1});
   EXPECT_TRUE(prints("resolved Slow")) << printed();
   EXPECT_EQ(end(watching), 0);

@@ -51,7 +51,7 @@ TEST(TwoLevels, fit_finds_the_planted_link_between_nodes) {
 TEST(TwoLevels, a_sweep_as_fast_as_within_a_node_tells_no_network) {
   const auto fit = fit_between(planted(2, 8), 8, [](double) { return 10.0; });
   ASSERT_FALSE(fit.ok());
-  EXPECT_NE(fit.error().what.find("tells no network"), std::string::npos) << fit.error().what;
+  EXPECT_NE(fit.error().what.find("does not measure the network"), std::string::npos) << fit.error().what;
 }
 
 }  // namespace

@@ -237,7 +237,7 @@ class Protocol(McpTest):
         self.assertNotIn("command", tools["run"]["inputSchema"]["properties"])
         refused = client.call("run", command="quick")
         self.assertTrue(refused["isError"])
-        self.assertIn("whoever started it", refused["content"][0]["text"])
+        self.assertIn("its owner can add some", refused["content"][0]["text"])
 
 
 class Tools(McpTest):

@@ -78,7 +78,7 @@ metrics:
 TEST(CommandSpec, says_what_is_wrong_and_where) {
   EXPECT_NE(error_of("run: a\nmetric: []\n").hint.find("metrics"), std::string::npos);
   EXPECT_NE(error_of("run: a\nmetric: []\n").what.find("line 2"), std::string::npos);
-  EXPECT_NE(error_of("build: make\n").what.find("nothing to run"), std::string::npos);
+  EXPECT_NE(error_of("build: make\n").what.find("no command to run"), std::string::npos);
   EXPECT_NE(error_of("run: a\nmetrics: [{name: x}]\n").what.find("where its value comes from"), std::string::npos);
   EXPECT_EQ(error_of("run: a\nmetrics: [{name: x, regex: '(?=a)'}]\n").what,
             "warpmark.yaml line 2: regex: '(?=a)' is not valid: invalid perl operator '(?='");

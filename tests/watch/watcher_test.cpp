@@ -109,7 +109,7 @@ sinks:
   std::filesystem::rename(path("away.db"), path("test.db"));
   watcher->look();
   EXPECT_EQ(watcher->state().states.firing(), 1U);
-  EXPECT_THAT(log_, HasSubstr("rule Slow can be looked at again"));
+  EXPECT_THAT(log_, HasSubstr("rule Slow can be evaluated again"));
   EXPECT_THAT(log_, Not(HasSubstr("resolved Slow")));
 }
 

@@ -173,7 +173,7 @@ HistoryPoint to_history_point(const Session& session, const Metric& metric) {
 }
 
 std::vector<std::string> unknown_facts(const Machine& machine) {
-  if (machine.fingerprint == kUnknownMachine) return {"nothing is said of it"};
+  if (machine.fingerprint == kUnknownMachine) return {"the results name none"};
   // Of results of other tools a person or the file has said where they come from; that is all there is.
   if (machine.fingerprint.starts_with("imported-")) return {};
   std::vector<std::string> unknown;
