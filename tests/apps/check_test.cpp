@@ -1,4 +1,5 @@
 // `warpmark check` as CI uses it: exit codes, what is and what is not a baseline, every format.
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -20,12 +21,18 @@ class CheckVerb : public WithHistory {
   }
 };
 
+/// Paragraphs are wrapped.
+std::string one_line(std::string text) {
+  std::ranges::replace(text, '\n', ' ');
+  return text;
+}
+
 TEST_F(CheckVerb, passes_what_is_as_it_was) {
   store_history(store(), 30);
   store_session(store(), {.day = 40, .time = 1.002});
   const auto output = check({"--json", path("check.json")});
   EXPECT_EQ(output.exit_code, 0) << output.out << output.err;
-  EXPECT_NE(output.out.find("2 unchanged"), std::string::npos) << output.out;
+  EXPECT_NE(one_line(output.out).find("2 unchanged"), std::string::npos) << output.out;
   const Json result = json("check.json");
   EXPECT_EQ(testing_support::schema_errors(result, "check.schema.json"), "");
   EXPECT_EQ(result["verdict"], "same");
@@ -52,7 +59,7 @@ TEST_F(CheckVerb, tells_of_improvements_and_passes) {
   store_session(store(), {.day = 40, .time = 0.8});
   const auto output = check();
   EXPECT_EQ(output.exit_code, 0) << output.err;
-  EXPECT_NE(output.out.find("2 better"), std::string::npos) << output.out;
+  EXPECT_NE(one_line(output.out).find("2 better"), std::string::npos) << output.out;
 }
 
 TEST_F(CheckVerb, is_inconclusive_with_too_little_history) {
@@ -103,7 +110,7 @@ TEST_F(CheckVerb, does_not_pass_a_commit_for_being_measured_again) {
   store_session(store(), {.day = 50, .time = quiet_time(50, 1.2)});
   const auto next = check();
   EXPECT_EQ(next.exit_code, 0) << next.out;
-  EXPECT_NE(next.out.find("the baseline begins anew at commit aaaaaaaaaa"), std::string::npos) << next.out;
+  EXPECT_NE(one_line(next.out).find("the baseline starts at commit aaaaaaaaaa"), std::string::npos) << next.out;
 }
 
 TEST_F(CheckVerb, takes_a_commit_that_was_measured_often_enough_for_its_own_baseline) {
@@ -183,7 +190,7 @@ TEST_F(CheckVerb, starts_anew_after_an_accepted_slow_down) {
   store_session(store(), {.day = 40, .time = 1.3});
   const auto output = check();
   EXPECT_EQ(output.exit_code, 0) << output.out;
-  EXPECT_NE(output.out.find("job time: the baseline begins anew at commit"), std::string::npos) << output.out;
+  EXPECT_NE(one_line(output.out).find("job time: the baseline starts at commit"), std::string::npos) << output.out;
   EXPECT_NE(output.out.find("+30.0 %"), std::string::npos) << output.out;
 }
 
@@ -227,7 +234,7 @@ TEST_F(CheckVerb, names_the_way_out_where_noise_lets_nothing_be_decided) {
   };
   EXPECT_EQ(
       advice("time"),
-      "To decide in spite of the noise: measure beside a revision (--reference REV), which takes out what the "
+      "To decide in spite of the noise: measure interleaved with a revision (--reference REV), which cancels what the "
       "machine does to both; or judge CPU time (metrics: [{name: cpu_time}]), which leaves out waiting for a core; "
       "or measure more (--rounds, --sessions), or let smaller changes pass (--threshold).");
   EXPECT_EQ(advice("rate").find("CPU time"), std::string::npos);

@@ -108,7 +108,8 @@ TEST(MatrixSpec, names_line_and_fix_of_what_is_wrong) {
   expect_matrix_refused(kFile + "samples: many\n", "samples");
   expect_matrix_refused("command: {run: prog}\naxes: {a: [1, 2]}\nbaseline: {a: 1}\n", "has no place for 'a=1'");
   expect_matrix_refused("command: {run: 'prog {a}'}\naxes: {a: [1, 1]}\nbaseline: {a: 1}\n", "twice");
-  expect_matrix_refused("command: {run: 'prog {a}'}\naxes: {a: [1]}\nbaseline: {a: 1}\n", "only the baseline, no variant");
+  expect_matrix_refused("command: {run: 'prog {a}'}\naxes: {a: [1]}\nbaseline: {a: 1}\n",
+                        "only the baseline, no variant");
   expect_matrix_refused("command: {run: 'x{a}'}\naxes: {a: [{l: [p, q]}, {m: []}]}\nbaseline: {a: l}\n", "no word {a}");
   expect_matrix_refused("command: {rum: prog}\naxes: {a: [1, 2]}\nbaseline: {a: 1}\n", "did you mean 'run'?");
 }

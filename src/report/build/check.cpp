@@ -120,7 +120,7 @@ Section summary(const Check& check) {
     lead = fmt::format("{} {} {} {}: {}. ", first.label, first.metric, change_text(first), interval_text(first),
                        name_of(first.verdict));
   }
-  const auto what = check.commit.empty() ? std::string("this result") : "commit " + check.commit.substr(0, 10);
+  const auto what = check.commit.empty() ? std::string("This result") : "Commit " + check.commit.substr(0, 10);
   section.blocks.push_back(
       Paragraph{fmt::format("{}{}{} against {}: {}.", lead, what, check.dirty ? " with uncommitted changes" : "",
                             check.branch, verdict_counts(check)),

@@ -40,7 +40,9 @@ std::string format_quantity(double value, std::string_view unit) {
 
 std::string format_change(double ratio) {
   const double change = ratio - 1;
-  return fmt::format("{}{}", change < 0 ? "-" : "+", format_percent(std::fabs(change)));
+  constexpr double kSmallest = 0.0005;  // below it is "< 0.1 %", which has no sign
+  const std::string size = format_percent(std::fabs(change));
+  return std::fabs(change) < kSmallest ? size : (change < 0 ? "-" : "+") + size;
 }
 
 std::string format_p(const std::optional<double>& p) {
