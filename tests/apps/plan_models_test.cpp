@@ -1,4 +1,6 @@
 // The questions that people ask of a model, each one command, and the answer on its first screen; models from files.
+#include <stdlib.h>
+
 #include <algorithm>
 
 #include "apps/cli_fixture.h"
@@ -9,6 +11,19 @@ namespace {
 
 constexpr std::size_t kScreen = 34;  // lines
 constexpr std::size_t kColumns = 80;
+
+/// On a terminal of 80 columns.
+class PlanOfModels : public Cli {
+ protected:
+  void SetUp() override {
+    Cli::SetUp();
+    setenv("COLUMNS", "80", 1);
+  }
+  void TearDown() override {
+    unsetenv("COLUMNS");
+    Cli::TearDown();
+  }
+};
 
 /// What stands on the first screen; no line is wider.
 std::string first_screen(const std::string& out) {
@@ -30,7 +45,7 @@ void expect_parts(const std::string& out) {
   }
 }
 
-TEST_F(Cli, plan_answers_whether_70b_trains_on_8_gpus_and_with_which_micro_batch) {
+TEST_F(PlanOfModels, plan_answers_whether_70b_trains_on_8_gpus_and_with_which_micro_batch) {
   const auto plan = warpmark({"plan", "--model", "llama3-70b", "--gpus", "8", "--sequence", "8192", "--layout",
                               "zero=3", "--json", path("plan.json")});
   ASSERT_EQ(plan.exit_code, 0) << plan.err;
@@ -48,7 +63,7 @@ TEST_F(Cli, plan_answers_whether_70b_trains_on_8_gpus_and_with_which_micro_batch
   EXPECT_EQ(small.out.find("Only with offload"), std::string::npos) << small.out;
 }
 
-TEST_F(Cli, plan_answers_days_and_dollars_of_15_trillion_tokens) {
+TEST_F(PlanOfModels, plan_answers_days_and_dollars_of_15_trillion_tokens) {
   const auto plan = warpmark({"plan", "--model", "llama3-70b", "--gpus", "1024", "--sequence", "8192", "--tokens",
                               "15e12", "--price", "2", "--json", path("plan.json")});
   ASSERT_EQ(plan.exit_code, 0) << plan.err;
@@ -58,7 +73,7 @@ TEST_F(Cli, plan_answers_days_and_dollars_of_15_trillion_tokens) {
   EXPECT_NEAR(json("plan.json")["layouts"][0]["hours"].get<double>() / 24, 215, 40);
 }
 
-TEST_F(Cli, plan_comes_near_published_gpu_hours_without_a_given_utilization) {
+TEST_F(PlanOfModels, plan_comes_near_published_gpu_hours_without_a_given_utilization) {
   // GPU hours of the papers' tables on A100: Touvron et al. 2023a, table 15, and 2023b, table 2.
   struct Trained {
     const char* model;
@@ -80,7 +95,7 @@ TEST_F(Cli, plan_comes_near_published_gpu_hours_without_a_given_utilization) {
 }
 
 // GPU hours of the model cards of Llama 3 and 3.1 on H100 lie in the range of days that stands below the table.
-TEST_F(Cli, plan_has_a_range_that_holds_published_gpu_hours_on_h100) {
+TEST_F(PlanOfModels, plan_has_a_range_that_holds_published_gpu_hours_on_h100) {
   struct Trained {
     const char* model;
     const char* tokens;
@@ -100,7 +115,7 @@ TEST_F(Cli, plan_has_a_range_that_holds_published_gpu_hours_on_h100) {
   }
 }
 
-TEST_F(Cli, plan_answers_whether_adapters_of_7b_fit_24_gb) {
+TEST_F(PlanOfModels, plan_answers_whether_adapters_of_7b_fit_24_gb) {
   const std::vector<std::string> words{"plan", "--model", "llama2-7b", "--gpu", "rtx-4090", "--gpus", "1", "--tune"};
   for (const char* tuning : {"lora", "qlora:64"}) {
     auto asked = words;
@@ -114,7 +129,7 @@ TEST_F(Cli, plan_answers_whether_adapters_of_7b_fit_24_gb) {
   EXPECT_EQ(warpmark(wrong).exit_code, 2);
 }
 
-TEST_F(Cli, plan_compares_layouts_beside_one_another) {
+TEST_F(PlanOfModels, plan_compares_layouts_beside_one_another) {
   const auto plan =
       warpmark({"plan", "--model", "llama2-7b", "--layout", "tp=8", "--layout", "pp=8", "--json", path("plan.json")});
   ASSERT_EQ(plan.exit_code, 0) << plan.err;
@@ -127,13 +142,13 @@ TEST_F(Cli, plan_compares_layouts_beside_one_another) {
   EXPECT_GT(layouts[1]["bubble"].get<double>(), 0);
 }
 
-TEST_F(Cli, plan_takes_as_many_gpus_as_a_layout_needs) {
+TEST_F(PlanOfModels, plan_takes_as_many_gpus_as_a_layout_needs) {
   const auto plan = warpmark({"plan", "--model", "llama3-70b", "--layout", "tp=8,pp=8", "--json", path("plan.json")});
   ASSERT_EQ(plan.exit_code, 0) << plan.err;
   EXPECT_EQ(json("plan.json")["layouts"][0]["gpus"], 64);
 }
 
-TEST_F(Cli, plan_takes_a_layout_as_it_is_given) {
+TEST_F(PlanOfModels, plan_takes_a_layout_as_it_is_given) {
   const auto plan = warpmark({"plan", "--model", "gpt3-175b", "--gpu", "a100-sxm-80gb", "--batch", "1536", "--layout",
                               "tp=8,pp=16,dp=8,mb=1,zero=1,recompute=selective", "--json", path("plan.json")});
   ASSERT_EQ(plan.exit_code, 0) << plan.err;
@@ -149,7 +164,7 @@ TEST_F(Cli, plan_takes_a_layout_as_it_is_given) {
   EXPECT_NE(odd.err.find("no layout tp=3 divides 8 GPUs"), std::string::npos) << odd.err;
 }
 
-TEST_F(Cli, plan_answers_which_quantization_fits_to_serve) {
+TEST_F(PlanOfModels, plan_answers_which_quantization_fits_to_serve) {
   const auto plan = warpmark({"plan", "--model", "llama3-70b", "--inference", "--gpus", "1,2,4", "--sequence", "8192",
                               "--batch", "16", "--json", path("plan.json")});
   ASSERT_EQ(plan.exit_code, 0) << plan.err;
@@ -161,7 +176,7 @@ TEST_F(Cli, plan_answers_which_quantization_fits_to_serve) {
   EXPECT_EQ(warpmark({"plan", "--model", "llama3-405b", "--inference"}).exit_code, 1);
 }
 
-TEST_F(Cli, plan_reads_a_config_of_hugging_face) {
+TEST_F(PlanOfModels, plan_reads_a_config_of_hugging_face) {
   const auto parameters = [&](const char* config) {
     write("config.json", config);
     const auto plan = warpmark({"plan", "--config", path("config.json"), "--json", path("plan.json")});
@@ -192,7 +207,7 @@ TEST_F(Cli, plan_reads_a_config_of_hugging_face) {
   EXPECT_NE(missing.err.find("has no num_hidden_layers"), std::string::npos) << missing.err;
 }
 
-TEST_F(Cli, plan_checks_sizes_of_models) {
+TEST_F(PlanOfModels, plan_checks_sizes_of_models) {
   const auto odd = warpmark({"plan", "--layers", "4", "--hidden", "4097", "--heads", "32"});
   EXPECT_EQ(odd.exit_code, 2);
   EXPECT_NE(odd.err.find("4097 does not divide by 32 heads"), std::string::npos) << odd.err;

@@ -112,7 +112,7 @@ void take_as_commands(Context& context, const ParsedOptions& options) {
     context.words.erase(std::find(context.words.begin(), context.words.end(), word));
   }
   for (const auto& word : words) context.words.insert(context.words.end(), {"--", word});
-  context.err << fmt::format("No stored results are called so: taken as two commands, as in\n  {}\n",
+  context.err << fmt::format("There are no stored results of these names: both are run as commands, as in\n  {}\n",
                              command_line_of(context));
 }
 
