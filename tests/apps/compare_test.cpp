@@ -272,7 +272,7 @@ TEST_F(Compare, sets_two_settings_of_a_workload_against_each_other) {
 TEST_F(Compare, takes_two_command_lines_without_dashes_for_commands) {
   const auto output = compare(
       {"sleep 0.001", "sleep 0.05", "--rounds", "7", "--warmup", "0", "--effect", "20%", "--json", path("c.json")});
-  EXPECT_NE(output.err.find("taken as two commands"), std::string::npos) << output.err;
+  EXPECT_NE(output.err.find("both are run as commands"), std::string::npos) << output.err;
   EXPECT_EQ(json("c.json")["b"], "sleep 0.05") << output.err;
   EXPECT_EQ(json("c.json")["metrics"][0]["n_a"], 7);
   const auto typo = compare({"no-such-session", "another"});
