@@ -44,7 +44,8 @@ TEST_F(Exchange, exports_what_it_imported) {
   const auto output = warpmark({"history", "export", "last", "--format", "hyperfine", "--out", path("h.json")});
   EXPECT_EQ(output.exit_code, 0) << output.err;
   const auto table = warpmark({"history", "export", "--format", "csv"});
-  EXPECT_THAT(table.out, HasSubstr(",c1,,sleep 0.01,cpu,hot,passed,,time,s,lower,0,0.0"));
+  EXPECT_THAT(table.out, HasSubstr(",c1,,,sleep 0.01,"));
+  EXPECT_THAT(table.out, HasSubstr(",cpu,hot,passed,,time,s,lower,0,0.0"));
   const auto back = warpmark({"history", "import", path("h.json"), "--commit", "c1"});
   EXPECT_THAT(back.out, HasSubstr("stored already")) << "samples, names and commit are the same";
   const auto wrong = warpmark({"history", "export", "--format", "hyprfine"});

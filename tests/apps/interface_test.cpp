@@ -162,7 +162,7 @@ TEST_F(Interface, shows_what_to_write_where_a_file_is_missing_or_of_another_kind
 
 TEST_F(Interface, gives_the_reason_of_every_exit_code_in_one_line) {
   EXPECT_THAT(warpmark({"scale", "--times", "1=100s,8=95s", "--min-efficiency", "80%"}).err,
-              HasSubstr("exit code 1: efficiency with 8 GPUs is 13.2 %, below --min-efficiency 80 %"));
+              HasSubstr("exit code 1: efficiency with 8 GPUs is 13.2 %, below --min-efficiency 80.0 %"));
   EXPECT_THAT(warpmark({"plan", "--model", "llama3-70b", "--gpu", "rtx-4090", "--gpus", "1"}).err,
               HasSubstr("exit code 1: no layout fits into the memory of the GPUs"));
 }
