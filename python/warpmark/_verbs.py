@@ -37,7 +37,10 @@ def query(sql: str, *paths: Path) -> List[Dict[str, Any]]:
     done = call(["analyze", *map(_path, paths), f"--query={sql}", "--format=json"])
     if done.returncode != 0:
         raise WarpmarkError(done.stderr, done.returncode)
-    rows: List[Dict[str, Any]] = json.loads(done.stdout)
+    answer = json.loads(done.stdout)
+    if answer["rows_left_out"]:
+        raise WarpmarkError(f"{answer['rows_left_out']} rows were left out: add a LIMIT to the query", done.returncode)
+    rows: List[Dict[str, Any]] = answer["rows"]
     return rows
 
 

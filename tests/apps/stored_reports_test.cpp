@@ -101,7 +101,9 @@ TEST_F(StoredReports, of_a_load_test) {
   EXPECT_THAT(shown.out, AllOf(HasSubstr("serving concurrency=2: ttft "), HasSubstr("95 % interval ["),
                                HasSubstr(" requests/s"), HasSubstr("request_throughput"), HasSubstr("tpot")));
   EXPECT_THAT(shown.out, AllOf(Not(HasSubstr("of peak")), Not(HasSubstr("not converge"))));
-  if (output.exit_code == 0) EXPECT_THAT(shown.out, Not(HasSubstr("hot")));
+  if (output.exit_code == 0) {
+    EXPECT_THAT(shown.out, Not(HasSubstr("hot")));
+  }
 }
 
 TEST_F(StoredReports, of_scores_show_the_score_and_its_interval) {

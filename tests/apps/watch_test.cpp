@@ -102,7 +102,7 @@ TEST_F(WatchVerb, survives_kill_9_and_tells_what_it_had_not_told) {
   ASSERT_EQ(server.got(1).size(), 1U);
   EXPECT_EQ(end(first, SIGKILL), 128 + SIGKILL);
   const pid_t second = begin();
-  ASSERT_TRUE(printed("told ops"));
+  ASSERT_TRUE(printed("notified ops"));
   usleep(2'500'000);
   EXPECT_EQ(end(second, SIGINT), 0);
   const auto got = server.got();
@@ -127,7 +127,7 @@ TEST_F(WatchVerb, tells_on_a_full_disk_too_and_says_that_it_will_forget) {
       run_process({"sh", "-c", line},
                   {.deadline_s = 60, .own_group = true, .interrupted = &seen, .on_out = [&](std::string_view text) {
                      said += text;
-                     if (said.find("told ops") != std::string::npos) seen.store(true);
+                     if (said.find("notified ops") != std::string::npos) seen.store(true);
                    }});
   EXPECT_THAT(said, HasSubstr("the state is not written, a restart would forget"));
   EXPECT_EQ(server.got(1).size(), 1U) << said;
