@@ -10,6 +10,8 @@ import subprocess
 import sys
 import time
 
+from watch_overhead import t_quantile
+
 TRAIN = os.path.join(os.path.dirname(os.path.abspath(__file__)), "profile_overhead.py")
 
 
@@ -23,8 +25,7 @@ def step_ms(command):
 def geometric_interval(ratios):
     """95 % of the mean of logarithms, by Student's t."""
     logs = [math.log(ratio) for ratio in ratios]
-    t = {3: 3.182, 4: 2.776, 5: 2.571, 6: 2.447, 7: 2.365, 8: 2.306, 9: 2.262, 10: 2.228}.get(len(logs) - 1, 2.0)
-    mean, half = statistics.mean(logs), t * statistics.stdev(logs) / math.sqrt(len(logs))
+    mean, half = statistics.mean(logs), t_quantile(len(logs) - 1) * statistics.stdev(logs) / math.sqrt(len(logs))
     return tuple(math.exp(value) for value in (mean, mean - half, mean + half))
 
 

@@ -1,6 +1,6 @@
-// Outputs to compare, as named columns of numbers or texts, from files: .csv, .tsv and .txt tables,
-// .json (each path to a value is a column; values of a list share one), .npy arrays and .npz archives of them,
-// .safetensors. Values are read as double; integers above 2^53 are kept as texts, so that they are compared exactly.
+// Outputs to compare, as named columns of numbers or texts, from files: .csv, .tsv and .txt tables, .json (each path to
+// a value is a column; values of a list share one), .npy arrays and .npz archives of them, .safetensors. Values are
+// read as double; integers above 2^53 are kept as texts, so that they are compared exactly.
 #pragma once
 
 #include <cstdint>

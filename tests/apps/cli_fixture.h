@@ -53,6 +53,13 @@ class Cli : public ::testing::Test {
     EXPECT_TRUE(output.ok()) << output.error().what;
     return output.ok() ? *output : ProcessOutput{};
   }
+  /// On a terminal of 80 columns.
+  ProcessOutput warpmark_narrow(std::vector<std::string> words) {
+    setenv("COLUMNS", "80", 1);
+    auto output = warpmark(std::move(words));
+    unsetenv("COLUMNS");
+    return output;
+  }
   [[nodiscard]] std::string path(const std::string& name) const { return (folder_ / name).string(); }
   void write(const std::string& name, const std::string& text) { EXPECT_TRUE(write_file(path(name), text).ok()); }
   Json json(const std::string& name) {

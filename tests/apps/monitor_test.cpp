@@ -91,9 +91,7 @@ TEST_F(MonitorCli, prints_lines_where_a_terminal_cannot_be_redrawn) {
 }
 
 TEST_F(MonitorCli, looks_once_without_a_terminal) {
-  setenv("COLUMNS", "80", 1);
-  const auto output = warpmark({"monitor", "--once", "--interval", "100ms"});
-  unsetenv("COLUMNS");
+  const auto output = warpmark_narrow({"monitor", "--once", "--interval", "100ms"});
   EXPECT_EQ(output.exit_code, 0) << output.err;
   EXPECT_THAT(output.out, Not(HasSubstr("\x1b")));
   EXPECT_THAT(output.out, HasSubstr("2 NVIDIA H100 80GB HBM3"));

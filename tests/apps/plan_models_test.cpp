@@ -1,6 +1,4 @@
 // The questions that people ask of a model, each one command, and the answer on its first screen; models from files.
-#include <stdlib.h>
-
 #include <algorithm>
 
 #include "apps/cli_fixture.h"
@@ -11,19 +9,6 @@ namespace {
 
 constexpr std::size_t kScreen = 34;  // lines
 constexpr std::size_t kColumns = 80;
-
-/// On a terminal of 80 columns.
-class PlanOfModels : public Cli {
- protected:
-  void SetUp() override {
-    Cli::SetUp();
-    setenv("COLUMNS", "80", 1);
-  }
-  void TearDown() override {
-    unsetenv("COLUMNS");
-    Cli::TearDown();
-  }
-};
 
 /// What stands on the first screen; no line is wider.
 std::string first_screen(const std::string& out) {
@@ -45,9 +30,9 @@ void expect_parts(const std::string& out) {
   }
 }
 
-TEST_F(PlanOfModels, plan_answers_whether_70b_trains_on_8_gpus_and_with_which_micro_batch) {
-  const auto plan = warpmark({"plan", "--model", "llama3-70b", "--gpus", "8", "--sequence", "8192", "--layout",
-                              "zero=3", "--json", path("plan.json")});
+TEST_F(Cli, plan_answers_whether_70b_trains_on_8_gpus_and_with_which_micro_batch) {
+  const auto plan = warpmark_narrow({"plan", "--model", "llama3-70b", "--gpus", "8", "--sequence", "8192", "--layout",
+                                     "zero=3", "--json", path("plan.json")});
   ASSERT_EQ(plan.exit_code, 0) << plan.err;
   expect_parts(plan.out);
   EXPECT_NE(plan.out.find("Fits, fastest with"), std::string::npos) << plan.out;
@@ -59,13 +44,13 @@ TEST_F(PlanOfModels, plan_answers_whether_70b_trains_on_8_gpus_and_with_which_mi
   EXPECT_GE(layout["largest_micro_batch"].get<int>(), 1);
   EXPECT_NE(plan.out.find("Only with offload to host memory: without it the smallest layout needs"), std::string::npos)
       << plan.out;
-  const auto small = warpmark({"plan", "--model", "gpt2", "--gpus", "8"});
+  const auto small = warpmark_narrow({"plan", "--model", "gpt2", "--gpus", "8"});
   EXPECT_EQ(small.out.find("Only with offload"), std::string::npos) << small.out;
 }
 
-TEST_F(PlanOfModels, plan_answers_days_and_dollars_of_15_trillion_tokens) {
-  const auto plan = warpmark({"plan", "--model", "llama3-70b", "--gpus", "1024", "--sequence", "8192", "--tokens",
-                              "15e12", "--price", "2", "--json", path("plan.json")});
+TEST_F(Cli, plan_answers_days_and_dollars_of_15_trillion_tokens) {
+  const auto plan = warpmark_narrow({"plan", "--model", "llama3-70b", "--gpus", "1024", "--sequence", "8192",
+                                     "--tokens", "15e12", "--price", "2", "--json", path("plan.json")});
   ASSERT_EQ(plan.exit_code, 0) << plan.err;
   expect_parts(plan.out);
   // The model card: 6.4 M GPU hours, 260 days of 1024, within the range that published trainings span.
@@ -73,7 +58,7 @@ TEST_F(PlanOfModels, plan_answers_days_and_dollars_of_15_trillion_tokens) {
   EXPECT_NEAR(json("plan.json")["layouts"][0]["hours"].get<double>() / 24, 215, 40);
 }
 
-TEST_F(PlanOfModels, plan_comes_near_published_gpu_hours_without_a_given_utilization) {
+TEST_F(Cli, plan_comes_near_published_gpu_hours_without_a_given_utilization) {
   // GPU hours of the papers' tables on A100: Touvron et al. 2023a, table 15, and 2023b, table 2.
   struct Trained {
     const char* model;
@@ -95,7 +80,7 @@ TEST_F(PlanOfModels, plan_comes_near_published_gpu_hours_without_a_given_utiliza
 }
 
 // GPU hours of the model cards of Llama 3 and 3.1 on H100 lie in the range of days that stands below the table.
-TEST_F(PlanOfModels, plan_has_a_range_that_holds_published_gpu_hours_on_h100) {
+TEST_F(Cli, plan_has_a_range_that_holds_published_gpu_hours_on_h100) {
   struct Trained {
     const char* model;
     const char* tokens;
@@ -105,7 +90,8 @@ TEST_F(PlanOfModels, plan_has_a_range_that_holds_published_gpu_hours_on_h100) {
                                              {"llama3-8b", "15.6e12", 1.46e6},
                                              {"llama3-70b", "15e12", 6.4e6},
                                              {"llama3-405b", "15.6e12", 30.84e6}}) {
-    const auto plan = warpmark({"plan", "--model", model, "--gpus", "1024", "--sequence", "8192", "--tokens", tokens});
+    const auto plan =
+        warpmark_narrow({"plan", "--model", model, "--gpus", "1024", "--sequence", "8192", "--tokens", tokens});
     ASSERT_EQ(plan.exit_code, 0) << plan.err;
     const auto end = plan.out.rfind("days") - 1, blank = plan.out.find_last_of(" \n", end - 1);
     double low = 0, high = 0;
@@ -115,12 +101,12 @@ TEST_F(PlanOfModels, plan_has_a_range_that_holds_published_gpu_hours_on_h100) {
   }
 }
 
-TEST_F(PlanOfModels, plan_answers_whether_adapters_of_7b_fit_24_gb) {
+TEST_F(Cli, plan_answers_whether_adapters_of_7b_fit_24_gb) {
   const std::vector<std::string> words{"plan", "--model", "llama2-7b", "--gpu", "rtx-4090", "--gpus", "1", "--tune"};
   for (const char* tuning : {"lora", "qlora:64"}) {
     auto asked = words;
     asked.emplace_back(tuning);
-    const auto plan = warpmark(asked);
+    const auto plan = warpmark_narrow(asked);
     EXPECT_EQ(plan.exit_code, 0) << tuning << plan.err;
     expect_parts(plan.out);
   }
@@ -129,9 +115,9 @@ TEST_F(PlanOfModels, plan_answers_whether_adapters_of_7b_fit_24_gb) {
   EXPECT_EQ(warpmark(wrong).exit_code, 2);
 }
 
-TEST_F(PlanOfModels, plan_compares_layouts_beside_one_another) {
-  const auto plan =
-      warpmark({"plan", "--model", "llama2-7b", "--layout", "tp=8", "--layout", "pp=8", "--json", path("plan.json")});
+TEST_F(Cli, plan_compares_layouts_beside_one_another) {
+  const auto plan = warpmark_narrow(
+      {"plan", "--model", "llama2-7b", "--layout", "tp=8", "--layout", "pp=8", "--json", path("plan.json")});
   ASSERT_EQ(plan.exit_code, 0) << plan.err;
   expect_parts(plan.out);
   EXPECT_NE(first_screen(plan.out).find("bubble"), std::string::npos) << plan.out;
@@ -142,15 +128,17 @@ TEST_F(PlanOfModels, plan_compares_layouts_beside_one_another) {
   EXPECT_GT(layouts[1]["bubble"].get<double>(), 0);
 }
 
-TEST_F(PlanOfModels, plan_takes_as_many_gpus_as_a_layout_needs) {
-  const auto plan = warpmark({"plan", "--model", "llama3-70b", "--layout", "tp=8,pp=8", "--json", path("plan.json")});
+TEST_F(Cli, plan_takes_as_many_gpus_as_a_layout_needs) {
+  const auto plan =
+      warpmark_narrow({"plan", "--model", "llama3-70b", "--layout", "tp=8,pp=8", "--json", path("plan.json")});
   ASSERT_EQ(plan.exit_code, 0) << plan.err;
   EXPECT_EQ(json("plan.json")["layouts"][0]["gpus"], 64);
 }
 
-TEST_F(PlanOfModels, plan_takes_a_layout_as_it_is_given) {
-  const auto plan = warpmark({"plan", "--model", "gpt3-175b", "--gpu", "a100-sxm-80gb", "--batch", "1536", "--layout",
-                              "tp=8,pp=16,dp=8,mb=1,zero=1,recompute=selective", "--json", path("plan.json")});
+TEST_F(Cli, plan_takes_a_layout_as_it_is_given) {
+  const auto plan =
+      warpmark_narrow({"plan", "--model", "gpt3-175b", "--gpu", "a100-sxm-80gb", "--batch", "1536", "--layout",
+                       "tp=8,pp=16,dp=8,mb=1,zero=1,recompute=selective", "--json", path("plan.json")});
   ASSERT_EQ(plan.exit_code, 0) << plan.err;
   const auto layout = json("plan.json")["layouts"][0];
   EXPECT_EQ(layout["gpus"], 1024);
@@ -159,14 +147,14 @@ TEST_F(PlanOfModels, plan_takes_a_layout_as_it_is_given) {
   for (const char* wrong : {"tp=0", "tp", "zero=4", "recompute=some", "ways=3"}) {
     EXPECT_EQ(warpmark({"plan", "--model", "gpt3-175b", "--layout", wrong}).exit_code, 2) << wrong;
   }
-  const auto odd = warpmark({"plan", "--model", "gpt3-175b", "--gpus", "8", "--layout", "tp=3"});
+  const auto odd = warpmark_narrow({"plan", "--model", "gpt3-175b", "--gpus", "8", "--layout", "tp=3"});
   EXPECT_EQ(odd.exit_code, 2);
   EXPECT_NE(odd.err.find("no layout tp=3 divides 8 GPUs"), std::string::npos) << odd.err;
 }
 
-TEST_F(PlanOfModels, plan_answers_which_quantization_fits_to_serve) {
-  const auto plan = warpmark({"plan", "--model", "llama3-70b", "--inference", "--gpus", "1,2,4", "--sequence", "8192",
-                              "--batch", "16", "--json", path("plan.json")});
+TEST_F(Cli, plan_answers_which_quantization_fits_to_serve) {
+  const auto plan = warpmark_narrow({"plan", "--model", "llama3-70b", "--inference", "--gpus", "1,2,4", "--sequence",
+                                     "8192", "--batch", "16", "--json", path("plan.json")});
   ASSERT_EQ(plan.exit_code, 0) << plan.err;
   const std::string screen = first_screen(plan.out);
   for (const char* part : {"KV cache", "fp8/int8", "int4", "requests fit", "hold it in"}) {
@@ -176,10 +164,10 @@ TEST_F(PlanOfModels, plan_answers_which_quantization_fits_to_serve) {
   EXPECT_EQ(warpmark({"plan", "--model", "llama3-405b", "--inference"}).exit_code, 1);
 }
 
-TEST_F(PlanOfModels, plan_reads_a_config_of_hugging_face) {
+TEST_F(Cli, plan_reads_a_config_of_hugging_face) {
   const auto parameters = [&](const char* config) {
     write("config.json", config);
-    const auto plan = warpmark({"plan", "--config", path("config.json"), "--json", path("plan.json")});
+    const auto plan = warpmark_narrow({"plan", "--config", path("config.json"), "--json", path("plan.json")});
     EXPECT_NE(plan.exit_code, 2) << plan.err;
     return json("plan.json")["parameters"].get<double>();
   };
@@ -203,12 +191,12 @@ TEST_F(PlanOfModels, plan_reads_a_config_of_hugging_face) {
   write("config.json", R"({"model_type": "t5", "d_model": 512})");
   EXPECT_EQ(warpmark({"plan", "--config", path("config.json")}).exit_code, 2);
   write("config.json", R"({"model_type": "llama", "hidden_size": 512})");
-  const auto missing = warpmark({"plan", "--config", path("config.json")});
+  const auto missing = warpmark_narrow({"plan", "--config", path("config.json")});
   EXPECT_NE(missing.err.find("has no num_hidden_layers"), std::string::npos) << missing.err;
 }
 
-TEST_F(PlanOfModels, plan_checks_sizes_of_models) {
-  const auto odd = warpmark({"plan", "--layers", "4", "--hidden", "4097", "--heads", "32"});
+TEST_F(Cli, plan_checks_sizes_of_models) {
+  const auto odd = warpmark_narrow({"plan", "--layers", "4", "--hidden", "4097", "--heads", "32"});
   EXPECT_EQ(odd.exit_code, 2);
   EXPECT_NE(odd.err.find("4097 does not divide by 32 heads"), std::string::npos) << odd.err;
   EXPECT_EQ(warpmark({"plan", "--model", "llama9"}).exit_code, 2);

@@ -78,9 +78,7 @@ TEST_F(WatchVerb, a_dry_run_shows_the_past_and_tells_nobody) {
         "rules:\n  - {name: Slower, history: time, change: worse}\nsinks:\n  - {name: ops, command: "
         "[touch, \"" +
             path("told") + "\"]}\n");
-  setenv("COLUMNS", "80", 1);
-  const auto text = watch({"--dry-run", "--since", "2026-01-01"});
-  unsetenv("COLUMNS");
+  const auto text = warpmark_narrow({"watch", path("rules.yaml"), "--dry-run", "--since", "2026-01-01"});
   EXPECT_EQ(text.exit_code, 0) << text.err;
   EXPECT_THAT(text.out, HasSubstr("Slower"));
   for (const auto& line : split(text.out, '\n')) EXPECT_LE(display_width(line), 80U) << line;

@@ -177,6 +177,21 @@ TEST(ToolCsv, takes_repetitions_of_google_benchmark_for_rounds_and_keeps_errors)
   EXPECT_EQ(session.runs[1].reason, "bad size");
 }
 
+TEST(ToolCsv, reads_the_medians_of_google_benchmark_where_they_are_all_there_is) {
+  const Session session = read_one(
+      "name,iterations,real_time,cpu_time,time_unit,bytes_per_second,items_per_second,label,error_occurred,"
+      "error_message,calls\nBM_x_mean,3,1.5,1.4,us,,,,,,7\nBM_x_median,3,1.6,1.4,us,,,,,,8\n"
+      "BM_x_stddev,3,0.1,0.1,us,,,,,,1\nBM_geo_mean,100,2,2,us,,,,,,9\nBM_z,100,3,3,us,,,,,,9\n"
+      "BM_z_BigO,,4,4,us,,,,,,\n");
+  ASSERT_THAT(session.runs, SizeIs(3));
+  EXPECT_EQ(session.runs[0].workload, "BM_x");
+  EXPECT_EQ(note_of(session.runs[0], "aggregate"), "median");
+  EXPECT_DOUBLE_EQ(metric_of(session.runs[0], "time").samples.at(0), 1.6e-6);
+  EXPECT_DOUBLE_EQ(metric_of(session.runs[0], "calls").samples.at(0), 8);
+  EXPECT_EQ(session.runs[1].workload, "BM_geo_mean") << "a name of its own";
+  EXPECT_EQ(session.runs[2].workload, "BM_z");
+}
+
 TEST(ToolCsv, knows_directions_of_jmh_by_its_units) {
   const Session session = read_one(
       "\"Benchmark\",\"Mode\",\"Threads\",\"Samples\",\"Score\",\"Score Error (99.9%)\",\"Unit\",\"Param: size\"\n"

@@ -239,5 +239,27 @@ TEST_F(HookElsewhere, sees_how_the_program_compiles_a_part_of_its_model) {
   EXPECT_EQ(report.modules.front().compiled, "graphs");
 }
 
+/// A part that the program called by itself before, so that its calls go through the hook.
+TEST_F(HookElsewhere, takes_nothing_of_its_own_for_a_compiler_of_the_program) {
+  WM_NEEDS_TORCH();
+  const auto hooked = run({python_with_torch()}, R"(
+import torch
+import _warpmark_set_compile as compiling
+model = torch.nn.Sequential(torch.nn.Linear(4, 4), torch.nn.Linear(4, 4))
+def wrapped(*args): pass
+def compiled(*args): pass
+mode = lambda: compiling.own_mode(compiling.compiled_by_program(model))
+assert mode() == ""
+wrapped.theirs = None
+model[0]._compiled_call_impl = wrapped
+assert mode() == "", mode()
+wrapped.theirs = compiled
+assert mode() == "default", mode()
+assert compiling.compiled_by_program(model) == [(model[0], compiled)]
+)",
+                          {});
+  EXPECT_EQ(hooked.output.exit_code, 0) << hooked.output.err;
+}
+
 }  // namespace
 }  // namespace warpmark::workers

@@ -125,8 +125,7 @@ const OptionSpec* option_named(const Command& command, std::string_view name) {
 
 void add_common_options(Candidates& found, const std::string& current) {
   for (const auto& option : every_verb_options()) {
-    const std::string name = option.name;  // "-q, --quiet"
-    add(found, current, name.substr(name.find("--")), option.help);
+    add(found, current, long_name(option), option.help);
   }
   add(found, current, "--help", "show this help");
 }

@@ -1,6 +1,7 @@
 #include "warpmark/terminal/every_verb_options.h"
 
 #include <algorithm>
+#include <cstring>
 
 namespace warpmark::apps {
 namespace {
@@ -54,6 +55,7 @@ constexpr Synonym kSynonyms[] = {
 }  // namespace
 
 std::span<const OptionSpec> every_verb_options() { return kCommon; }
+const char* long_name(const OptionSpec& option) { return std::strstr(option.name, "--"); }
 std::span<const Synonym> option_synonyms() { return kSynonyms; }
 
 Result<CommonOptions> take_every_verb_options(std::vector<std::string>& words) {

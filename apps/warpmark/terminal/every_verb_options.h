@@ -20,8 +20,10 @@ struct CommonOptions {
 /// Takes them out of the words before "--". Usage error for a --color that is none of its words.
 [[nodiscard]] Result<CommonOptions> take_every_verb_options(std::vector<std::string>& words);
 
-/// As rows of a help.
+/// As rows of a help: "-q, --quiet".
 [[nodiscard]] std::span<const OptionSpec> every_verb_options();
+/// "--quiet" of that.
+[[nodiscard]] const char* long_name(const OptionSpec& option);
 
 /// Words that people try, of other tools and of documents, with the option or the sentence that is meant.
 [[nodiscard]] std::span<const Synonym> option_synonyms();

@@ -9,6 +9,7 @@
 #include "base/files.h"
 #include "base/text.h"
 #include "base/yaml.h"
+#include "warpmark/terminal/every_verb_options.h"
 
 namespace warpmark::apps {
 namespace {
@@ -31,23 +32,33 @@ Result<std::string> config_file(const Context& context) {
   return folder.empty() || !std::filesystem::is_regular_file(file, none) ? std::string() : file.string();
 }
 
-/// What every verb takes and a file may set.
-constexpr OptionSpec kOfEveryVerb[] = {{"--quiet", "", ""}, {"--verbose", "", ""}, {"--color", "WHEN", ""}};
+/// What every verb takes and a file may set, by long names.
+const std::vector<OptionSpec>& of_every_verb() {
+  static const auto options = [] {
+    std::vector<OptionSpec> found;
+    for (OptionSpec option : every_verb_options()) {
+      option.name = long_name(option);
+      if (std::string_view(option.name) != "--version") found.push_back(option);
+    }
+    return found;
+  }();
+  return options;
+}
 
 const OptionSpec* find_option(const Command& command, const std::string& key) {
   const std::string name = "--" + key;
   const auto is_it = [&](const OptionSpec& option) { return option.name == name; };
   const auto found = std::ranges::find_if(command.options, is_it);
   if (found != command.options.end()) return &*found;
-  const auto* common = std::ranges::find_if(kOfEveryVerb, is_it);
-  return common == std::end(kOfEveryVerb) ? nullptr : common;
+  const auto common = std::ranges::find_if(of_every_verb(), is_it);
+  return common == of_every_verb().end() ? nullptr : &*common;
 }
 
 /// The options without their dashes.
 std::vector<std::string> keys_of(const Command& command) {
   std::vector<std::string> keys;
   for (const auto& option : command.options) keys.push_back(std::string(option.name).substr(2));
-  for (const auto& option : kOfEveryVerb) keys.push_back(std::string(option.name).substr(2));
+  for (const auto& option : of_every_verb()) keys.push_back(std::string(option.name).substr(2));
   return keys;
 }
 

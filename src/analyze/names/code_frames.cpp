@@ -58,8 +58,8 @@ CodeFrame parse_code_frame(std::string_view name) {
   return {{}, 0, name};
 }
 
-// Named after a hash, "cksu...23.py" (torch/_inductor/codecache.py: a 'c' before
-// 51 digits of base 32), under a folder that the user may choose.
+// Named after a hash, "cksu...23.py" (torch/_inductor/codecache.py: a 'c' before 51 digits of base 32), under a folder
+// that the user may choose.
 bool is_generated_by_compiler(std::string_view file) {
   constexpr std::size_t kHash = 52;
   const std::string_view name = file_name_of(file);

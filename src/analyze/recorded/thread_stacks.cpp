@@ -37,8 +37,8 @@ ThreadStacks::ThreadStacks(const Timeline& timeline) : timeline_(timeline) {
   std::size_t most = 0;
   std::erase_if(frames, [this](const auto& thread) {
     const auto& all = thread.second;
-    return std::ranges::any_of(all, [this](EventIndex one) { return is_generated(one); }) &&
-           std::ranges::none_of(all, [this](EventIndex one) { return is_own(one); });
+    return std::ranges::none_of(all, [this](EventIndex one) { return is_own(one); }) &&
+           std::ranges::any_of(all, [this](EventIndex one) { return is_generated(one); });
   });
   for (const auto& [thread, all] : frames) {
     if (all.size() > most) most = all.size(), main_ = thread;

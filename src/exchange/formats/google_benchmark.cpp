@@ -15,6 +15,7 @@
 #include "base/json.h"
 #include "exchange/exported.h"
 #include "exchange/format.h"
+#include "exchange/formats/google_names.h"
 #include "exchange/quantities.h"
 #include "model/names.h"
 #include "model/run_query.h"
@@ -77,16 +78,6 @@ struct Key {
   auto operator<=>(const Key&) const = default;
 };
 
-constexpr std::array<std::string_view, 6> kAggregates{"_mean", "_median", "_stddev", "_cv", "_BigO", "_RMS"};
-
-/// What an entry is called without the ending of an aggregate; the whole name where it has none.
-std::string_view base_name(std::string_view name) {
-  for (const auto ending : kAggregates) {
-    if (name.ends_with(ending)) return name.substr(0, name.size() - ending.size());
-  }
-  return name;
-}
-
 /// Names of the benchmarks with aggregates, whose entries of one name are repetitions; others of one name are different
 /// benchmarks.
 std::set<std::string, std::less<>> aggregated(const Json& benchmarks) {
@@ -97,7 +88,7 @@ std::set<std::string, std::less<>> aggregated(const Json& benchmarks) {
   };
   for (const Json& entry : benchmarks) names.insert(name_of(entry));
   for (const auto& name : names) {
-    const auto base = base_name(name);
+    const auto base = google_base_name(name);
     if (base.size() < name.size() && names.contains(base)) found.insert(std::string(base));
   }
   return found;
@@ -123,7 +114,7 @@ class GoogleBenchmarkReader {
     key.name = name;
     fields.maybe("run_name", key.name);
     if (type.empty()) {  // before 1.5 the name alone tells an aggregate
-      const auto base = base_name(name);
+      const auto base = google_base_name(name);
       const bool fit = fields.has("cpu_coefficient") || fields.has("rms");
       if (fit || (base.size() < name.size() && aggregated_.contains(base))) {
         type = "aggregate";
@@ -253,18 +244,9 @@ class GoogleBenchmarkReader {
     for (const std::string& key : benchmark.order) {
       if (key == "cpu_time" && !has_cpu_time_) continue;
       const std::string id = clean_text(key);
-      WM_TRY(add_metric(run, quantity_of(id), benchmark.values.at(key), Grouping::round_each));
+      WM_TRY(add_metric(run, google_quantity(id), benchmark.values.at(key), Grouping::round_each));
     }
     return {};
-  }
-
-  static Quantity quantity_of(const std::string& key) {
-    if (key == "real_time") return kTime;
-    if (key == "cpu_time") return {"cpu_time", "s", Better::lower};
-    if (key == "bytes_per_second") return {"bandwidth", "B/s", Better::higher};
-    if (key == "flops_per_second") return {"flop_rate", "FLOP/s", Better::higher};
-    if (key == "items_per_second") return {"item_rate", "1/s", Better::higher};
-    return {key.c_str(), "", described(key).better};  // a user's counter: the format has no unit for it
   }
 
   Session& session_;
@@ -376,6 +358,23 @@ Result<Exported> write_google_benchmark(const Session& session) {
 }
 
 }  // namespace
+
+std::string_view google_base_name(std::string_view name) {
+  constexpr std::array<std::string_view, 6> kAggregates{"_mean", "_median", "_stddev", "_cv", "_BigO", "_RMS"};
+  for (const auto ending : kAggregates) {
+    if (name.ends_with(ending)) return name.substr(0, name.size() - ending.size());
+  }
+  return name;
+}
+
+Quantity google_quantity(const std::string& key) {
+  if (key == "real_time") return kTime;
+  if (key == "cpu_time") return {"cpu_time", "s", Better::lower};
+  if (key == "bytes_per_second") return {"bandwidth", "B/s", Better::higher};
+  if (key == "flops_per_second") return {"flop_rate", "FLOP/s", Better::higher};
+  if (key == "items_per_second") return {"item_rate", "1/s", Better::higher};
+  return {key.c_str(), "", described(key).better};
+}
 
 extern const Format kGoogleBenchmark{"google-benchmark", "JSON of Google Benchmark", detect_google_benchmark,
                                      read_google_benchmark, write_google_benchmark};

@@ -3,12 +3,15 @@
 // result, or of Google Benchmark a row for each repetition; names and metrics are those of the tool's JSON.
 #include <algorithm>
 #include <array>
+#include <set>
 
 #include "base/csv.h"
 #include "base/text.h"
 #include "base/units.h"
 #include "exchange/format.h"
+#include "exchange/formats/google_names.h"
 #include "exchange/quantities.h"
+#include "report/formats/google_benchmark.h"
 
 namespace warpmark::exchange {
 namespace {
@@ -80,13 +83,9 @@ Status read_google(const Cells& cells, Session& session) {
                                                          "label", "error_occurred", "error_message"};
     const auto value = cells.number(name);
     if (!value || std::ranges::find(kNoMetrics, name) != kNoMetrics.end()) continue;
-    Described what = described(name);
-    if (name == "real_time" || name == "cpu_time") {
-      what = {.id = name == "real_time" ? "time" : name, .unit = time, .better = Better::lower};
-    }
-    if (name == "bytes_per_second") what.id = "bandwidth";
-    if (name == "items_per_second") what.id = "item_rate";
-    WM_TRY(add_described(run, what, {*value}));
+    const std::string key = clean_text(name);
+    const bool is_time = name == "real_time" || name == "cpu_time";
+    WM_TRY(add_metric(run, google_quantity(key), {is_time ? time.to_si(*value) : *value}));
   }
   return {};
 }
@@ -137,9 +136,20 @@ const Tool* tool_of(std::string_view text) {
 
 bool detect_tool_csv(const Document& document) { return !document.json && tool_of(document.text) != nullptr; }
 
-/// What Google Benchmark makes of repetitions that are there themselves.
-bool is_aggregate(std::string_view name) {
-  return name.ends_with("_mean") || name.ends_with("_median") || name.ends_with("_stddev") || name.ends_with("_cv");
+/// An entry that summarizes others. The median alone is read, and where there are repetitions not even that.
+struct Aggregate {
+  bool left_out = false;
+  std::string name;  ///< of the benchmark whose median this is; empty: it is no aggregate
+};
+
+/// The table does not say which entries are aggregates. One has the name of another with an ending, or a twin with the
+/// ending of the mean.
+Aggregate aggregate_of(const std::string& name, const std::set<std::string, std::less<>>& names) {
+  const std::string base(google_base_name(name));
+  if (base.size() == name.size()) return {};
+  if (names.contains(base)) return {.left_out = true, .name = base};
+  if (!names.contains(base + "_mean") || !names.contains(base + "_median")) return {};
+  return {.left_out = !name.ends_with("_median"), .name = base};
 }
 
 Result<std::vector<Session>> read_tool_csv(const Document& document) {
@@ -149,12 +159,21 @@ Result<std::vector<Session>> read_tool_csv(const Document& document) {
   Session session = foreign_session(tool->name);
   ResultLimit limit(document.text);
   for (auto& name : rows.front()) name = std::string(trim(name));
+  std::set<std::string, std::less<>> names;
   for (std::size_t i = 1; i < rows.size(); ++i) {
     if (rows[i].size() != rows[0].size()) return data_error("row " + std::to_string(i + 1) + " has other columns");
+    names.insert(Cells(rows[0], rows[i]).text("name"));
+  }
+  for (std::size_t i = 1; i < rows.size(); ++i) {
     const Cells cells(rows[0], rows[i]);
-    if (tool->read == read_google && is_aggregate(cells.text("name"))) continue;
+    const Aggregate aggregate = tool->read == read_google ? aggregate_of(cells.text("name"), names) : Aggregate{};
+    if (aggregate.left_out) continue;
     WM_TRY(tool->read(cells, session));
     Run& run = session.runs.back();
+    if (!aggregate.name.empty()) {
+      run.workload = aggregate.name;
+      run.notes.emplace_back(report::kAggregateNote, "median");
+    }
     keep_name(run);
     run.timing.method = tool->name;
     WM_TRY(limit.add(run));

@@ -8,20 +8,30 @@ from _warpmark_setting import Setting
 CHANGING = ("precision.autocast", "precision.inference", "channels_last")  # settings with which it compiles again
 
 
+def own_call(part):
+    """What the program made calls of the module go to, within what the hook made of that; None: its forward."""
+    if type(part).__name__ == "OptimizedModule":
+        return part
+    called = getattr(part, "_compiled_call_impl", None)
+    while hasattr(called, "theirs"):
+        called = called.theirs
+    return called
+
+
 def compiled_by_program(module):
     """Parts of the module that the program compiles itself, each with what its calls go to; outermost ones."""
     parts, within = [], set()
     for part in module.modules():
-        called = part if type(part).__name__ == "OptimizedModule" else getattr(part, "_compiled_call_impl", None)
-        if called is not None and part not in within:
+        called = None if part in within else own_call(part)
+        if called is not None:
             parts.append((part, called))
             within.update(part.modules())
     return parts
 
 
-def own_mode(module):
-    """How the program compiles the module: "" not at all, "graphs" where that replays CUDA graphs, else "default"."""
-    for _, called in compiled_by_program(module):
+def own_mode(parts):
+    """How the program compiles these: "" not at all, "graphs" where that replays CUDA graphs, else "default"."""
+    for _, called in parts:
         try:
             config = called.get_compiler_config() or {}
         except Exception:  # of a backend that has none
@@ -62,8 +72,11 @@ class Compile(Setting):
             return
         if not hasattr(module, "compile"):
             return self.cannot("torch %s cannot compile a module in place" % self.torch.__version__)
-        mode = own_mode(module)
-        for part in [part for part, _ in compiled_by_program(module)] or [module]:
+        parts = compiled_by_program(module)
+        mode, known = own_mode(parts), [calls.module() for calls in self.calls]
+        for part in [part for part, _ in parts] or [module]:
+            if part in known:
+                continue
             calls = part._compiled_call_impl = Calls(part, mode)
             self.calls.add(calls)
             self.put_on(calls)

@@ -385,7 +385,7 @@ class Hook:
 
     def wrap(self, module, args):
         """Wraps one module that the program calls itself; knobs that change modules act now."""
-        mode = compiling.own_mode(inner_of(module))
+        mode = compiling.own_mode(compiling.compiled_by_program(inner_of(module)))
         self.prepare(module)
         self.tell_module(module, args, mode)
         recorder, around, clock, retried = self.recorder, self.settings.around, steps.clock, self.retried
@@ -420,6 +420,7 @@ class Hook:
             def call_this(*args, **kwargs):
                 return run(this(), args, kwargs, inside)
 
+            call_this.theirs = theirs  # of compiling.own_call
             module._compiled_call_impl = call_this  # not copied and not pickled, by Module.__getstate__
             return
         cls = type(module)

@@ -8,6 +8,7 @@
 #include "base/sha256.h"
 #include "base/units.h"
 #include "device/host_name.h"
+#include "report/draw/format.h"
 #include "store/location.h"
 #include "store/sqlite/sqlite_store.h"
 #include "warpmark/command.h"
@@ -117,11 +118,15 @@ Result<int> test_sinks(Context& context, const WatchRequest& request, const watc
 /// Whoever fires comes first: it is what the gate is for.
 int exit_code_of_once(Context& context, const watch::WatchOutcome& outcome) {
   if (outcome.firing > 0) {
-    return exit_because(context, kGateFailed,
-                        fmt::format("{} {} firing", outcome.firing, outcome.firing == 1 ? "alert is" : "alerts are"));
+    return exit_because(
+        context, kGateFailed,
+        report::format_plural(static_cast<std::size_t>(outcome.firing), "alert is", "alerts are") + " firing");
   }
   if (outcome.undelivered > 0) {
-    return exit_because(context, kEnvironment, fmt::format("{} messages were not delivered", outcome.undelivered));
+    return exit_because(
+        context, kEnvironment,
+        report::format_plural(static_cast<std::size_t>(outcome.undelivered), "message was", "messages were") +
+            " not delivered");
   }
   return outcome.blind.empty() ? kSuccess : exit_because(context, kEnvironment, outcome.blind);
 }
