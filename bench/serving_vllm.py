@@ -5,8 +5,9 @@ that reports its own times (llama.cpp's `timings`) is a third column.
 
 usage: serving_vllm.py WARPMARK URL MODEL VLLM/benchmarks/lib/endpoint_request_func.py [LEVELS [REQUESTS [TOKENS [ROUNDS]]]]
        LEVELS such as 1,4,16: users, each with REQUESTS. Or 3/s,6/s: both clients at the same time, each with REQUESTS at the
-       times of a Poisson process of that rate. Users of a server that batches fall into step in one way or another, which
-       moves time between TTFT and TPOT, and a busy machine differs from one minute to the next; both meet both clients then.
+       times of a Poisson process of that rate.
+       TOKENS: the mean length of an answer. Lengths are drawn from half to one and a half of it: users whose answers are
+       equally long fall into step, and which step that is moves time between TTFT and TPOT from one load to the next.
 """
 
 import asyncio
@@ -45,42 +46,44 @@ def median(values):
     return (values[(n - 1) // 2] + values[n // 2]) / 2 if values else None
 
 
-def prompts(count):
-    return ["%08d " % random.randrange(10**8) + " ".join(random.choice(WORDS) for _ in range(20)) for _ in range(count)]
+def prompts(count, tokens):
+    """Each with the tokens to answer it with."""
+    return [("%08d " % random.randrange(10**8) + " ".join(random.choice(WORDS) for _ in range(20)),
+             random.randint(tokens // 2, tokens + tokens // 2)) for _ in range(count)]
 
 
-async def ask_all(level, ask):
+async def ask_all(level, tokens, ask):
     """The answers to all of a level's requests, and the seconds they took."""
     answers = []
     began = time.perf_counter()
 
     async def user(session, count):
-        for prompt in prompts(count):
-            answers.append(await ask(session, prompt))
+        for prompt in prompts(count, tokens):
+            answers.append(await ask(session, *prompt))
 
     async def at(session, due_s, prompt):
         await asyncio.sleep(began + due_s - time.perf_counter())
-        answers.append(await ask(session, prompt))
+        answers.append(await ask(session, *prompt))
 
     # llama.cpp's server closes a connection after a stream and does not announce it: aiohttp would fail on each second request.
     async with aiohttp.ClientSession(connector=aiohttp.TCPConnector(limit=0, force_close=True)) as session:
         if level.due_s:
-            await asyncio.gather(*(at(session, *one) for one in zip(level.due_s, prompts(len(level.due_s)))))
+            await asyncio.gather(*(at(session, *one) for one in zip(level.due_s, prompts(len(level.due_s), tokens))))
         else:
             await asyncio.gather(*(user(session, level.requests) for _ in range(level.users)))
     return answers, time.perf_counter() - began
 
 
 async def by_vllm(vllm, url, model, level, tokens):
-    async def ask(session, prompt):
-        asked = vllm.RequestFuncInput(prompt=prompt, api_url=url + "/v1/completions", prompt_len=21, output_len=tokens, model=model,
+    async def ask(session, prompt, length):
+        asked = vllm.RequestFuncInput(prompt=prompt, api_url=url + "/v1/completions", prompt_len=21, output_len=length, model=model,
                                       ignore_eos=True)
         answer = await vllm.async_request_openai_completions(asked, session)
         # llama.cpp has usage in the event of its finish reason, where vLLM's client does not look.
-        answer.output_tokens = answer.output_tokens or tokens
+        answer.output_tokens = answer.output_tokens or length
         return answer
 
-    answers, wall = await ask_all(level, ask)
+    answers, wall = await ask_all(level, tokens, ask)
     good = [a for a in answers if a.success]
     return {
         "ttft_p50": median([a.ttft for a in good]),
@@ -91,12 +94,12 @@ async def by_vllm(vllm, url, model, level, tokens):
 
 
 async def by_server(url, model, level, tokens):
-    async def ask(session, prompt):
-        body = {"model": model, "prompt": prompt, "max_tokens": tokens, "ignore_eos": True}
+    async def ask(session, prompt, length):
+        body = {"model": model, "prompt": prompt, "max_tokens": length, "ignore_eos": True}
         async with session.post(url + "/v1/completions", json=body) as answer:
             return (await answer.json()).get("timings", {})
 
-    answers, wall = await ask_all(level, ask)
+    answers, wall = await ask_all(level, tokens, ask)
     return {
         "ttft_p50": median([a["prompt_ms"] / 1000 for a in answers if "prompt_ms" in a]),
         "tpot_p50": median([a["predicted_per_token_ms"] / 1000 for a in answers if "predicted_per_token_ms" in a]),
@@ -113,8 +116,9 @@ def by_warpmark(warpmark, url, model, level, tokens, prompt_tokens):
             rows = [{"timestamp": due * 1000, "input_length": prompt_tokens, "output_length": tokens} for due in level.due_s]
             line += ["--dataset-name", "timed_trace", "--num-prompts", str(len(rows))]
         else:
-            rows = [{"prompt": prompt} for prompt in prompts(level.users * level.requests)]
-            line += ["--dataset-name", "custom", "--custom-output-len", str(tokens), "--num-prompts", str(len(rows))]
+            drawn = prompts(level.users * level.requests, tokens)
+            rows = [{"prompt": prompt, "output_tokens": length} for prompt, length in drawn]
+            line += ["--dataset-name", "custom", "--custom-output-len", "-1", "--num-prompts", str(len(rows))]
             line += ["--max-concurrency", str(level.users)]
         data.writelines(json.dumps(row) + "\n" for row in rows)
         data.flush()
@@ -151,7 +155,7 @@ class Level:
 
 
 def tokens_of_a_prompt(url, model):
-    body = json.dumps({"model": model, "prompt": prompts(1)[0], "max_tokens": 1}).encode()
+    body = json.dumps({"model": model, "prompt": prompts(1, 2)[0][0], "max_tokens": 1}).encode()
     request = urllib.request.Request(url + "/v1/completions", body, {"Content-Type": "application/json"})
     return json.load(urllib.request.urlopen(request))["usage"]["prompt_tokens"]
 
@@ -171,12 +175,14 @@ def main():
                 own.join()
             theirs.append(asyncio.run(by_vllm(vllm, url, model, level.drawn(), tokens)))
             own.join()
-            if not level.rate:
+            if not level.rate and level.users == 1:  # its prompt_ms begins when a slot takes the request
                 servers.append(asyncio.run(by_server(url, model, level, tokens)))
         for name in NAMES:
             a, b, c = (median([x[name] for x in side]) for side in (ours, theirs, servers))
+            spread = [max(x[name] for x in side) / min(x[name] for x in side) - 1 for side in (ours, theirs)]
             print("%8s %-13s warpmark %10.5g  vllm bench serve %10.5g  %+6.2f %%" % (level.text, name, a, b, 100 * (a / b - 1))
-                  + ("  server %10.5g  %+6.2f %%" % (c, 100 * (a / c - 1)) if c else ""))
+                  + "  rounds differ by %.1f and %.1f %%" % tuple(100 * x for x in spread)
+                  + ("  server %10.5g  %+6.2f %%" % (c, 100 * (a / c - 1)) if c else ""), flush=True)
         print("%8s failed        %d and %d; client %s" % (level.text, sum(o["failed"] for o in ours),
               sum(t["failed"] for t in theirs), ", ".join(sorted({o["verdict"] for o in ours}))), flush=True)
 

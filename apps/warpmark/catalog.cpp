@@ -40,22 +40,22 @@ namespace warpmark::apps {
   X("look up",       help)
 // clang-format on
 
-#define WARPMARK_DECLARE(wish, name) extern const Command name##_command;
+#define WARPMARK_DECLARE(group, name) extern const Command name##_command;
 WARPMARK_VERBS(WARPMARK_DECLARE)
 #undef WARPMARK_DECLARE
 
 Catalog<Command> commands() {
-#define WARPMARK_ROW(wish, name) &name##_command,
+#define WARPMARK_ROW(group, name) &name##_command,
   static constexpr const Command* kCommands[] = {WARPMARK_VERBS(WARPMARK_ROW)};
 #undef WARPMARK_ROW
   return kCommands;
 }
 
-std::span<const char* const> wishes() {
-#define WARPMARK_WISH(wish, name) wish,
-  static constexpr const char* kWishes[] = {WARPMARK_VERBS(WARPMARK_WISH)};
-#undef WARPMARK_WISH
-  return kWishes;
+std::span<const char* const> verb_groups() {
+#define WARPMARK_GROUP(group, name) group,
+  static constexpr const char* kGroups[] = {WARPMARK_VERBS(WARPMARK_GROUP)};
+#undef WARPMARK_GROUP
+  return kGroups;
 }
 
 }  // namespace warpmark::apps

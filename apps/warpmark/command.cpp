@@ -87,7 +87,8 @@ Context with_streams(const Context& given, std::ostream& out, std::ostream& err)
           .whole_tables = given.whole_tables,
           .environment = given.environment,
           .interrupted = given.interrupted,
-          .words = given.words};
+          .words = given.words,
+          .collect = given.collect};
 }
 
 /// With standard output kept for what --json or --html write.
@@ -122,7 +123,7 @@ Result<int> run_verb(const Command& command, std::vector<std::string> own, Commo
   auto code =
       output.redirects() ? run_without_text(command, context, options) : run_to_an_error(command, context, options);
   WM_TRY(output.print(given.out));
-  // What was cut short has no result; that is the wish of whoever pressed Ctrl-C and no fault of the machine.
+  // What was cut short has no result; whoever pressed Ctrl-C wanted that, and it is no fault of the machine.
   if (!code.ok() && context.interrupted) {
     (void)print_error(given, code.error());
     return static_cast<int>(kInterrupted);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <atomic>
+#include <functional>
 #include <iosfwd>
 #include <span>
 #include <string>
@@ -11,6 +12,10 @@
 #include "base/catalog.h"
 #include "base/options.h"
 #include "base/result.h"
+
+namespace warpmark::report {
+struct Shown;
+}
 
 namespace warpmark::apps {
 
@@ -44,6 +49,8 @@ struct Context {
   const char* (*environment)(const char* name);  ///< value, or nullptr
   std::atomic<bool>& interrupted;
   std::vector<std::string> words;  ///< the command line as given, without the program's name
+  /// Gets what show() would print, for a verb that makes one report of several.
+  std::function<void(const report::Shown&)> collect{};
   std::string why{};  ///< why the exit code of this verb is not 0, for the last line; empty: what the code means
 };
 
@@ -68,8 +75,8 @@ struct Command {
 
 [[nodiscard]] Catalog<Command> commands();
 
-/// What each of commands() is for: "measure", "find out why", ... Verbs of one wish stand together.
-[[nodiscard]] std::span<const char* const> wishes();
+/// What each of commands() is for: "measure", "find out why", ... Verbs of one group are listed together.
+[[nodiscard]] std::span<const char* const> verb_groups();
 
 /// The command line as it can be pasted into a shell, without passwords of URLs: for
 /// results and reports.

@@ -64,11 +64,11 @@ struct AnalysisTable {
 /// AnalysisTable::id of the one whose rows are points of a plot: time (s), allocated and reserved bytes, of which the
 /// last may be an empty text.
 inline constexpr const char* kMemoryCurveTable = "memory_over_time";
-/// AnalysisTable::id of the one whose rows are roofs (columns: name, what, FLOP/B, FLOP/s, share, B/s) and kernels
+/// AnalysisTable::id of the one whose rows are peaks (columns: name, what, FLOP/B, FLOP/s, share, B/s) and kernels
 /// below them; what does not apply is an empty text.
 inline constexpr const char* kKernelRooflineTable = "kernel_roofline";
-inline constexpr const char* kMemoryRoof = "memory roof";    ///< second column of that table ...
-inline constexpr const char* kComputeRoof = "compute roof";  ///< ... of which all other rows are kernels
+inline constexpr const char* kMemoryPeak = "memory peak";    ///< second column of that table ...
+inline constexpr const char* kComputePeak = "compute peak";  ///< ... of which all other rows are kernels
 
 /// Something the analysis could not see, and how to record it.
 struct MissingData {

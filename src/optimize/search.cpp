@@ -33,6 +33,7 @@ std::string verdict_of(const SearchState& state) {
 /// From the state to the optimization: the plan, its proof, and what each setting gained.
 void report(SearchState& state) {
   auto& optimization = state.optimization;
+  state.fall_back_on_selection();
   // A plan that grew after its proof, and whose own proof did not come in time: the proven one is reported.
   if (!state.is_proven() && state.proof && !state.proven.empty()) state.go_back_to_proven();
   for (const auto& setting : state.best) optimization.plan.emplace_back(setting.knob, setting.value);

@@ -1,5 +1,6 @@
 #include "workloads/suite.h"
 
+#include "base/command_line.h"
 #include "base/files.h"
 #include "base/text.h"
 #include "base/units.h"
@@ -49,6 +50,14 @@ struct Reader : YamlReader {
     return result;
   }
 
+  Result<SuiteCommand> command(const YAML::Node& node) const {
+    WM_ASSIGN(const auto text, scalar(node, "a command"));
+    WM_ASSIGN(auto words, located(node, "commands", words_of_line(text)));
+    if (!words.empty() && words.front() == "warpmark") words.erase(words.begin());
+    if (words.empty()) return error(node, "a command is empty", "such as: collective all_reduce -b 1M -e 256M");
+    return SuiteCommand{std::move(words), node.Mark().line + 1};
+  }
+
   Status header(const YAML::Node& root, Suite& suite) const {
     WM_TRY(schema(root, kSuiteSchema));
     if (root["name"]) {
@@ -73,16 +82,23 @@ struct Reader : YamlReader {
 
   Result<Suite> suite(const YAML::Node& root) const {
     if (!root.IsMap()) return error(root, "a suite must be a map with the key 'cases'");
-    WM_TRY(only_keys(root, {"schema", "name", "summary", "budget", "rounds", "precision", "cases"}));
+    WM_TRY(only_keys(root, {"schema", "name", "summary", "budget", "rounds", "precision", "cases", "commands"}));
     Suite result;
     WM_TRY(header(root, result));
-    const auto cases = root["cases"];
-    if (!cases || !cases.IsSequence() || cases.size() == 0) {
+    const auto cases = root["cases"], commands = root["commands"];
+    if ((cases || !commands) && (!cases.IsDefined() || !cases.IsSequence() || cases.size() == 0)) {
       return error(cases ? cases : root, "a suite needs a list of cases", "add cases: [{workload: copy}]");
+    }
+    if (commands && !commands.IsSequence()) {
+      return error(commands, "commands must be a list", "commands: [collective all_reduce -b 1M -e 256M]");
     }
     for (const auto& node : cases) {
       WM_ASSIGN(auto item, entry(node));
       result.entries.push_back(std::move(item));
+    }
+    for (const auto& node : commands) {
+      WM_ASSIGN(auto item, command(node));
+      result.commands.push_back(std::move(item));
     }
     return result;
   }

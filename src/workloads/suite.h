@@ -1,5 +1,5 @@
-// Suites: YAML files that name what to measure (docs/suites.md). Unknown keys are errors with the line and a
-// suggestion.
+// Suites: YAML files that name what to measure: cases of workloads, and commands such as collectives and loads
+// (docs/suites.md). Unknown keys are errors with the line and a suggestion.
 #pragma once
 
 #include <string>
@@ -24,6 +24,12 @@ struct SuiteEntry {
   int line = 0;
 };
 
+/// One item of `commands:`: a verb of warpmark that measures something else than workloads.
+struct SuiteCommand {
+  std::vector<std::string> words;  ///< "collective", "all_reduce", ...
+  int line = 0;
+};
+
 struct Suite {
   std::string name;
   std::string summary;
@@ -31,6 +37,7 @@ struct Suite {
   int rounds = 3;
   double half_width = 0.005;
   std::vector<SuiteEntry> entries;
+  std::vector<SuiteCommand> commands;  ///< after all cases, in this order
 };
 
 inline constexpr const char* kSuiteSchema = "warpmark.suite/1";

@@ -311,6 +311,17 @@ TEST(PeerOptions, are_translated) {
             "run --model m --seed 3 --api-base http://h:9 --endpoint completions --max-requests-per-run 7 "
             "--num-concurrency 7 --traffic-scenario U(70,170)/(5,15) --prefix-len 20 --additional-request-params "
             "{\"temperature\":0.5}");
+  const auto length_of = [&](const std::string& more) {
+    const std::string own = words_of(
+        with({"run", "--model", "m", "--num-prompts", "5", "--dataset-path", "f.jsonl"}, split(more, ' ')));
+    const auto at = own.find(" --additional-request-params ");
+    return at == std::string::npos ? "" : own.substr(own.rfind(' ') + 1);
+  };
+  EXPECT_EQ(length_of("--dataset-name custom"), R"({"max_tokens":256})") << "vLLM's own default";
+  EXPECT_EQ(length_of("--dataset-name custom --custom-output-len 32"), R"({"max_tokens":32})");
+  EXPECT_EQ(length_of("--dataset-name custom --custom-output-len -1"), "") << "as the rows say";
+  EXPECT_EQ(length_of("--dataset-name sharegpt"), "") << "as the conversations say";
+  EXPECT_EQ(length_of("--dataset-name sharegpt --sharegpt-output-len 9"), R"({"max_tokens":9})");
   EXPECT_EQ(words_of({"run", "--api-base", "u", "--seed", "3"}), "run --api-base u --seed 3");
   EXPECT_EQ(words_of({"server", "--port", "9"}), "server --port 9") << "its own options";
   for (const std::vector<std::string>& words : {std::vector<std::string>{"run", "--num-prompts", "5", "--insecure"},

@@ -114,6 +114,22 @@ TEST_F(SearchTest, stops_where_it_is_interrupted) {
   EXPECT_EQ(outcome_code(optimization), 3);
 }
 
+TEST_F(SearchTest, keeps_what_the_first_pairs_showed_where_no_time_is_left_to_repeat_them) {
+  proposals_ = {proposal("a", "on", 4), proposal("b", "on", 2)};
+  trials_.settings = {{"a=on", {0.5}}, {"b=on", {0.5}}};
+  for (const int asked : {3, 5}) {  // before "b", and after it
+    trials_.asked.clear();
+    trials_.stop_after = asked;
+    const auto optimization = run();
+    EXPECT_FALSE(optimization.complete);
+    ASSERT_EQ(optimization.plan.size(), 1U) << "both together were not compared with the original";
+    EXPECT_EQ(optimization.plan.front().first, "a");
+    ASSERT_TRUE(optimization.measured_speedup);
+    EXPECT_NEAR(optimization.measured_speedup->ratio, 2, 1e-9);
+    EXPECT_EQ(outcome_code(optimization), 0) << "as for every search that is interrupted after a proof";
+  }
+}
+
 TEST_F(SearchTest, values_that_grow_end_where_memory_does) {
   for (const char* value : {"64", "128", "256", "512", "1024"}) {
     proposals_.push_back(proposal("batch", value, 4 - std::atof(value) / 1000, true));

@@ -268,8 +268,8 @@ TEST(AnalysisReport, draws_profiled_kernels_under_their_peaks) {
                               {"share", "Of its peak", "ratio"},
                               {"bandwidth", "B/s", "B/s"}},
                              {{std::string("axpy"), std::string("kernel"), 0.25, 5e11, 0.7, 2e12},
-                              {std::string("FP32"), std::string(kComputeRoof), none, 6e13, none, none},
-                              {std::string("device memory"), std::string(kMemoryRoof), none, none, none, 3e12}}});
+                              {std::string("FP32"), std::string(kComputePeak), none, 6e13, none, none},
+                              {std::string("device memory"), std::string(kMemoryPeak), none, none, none, 3e12}}});
   const auto html = render_html(build_analysis_report(analysis));
   EXPECT_THAT(html, HasSubstr("<svg"));
   EXPECT_THAT(html, HasSubstr("FP32 60.0 TFLOP/s"));

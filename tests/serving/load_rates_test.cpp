@@ -89,6 +89,23 @@ TEST(Rates, of_inputs_that_are_not_known_are_not_0) {
   EXPECT_EQ(result.tokens.source, "events");
   EXPECT_EQ(mean_of(result, "output_tokens"), 11) << "events, and marked as such by the source";
   EXPECT_NEAR(mean_of(result, "output_throughput"), 11, 1e-6);
+  ASSERT_NE(metric_of(result, "itl"), nullptr);
+  EXPECT_NE(metric_of(result, "itl")->interval_method.find("an event counts as one token"), std::string::npos);
+}
+
+TEST(Rates, of_tokens_leave_out_what_failed_as_those_of_requests_do) {
+  std::vector<RequestRecord> records{request_of(kSecond, 2 * kSecond), request_of(kSecond, 2 * kSecond),
+                                     request_of(kSecond, 2 * kSecond)};
+  records[1].fault = Fault::reset;
+  records[2].fault = Fault::censored;
+  LoadOutcome outcome;
+  outcome.records = stored(records);
+  outcome.began_ns = kSecond;
+  outcome.everything_sent = true;
+  outcome.stopped_ns = outcome.ended_ns = 2 * kSecond;
+  const auto result = evaluate_load(std::move(outcome), plan_of(3, 0), {});
+  EXPECT_NEAR(mean_of(result, "request_throughput"), 1, 1e-6);
+  EXPECT_NEAR(mean_of(result, "output_throughput"), 22, 1e-6) << "of the answer and of the one under way at the end";
 }
 
 TEST(Speed, has_the_mean_of_all_tokens_by_all_their_time) {

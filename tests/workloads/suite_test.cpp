@@ -27,6 +27,17 @@ cases:
   EXPECT_EQ(suite->entries[1].workload, "c*");
 }
 
+TEST(Suite, may_hold_commands_with_or_without_cases) {
+  const auto suite = parse_suite(
+      "commands:\n  - collective all_reduce -e 4K\n  - warpmark load run --label 'my server'\n", "mine.yaml");
+  ASSERT_TRUE(suite.ok()) << suite.error().what;
+  EXPECT_TRUE(suite->entries.empty());
+  ASSERT_EQ(suite->commands.size(), 2U);
+  EXPECT_EQ(suite->commands[0].words, (std::vector<std::string>{"collective", "all_reduce", "-e", "4K"}));
+  EXPECT_EQ(suite->commands[1].words, (std::vector<std::string>{"load", "run", "--label", "my server"}));
+  EXPECT_EQ(suite->commands[1].line, 3);
+}
+
 void expect_refused(const char* yaml, const std::string& what) {
   const auto suite = parse_suite(yaml, "s.yaml");
   ASSERT_FALSE(suite.ok()) << yaml;
@@ -43,6 +54,10 @@ TEST(Suite, names_the_line_of_what_is_wrong) {
   expect_refused("cases: [\n", "s.yaml line 2:");
   expect_refused("name: x\n", "s.yaml line 1: a suite needs a list of cases");
   expect_refused("schema: warpmark.suite/9\ncases: [{workload: gemm}]\n", "s.yaml line 1: schema 'warpmark.suite/9'");
+  expect_refused("cases: [{workload: gemm}]\ncommands: links\n", "s.yaml line 2: commands must be a list");
+  expect_refused("commands:\n  - load run 'x\n", "s.yaml line 2: commands: a quote does not end");
+  expect_refused("commands:\n  - warpmark\n", "s.yaml line 2: a command is empty");
+  expect_refused("cases: []\ncommands: [links]\n", "s.yaml line 1: a suite needs a list of cases");
   expect_refused("- just a list\n", "s.yaml line 1: a suite must be a map");
   expect_refused("", "s.yaml line 1: a suite must be a map");
 }

@@ -157,11 +157,13 @@ Result<int> load_run(Context& context, const ParsedOptions& options) {
   for (const auto& note : request.notes) context.err << "note: " << note << '\n';
   if (request.seed_given) context.err << "note: " << repeats_note(request) << '\n';
   const bool texts = std::string_view(request.target.api->task) == "text-to-text";
-  const auto looked = serving::look_at_server(request.target, {.calibrate = request.calibrate && texts,
-                                                               .deadline_s = std::min(request.request_timeout_s, 60.0),
-                                                               .seed = stats::derive_seed(request.seed, 0),
-                                                               .body = first_question(request),
-                                                               .interrupted = &context.interrupted});
+  const serving::LookOptions look{.calibrate = request.calibrate && texts,
+                                  .own_words = request.steps.front().traffic.dataset.empty(),
+                                  .deadline_s = std::min(request.request_timeout_s, 60.0),
+                                  .seed = stats::derive_seed(request.seed, 0),
+                                  .body = first_question(request),
+                                  .interrupted = &context.interrupted};
+  const auto looked = serving::look_at_server(request.target, look);
   if (!looked.ok() && context.interrupted.load()) {
     context.err << "warpmark: interrupted before the load began\n";
     return kInterrupted;

@@ -10,7 +10,7 @@ namespace warpmark::apps {
 namespace {
 
 constexpr OptionSpec kOptions[] = {
-    {"--suite", "NAME", "suite to run: quick (default), full, or a YAML file", false, "<suites>"},
+    {"--suite", "NAME", "suite to run: quick (default), full, node, or a YAML file", false, "<suites>"},
     {"--device", "DEVICE", "cpu, cuda, cuda:N or all (default)", false, "<devices>"},
     {"--set", "K=V", "set a parameter in every selected case that has it; mode=cold|hot|graph too", true},
     {"--sweep", "K=A,B,..", "measure every value of a parameter; several sweeps multiply", true},
@@ -119,6 +119,7 @@ Result<RunRequest> run_request(const ParsedOptions& options) {
       entry.sweep.insert(entry.sweep.end(), overrides.sweep.begin(), overrides.sweep.end());
     }
     request.entries = std::move(suite.entries);
+    request.commands = std::move(suite.commands);
   }
   WM_TRY(apply_numbers(options, request.session));
   return request;

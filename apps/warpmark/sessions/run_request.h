@@ -16,6 +16,7 @@ namespace warpmark::apps {
 struct RunRequest {
   std::string suite_name;  ///< empty if workloads were named
   std::vector<workloads::SuiteEntry> entries;
+  std::vector<workloads::SuiteCommand> commands;  ///< of the suite, after its cases
   std::string device = "all";
   std::vector<std::string> plugins;
   session::SessionOptions session;

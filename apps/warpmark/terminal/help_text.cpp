@@ -79,9 +79,9 @@ std::string general_help(int width) {
   std::string text =
       "warpmark measures a machine and says how far its programs are from the limit.\n\n"
       "usage: warpmark VERB [OPTIONS]\n";
-  std::string_view wish;
+  std::string_view group;
   for (std::size_t i = 0; i < commands().size(); ++i) {
-    if (wish != wishes()[i]) text += fmt::format("\n{}\n", wish = wishes()[i]);
+    if (group != verb_groups()[i]) text += fmt::format("\n{}\n", group = verb_groups()[i]);
     text += help_row(commands()[i]->id, commands()[i]->summary, 12, width);
   }
   text += "\noptions of every verb\n" + help_row("-h, --help", "show this help, or that of the verb", 15, width);

@@ -40,6 +40,10 @@ report::Shown shown_as(std::function<Json()> json, Report report) {
 }
 
 Status show(Context& context, const report::Shown& shown, const std::string& format, bool details) {
+  if (context.collect) {
+    context.collect(shown);
+    return {};
+  }
   auto options = render_options(context);
   options.details = details || context.verbose;
   WM_ASSIGN(const auto text, report::render(shown, format, options));

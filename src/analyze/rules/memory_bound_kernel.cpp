@@ -1,4 +1,4 @@
-// A kernel at the memory roof: it only gets faster by moving fewer bytes. Thresholds as in Nsight Compute's bottleneck
+// A kernel at the memory peak: it only gets faster by moving fewer bytes. Thresholds as in Nsight Compute's bottleneck
 // rule: memory throughput from 80 % on, and 10 points above computing.
 #include <fmt/format.h>
 

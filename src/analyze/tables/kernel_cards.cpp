@@ -1,5 +1,5 @@
 // What a kernel profiler measured of each kernel, on one row: how near it is to the limits of the GPU, what bounds it,
-// and its point under the roofs (FLOP a byte of device memory, FLOP/s).
+// and its point under the peaks (FLOP a byte of device memory, FLOP/s).
 #include <algorithm>
 #include <map>
 #include <optional>

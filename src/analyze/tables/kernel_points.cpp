@@ -97,23 +97,23 @@ std::optional<double> dram_bytes_per_second(const KernelProfile& kernel) {
   return (*read + *written) / (*ns * 1e-9);
 }
 
-std::vector<KernelRoof> roofs_of(const KernelProfile& kernel) {
-  std::vector<KernelRoof> roofs;
+std::vector<KernelPeak> peaks_of(const KernelProfile& kernel) {
+  std::vector<KernelPeak> peaks;
   if (const auto bandwidth =
           product_of(kernel, "dram__bytes.sum.peak_sustained", "dram__cycles_elapsed.avg.per_second")) {
-    roofs.push_back({"device memory", *bandwidth, true});
+    peaks.push_back({"device memory", *bandwidth, true});
   }
   const char* kClock = "sm__cycles_elapsed.avg.per_second";
   if (const auto peak = product_of(kernel, "derived__sm__sass_thread_inst_executed_op_ffma_pred_on_x2", kClock)) {
-    roofs.push_back({"FP32", *peak, false});
+    peaks.push_back({"FP32", *peak, false});
   }
   const auto doubles = product_of(kernel, "derived__sm__sass_thread_inst_executed_op_dfma_pred_on_x2", kClock);
-  if (doubles && executed(kernel, kDouble).value_or(0) > 0) roofs.push_back({"FP64", *doubles, false});
+  if (doubles && executed(kernel, kDouble).value_or(0) > 0) peaks.push_back({"FP64", *doubles, false});
   for (const auto& [path, rate] : tensor_paths(kernel)) {
     if (const auto peak = tensor_peak(kernel, path))
-      roofs.push_back({"tensor " + path.substr(0, path.find('_')), *peak, false});
+      peaks.push_back({"tensor " + path.substr(0, path.find('_')), *peak, false});
   }
-  return roofs;
+  return peaks;
 }
 
 }  // namespace warpmark::analyze

@@ -1,4 +1,4 @@
-// Where a kernel that a kernel profiler measured stands under the GPU's roofs: what it computed and moved a second, and
+// Where a kernel that a kernel profiler measured stands under the GPU's peaks: what it computed and moved a second, and
 // what the GPU could at the clocks of the measurement. Formulas as in Nsight Compute's roofline sections.
 #pragma once
 
@@ -30,13 +30,13 @@ struct KernelCard {
 /// Between the device's memory and its caches.
 [[nodiscard]] std::optional<double> dram_bytes_per_second(const KernelProfile& kernel);
 
-struct KernelRoof {
+struct KernelPeak {
   std::string name;  ///< "device memory", "FP32", "FP64", "tensor bf16"
   double limit = 0;  ///< B/s of the memory, else FLOP/s
   bool memory = false;
 };
 
 /// The memory, single precision, and of the other units those that the kernel used. At the clocks at which it ran.
-[[nodiscard]] std::vector<KernelRoof> roofs_of(const KernelProfile& kernel);
+[[nodiscard]] std::vector<KernelPeak> peaks_of(const KernelProfile& kernel);
 
 }  // namespace warpmark::analyze

@@ -22,9 +22,9 @@ namespace warpmark::analyze {
 [[nodiscard]] AnalysisTable critical_path_table(const Evidence& evidence);
 [[nodiscard]] AnalysisTable range_table(const Evidence& evidence, std::size_t rows);
 [[nodiscard]] AnalysisTable phase_table(const Evidence& evidence);
-/// A card a kernel that a kernel profiler measured, the costliest first, with its point under the roofs.
+/// A card a kernel that a kernel profiler measured, the costliest first, with its point under the peaks.
 [[nodiscard]] AnalysisTable kernel_card_table(const Evidence& evidence, std::size_t rows);
-/// The points of these kernels and the roofs above them, for a plot; empty where FLOPs or bytes were not measured.
+/// The points of these kernels and the peaks above them, for a plot; empty where FLOPs or bytes were not measured.
 [[nodiscard]] AnalysisTable kernel_roofline_table(const Evidence& evidence, std::size_t rows);
 /// The same kernels in two profiles of a kernel profiler.
 [[nodiscard]] AnalysisTable kernel_card_diff(const Evidence& before, const Evidence& after, std::size_t rows);

@@ -9,6 +9,9 @@ template dragonbox::decimal_fp<float> dragonbox::to_decimal(float value) noexcep
 template dragonbox::decimal_fp<double> dragonbox::to_decimal(double value) noexcept;
 template thousands_sep_result<char> thousands_sep_impl(locale_ref locale);
 template char decimal_point_impl(locale_ref locale);
+#if FMT_VERSION >= 100000
+template void vformat_to(buffer<char>& out, string_view format, format_args arguments, locale_ref locale);
+#endif
 
 }  // namespace detail
 FMT_END_NAMESPACE

@@ -149,6 +149,13 @@ void SearchState::go_back(TrialOutcome outcome, const std::string& reason) {
   }
 }
 
+void SearchState::fall_back_on_selection() {
+  if (proof || !selected_) return;
+  proven = selected_->settings;
+  proven_kept_ = selected_->kept;
+  proof = selected_->result;
+}
+
 bool SearchState::is_slower_than_proven(const SpeedUp& now) const {
   return proof && proof->speedup && now.ratio < proof->speedup->ratio * (1 - kAsFast);
 }
@@ -176,6 +183,7 @@ Status SearchState::prove() {
       decide(result.reason);
       return {};
     }
+    selected_.reset();
     const bool faster = result.failure.empty() && result.answers_same && result.verdict == Verdict::better;
     if (faster) WM_TRY(judge_quality(result));
     if (stopped) return {};

@@ -50,6 +50,11 @@ class SearchState {
   /// The original against the best so far in fresh processes. Where it fails, or its answers are others, the riskiest
   /// setting goes and the rest is tried; where it gains less than what was proven before, that stays.
   Status prove();
+  /// The best so far was compared with the original in fresh processes to select it: its proof where no other one comes
+  /// in time.
+  void selected_by(const TrialResult& result) { selected_ = Selected{best, kept, result}; }
+  /// Takes that comparison for the proof if there is none and none was tried.
+  void fall_back_on_selection();
   /// The best so far is again what was proven.
   void go_back_to_proven() { go_back(TrialOutcome::undecided, "not proven in fresh processes within the budget"); }
 
@@ -76,6 +81,12 @@ class SearchState {
   Status judge_quality(TrialResult& result);
   std::map<std::string, std::size_t> steps_;  ///< by "knob=value"
   std::vector<Kept> proven_kept_;
+  struct Selected {
+    Settings settings;
+    std::vector<Kept> kept;
+    TrialResult result;
+  };
+  std::optional<Selected> selected_;
 };
 
 /// "2.9x [2.5, 3.3]".

@@ -180,7 +180,7 @@ Section memory_section(const AnalysisTable& table) {
   return section;
 }
 
-/// Below the table: the kernels as points, the roofs as lines.
+/// Below the table: the kernels as points, the peaks as lines.
 void add_roofline_plot(const AnalysisTable& table, Section& section) {
   Plot plot{table.title, {"FLOP/B of device memory", "", true}, {"achieved (FLOP/s)", "FLOP/s", true}, {}};
   std::vector<NamedLimit> peaks, bandwidths;
@@ -188,9 +188,9 @@ void add_roofline_plot(const AnalysisTable& table, Section& section) {
   double least = HUGE_VAL, most = 0;
   for (const auto& row : table.rows) {
     const std::string &name = std::get<std::string>(row[0]), &what = std::get<std::string>(row[1]);
-    if (what == kMemoryRoof) {
+    if (what == kMemoryPeak) {
       bandwidths.emplace_back(name, std::get<double>(row[5]));
-    } else if (what == kComputeRoof) {
+    } else if (what == kComputePeak) {
       peaks.emplace_back(name, std::get<double>(row[3]));
     } else {
       const double intensity = std::get<double>(row[2]);

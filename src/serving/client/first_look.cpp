@@ -133,14 +133,16 @@ Result<FirstLook> look_at_server(const Target& target, const LookOptions& option
     if (!facts.ok() || facts->prompt_tokens < 0) break;
     if (look.first_s == 0) look.first_s = static_cast<double>(load_now_ns() - asked_ns) * 1e-9;
     probes.push_back({static_cast<double>(words), static_cast<double>(facts->prompt_tokens)});
-    if (options.calibrate) continue;
+    if (!options.calibrate || !options.own_words) break;
+  }
+  if (!options.calibrate) {
     if (target.tokenizer != nullptr) WM_TRY(count_probes(target, options, probes, look));
     return look;
   }
   WM_TRY(look_warm(client, target, options, look));
   look.fit = fit_tokens(probes);
   if (target.tokenizer != nullptr) WM_TRY(count_probes(target, options, probes, look));
-  if (options.calibrate && !look.fit.measured) {
+  if (options.own_words && !look.fit.measured) {
     look.note = probes.size() < 2
                     ? "the server reports no token counts: words are counted as tokens"
                     : "the server's token counts do not grow with the prompt: words are counted as tokens";

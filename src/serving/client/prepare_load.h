@@ -95,6 +95,7 @@ struct FirstLook {
 };
 struct LookOptions {
   bool calibrate = true;
+  bool own_words = true;   ///< prompts are made of our words; those of files need no calibration
   double deadline_s = 60;  ///< of each request
   std::uint64_t seed = 1;  ///< of its prompts
   std::string body;        ///< asked instead of prompts of made-up words, which a server of given answers may refuse

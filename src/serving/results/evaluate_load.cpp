@@ -145,14 +145,15 @@ void add_gap_metric(const char* id, const LoadOutcome& outcome, const CountedReq
   for (const auto& record : outcome.records) count += counted(record) ? record.gaps_s.size() : 0;
   PooledValues gaps;
   gaps.values.reserve(count);  // a vector that grows needs three times its memory for a moment
-  std::int64_t untold = 0;
+  std::int64_t untold = 0, by_events = 0;
   for (const auto& record : outcome.records) {
     if (record.gaps_s.empty() || !counted(record)) continue;
-    if (add(record, gaps.values)) {
-      gaps.ends.push_back(gaps.values.size());
-    } else {
+    if (!add(record, gaps.values)) {
       ++untold;
+      continue;
     }
+    gaps.ends.push_back(gaps.values.size());
+    by_events += add == add_token_gaps && record.output_tokens < 0 && record.gap_tokens.empty() ? 1 : 0;
   }
   if (gaps.ends.empty()) return;
   result.metrics.push_back(pooled_metric(id, std::move(gaps), confidence));
@@ -161,6 +162,7 @@ void add_gap_metric(const char* id, const LoadOutcome& outcome, const CountedReq
     method += fmt::format("; of one in {} requests, drawn at random", outcome.gaps_of_one_in);
   }
   if (untold > 0) method += fmt::format("; {} requests left out", untold);
+  if (by_events > 0) method += "; an event counts as one token, as the server reports no counts";
 }
 
 /// An amount that came over a time, evenly: in each part of the window what lies in it.
@@ -196,15 +198,17 @@ void add_output(std::vector<double>& parts, const Window& window, const RequestR
 }
 
 /// A request counts with the share of its time that lies in the window, as its tokens do: requests/s and tokens/s are
-/// of the same work, and a window that cuts through requests makes neither of them smaller.
+/// of the same work, and a window that cuts through requests makes neither of them smaller. What failed is no work; the
+/// tokens of answers that were under way at the end are.
 void add_rates(const LoadOutcome& outcome, const Window& window, const EvaluationOptions& options,
                ScenarioResult& result) {
   if (window.end_ns <= window.begin_ns) return;
   std::vector<double> requests(kRateParts), output(kRateParts), input(kRateParts), good(kRateParts);
   bool all_inputs_known = true;
   for (const auto& record : outcome.records) {
-    add_output(output, window, record);
+    if (record.fault == Fault::censored) add_output(output, window, record);
     if (record.fault != Fault::none) continue;
+    add_output(output, window, record);
     const Spread whole{record.sent_ns, answer_end_ns(record), 1};
     add_over(requests, window, whole);
     if (meets(record, options.good_requests())) add_over(good, window, whole);

@@ -1,15 +1,13 @@
 // From the records of a load to what they support saying. Method, as far as it is not obvious:
 //   latency      from sending (sent_ns) and, under its own name, from when the request was due: the second one has no
 //                coordinated omission (Tene)
-//   warm-up      the requests at the beginning whose leaving out makes the standard error of the mean end-to-end time
-//   of
-//                the others smallest: MSER-5 (White, Simulation 69, 1997), at most half of them
+//   warm-up      the requests at the beginning without which the standard error of the mean end-to-end time of the
+//                others is smallest: MSER-5 (White, Simulation 69, 1997), at most half of them
 //   intervals    of percentiles of requests by order statistics; of gaps between tokens, many of which belong to one
-//                request, and of rates by batch means (Law, Simulation Modeling and Analysis): 20 batches and Student's
-//                t
+//                request, and of rates by 20 batch means and Student's t (Law, Simulation Modeling and Analysis)
 //   throughput   of a window: all of a load of a given number of requests, a load's time without its warm-up else.
-//                Tokens whose events arrived within it, of finished, failed and censored requests alike; requests with
-//                the share of their time that lies in it
+//                Tokens whose events arrived within it, of finished and censored requests; requests with the share of
+//                their time that lies in it. What failed counts for neither
 // Pure.
 #pragma once
 

@@ -4,16 +4,17 @@
 
 #include <algorithm>
 #include <map>
-#include <set>
+#include <unordered_set>
 
 #include "base/text.h"
+#include "validate/guard/kept_points.h"
 #include "validate/guard/series.h"
 #include "validate/guard/trend.h"
 
 namespace warpmark::validate {
 namespace {
 
-constexpr std::int64_t kMostTrendPoints = 200'000;
+constexpr std::size_t kMostTrendPoints = 5'000'000;
 constexpr const char* kUsualBranch = "main";
 
 class TrendMaker {
@@ -24,101 +25,116 @@ class TrendMaker {
     trend_.threshold = options_.threshold;
     trend_.since = options_.since.text;
     trend_.until = options_.until.text;
-    WM_ASSIGN(auto points, points_of_branch());
-    const std::size_t stored = points.size();
-    sort_by_commits(points, options_.order);
-    WM_TRY(tell_left_out(points));
-    std::erase_if(points, [&](const auto& point) { return is_before(point) || is_after(point); });
-    if (points.empty() && stored > 0) {
-      return usage_error(fmt::format("none of {} results lies between {} and {}", stored,
+    WM_ASSIGN(const auto kept, KeptPoints::read(store_, kMostTrendPoints));
+    choose_sessions(kept);
+    report_left_out(kept);
+    const std::size_t stored = sessions_.size();
+    std::erase_if(sessions_, [&](const auto* session) { return is_before(*session) || is_after(*session); });
+    if (sessions_.empty() && stored > 0) {
+      return usage_error(fmt::format("none of {} sessions lies between {} and {}", stored,
                                      options_.since.text.empty() ? "the first" : options_.since.text,
                                      options_.until.text.empty() ? "the newest" : options_.until.text),
                          "dates are those of the measurement (UTC), revisions those of the commits measured");
     }
-    WM_TRY(add_all(points));
-    if (trend_.series.empty()) return nothing(points);
+    WM_TRY(add_all(kept));
+    if (trend_.series.empty()) return nothing(kept);
     return std::move(trend_);
   }
 
   Result<std::vector<TrendSeries>> make_from(const std::vector<store::RunPoint>& points) {
-    WM_TRY(add_all(points));
+    for (auto& series : series_of(points)) WM_TRY(add_parts(std::move(series)));
     return std::move(trend_.series);
   }
 
  private:
-  [[nodiscard]] bool is_before(const store::RunPoint& point) const {
+  using Sessions = std::unordered_set<const store::RunPoint*>;  ///< by a point of each, for what all its points share
+
+  [[nodiscard]] bool is_before(const store::RunPoint& session) const {
     const auto& bound = options_.since;
-    if (!bound.date.empty()) return point.session_started.substr(0, bound.date.size()) < bound.date;
+    if (!bound.date.empty()) return session.session_started.substr(0, bound.date.size()) < bound.date;
     if (bound.commit.empty()) return false;
-    return point.commit.empty() || (bound.ancestors.contains(point.commit) && point.commit != bound.commit);
+    return session.commit.empty() || (bound.ancestors.contains(session.commit) && session.commit != bound.commit);
   }
-  [[nodiscard]] bool is_after(const store::RunPoint& point) const {
+  [[nodiscard]] bool is_after(const store::RunPoint& session) const {
     const auto& bound = options_.until;
-    if (!bound.date.empty()) return point.session_started.substr(0, bound.date.size()) > bound.date;
-    return !bound.commit.empty() && !bound.ancestors.contains(point.commit);
+    if (!bound.date.empty()) return session.session_started.substr(0, bound.date.size()) > bound.date;
+    return !bound.commit.empty() && !bound.ancestors.contains(session.commit);
   }
 
-  [[nodiscard]] store::RunQuery query(const std::string& branch) const {
-    store::RunQuery query{.metric = "*", .fingerprint = options_.fingerprint, .commit = {}, .branch = branch};
-    if (!options_.dirty) query.dirty = false;
-    query.limit = kMostTrendPoints;
-    return query;
+  [[nodiscard]] static Sessions sessions_in(const KeptPoints& kept) {
+    Sessions sessions;
+    for (const auto& [key, series] : kept.series()) {
+      for (const auto& point : series.points) sessions.insert(point.session);
+    }
+    return sessions;
   }
 
-  Result<std::vector<store::RunPoint>> points_of_branch() {
-    trend_.branch = options_.branch.value_or(kUsualBranch);
-    WM_ASSIGN(auto points, store_.find(query(trend_.branch)));
-    if (!points.empty() || options_.branch) return points;
-    trend_.branch.clear();
-    return store_.find(query(""));
+  [[nodiscard]] bool is_of_branch(const store::RunPoint& session) const {
+    const bool here = options_.fingerprint.empty() || session.fingerprint == options_.fingerprint;
+    return here && (trend_.branch.empty() || session.branch == trend_.branch);
+  }
+
+  /// Those of the branch; of all branches where nobody asked for one and main has none.
+  void choose_sessions(const KeptPoints& kept) {
+    const auto all = sessions_in(kept);
+    const auto choose = [&](const std::string& branch) {
+      trend_.branch = branch;
+      sessions_ = all;
+      std::erase_if(sessions_, [&](const auto* session) {
+        return !is_of_branch(*session) || (session->dirty && !options_.dirty);
+      });
+    };
+    choose(options_.branch.value_or(kUsualBranch));
+    if (sessions_.empty() && !options_.branch) choose("");
   }
 
   /// What a person would look for and not find.
-  Status tell_left_out(const std::vector<store::RunPoint>& points) {
+  void report_left_out(const KeptPoints& kept) {
     if (!options_.dirty) {
-      auto changed = query(trend_.branch);
-      changed.dirty = true;
-      changed.metric.clear();  // a point for each run is enough to count sessions
-      WM_ASSIGN(const auto dirty, store_.find(changed));
-      const auto count = sessions_in(dirty, [](const auto&) { return true; });
-      if (count > 0) {
+      const auto dirty = std::ranges::count_if(
+          sessions_in(kept), [&](const auto* session) { return session->dirty && is_of_branch(*session); });
+      if (dirty > 0) {
         trend_.left_out.push_back(
-            fmt::format("{} with uncommitted changes (--dirty shows them)", counted(count, "session")));
+            fmt::format("{} with uncommitted changes (--dirty shows them)", counted(dirty, "session")));
       }
     }
     const bool outside = options_.order.age.empty();
-    if (options_.order.complete && !outside) return {};
-    const auto unknown = sessions_in(
-        points, [&](const auto& point) { return !point.commit.empty() && !options_.order.contains(point.commit); });
+    if (options_.order.complete && !outside) return;
+    const auto unknown = std::ranges::count_if(sessions_, [&](const auto* session) {
+      return !session->commit.empty() && !options_.order.contains(session->commit);
+    });
     if (unknown > 0) {
       trend_.left_out.push_back(fmt::format("the place of {}, whose commits {}: ordered by time ({})",
                                             counted(unknown, "session"),
                                             outside ? "no repository here has" : "this shallow clone does not have",
                                             outside ? "run it in a clone of theirs" : "git fetch --unshallow"));
     }
-    return {};
   }
 
-  static std::string counted(std::size_t count, const char* what) {
+  static std::string counted(std::ptrdiff_t count, const char* what) {
     return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
   }
 
-  template <typename Which>
-  static std::size_t sessions_in(const std::vector<store::RunPoint>& points, Which which) {
-    std::set<std::string> sessions;
-    for (const auto& point : points) {
-      if (which(point)) sessions.insert(point.session);
+  /// One series at a time: a point of its own takes ten times the memory of one that is kept.
+  Status add_all(const KeptPoints& kept) {
+    for (const auto& [key, one] : kept.series()) {
+      if (!matches_series(options_.metrics, key.first, key.second)) continue;  // before any point is made
+      std::vector<store::RunPoint> points;
+      for (auto point = one.points.rbegin(); point != one.points.rend(); ++point) {
+        if (sessions_.contains(point->session)) points.push_back(point_of(one.facts, *point));
+      }
+      if (points.empty()) continue;
+      sort_by_commits(points, options_.order);
+      std::ranges::reverse(points);
+      Series series{key.first, key.second, one.facts.unit, one.facts.better, std::move(points)};
+      WM_TRY(add_parts(std::move(series)));
     }
-    return sessions.size();
+    return {};
   }
 
-  Status add_all(const std::vector<store::RunPoint>& points) {
-    for (auto& series : series_of(points)) {
-      if (!matches_series(options_.metrics, series.label, series.metric)) continue;
-      for (const auto& part : by_machines_in_turns(std::move(series))) {
-        WM_TRY(add(part));
-      }
-    }
+  Status add_parts(Series series) {
+    if (!matches_series(options_.metrics, series.label, series.metric)) return {};
+    for (const auto& part : by_machines_in_turns(std::move(series))) WM_TRY(add(part));
     return {};
   }
 
@@ -151,15 +167,15 @@ class TrendMaker {
     return differences_.emplace(key, std::move(text)).first->second;
   }
 
-  [[nodiscard]] Error nothing(const std::vector<store::RunPoint>& points) const {
-    if (points.empty()) {
+  [[nodiscard]] Error nothing(const KeptPoints& kept) const {
+    if (sessions_.empty()) {
       return usage_error(options_.branch ? "there are no results of branch " + *options_.branch
                                          : "there are no results of committed code yet",
                          "measure with: warpmark run; --dirty shows results with uncommitted changes too");
     }
     std::vector<std::string> names;
-    for (const auto& series : series_of(points)) {
-      if (names.size() < 8) names.push_back(series.label + " " + series.metric);
+    for (const auto& [key, series] : kept.series()) {
+      if (names.size() < 8) names.push_back(key.first + " " + key.second);
     }
     return usage_error("no metric matches " + options_.metrics, "there are: " + join(names, ", "));
   }
@@ -167,6 +183,7 @@ class TrendMaker {
   store::Store& store_;
   const TrendOptions& options_;
   Trend trend_;
+  Sessions sessions_;  ///< what the trend is of
   std::map<std::pair<std::string, std::string>, std::string> differences_;
 };
 

@@ -56,10 +56,10 @@ TEST(KernelRoofline, places_kernels_under_the_peaks_of_the_units_that_they_used)
   EXPECT_DOUBLE_EQ(number_in(gemm[2]), 400.0) << "a megabyte in a microsecond";
   EXPECT_DOUBLE_EQ(number_in(gemm[4]), 0.4) << "of the tensor cores', which is below 400 FLOP/B * 3 TB/s";
   EXPECT_EQ(text_in(table->rows[2][0]), "FP32");
-  EXPECT_EQ(text_in(table->rows[2][1]), kComputeRoof);
+  EXPECT_EQ(text_in(table->rows[2][1]), kComputePeak);
   EXPECT_DOUBLE_EQ(number_in(table->rows[2][3]), 40e12);
   EXPECT_EQ(text_in(table->rows[3][0]), "device memory");
-  EXPECT_EQ(text_in(table->rows[3][1]), kMemoryRoof);
+  EXPECT_EQ(text_in(table->rows[3][1]), kMemoryPeak);
   EXPECT_DOUBLE_EQ(number_in(table->rows[3][5]), 3e12);
   EXPECT_EQ(text_in(table->rows[4][0]), "tensor bf16");
   EXPECT_DOUBLE_EQ(number_in(table->rows[4][3]), 1000e12) << "nobody computed in double precision: no such peak";

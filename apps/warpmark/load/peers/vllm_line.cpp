@@ -13,7 +13,7 @@
 namespace warpmark::apps {
 namespace {
 
-constexpr double kInputTokens = 1024, kOutputTokens = 128;
+constexpr double kInputTokens = 1024, kOutputTokens = 128, kCustomOutputTokens = 256;
 
 struct PathOfApi {
   const char* path;
@@ -23,7 +23,7 @@ constexpr PathOfApi kPaths[] = {{"/v1/chat/completions", "chat"}, {"/v1/completi
                                 {"/v1/responses", "responses"},   {"/v1/embeddings", "embeddings"},
                                 {"/v1/rerank", "rerank"},         {"/v1/messages", "messages"}};
 
-Result<double> number_of(const PeerLine& line, const char* name, double otherwise) {
+Result<double> number_of(const PeerLine& line, const std::string& name, double otherwise) {
   if (!line.has(name)) return otherwise;
   const auto number = parse_number(line.get(name));
   if (!number.ok() || *number < 0) return usage_error(fmt::format("{}: '{}' is no number", name, line.get(name)));
@@ -114,7 +114,11 @@ Status take_dataset(PeerLine& line) {
     return usage_error("--dataset-name " + name + " is not known here", "random, sonnet, sharegpt, custom, burstgpt");
   }
   line.add(trace ? "--trace" : "--dataset-path", path);
-  WM_ASSIGN(const double output, number_of(line, "--output-len", 0));
+  // vLLM's own default for files of its "custom" format; -1 leaves each row its length (vllm/benchmarks/datasets).
+  const std::string own_length = "--" + name + "-output-len";
+  if (line.get(own_length) == "-1") return {};
+  WM_ASSIGN(const double general, number_of(line, "--output-len", name == "custom" ? kCustomOutputTokens : 0));
+  WM_ASSIGN(const double output, number_of(line, own_length, general));
   if (output > 0) line.parameters["max_tokens"] = std::llround(output);
   return {};
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <ostream>
 
+#include "base/command_line.h"
 #include "base/text.h"
 #include "device/device.h"
 #include "model/names.h"
@@ -17,6 +18,7 @@
 #include "warpmark/sessions/running_mark.h"
 #include "warpmark/sessions/session_output.h"
 #include "warpmark/sessions/store_access.h"
+#include "warpmark/sessions/suite_commands.h"
 #include "warpmark/terminal/interrupt.h"
 #include "warpmark/terminal/progress.h"
 #include "warpmark/terminal/report_output.h"
@@ -36,6 +38,7 @@ struct Job {
   std::unique_ptr<store::Store> store;
   session::Known known;
   Session session;
+  std::vector<Run> of_commands{};            ///< of the suite's commands, as far as they were measured before
   bool resumable = true;                     ///< by `warpmark run --resume`
   std::optional<store::RunningMark> mark{};  ///< for those who watch
 };
@@ -49,13 +52,13 @@ Result<std::vector<workloads::PlannedCase>> plan_of(const RunRequest& request,
     for (const auto* workload : plugin.workloads()) offered.push_back(workload);
   }
   WM_ASSIGN(auto plan, workloads::make_plan(offered, request.entries, devices));
-  if (plan.empty()) {
+  if (plan.empty() && request.commands.empty()) {
     return with_code(usage_error("nothing to measure: none of the selected workloads has a default case on this device",
                                  "`warpmark list workloads` shows parameters; give them with --set"),
                      ErrorCode::nothing_to_measure);
   }
   // Where no case makes sense there is nothing to wait for.
-  const bool none_valid = std::all_of(plan.begin(), plan.end(), [](const auto& planned) {
+  const bool none_valid = !plan.empty() && std::all_of(plan.begin(), plan.end(), [](const auto& planned) {
     return planned.invalid && planned.invalid->kind != ErrorKind::unsupported;
   });
   if (none_valid) return *plan.front().invalid;
@@ -79,6 +82,13 @@ Status take_up(Job& job, store::StoredSession stored) {
     return usage_error("session " + stored.session.id + " was measured on another machine",
                        "its numbers cannot be continued here; start a new session");
   }
+  const auto first = static_cast<std::int64_t>(job.plan.size());
+  const auto end = first + static_cast<std::int64_t>(job.request.commands.size()) * kRunsOfCommand;
+  auto& runs_there = stored.session.runs;
+  const auto commands = std::stable_partition(runs_there.begin(), runs_there.end(),
+                                              [&](const Run& run) { return run.index < first || run.index >= end; });
+  job.of_commands.assign(commands, runs_there.end());
+  runs_there.erase(commands, runs_there.end());
   for (const auto* runs : {&stored.session.runs, &stored.unmerged_rounds}) {
     for (const Run& run : *runs) {
       const auto index = static_cast<std::size_t>(run.index);
@@ -100,19 +110,9 @@ Status take_up(Job& job, store::StoredSession stored) {
 
 /// The options of the interrupted session, taken from its command line.
 Result<ParsedOptions> options_of(const std::string& command) {
-  std::vector<std::string> words;
-  std::string word;
-  bool quoted = false, any = false;
-  for (const char c : command) {  // the reverse of shell_quote, which quotes with ' only
-    if (c == '\'')
-      quoted = !quoted, any = true;
-    else if (c == ' ' && !quoted)
-      words.push_back(std::exchange(word, {})), any = false;
-    else if (c != '\\' || quoted)
-      word += c;
-  }
-  if (!word.empty() || any) words.push_back(word);
-  if (words.size() < 2) return data_error("the stored command '" + command + "' cannot be read");
+  const auto parsed = words_of_line(command);
+  if (!parsed.ok() || parsed->size() < 2) return data_error("the stored command '" + command + "' cannot be read");
+  const auto& words = *parsed;
   return parse_options(kRunOptions, kRunPositional, std::span(words).subspan(2));
 }
 
@@ -149,6 +149,7 @@ Result<Job> make_job(Context& context, const ParsedOptions& options) {
     WM_ASSIGN(asked, options_of(stored->session.command));
   }
   WM_ASSIGN(job.request, run_request(asked));
+  WM_TRY(check_suite_commands(job.request.commands));
   for (const auto& path : job.request.plugins) {
     set_last_words("", "warpmark: the plugin " + path + " crashed while it was loaded\n");
     WM_ASSIGN(auto plugin, workloads::load_plugin(path));
@@ -181,6 +182,30 @@ void prepare_last_words(const Job& job, const std::string& current) {
                  fmt::format("warpmark: {} crashed{}\n", current, kept));
 }
 
+/// Those that no interrupted session has measured; each is kept as soon as it ends.
+Status run_commands(Context& context, Job& job) {
+  const auto first = static_cast<std::int64_t>(job.plan.size());
+  auto& runs = job.session.runs;
+  runs.insert(runs.end(), job.of_commands.begin(), job.of_commands.end());
+  for (std::size_t i = 0; i < job.request.commands.size(); ++i) {
+    const auto number = static_cast<std::int64_t>(i);
+    if (std::any_of(job.of_commands.begin(), job.of_commands.end(),
+                    [&](const Run& run) { return command_of(run, first) == number; })) {
+      continue;
+    }
+    auto measured =
+        run_suite_command(context, job.request.commands[i], job.session.id, first + number * kRunsOfCommand);
+    if (context.interrupted.load()) {
+      job.session.complete = false;
+      return {};
+    }
+    if (!measured.ok()) return measured.error();
+    if (job.store != nullptr) WM_TRY(job.store->append_runs(job.session.id, *measured));
+    std::move(measured->begin(), measured->end(), std::back_inserter(runs));
+  }
+  return {};
+}
+
 Status measure_all(Context& context, Job& job) {
   ProgressPrinter printer(context);
   session::SessionEvents events;
@@ -204,6 +229,7 @@ Status measure_all(Context& context, Job& job) {
   job.mark.reset();
   printer.clear();
   set_last_words("\n", "");
+  if (job.session.complete && kept.ok()) kept = run_commands(context, job);
   if (job.store != nullptr && job.session.complete && kept.ok()) {
     kept = job.store->finish(job.session.id, job.session.ceilings);
   }
@@ -224,7 +250,8 @@ int exit_code_for(const Job& job, bool strict) {
   if (any(Outcome::error)) return kEnvironment;
   if (strict && any(Outcome::unreliable)) return kEnvironment;
   const bool measured = std::any_of(session.runs.begin(), session.runs.end(), [&](const Run& r) {
-    return !job.plan[static_cast<std::size_t>(r.index)].for_ceiling && is_measured(r.outcome);
+    const auto place = static_cast<std::size_t>(r.index);
+    return (place >= job.plan.size() || !job.plan[place].for_ceiling) && is_measured(r.outcome);
   });
   return measured ? kSuccess : kEnvironment;
 }
@@ -284,6 +311,9 @@ extern const Command run_command{
         "\n"
         "Without a name the quick suite runs. With names, the default cases of these workloads run; --set replaces a "
         "parameter in all of them, --sweep measures several values.\n"
+        "\n"
+        "A suite may also hold commands: collectives, loads, evaluations, whose results join the same document "
+        "(docs/suites.md).\n"
         "\n"
         "After --, or with --project, your own command is measured: each round is a fresh process, and all metrics "
         "(docs/validate.md) are stored with commit, branch and machine for `warpmark check` and `warpmark trend`. "

@@ -8,6 +8,7 @@
 #include "report/formats/render.h"
 #include "validate/scaling/stored_scaling.h"
 #include "warpmark/command.h"
+#include "warpmark/profiles/program_report.h"
 #include "warpmark/sessions/session_output.h"
 #include "warpmark/sessions/store_access.h"
 #include "warpmark/terminal/report_output.h"
@@ -20,6 +21,11 @@ constexpr OptionSpec kReportOptions[] = {
     {"--output", "FILE", "write that to a file instead of the terminal", false, "<files>"},
     {"--json", "[FILE]", "also write it as JSON (warpmark.results/1)", false, "<files>"},
     kHtmlOption,
+    {"--all", "", "run the command behind --: record and analyze it, search for a speedup, and report all of it"},
+    {"--budget", "TIME", "with --all: of the search for a speedup (default 5m)"},
+    {"--gpus", "1,2,4", "with --all: also measure how the command scales, with the number for {gpus} in it"},
+    {"--out", "DIR", "with --all: recording, analysis and results go there (default warpmark-report)", false,
+     "<files>"},
     {"--details", "", "text: also show what other formats fold away"},
     {"--db", "FILE|URL", "database file or postgresql:// URL (default: WARPMARK_DB or your own file)", false,
      "<files>"},
@@ -57,26 +63,8 @@ Status check_form_of_output(const ParsedOptions& options) {
   return {};
 }
 
-Result<int> run_report(Context& context, const ParsedOptions& options) {
-  const std::string format = options.get("--format", "text");
-  WM_TRY(check_session_format(format));
-  WM_TRY(check_outputs(options));
-  if (options.has("--output")) {
-    WM_TRY(check_form_of_output(options));
-    WM_TRY(check_writable(options.get("--output")));
-  }
-  std::vector<std::string> words = options.positionals();
-  if (words.size() > 1 && (options.has("--json") || find_in(report::reporters(), format) == nullptr)) {
-    return usage_error("data formats hold one session", "warpmark report " + words[0] + " --json results.json");
-  }
-  if (words.empty()) words = {"last"};
-  std::vector<Session> sessions;
-  for (const auto& word : words) {
-    WM_ASSIGN(auto session, load_results(context, options, word));
-    sessions.push_back(std::move(session));
-  }
+Status put_text(Context& context, const ParsedOptions& options, const report::Shown& shown, const std::string& format) {
   const bool to_file = options.has("--output");
-  const auto shown = sessions.size() == 1 ? shown_of(sessions[0]) : together(sessions);
   WM_TRY(write_named_files(options, shown));
   WM_ASSIGN(const auto text, report::render(shown, format,
                                             {.width = to_file ? 100 : context.width,
@@ -89,6 +77,45 @@ Result<int> run_report(Context& context, const ParsedOptions& options) {
   } else {
     context.out << text;
   }
+  return {};
+}
+
+/// What the verbs of a report of a program show, in one.
+Result<int> report_all(Context& context, const ParsedOptions& options, const std::string& format) {
+  if (options.positionals().empty()) {
+    return usage_error("--all needs a command", "warpmark report --all -- python train.py");
+  }
+  if (options.has("--json")) {
+    return usage_error("--all writes the JSON of each part into --out", "leave out --json");
+  }
+  WM_ASSIGN(auto report, report_of_program(context, options, options.positionals()));
+  WM_TRY(put_text(context, options, {std::move(report)}, format));
+  return context.interrupted.load() ? kInterrupted : kSuccess;
+}
+
+Result<int> run_report(Context& context, const ParsedOptions& options) {
+  const std::string format = options.get("--format", "text");
+  WM_TRY(check_session_format(format));
+  WM_TRY(check_outputs(options));
+  if (options.has("--output")) {
+    WM_TRY(check_form_of_output(options));
+    WM_TRY(check_writable(options.get("--output")));
+  }
+  std::vector<std::string> words = options.positionals();
+  if (options.has("--all")) return report_all(context, options, format);
+  for (const char* name : {"--budget", "--gpus", "--out"}) {
+    if (options.has(name)) return usage_error(std::string(name) + " is for --all", "warpmark report --all -- COMMAND");
+  }
+  if (words.size() > 1 && (options.has("--json") || find_in(report::reporters(), format) == nullptr)) {
+    return usage_error("data formats hold one session", "warpmark report " + words[0] + " --json results.json");
+  }
+  if (words.empty()) words = {"last"};
+  std::vector<Session> sessions;
+  for (const auto& word : words) {
+    WM_ASSIGN(auto session, load_results(context, options, word));
+    sessions.push_back(std::move(session));
+  }
+  WM_TRY(put_text(context, options, sessions.size() == 1 ? shown_of(sessions[0]) : together(sessions), format));
   return kSuccess;
 }
 
@@ -100,12 +127,18 @@ extern const Command report_command{
     .details =
         "Shows the newest session, one by its id (or the beginning of it), or a file of results: written with --json, "
         "or in a format of another tool that 'history import' reads. Several make one report, such as of scaling, "
-        "utilization and stages; JSON holds one.",
+        "utilization and stages; JSON holds one.\n"
+        "\n"
+        "--all runs a command: 'profile' records it and ends it, with kernel metrics where ncu is installed, 'analyze' "
+        "names the bottlenecks, 'optimize' searches for a speedup and proves it, and with --gpus 'scale' measures the "
+        "scaling. One report holds what they found; --html writes it as a page.",
     .options = kReportOptions,
-    .positional = {"RUN", "id of a session, last (default), or a file; several make one report", true, "<runs>"},
+    .positional = {"RUN", "id of a session, last (default), or a file; several make one report; or -- CMD", true,
+                   "<runs>"},
     .examples =
         "warpmark report\nwarpmark report last --html report.html\nwarpmark report out.json --format "
-        "md\nwarpmark report last 20261127-091500 --html report.html",
+        "md\nwarpmark report last 20261127-091500 --html report.html\n"
+        "warpmark report --all --html report.html -- python train.py",
     .run = run_report,
 };
 

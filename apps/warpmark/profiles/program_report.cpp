@@ -1,0 +1,94 @@
+#include "warpmark/profiles/program_report.h"
+
+#include <fmt/format.h>
+
+#include <ostream>
+
+#include "base/command_line.h"
+#include "base/text.h"
+#include "profile/collectors/tools.h"
+#include "report/formats/render.h"
+#include "warpmark/profiles/gpu_recorder.h"
+#include "warpmark/terminal/report_output.h"
+
+namespace warpmark::apps {
+namespace {
+
+std::vector<std::string> with_gpus(std::vector<std::string> command, const std::string& gpus) {
+  for (auto& word : command) {
+    for (auto at = word.find("{gpus}"); at != std::string::npos; at = word.find("{gpus}", at + gpus.size())) {
+      word.replace(at, std::string_view("{gpus}").size(), gpus);
+    }
+  }
+  return command;
+}
+
+/// What a verb shows, or why it shows nothing.
+std::vector<Report> shown_by(Context& context, const ReportPart& part, std::string& why) {
+  std::vector<Report> shown;
+  Context inner{.out = context.out,
+                .err = context.err,
+                .err_is_terminal = context.err_is_terminal,
+                .unicode = context.unicode,
+                .width = context.width,
+                .environment = context.environment,
+                .interrupted = context.interrupted,
+                .words = part.words,
+                .collect = [&shown](const report::Shown& one) { shown.push_back(one.report); }};
+  context.err << "warpmark " << command_line(part.words) << '\n';
+  const int code = run_command_line(inner);
+  why = inner.why.empty() ? meaning_of_exit(code) : inner.why;
+  return shown;
+}
+
+}  // namespace
+
+std::vector<ReportPart> parts_of_program_report(const std::vector<std::string>& command, const std::string& folder,
+                                                const std::string& budget, const std::string& gpus, bool gpu_recorder,
+                                                bool ncu) {
+  const auto with_command = [&](std::vector<std::string> words, const std::vector<std::string>& last) {
+    words.emplace_back("--");
+    words.insert(words.end(), last.begin(), last.end());
+    return words;
+  };
+  const auto whole = gpus.empty() ? command : with_gpus(command, gpus.substr(gpus.rfind(',') + 1));
+  const std::string recording = folder + "/program.wmrec";
+  std::vector<std::string> record{"profile", "--stop", "--out", recording};
+  if (gpu_recorder) record.emplace_back("--memory");
+  if (gpu_recorder && ncu) record.insert(record.end(), {"--ncu", "5"});
+  std::vector<ReportPart> parts{
+      {"", with_command(record, whole)},  // shows nothing of its own
+      {"Bottlenecks", {"analyze", recording, "--json", folder + "/analysis.json"}},
+      {"Proven speedup",
+       with_command({"optimize", "--budget", budget, "--json", folder + "/optimization.json"}, whole)}};
+  if (!gpus.empty()) {
+    parts.push_back({"Scaling", with_command({"scale", "--gpus", gpus, "--json", folder + "/scaling.json"}, command)});
+  }
+  return parts;
+}
+
+Result<Report> report_of_program(Context& context, const ParsedOptions& options,
+                                 const std::vector<std::string>& command) {
+  const std::string folder = options.get("--out", "warpmark-report");
+  WM_TRY(make_named_folder(folder));
+  const char* path = context.environment("PATH");
+  const bool ncu = profile::find_tool("ncu", path != nullptr ? path : "").ok();
+  Report all{"Report of " + command_line(command), "files: " + folder, {}};
+  for (const auto& part : parts_of_program_report(command, folder, options.get("--budget", "5m"), options.get("--gpus"),
+                                                  has_gpu_recorder(context.environment("WARPMARK_CUPTI")), ncu)) {
+    if (context.interrupted.load()) break;
+    std::string why;
+    const auto shown = shown_by(context, part, why);
+    if (part.heading.empty()) continue;
+    all.sections.push_back({part.heading, {}, false, false});
+    auto& blocks = all.sections.back().blocks;
+    if (shown.empty()) blocks.push_back(Paragraph{"No result: " + why + ".", Tone::warning});
+    for (const Report& one : shown) {
+      if (!one.subtitle.empty()) blocks.push_back(Paragraph{one.subtitle, Tone::quiet});
+      all.sections.insert(all.sections.end(), one.sections.begin(), one.sections.end());
+    }
+  }
+  return all;
+}
+
+}  // namespace warpmark::apps
