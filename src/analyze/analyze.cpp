@@ -11,6 +11,7 @@
 
 #include "analyze/cautions.h"
 #include "analyze/evidence/evidence.h"
+#include "analyze/evidence/host_phases.h"
 #include "analyze/evidence/severity.h"
 #include "analyze/recommendations/rule.h"
 #include "analyze/recommendations/strongest.h"
@@ -174,8 +175,8 @@ bool is_of_unknown_kinds(const ProfileSession& session) {
   return all > 0 && unknown * 2 > all;
 }
 
-/// Of a session without steps in which nothing is wrong: what was looked at.
-std::string verdict_without_steps(const ProfileSession& session) {
+/// Of a session without steps in which nothing is wrong: what was looked at. Adds what the host alone shows.
+std::string verdict_without_steps(const ProfileSession& session, Analysis& analysis) {
   if (!session.collectives.empty()) return benchmarks_verdict(session);
   if (!session.kernels.empty()) {
     return fmt::format(
@@ -193,6 +194,12 @@ std::string verdict_without_steps(const ProfileSession& session) {
   if (gpus.empty() && is_of_unknown_kinds(session)) {
     return "This trace has no event categories, so GPU and host work cannot be separated. Nothing is reported about "
            "the GPU.";
+  }
+  if (gpus.empty() && !session.ranks.empty()) {
+    if (const auto phases = host_phases_of(session.ranks.front())) {
+      if (auto finding = finding_of(*phases)) analysis.findings.push_back(std::move(*finding));
+      return text_of(*phases);
+    }
   }
   if (gpus.empty()) return "No GPU work was recorded: nothing can be said about the GPU.";
   return fmt::format("Counters alone, of {}: no sign of throttling or of a full link in them; no program was recorded.",
@@ -311,9 +318,9 @@ std::string without_kernels(const Evidence& evidence) {
   return "No kernel was recorded: the GPU only copied or set memory.";
 }
 
-std::string verdict_of(const Analysis& analysis, const Evidence& evidence) {
+std::string verdict_of(Analysis& analysis, const Evidence& evidence) {
   const ProfileSession& session = *evidence.session;
-  if (analysis.findings.empty() && analysis.ranks.empty()) return verdict_without_steps(session);
+  if (analysis.findings.empty() && analysis.ranks.empty()) return verdict_without_steps(session, analysis);
   const std::string copies_alone = without_kernels(evidence);
   const bool minor = analysis.findings.empty() || analysis.findings.front().severity < kWarning;
   const std::string verdict =

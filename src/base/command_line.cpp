@@ -17,8 +17,8 @@ Result<std::vector<std::string>> words_of_line(std::string_view line) {
   bool any = false;  // a pair of quotes alone is an empty word
   for (std::size_t i = 0; i < line.size(); ++i) {
     const char c = line[i];
-    const bool escapes = c == '\\' && quote != '\'' && i + 1 < line.size() &&
-                         (quote == 0 || line[i + 1] == '"' || line[i + 1] == '\\');
+    const bool escapes =
+        c == '\\' && quote != '\'' && i + 1 < line.size() && (quote == 0 || line[i + 1] == '"' || line[i + 1] == '\\');
     if (escapes) {
       word += line[++i];
       any = true;

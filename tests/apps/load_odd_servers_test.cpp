@@ -312,8 +312,8 @@ TEST(PeerOptions, are_translated) {
             "--num-concurrency 7 --traffic-scenario U(70,170)/(5,15) --prefix-len 20 --additional-request-params "
             "{\"temperature\":0.5}");
   const auto length_of = [&](const std::string& more) {
-    const std::string own = words_of(
-        with({"run", "--model", "m", "--num-prompts", "5", "--dataset-path", "f.jsonl"}, split(more, ' ')));
+    const std::string own =
+        words_of(with({"run", "--model", "m", "--num-prompts", "5", "--dataset-path", "f.jsonl"}, split(more, ' ')));
     const auto at = own.find(" --additional-request-params ");
     return at == std::string::npos ? "" : own.substr(own.rfind(' ') + 1);
   };

@@ -30,8 +30,8 @@ TEST(ProgramReport, runs_what_the_machine_offers) {
 }
 
 TEST_F(Cli, a_report_of_a_program_says_which_parts_have_no_result) {
-  const auto output = warpmark({"report", "--all", "--budget", "5s", "--out", path("parts"), "--html",
-                                path("all.html"), "--", "sh", "-c", "sleep 0.1"});
+  const auto output = warpmark({"report", "--all", "--budget", "5s", "--out", path("parts"), "--html", path("all.html"),
+                                "--", "sh", "-c", "sleep 0.1"});
   EXPECT_EQ(output.exit_code, 0) << output.err;
   EXPECT_THAT(output.out, HasSubstr("Report of sh -c 'sleep 0.1'"));
   EXPECT_THAT(output.out, HasSubstr("No result: "));

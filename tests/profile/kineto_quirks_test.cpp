@@ -89,6 +89,22 @@ TEST(KinetoQuirks, ids_as_texts) {
   EXPECT_EQ(issue_count(timeline, "text_id"), 2) << "a number in quotes is a number";
 }
 
+TEST(KinetoQuirks, rows_of_autograds_profiler_without_kineto) {
+  const Timeline timeline = timeline_of(trace_of(
+      R"({"name": "ProfilerStep#3", "ph": "X", "ts": 1, "dur": 9, "tid": 5, "pid": "CPU functions", "args": {}},
+         {"name": "aten::mm", "ph": "X", "ts": 2, "dur": 2, "tid": 5, "pid": "CPU functions", "args": {}},
+         {"name": "aten::mm", "ph": "s", "ts": 2, "tid": 5, "pid": "CPU functions", "id": 1, "cat": "cpu_to_cuda"},
+         {"name": "sgemm", "ph": "f", "ts": 4, "tid": 1, "pid": "CUDA functions", "id": 1, "cat": "cpu_to_cuda"},
+         {"name": "sgemm", "ph": "X", "ts": 4, "dur": 3, "tid": 1, "pid": "CUDA functions", "args": {}},
+         {"name": "Memcpy HtoD", "ph": "X", "ts": 8, "dur": 1, "tid": 1, "pid": "CUDA functions", "args": {}})"));
+  ASSERT_EQ(timeline.events.size(), 4U);
+  const EventKind kinds[] = {EventKind::annotation, EventKind::op, EventKind::kernel, EventKind::memcpy};
+  for (std::size_t i = 0; i < 4; ++i) EXPECT_EQ(timeline.events.kind[i], kinds[i]) << i;
+  EXPECT_EQ(timeline.tracks[timeline.events.track[0]], (Track{TrackKind::cpu_thread, 0, 5, -1, ""}));
+  EXPECT_EQ(timeline.tracks[timeline.events.track[3]], (Track{TrackKind::gpu_stream, 0, 0, 1, ""}));
+  EXPECT_EQ(issue_count(timeline, "text_id"), 0);
+}
+
 TEST(KinetoQuirks, nonsense_times_are_left_out_and_counted) {
   const Timeline timeline = timeline_of(trace_of(op("a", "1") + "," + op("b", "2", "-3") + "," +
                                                  op("far", "9000000000000000") + "," + op("endless", "4", "1e15") +

@@ -80,12 +80,18 @@ Result<Report> report_of_program(Context& context, const ParsedOptions& options,
     std::string why;
     const auto shown = shown_by(context, part, why);
     if (part.heading.empty()) continue;
-    all.sections.push_back({part.heading, {}, false, false});
-    auto& blocks = all.sections.back().blocks;
-    if (shown.empty()) blocks.push_back(Paragraph{"No result: " + why + ".", Tone::warning});
+    std::vector<Block> first;
+    if (shown.empty()) first.emplace_back(Paragraph{"No result: " + why + ".", Tone::warning});
     for (const Report& one : shown) {
-      if (!one.subtitle.empty()) blocks.push_back(Paragraph{one.subtitle, Tone::quiet});
-      all.sections.insert(all.sections.end(), one.sections.begin(), one.sections.end());
+      if (!one.subtitle.empty()) first.emplace_back(Paragraph{one.subtitle, Tone::quiet});
+    }
+    const std::size_t place = all.sections.size();
+    for (const Report& one : shown) all.sections.insert(all.sections.end(), one.sections.begin(), one.sections.end());
+    if (first.empty() && place < all.sections.size()) {
+      all.sections[place].heading = part.heading;
+    } else {
+      const auto at = all.sections.begin() + static_cast<std::ptrdiff_t>(place);
+      all.sections.insert(at, {part.heading, std::move(first), false, false});
     }
   }
   return all;

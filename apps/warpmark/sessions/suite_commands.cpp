@@ -70,10 +70,9 @@ Result<std::vector<Run>> stored_runs(const std::filesystem::path& database) {
 Status check_suite_commands(std::span<const workloads::SuiteCommand> commands) {
   for (const auto& command : commands) {
     if (measures(command.words)) continue;
-    return usage_error(
-        fmt::format("line {} of the suite: '{}' measures nothing that a suite can keep", command.line,
-                    command_line(command.words)),
-        "collective, links, scale, run, load run, eval run, eval score, net client");
+    return usage_error(fmt::format("line {} of the suite: '{}' measures nothing that a suite can keep", command.line,
+                                   command_line(command.words)),
+                       "collective, links, scale, run, load run, eval run, eval score, net client");
   }
   return {};
 }

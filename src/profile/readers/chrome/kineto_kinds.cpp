@@ -60,6 +60,20 @@ HostMemory host_memory_of(std::string_view side) {
 
 }  // namespace
 
+/// torch/autograd/profiler_util.py, EventList.export_chrome_trace: of a kernel the thread is the GPU.
+void name_rows_of_autograd(EventFields& fields) {
+  const bool of_gpu = fields.process.text == "CUDA functions";
+  if (!of_gpu && fields.process.text != "CPU functions") return;
+  fields.process = {};
+  if (of_gpu) {
+    fields.args.device = fields.thread.number;
+    fields.args.stream = 0;
+  }
+  if (!fields.category.empty()) return;  // an arrow
+  const bool copies = fields.name.starts_with("Memcpy"), sets = fields.name.starts_with("Memset");
+  fields.category = !of_gpu ? "cpu_op" : copies ? "gpu_memcpy" : sets ? "gpu_memset" : "kernel";
+}
+
 EventKind kind_of(const EventFields& fields) {
   const char phase = fields.phase.empty() ? 'X' : fields.phase[0];
   const Category category = kCategories.find(fields.category);

@@ -8,6 +8,9 @@
 
 namespace warpmark::profile {
 
+/// Gives the rows that torch.autograd's profiler exports without Kineto the terms of Kineto: there the name of the
+/// process is the kind, "CPU functions" or "CUDA functions".
+void name_rows_of_autograd(EventFields& fields);
 [[nodiscard]] EventKind kind_of(const EventFields& fields);
 /// Rows about the recording itself, some of them far in the future: "Record Window End", the span of the profiler.
 [[nodiscard]] bool is_profiler_row(const EventFields& fields);

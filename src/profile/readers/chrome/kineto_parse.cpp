@@ -127,9 +127,14 @@ const char* KinetoParser::parse_carefully(const char* p, const char* end, bool f
 
 void KinetoParser::record(const EventFields& fields, EventBatch& batch) {
   ++batch.rows;
-  if (xla_ == nullptr) return record_phase(fields, batch);
+  if (xla_ == nullptr && !fields.process.is_text()) return record_phase(fields, batch);
   EventFields meant = fields;
-  if (xla_->translate(meant, xla_name_)) record_phase(meant, batch);
+  if (xla_ == nullptr) {
+    name_rows_of_autograd(meant);
+    record_phase(meant, batch);
+  } else if (xla_->translate(meant, xla_name_)) {
+    record_phase(meant, batch);
+  }
 }
 
 void KinetoParser::record_phase(const EventFields& fields, EventBatch& batch) {

@@ -1,0 +1,81 @@
+#include "analyze/evidence/host_phases.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "analyze/evidence/severity.h"
+#include "analyze/recorded/intervals.h"
+#include "base/quantity.h"
+#include "model/finding.h"
+
+namespace warpmark::analyze {
+namespace {
+
+/// From the beginning of each batch to that of the next one.
+std::vector<Interval> between_batches(const std::vector<Interval>& batches) {
+  std::vector<Interval> steps;
+  for (std::size_t i = 1; i < batches.size(); ++i) steps.push_back({batches[i - 1].start, batches[i].start});
+  return steps;
+}
+
+}  // namespace
+
+std::optional<HostPhases> host_phases_of(const Timeline& timeline) {
+  HostPhases phases;
+  std::vector<Interval> steps, loading, optimizer;
+  for (EventIndex i = 0; i < timeline.events.size(); ++i) {
+    const auto name = timeline.name_of(i);
+    const Interval event{timeline.events.start[i], timeline.events.start[i] + timeline.events.duration[i]};
+    if (names_profiled_step(name)) {
+      steps.push_back(event);
+    } else if (const Loader loader = loader_of(name); loader != Loader::none) {
+      loading.push_back(event);
+      phases.loader = std::max(phases.loader, loader);
+    } else if (names_optimizer_step(name)) {
+      optimizer.push_back(event);
+    }
+  }
+  loading = united(std::move(loading));
+  if (steps.size() < 2) steps = between_batches(loading);
+  const auto whole = united(steps);
+  const auto total = static_cast<double>(total_length(whole));
+  phases.steps = static_cast<std::int64_t>(steps.size());
+  if (phases.steps < 2 || total <= 0) return std::nullopt;
+  phases.step_s = total * 1e-9 / static_cast<double>(phases.steps);
+  phases.loading = static_cast<double>(overlap_length(whole, loading)) / total;
+  phases.optimizer = static_cast<double>(overlap_length(whole, united(std::move(optimizer)))) / total;
+  return phases;
+}
+
+std::string text_of(const HostPhases& phases) {
+  return fmt::format(
+      "No GPU work was recorded. On the host, {} steps of {}: {} waiting for the loader, {} in the optimizer.",
+      phases.steps, format_seconds(phases.step_s), format_percent(phases.loading), format_percent(phases.optimizer));
+}
+
+std::optional<Finding> finding_of(const HostPhases& phases) {
+  const double severity = severity_of(phases.loading, 1);
+  if (severity < kWorthFixing) return std::nullopt;
+  Finding finding{.rule = "data_loading", .kind = "data_loading", .severity = severity};
+  finding.title = fmt::format("The steps wait {} of their time for the loader", format_percent(phases.loading));
+  finding.evidence.push_back(
+      {.text = fmt::format("{} of {} per step within the loader", format_seconds(phases.loading * phases.step_s),
+                           format_seconds(phases.step_s)),
+       .id = "loading_share",
+       .value = phases.loading,
+       .unit = "ratio"});
+  finding.recommendations.push_back(
+      {.kind = AdviceKind::code,
+       .text = phases.loader == Loader::multi ? "Use more workers, or less work per sample: the workers do not keep up."
+                                              : "Load batches in worker processes, ahead of the step.",
+       .snippet = "DataLoader(dataset, batch_size=B, num_workers=max(1, cores - 1), persistent_workers=True)",
+       .id = {},
+       .gain = {}});
+  finding.gain.high = 1 / std::max(1e-3, 1 - phases.loading);
+  finding.gain.method = "Amdahl's law: the share of the step within the loader removed";
+  return finding;
+}
+
+}  // namespace warpmark::analyze
