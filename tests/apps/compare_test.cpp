@@ -252,7 +252,14 @@ TEST_F(Compare, builds_and_runs_two_revisions_in_worktrees_of_their_own) {
   EXPECT_TRUE(std::filesystem::exists(path("compare/worktree-2-0")));
   ::close(held);
   git({"worktree", "remove", "--force", path("compare/worktree-2-0")});
-  const auto missing = compare_in({"--rev-a", "no-such-branch", "--rev-b", "main"});
+  // Without a project file, or with another command than the project's: each revision runs the command that is given.
+  std::filesystem::remove(repository + "/warpmark.yaml");
+  const auto given = compare_in({"--rev-a", "HEAD~1", "--rev-b", "main", "--rounds", "3", "--shell", "--json",
+                                 path("g.json"), "--", "test -s cost.txt && test ! -e built.txt"});
+  EXPECT_THAT(given.exit_code, ::testing::AnyOf(0, 1, 3)) << given.err;
+  EXPECT_EQ(json("g.json")["metrics"][0]["id"], "time");
+  EXPECT_EQ(compare_in({"--rev-a", "HEAD~1", "--rev-b", "main", "--", "true", "--", "false"}).exit_code, 2);
+  const auto missing = compare_in({"--rev-a", "no-such-branch", "--rev-b", "main", "--", "true"});
   EXPECT_EQ(missing.exit_code, 2);
   EXPECT_NE(missing.err.find("no-such-branch"), std::string::npos);
   const auto trees = run_process({"git", "worktree", "list"}, {.directory = repository});

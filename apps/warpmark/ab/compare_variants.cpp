@@ -45,15 +45,15 @@ class VariantMaker {
     const auto commands = commands_after_dashes(context_.words);
     WM_ASSIGN(const auto config_a, config_of(options_.all("--a"), "--a"));
     WM_ASSIGN(const auto config_b, config_of(options_.all("--b"), "--b"));
-    if (!commands.empty()) {
-      if (!config_a.empty() || !config_b.empty()) return usage_error("give two commands or --a and --b, not both");
-      if (options_.has("--rev-a") || options_.has("--rev-b")) {
-        return usage_error("give two commands or two revisions, not both",
-                           "what a revision runs stands in the project file");
+    if (options_.has("--rev-a") || options_.has("--rev-b")) {
+      if (commands.size() > 1) {
+        return usage_error("two revisions run one command", "warpmark compare --rev-a main --rev-b HEAD -- ./bench");
       }
+      WM_ASSIGN(const auto spec, commands.empty() ? project_spec(options_) : given_command(options_, commands.front()));
+      WM_TRY(two_revisions(spec, config_a, config_b));
+    } else if (!commands.empty()) {
+      if (!config_a.empty() || !config_b.empty()) return usage_error("give two commands or --a and --b, not both");
       WM_TRY(two_commands(commands));
-    } else if (options_.has("--rev-a") || options_.has("--rev-b")) {
-      WM_TRY(two_revisions(config_a, config_b));
     } else if (!options_.positionals().empty()) {
       WM_TRY(two_settings_of_a_workload(config_a, config_b));
     } else if (!config_a.empty() || !config_b.empty() || options_.has("--calibrate")) {
@@ -128,15 +128,16 @@ class VariantMaker {
     return {};
   }
 
-  Status two_revisions(const measure::Config& config_a, const measure::Config& config_b) {
-    WM_ASSIGN(const auto spec, project_spec(options_));
+  Status two_revisions(const CommandSpec& spec, const measure::Config& config_a, const measure::Config& config_b) {
     const std::string revisions[] = {options_.get("--rev-a", "HEAD"), options_.get("--rev-b", "HEAD")};
     const measure::Config* configs[] = {&config_a, &config_b};
     validate::Variant* variants[] = {&variants_.a, &variants_.b};
     remove_abandoned_worktrees(folder_);
     for (int i = 0; i < 2; ++i) {
       WM_ASSIGN(auto tree, Worktree::create(revisions[i], folder_ / fmt::format("worktree-{}-{}", getpid(), i)));
-      context_.err << fmt::format("building {} ({})\n", revisions[i], tree->commit().substr(0, 10));
+      if (!spec.build.empty()) {
+        context_.err << fmt::format("building {} ({})\n", revisions[i], tree->commit().substr(0, 10));
+      }
       if (const auto built = validate::build(spec, tree->directory(), &context_.interrupted); !built.ok()) {
         return Error{built.error().kind, revisions[i] + " cannot be built: " + built.error().what, built.error().hint};
       }

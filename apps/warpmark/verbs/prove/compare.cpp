@@ -31,7 +31,7 @@ namespace {
 constexpr OptionSpec kCompareOptions[] = {
     {"--a", "K=V", "a setting of A: a workload's parameter, a {name} of the project's command, or env.NAME", true},
     {"--b", "K=V", "a setting of B", true},
-    {"--rev-a", "REV", "git revision that is A, built and run as warpmark.yaml says (default HEAD)"},
+    {"--rev-a", "REV", "git revision that is A, built and run as warpmark.yaml says, or by -- CMD (default HEAD)"},
     {"--rev-b", "REV", "git revision that is B (default HEAD)"},
     {"--project", "FILE", "how to build, run and measure (default warpmark.yaml)", false, "<files>"},
     {"--device", "DEVICE", "workloads: device to run on (default cpu)", false, "<devices>"},
@@ -189,6 +189,7 @@ extern const Command compare_command{
         "warpmark compare gemm --a dtype=f32 --b dtype=bf16 --device cuda --effect 2%\n"
         "warpmark compare a.json b.json --across-machines --price-a 2.5 --price-b 3.4\n"
         "warpmark compare --rev-a main --rev-b HEAD --budget 10m\n"
+        "warpmark compare --rev-a HEAD~1 --rev-b HEAD -- python3 bench.py\n"
         "warpmark compare --rev-a origin/main --rev-b HEAD --format github > comment.md\n"
         "warpmark compare --calibrate -- ./bench",
     .run = run_compare,
