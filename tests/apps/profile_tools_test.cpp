@@ -151,7 +151,7 @@ TEST_F(Tools, wraps_nsys_and_exports_its_report) {
   EXPECT_EQ(output.exit_code, 4) << output.err;
   const std::string words = *read_file(path("words"));
   EXPECT_EQ(words,
-            "profile --trace=cuda,nvtx,osrt --sample=none --cpuctxsw=none --cuda-graph-trace=node "
+            "profile --trace=cuda,nvtx,osrt,cudnn,cublas --sample=none --cpuctxsw=none --cuda-graph-trace=node "
             "--force-overwrite=true --output=" +
                 path("n.nsys-rep") + " --delay=0.5 --duration=2 --kill=none " + kProgram +
                 " 9\nexport --type=sqlite --force-overwrite=true --output=" + path("n.sqlite") + " " +

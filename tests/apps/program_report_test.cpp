@@ -34,7 +34,7 @@ TEST_F(Cli, a_report_of_a_program_says_which_parts_have_no_result) {
                                 "--", "sh", "-c", "sleep 0.1"});
   EXPECT_EQ(output.exit_code, 0) << output.err;
   EXPECT_THAT(output.out, HasSubstr("Report of sh -c 'sleep 0.1'"));
-  EXPECT_THAT(output.out, HasSubstr("No result: "));
+  EXPECT_THAT(output.out, HasSubstr("No result: nothing was recorded ("));
   const auto page = read_file(path("all.html"));
   ASSERT_TRUE(page.ok());
   EXPECT_THAT(*page, HasSubstr("Bottlenecks"));

@@ -44,6 +44,10 @@ TEST_F(Cli, a_suite_refuses_commands_that_measure_nothing) {
   const auto output = warpmark({"run", "--suite", path("suite.yaml"), "--no-store"});
   EXPECT_EQ(output.exit_code, 2);
   EXPECT_THAT(output.err, HasSubstr("line 2 of the suite: 'trend time' measures nothing that a suite can keep"));
+  write("suite.yaml", "commands:\n  - run --suite " + in_quotes(path("suite.yaml")) + "\n");
+  const auto itself = warpmark({"run", "--suite", path("suite.yaml"), "--no-store"});
+  EXPECT_EQ(itself.exit_code, 2);
+  EXPECT_THAT(itself.err, HasSubstr("--suite is not for its commands"));
 }
 
 }  // namespace

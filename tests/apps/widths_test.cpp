@@ -69,6 +69,24 @@ TEST_F(Widths, of_scores_and_outputs) {
   expect_goldens("allclose", {"allclose", path("a.tsv"), path("b.tsv")});
 }
 
+TEST_F(Widths, of_histories) {
+  for (const char* commit : {"c1c1c1c1", "c2c2c2c2", "c3c3c3c3"}) {
+    ASSERT_EQ(warpmark({"history", "import", "exchange/pytest_benchmark.json", "--commit", commit, "--branch", "main"})
+                  .exit_code,
+              0);
+  }
+  expect_goldens("trend", {"trend"});
+  expect_goldens("history_list", {"history", "list"});
+  expect_goldens("history_series", {"history", "series"});
+  expect_goldens("history_diff", {"history", "diff", "pytest-benchmark-583e", "pytest-benchmark-b2fb"});
+}
+
+TEST_F(Widths, of_plans_of_inference_and_lists) {
+  expect_goldens("plan_inference", {"plan", "--model", "llama3-70b", "--gpus", "8", "--inference"});
+  expect_goldens("list_rules", {"list", "rules"});
+  expect_goldens("list_readers", {"list", "readers"});
+}
+
 TEST_F(Widths, of_help) {
   expect_goldens("help", {"--help"});
   expect_goldens("help_compare", {"help", "compare"});

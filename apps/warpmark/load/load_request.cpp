@@ -72,7 +72,9 @@ Status take_mlperf(const ParsedOptions& options, LoadRequest& request) {
       return usage_error("the scenario Server needs --request-rate", "its queries come at random: a Poisson process");
     }
     if (server && request.evaluation.slo.empty()) {
-      return usage_error("the scenario Server needs limits", "--slo mlperf-llama3.1-8b, or ttft:p99<2s,tpot:p99<100ms");
+      return usage_error("the scenario Server needs limits",
+                         request.workload.empty() ? "--slo mlperf-llama3.1-8b, or ttft:p99<2s,tpot:p99<100ms"
+                                                  : "--slo 'e2e:p99<130ms'");
     }
     if (!server && traffic.arrivals.kind != ArrivalKind::closed) {
       return usage_error(std::string("--request-rate belongs to the scenario Server, not to ") +

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <filesystem>
 #include <ostream>
 
 #include "base/command_line.h"
@@ -73,13 +74,21 @@ Result<Report> report_of_program(Context& context, const ParsedOptions& options,
   WM_TRY(make_named_folder(folder));
   const char* path = context.environment("PATH");
   const bool ncu = profile::find_tool("ncu", path != nullptr ? path : "").ok();
+  std::string unrecorded;  // why there is no recording
+  std::error_code none;
+  std::filesystem::remove(folder + "/program.wmrec", none);  // of an earlier report
   Report all{"Report of " + command_line(command), "files: " + folder, {}};
   for (const auto& part : parts_of_program_report(command, folder, options.get("--budget", "5m"), options.get("--gpus"),
                                                   has_gpu_recorder(context.environment("WARPMARK_CUPTI")), ncu)) {
     if (context.interrupted.load()) break;
     std::string why;
-    const auto shown = shown_by(context, part, why);
-    if (part.heading.empty()) continue;
+    const bool without_recording = part.words.front() == "analyze" && !unrecorded.empty();
+    const auto shown = without_recording ? std::vector<Report>() : shown_by(context, part, why);
+    if (without_recording) why = "nothing was recorded (" + unrecorded + ")";
+    if (part.heading.empty()) {
+      if (!std::filesystem::exists(folder + "/program.wmrec", none)) unrecorded = why;
+      continue;
+    }
     std::vector<Block> first;
     if (shown.empty()) first.emplace_back(Paragraph{"No result: " + why + ".", Tone::warning});
     for (const Report& one : shown) {

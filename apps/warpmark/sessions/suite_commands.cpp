@@ -69,6 +69,12 @@ Result<std::vector<Run>> stored_runs(const std::filesystem::path& database) {
 
 Status check_suite_commands(std::span<const workloads::SuiteCommand> commands) {
   for (const auto& command : commands) {
+    const auto dashes = std::find(command.words.begin(), command.words.end(), "--");
+    for (const char* ours : {"--suite", "--db", "--no-store"}) {
+      if (std::find(command.words.begin(), dashes, ours) == dashes) continue;
+      return usage_error(fmt::format("line {} of the suite: {} is not for its commands", command.line, ours),
+                         "leave it out: results go where those of the suite go");
+    }
     if (measures(command.words)) continue;
     return usage_error(fmt::format("line {} of the suite: '{}' measures nothing that a suite can keep", command.line,
                                    command_line(command.words)),

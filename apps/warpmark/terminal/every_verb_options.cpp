@@ -29,7 +29,7 @@ constexpr Synonym kSynonyms[] = {
     {"--command", "write the command after two dashes, as in: -- python train.py"},
     {"--cmd", "write the command after two dashes, as in: -- python train.py"},
     {"--script", "write the command after two dashes, as in: -- python train.py"},
-    {"--bottlenecks", "optimize profiles the program itself; to see the bottlenecks: warpmark analyze FILE"},
+    {"--bottlenecks", "to see them: warpmark analyze FILE; to start from them: warpmark optimize ANALYSIS.json -- CMD"},
     {"--model-config", "optimize starts the program as it is: write its command after two dashes"},
     {"--commit-sha", "--commit"},
     {"--commit-sha", "the commit is read from git; 'warpmark history import FILE --commit ID' names another"},

@@ -13,6 +13,17 @@
 namespace warpmark::analyze {
 namespace {
 
+/// The thread that makes the steps: other threads may load ahead of it, which nothing waits for.
+std::optional<std::uint32_t> main_track_of(const Timeline& timeline) {
+  std::optional<std::uint32_t> of_loader;
+  for (EventIndex i = 0; i < timeline.events.size(); ++i) {
+    const auto name = timeline.name_of(i);
+    if (names_profiled_step(name)) return timeline.events.track[i];
+    if (!of_loader && loader_of(name) != Loader::none) of_loader = timeline.events.track[i];
+  }
+  return of_loader;
+}
+
 /// From the beginning of each batch to that of the next one.
 std::vector<Interval> between_batches(const std::vector<Interval>& batches) {
   std::vector<Interval> steps;
@@ -24,8 +35,11 @@ std::vector<Interval> between_batches(const std::vector<Interval>& batches) {
 
 std::optional<HostPhases> host_phases_of(const Timeline& timeline) {
   HostPhases phases;
+  const auto track = main_track_of(timeline);
+  if (!track) return std::nullopt;
   std::vector<Interval> steps, loading, optimizer;
   for (EventIndex i = 0; i < timeline.events.size(); ++i) {
+    if (timeline.events.track[i] != *track) continue;
     const auto name = timeline.name_of(i);
     const Interval event{timeline.events.start[i], timeline.events.start[i] + timeline.events.duration[i]};
     if (names_profiled_step(name)) {

@@ -20,10 +20,10 @@ struct HostPhases {
   Loader loader = Loader::none;
 };
 
-/// By the profiler's own steps, else from one batch of the loader to the next. Nothing where there are fewer than two.
+/// Of the thread that makes the steps. By the profiler's own steps, else from one batch of the loader to the next.
+/// Nothing where there are fewer than two.
 [[nodiscard]] std::optional<HostPhases> host_phases_of(const Timeline& timeline);
 
-/// Two sentences.
 [[nodiscard]] std::string text_of(const HostPhases& phases);
 /// Where the steps wait for the loader; its gain is at most what Amdahl's law allows for the share.
 [[nodiscard]] std::optional<Finding> finding_of(const HostPhases& phases);

@@ -195,7 +195,7 @@ std::vector<std::string> nsys_command(const NsysOptions& options, const fs::path
                                       const std::string& metrics_option) {
   std::vector<std::string> words{options.nsys,
                                  "profile",
-                                 "--trace=cuda,nvtx,osrt",
+                                 "--trace=cuda,nvtx,osrt,cudnn,cublas",
                                  "--sample=none",
                                  "--cpuctxsw=none",  // 2022.4 never ends where the kernel's tracing is closed to it
                                  options.whole_graphs ? "--cuda-graph-trace=graph" : "--cuda-graph-trace=node",

@@ -206,9 +206,14 @@ Section signatures() {
 }  // namespace
 
 std::string result_sentence(const Acceptance& acceptance) {
-  const auto of = [&](RowState state) {
-    const auto number = count_required(acceptance, state);
-    return fmt::format("{} of {} criteria {}", number, acceptance.rows.size(), number == 1 ? "is" : "are");
+  const std::size_t optional = optional_rows(acceptance), required = acceptance.rows.size() - optional;
+  const auto of = [&](RowState state) {  // the optional ones decide nothing
+    return fmt::format("{} of {}{} criteria", count_required(acceptance, state), required,
+                       optional > 0 ? " required" : "");
+  };
+  const auto are = [&](RowState state) { return count_required(acceptance, state) == 1 ? " is " : " are "; };
+  const auto no_result = [&](RowState state, const char* what) {
+    return "NO RESULT: " + of(state) + are(state) + what;
   };
   switch (overall(acceptance)) {
     case RowState::pass: {
@@ -218,12 +223,10 @@ std::string result_sentence(const Acceptance& acceptance) {
                  : fmt::format("ACCEPTED: all required criteria passed; {} of {} optional ones did not",
                                acceptance.rows.size() - passed, optional_rows(acceptance));
     }
-    case RowState::fail:
-      return fmt::format("NOT ACCEPTED: {} of {} criteria failed", count_required(acceptance, RowState::fail),
-                         acceptance.rows.size());
-    case RowState::unreliable: return "NO RESULT: " + of(RowState::unreliable) + " unreliable";
-    case RowState::undecided: return "NO RESULT: " + of(RowState::undecided) + " undecided";
-    case RowState::not_measurable: return "NO RESULT: " + of(RowState::not_measurable) + " not measurable";
+    case RowState::fail: return "NOT ACCEPTED: " + of(RowState::fail) + " failed";
+    case RowState::unreliable: return no_result(RowState::unreliable, "unreliable");
+    case RowState::undecided: return no_result(RowState::undecided, "undecided");
+    case RowState::not_measurable: return no_result(RowState::not_measurable, "not measurable");
   }
   return "";
 }

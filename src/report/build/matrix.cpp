@@ -24,7 +24,15 @@ std::string column_name(const Matrix& matrix, std::size_t metric) {
   return item.unit == "J per 1000" ? item.id + "/1000" : item.id;
 }
 
-/// The metrics of the main table: objectives first, then the usual ones that exist.
+/// What the command declares, and not what is measured of every command next to it.
+bool is_declared(const Matrix& matrix, std::size_t metric) {
+  return matrix.metrics[metric].id != "time" && std::ranges::any_of(matrix.variants, [&](const MatrixVariant& variant) {
+           const auto* cell = cell_of(variant, metric);
+           return cell != nullptr && cell->verdict && !cell->verdict->beside;
+         });
+}
+
+/// The metrics of the main table: objectives first, then the usual ones that exist, then what the command declares.
 std::vector<std::size_t> main_metrics(const Matrix& matrix) {
   std::vector<std::size_t> chosen;
   const auto add = [&](const std::string& id) {
@@ -35,6 +43,9 @@ std::vector<std::size_t> main_metrics(const Matrix& matrix) {
   };
   for (const auto& id : matrix.objectives) add(id);
   for (const char* id : {"throughput", "p50", "p99", "peak_memory", "energy", "cost"}) add(id);
+  for (std::size_t m = 0; m < matrix.metrics.size(); ++m) {
+    if (is_declared(matrix, m)) add(matrix.metrics[m].id);
+  }
   if (chosen.empty()) add("time");
   return chosen;
 }

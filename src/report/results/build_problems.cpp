@@ -107,8 +107,9 @@ std::string distrust(const Run& run) {
 std::string looseness(const Run& run) {
   const Summary& summary = run.metrics.front().summary;
   std::string text = format_plural(static_cast<std::size_t>(summary.n), "sample", "samples");
-  text += summary.median_interval ? " give the median to " + format_half_width(summary.median, *summary.median_interval)
-                                  : " are too few for an interval of the median";
+  text += summary.median_interval
+              ? " give the median to " + format_half_width(summary.median, *summary.median_interval)
+              : std::string(summary.n == 1 ? " is" : " are") + " too few for an interval of the median";
   return text + (run.stopped_because.empty() ? "" : "; sampling stopped: " + run.stopped_because);
 }
 

@@ -33,9 +33,10 @@ const Run* leading_run(const Session& session) {
   return lead;
 }
 
-/// Of a run with a peak its rate, else its first metric.
+/// Of a training to a quality the time to it, of a run with a peak its rate, else its first metric.
 Paragraph one_result(const Session& session, const Run& lead, const RunLabels& labels) {
-  const Metric* metric = lead.peak ? metric_of(lead, rate_of(lead)) : nullptr;
+  const bool to_quality = metric_of(lead, "epochs") != nullptr;
+  const Metric* metric = to_quality ? metric_of(lead, "time") : lead.peak ? metric_of(lead, rate_of(lead)) : nullptr;
   if (metric == nullptr) metric = &lead.metrics.front();
   std::string text = labels.plain(lead) + ": " + number_text(lead, *metric);
   if (const auto* rate = metric_of(lead, "request_throughput"); rate != nullptr && rate != metric) {

@@ -82,6 +82,15 @@ class AcceptanceJudge {
 
   // ---- measured results
 
+  /// A name of the results that ends as the criterion's does, or is nearly the same.
+  [[nodiscard]] std::string suggestion_for(const std::string& workload) const {
+    std::vector<std::string> names;
+    for (const Run& run : input_.session->runs) names.push_back(run.workload);
+    const auto longer = std::ranges::find_if(names, [&](const auto& name) { return name.ends_with(workload); });
+    const std::string meant = longer != names.end() ? *longer : nearest(workload, names);
+    return meant.empty() || meant == workload ? "" : "; did you mean '" + meant + "'?";
+  }
+
   Status add_results(const Criterion& criterion) {
     AcceptanceRow row = row_of(criterion);
     row.subject = criterion.workload;
@@ -105,7 +114,7 @@ class AcceptanceJudge {
     if (any) return {};
     row.reason = input_.session == nullptr   ? input_.no_session
                  : !input_.session->complete ? "the session was interrupted before it was measured"
-                                             : "the results do not have it";
+                                             : "the results do not have it" + suggestion_for(criterion.workload);
     add(std::move(row));
     return {};
   }

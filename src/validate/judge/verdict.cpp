@@ -146,7 +146,9 @@ void explain(MetricVerdict& metric, const Effect& effect, double p, std::int64_t
   RoundsToDecide rounds{.as_it_looks = std::max(effect.n + 1, fewest), .either_way = std::max(effect.n + 1, fewest)};
   if (effect.stdev > 0) rounds = rounds_to_decide(effect, metrics, options);
   metric.more_rounds = rounds.either_way - effect.n;
-  if (!effect.interval) {
+  if (!effect.interval && effect.n >= fewest) {
+    metric.reason = fmt::format("the {} rounds do not vary at all, so that no interval can be computed", effect.n);
+  } else if (!effect.interval) {
     metric.reason = fmt::format("{} too few, at least {} are needed",
                                 effect.n == 1 ? "1 round is" : fmt::format("{} rounds are", effect.n), fewest);
   } else if (most_rounds_are_same(effect, std::log1p(options.effect))) {

@@ -48,6 +48,20 @@ TEST(HostPhases, name_a_loader_that_the_host_waits_for) {
   }
 }
 
+TEST(HostPhases, leave_threads_out_that_load_ahead) {
+  TimelineScene scene;
+  const auto ahead = scene.stream(7);  // any row but the main thread's
+  for (int step = 0; step < 5; ++step) {
+    scene.add({EventKind::annotation, scene.now(), 10'000'000, "ProfilerStep#" + std::to_string(step)});
+    scene.add({EventKind::annotation, scene.now(), 9'000'000, "load_batch", ahead});
+    scene.range("aten::mm", 10'000'000, EventKind::op);
+  }
+  const auto phases = host_phases_of(scene.build());
+  ASSERT_TRUE(phases);
+  EXPECT_EQ(phases->loading, 0);
+  EXPECT_FALSE(finding_of(*phases));
+}
+
 TEST(HostPhases, of_a_program_without_steps_are_not_known) {
   const auto one_operator = [] {
     TimelineScene scene;

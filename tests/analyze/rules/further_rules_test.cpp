@@ -17,9 +17,6 @@ using testing_support::TimelineScene;
 
 constexpr const char* kNarrowGemm = "cutlass_80_tensorop_bf16_s16816gemm_bf16_128x128_32x4_nn_align1";
 constexpr const char* kWideGemm = "cutlass_80_tensorop_bf16_s16816gemm_bf16_128x128_32x4_nn_align8";
-constexpr const char* kConvolution = "sm80_xmma_fprop_implicit_gemm_bf16bf16_bf16f32_f32_nhwckrsc_nhwc";
-constexpr const char* kInferenceNorm = "void cudnn::bn_fw_inf_1C11_kernel_NCHW<float, float, true, 1>";
-constexpr const char* kRelu = "void at::native::vectorized_elementwise_kernel<4, clamp_scalar_kernel_impl>";
 
 Timeline multiplying(const char* kernel, const std::string& shapes) {
   return stepped(6, [&](TimelineScene& scene) {
@@ -61,25 +58,6 @@ TEST(TensorDimensions, are_no_matter_where_the_kernel_reads_widely_or_without_te
     const Analysis analysis = of(multiplying(kernel, "[[512,1024],[1024,50257]]"));
     EXPECT_EQ(find(analysis, "tensor_dimensions"), nullptr) << kernel;
   }
-}
-
-Timeline convolving(bool trains, const char* after_convolution) {
-  return stepped(6, [&](TimelineScene& scene) {
-    for (int i = 0; i < 10; ++i) {
-      scene.within("aten::cudnn_convolution", EventKind::op, [&] { scene.launch(kConvolution, 100'000); });
-      if (after_convolution != nullptr) scene.launch(after_convolution, 20'000);
-      scene.within("aten::cudnn_batch_norm", EventKind::op, [&] { scene.launch(kInferenceNorm, 60'000); });
-      scene.within("aten::relu_", EventKind::op, [&] { scene.launch(kRelu, 40'000); });
-    }
-    if (trains) scene.within("Optimizer.step#SGD.step", EventKind::annotation, [&] { scene.launch("sgd", 10'000); });
-  });
-}
-
-TEST(FoldableNorm, is_neither_that_of_training_nor_one_after_other_work) {
-  const Analysis training = of(convolving(true, nullptr));
-  EXPECT_EQ(find(training, "foldable_norm"), nullptr);
-  const Analysis added = of(convolving(false, kRelu));
-  EXPECT_EQ(find(added, "foldable_norm"), nullptr) << "the norm is of a sum, which no weights hold";
 }
 
 Timeline on_gpus(int gpus, const char* range) {
