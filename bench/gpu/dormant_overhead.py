@@ -16,27 +16,20 @@ import subprocess
 import sys
 import time
 
-from profile_overhead import PROGRAMS
+from profile_overhead import training_step
 from watch_overhead import t_quantile
 
 TURN_S = 0.25
 
 
-def training_step(torch, program):
-    model, loss = PROGRAMS[program](torch)
-    optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4, foreach=True)
-
-    def step():
-        optimizer.zero_grad(set_to_none=True)
-        loss().backward()
-        optimizer.step()
-
-    return step
-
-
 def product_step(torch):
     a = torch.randn(8192, 8192, device="cuda", dtype=torch.bfloat16)
-    return lambda: torch.mm(a, a)
+
+    def step():
+        torch.mm(a, a)
+        torch.cuda.synchronize()
+
+    return step
 
 
 def worker(program):
@@ -45,14 +38,12 @@ def worker(program):
     step = product_step(torch) if program == "product" else training_step(torch, program)
     for _ in range(50):
         step()
-    torch.cuda.synchronize()
     print("ready", flush=True)
     for line in sys.stdin:
         times, end = [], time.perf_counter() + float(line)
         while time.perf_counter() < end:
             begin = time.perf_counter()
             step()
-            torch.cuda.synchronize()
             times.append(time.perf_counter() - begin)
         print(statistics.median(times[len(times) // 5:]) * 1e3, flush=True)
 

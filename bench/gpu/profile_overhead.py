@@ -46,8 +46,7 @@ def gru(torch):
 PROGRAMS = {"vit": vit, "mlp": mlp, "gru": gru}
 
 
-def train(seconds, program, use_torch_profiler, ranges):
-    import torch
+def training_step(torch, program):
     model, loss = PROGRAMS[program](torch)
     optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4, foreach=True)
 
@@ -57,6 +56,12 @@ def train(seconds, program, use_torch_profiler, ranges):
         optimizer.step()
         torch.cuda.synchronize()
 
+    return step
+
+
+def train(seconds, program, use_torch_profiler, ranges):
+    import torch
+    step = training_step(torch, program)
     for _ in range(20):
         step()
     times = []

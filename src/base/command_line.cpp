@@ -1,5 +1,10 @@
 #include "base/command_line.h"
 
+#include <fmt/format.h>
+
+#include <optional>
+#include <utility>
+
 #include "base/text.h"
 
 namespace warpmark {
@@ -10,31 +15,34 @@ std::string command_line(const std::vector<std::string>& words) {
   return line;
 }
 
-Result<std::vector<std::string>> words_of_line(std::string_view line) {
+Result<std::vector<std::string>> words_of_line(std::string_view text, const std::function<Status(std::size_t)>& check) {
   std::vector<std::string> words;
-  std::string word;
+  std::optional<std::string> word;
+  const auto begun = [&]() -> std::string& { return word ? *word : word.emplace(); };
   char quote = 0;
-  bool any = false;  // a pair of quotes alone is an empty word
-  for (std::size_t i = 0; i < line.size(); ++i) {
-    const char c = line[i];
-    const bool escapes =
-        c == '\\' && quote != '\'' && i + 1 < line.size() && (quote == 0 || line[i + 1] == '"' || line[i + 1] == '\\');
-    if (escapes) {
-      word += line[++i];
-      any = true;
-    } else if (quote != 0 ? c == quote : c == '\'' || c == '"') {
-      quote = quote != 0 ? '\0' : c;
-      any = true;
-    } else if (quote == 0 && (c == ' ' || c == '\t' || c == '\n')) {
-      if (any) words.push_back(std::exchange(word, {}));
-      any = false;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (c == '\\' && quote != '\'' && i + 1 < text.size()) {
+      begun() += text[++i];
+    } else if (quote != 0) {
+      if (c == quote) {
+        quote = 0;
+      } else {
+        *word += c;
+      }
+    } else if (c == '\'' || c == '"') {
+      quote = c;
+      (void)begun();
+    } else if (c == ' ' || c == '\t' || c == '\n') {
+      if (word) words.push_back(std::move(*word));
+      word.reset();
     } else {
-      word += c;
-      any = true;
+      if (check) WM_TRY(check(i));
+      begun() += c;
     }
   }
-  if (quote != 0) return usage_error("a quote does not end in: " + std::string(line));
-  if (any) words.push_back(std::move(word));
+  if (quote != 0) return usage_error(fmt::format("the quote {} is not closed in: {}", quote, text));
+  if (word) words.push_back(std::move(*word));
   return words;
 }
 

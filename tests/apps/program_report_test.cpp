@@ -26,6 +26,8 @@ TEST(ProgramReport, runs_what_the_machine_offers) {
   const auto scaled = lines_of(parts_of_program_report({"run", "{gpus}"}, "d", "1m", "1,2,4", true, true));
   ASSERT_EQ(scaled.size(), 4U);
   EXPECT_EQ(scaled[0], "profile --stop --out d/program.wmrec --memory --ncu 5 -- run 4");
+  EXPECT_EQ(lines_of(parts_of_program_report({"run", "{gpu_ids}"}, "d", "1m", "1,2", false, false))[0],
+            "profile --stop --out d/program.wmrec -- run 0,1");
   EXPECT_EQ(scaled[3], "scale --gpus 1,2,4 --json d/scaling.json -- run '{gpus}'");
 }
 

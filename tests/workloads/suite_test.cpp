@@ -55,7 +55,7 @@ TEST(Suite, names_the_line_of_what_is_wrong) {
   expect_refused("name: x\n", "s.yaml line 1: a suite needs a list of cases");
   expect_refused("schema: warpmark.suite/9\ncases: [{workload: gemm}]\n", "s.yaml line 1: schema 'warpmark.suite/9'");
   expect_refused("cases: [{workload: gemm}]\ncommands: links\n", "s.yaml line 2: commands must be a list");
-  expect_refused("commands:\n  - load run 'x\n", "s.yaml line 2: commands: a quote does not end");
+  expect_refused("commands:\n  - load run 'x\n", "s.yaml line 2: commands: the quote ' is not closed");
   expect_refused("commands:\n  - warpmark\n", "s.yaml line 2: a command is empty");
   expect_refused("cases: []\ncommands: [links]\n", "s.yaml line 1: a suite needs a list of cases");
   expect_refused("- just a list\n", "s.yaml line 1: a suite must be a map");

@@ -6,21 +6,21 @@
 #include <ostream>
 
 #include "base/command_line.h"
-#include "base/text.h"
+#include "base/units.h"
 #include "profile/collectors/tools.h"
 #include "report/formats/render.h"
 #include "warpmark/profiles/gpu_recorder.h"
+#include "warpmark/scaling/scale_runs.h"
 #include "warpmark/terminal/report_output.h"
 
 namespace warpmark::apps {
 namespace {
 
-std::vector<std::string> with_gpus(std::vector<std::string> command, const std::string& gpus) {
-  for (auto& word : command) {
-    for (auto at = word.find("{gpus}"); at != std::string::npos; at = word.find("{gpus}", at + gpus.size())) {
-      word.replace(at, std::string_view("{gpus}").size(), gpus);
-    }
-  }
+/// With the last of "1,2,4" in the command; `scale` names what is no number.
+std::vector<std::string> on_most_gpus(std::vector<std::string> command, const std::string& gpus) {
+  const auto most = parse_integer(gpus.substr(gpus.rfind(',') + 1));
+  if (!most.ok()) return command;
+  for (auto& word : command) word = fill_workers(std::move(word), static_cast<int>(*most));
   return command;
 }
 
@@ -52,7 +52,7 @@ std::vector<ReportPart> parts_of_program_report(const std::vector<std::string>& 
     words.insert(words.end(), last.begin(), last.end());
     return words;
   };
-  const auto whole = gpus.empty() ? command : with_gpus(command, gpus.substr(gpus.rfind(',') + 1));
+  const auto whole = gpus.empty() ? command : on_most_gpus(command, gpus);
   const std::string recording = folder + "/program.wmrec";
   std::vector<std::string> record{"profile", "--stop", "--out", recording};
   if (gpu_recorder) record.emplace_back("--memory");

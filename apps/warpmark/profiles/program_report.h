@@ -17,8 +17,8 @@ struct ReportPart {
   std::vector<std::string> words;
 };
 
-/// What is run for `command`, in this order. Files go into `folder`. `gpus` ("1,2,4") fills {gpus} in the command;
-/// without it nothing is said of scaling.
+/// What is run for `command`, in this order. Files go into `folder`. `gpus` ("1,2,4") fills {gpus} in the command,
+/// as `scale` does; without it nothing is reported of scaling.
 [[nodiscard]] std::vector<ReportPart> parts_of_program_report(const std::vector<std::string>& command,
                                                               const std::string& folder, const std::string& budget,
                                                               const std::string& gpus, bool gpu_recorder, bool ncu);

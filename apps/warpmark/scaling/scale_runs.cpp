@@ -26,19 +26,6 @@ std::string ordinals(int count) {
   return join(numbers, ",");
 }
 
-std::string replaced(std::string word, int workers) {
-  const std::string number = std::to_string(workers);
-  const std::pair<std::string_view, std::string> placeholders[] = {{"{gpus}", number},
-                                                                   {"{ranks}", number},
-                                                                   {"{n}", number},
-                                                                   {"{workers}", number},
-                                                                   {"{gpu_ids}", ordinals(workers)}};
-  for (const auto& [name, value] : placeholders) {
-    for (auto at = word.find(name); at != std::string::npos; at = word.find(name)) word.replace(at, name.size(), value);
-  }
-  return word;
-}
-
 /// Energy of what the workers run on.
 class Meter {
  public:
@@ -144,6 +131,19 @@ bool has_gpus_nvml_does_not_list(const char* visible) {
 
 }  // namespace
 
+std::string fill_workers(std::string word, int workers) {
+  const std::string number = std::to_string(workers);
+  const std::pair<std::string_view, std::string> placeholders[] = {{"{gpus}", number},
+                                                                   {"{ranks}", number},
+                                                                   {"{n}", number},
+                                                                   {"{workers}", number},
+                                                                   {"{gpu_ids}", ordinals(workers)}};
+  for (const auto& [name, value] : placeholders) {
+    for (auto at = word.find(name); at != std::string::npos; at = word.find(name)) word.replace(at, name.size(), value);
+  }
+  return word;
+}
+
 Status check_gpus(const ScaleRequest& request) {
   if (request.ranks || request.remote) return {};
   const auto here = measure::nvml_probe().list().size();
@@ -175,7 +175,7 @@ Result<std::vector<std::string>> words_for(const ScaleRequest& request, int work
     launch.ranks = workers;
     WM_ASSIGN(words, collectives::launcher_words(launch, place));
   }
-  for (const auto& word : request.words) words.push_back(replaced(word, workers));
+  for (const auto& word : request.words) words.push_back(fill_workers(word, workers));
   return words;
 }
 

@@ -33,8 +33,10 @@ struct ScaleRequest {
   collectives::LaunchOptions launch;
 };
 
-/// The words with {gpus}, {ranks}, {n} and {workers} replaced by the number, {gpu_ids} by 0,1,...; started by mpirun or
-/// srun where ranks are meant.
+/// A word with {gpus}, {ranks}, {n} and {workers} replaced by the number, {gpu_ids} by 0,1,...
+[[nodiscard]] std::string fill_workers(std::string word, int workers);
+
+/// The words, filled so; started by mpirun or srun where ranks are meant.
 [[nodiscard]] Result<std::vector<std::string>> words_for(const ScaleRequest& request, int workers,
                                                          const collectives::LaunchPlace& place);
 

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <array>
-#include <optional>
 
 #include "base/command_line.h"
 #include "base/text.h"
@@ -62,34 +61,10 @@ Status check_words(const std::vector<std::string>& words) {
 }
 
 Result<std::vector<std::string>> split_words(std::string_view text) {
-  std::vector<std::string> words;
-  std::optional<std::string> word;
-  const auto begun = [&]() -> std::string& { return word ? *word : word.emplace(); };
-  char quote = 0;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    const char c = text[i];
-    if (c == '\\' && quote != '\'' && i + 1 < text.size()) {
-      begun() += text[++i];
-    } else if (quote != 0) {
-      if (c == quote) {
-        quote = 0;
-      } else {
-        *word += c;
-      }
-    } else if (c == '\'' || c == '"') {
-      quote = c;
-      (void)begun();
-    } else if (c == ' ' || c == '\t' || c == '\n') {
-      if (word) words.push_back(std::move(*word));
-      word.reset();
-    } else if (const auto found = shell_operator(text, i); !found.empty()) {
-      return needs_a_shell(found, text);
-    } else {
-      begun() += c;
-    }
-  }
-  if (quote != 0) return usage_error(fmt::format("the quote {} is not closed in: {}", quote, text));
-  if (word) words.push_back(std::move(*word));
+  WM_ASSIGN(auto words, words_of_line(text, [text](std::size_t at) -> Status {
+              const auto found = shell_operator(text, at);
+              return found.empty() ? Status() : Status(needs_a_shell(found, text));
+            }));
   if (words.empty()) return usage_error("the command is empty");
   WM_TRY(check_first_word(words));
   return words;

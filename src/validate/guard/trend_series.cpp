@@ -26,8 +26,9 @@ class TrendMaker {
     trend_.since = options_.since.text;
     trend_.until = options_.until.text;
     WM_ASSIGN(const auto kept, KeptPoints::read(store_, kMostTrendPoints));
-    choose_sessions(kept);
-    report_left_out(kept);
+    const auto all = sessions_in(kept);
+    choose_sessions(all);
+    report_left_out(all);
     const std::size_t stored = sessions_.size();
     std::erase_if(sessions_, [&](const auto* session) { return is_before(*session) || is_after(*session); });
     if (sessions_.empty() && stored > 0) {
@@ -42,7 +43,9 @@ class TrendMaker {
   }
 
   Result<std::vector<TrendSeries>> make_from(const std::vector<store::RunPoint>& points) {
-    for (auto& series : series_of(points)) WM_TRY(add_parts(std::move(series)));
+    for (auto& series : series_of(points)) {
+      if (matches_series(options_.metrics, series.label, series.metric)) WM_TRY(add_parts(std::move(series)));
+    }
     return std::move(trend_.series);
   }
 
@@ -75,8 +78,7 @@ class TrendMaker {
   }
 
   /// Those of the branch; of all branches where nobody asked for one and main has none.
-  void choose_sessions(const KeptPoints& kept) {
-    const auto all = sessions_in(kept);
+  void choose_sessions(const Sessions& all) {
     const auto choose = [&](const std::string& branch) {
       trend_.branch = branch;
       sessions_ = all;
@@ -89,10 +91,10 @@ class TrendMaker {
   }
 
   /// What a person would look for and not find.
-  void report_left_out(const KeptPoints& kept) {
+  void report_left_out(const Sessions& all) {
     if (!options_.dirty) {
-      const auto dirty = std::ranges::count_if(
-          sessions_in(kept), [&](const auto* session) { return session->dirty && is_of_branch(*session); });
+      const auto dirty =
+          std::ranges::count_if(all, [&](const auto* session) { return session->dirty && is_of_branch(*session); });
       if (dirty > 0) {
         trend_.left_out.push_back(
             fmt::format("{} with uncommitted changes (--dirty shows them)", counted(dirty, "session")));
@@ -133,7 +135,6 @@ class TrendMaker {
   }
 
   Status add_parts(Series series) {
-    if (!matches_series(options_.metrics, series.label, series.metric)) return {};
     for (const auto& part : by_machines_in_turns(std::move(series))) WM_TRY(add(part));
     return {};
   }
@@ -175,7 +176,9 @@ class TrendMaker {
     }
     std::vector<std::string> names;
     for (const auto& [key, series] : kept.series()) {
-      if (names.size() < 8) names.push_back(key.first + " " + key.second);
+      const bool shown =
+          std::ranges::any_of(series.points, [this](const auto& point) { return sessions_.contains(point.session); });
+      if (shown && names.size() < 8) names.push_back(key.first + " " + key.second);
     }
     return usage_error("no metric matches " + options_.metrics, "there are: " + join(names, ", "));
   }
