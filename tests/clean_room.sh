@@ -70,8 +70,8 @@ prove_source() {
   if [[ $plain_user == true ]]; then prepare_plain_user; else put_sources "$rooms/source/warpmark"; fi
   say "./dev run on a fresh clone"
   as_newcomer 'time ./dev run --json /tmp/quick.json && test -s /tmp/quick.json'
-  say "./dev test"
-  as_newcomer 'time ./dev test'
+  say "./dev test all"
+  as_newcomer 'time ./dev test all'
   say "./dev run again, without a network"
   as_newcomer 'time ./dev run --no-store' --net
   if [[ $suite == bookworm ]]; then  # the libraries of newer systems ask for a newer C library than the distribution promises
