@@ -42,6 +42,15 @@ TEST(Answers, what_is_allowed_grows_with_the_kind_of_knob) {
   EXPECT_FALSE(judged(training(1.1), Numerics::precision).same);
 }
 
+TEST(Answers, one_run_of_the_original_does_not_show_what_two_differ_by) {
+  const std::vector<ProgramReport> one{training(1)}, two{training(1), training(1)};
+  EXPECT_TRUE(judge_answers(one, training(1 + 1.3e-5), Numerics::exact, {}).same);
+  EXPECT_FALSE(judge_answers(one, training(1.005), Numerics::exact, {}).same);
+  const auto refused = judge_answers(two, training(1 + 1.33e-5), Numerics::exact, {});
+  EXPECT_FALSE(refused.same);
+  EXPECT_EQ(refused.check.text, "the first losses differ by 0.0013 % (allowed: 0.0001 %)");
+}
+
 TEST(Answers, sums_of_16_bits_in_another_order_differ_by_more) {
   EXPECT_TRUE(judged(training(1.005), Numerics::rounding_of_16_bits).same);
   EXPECT_FALSE(judged(training(1.015), Numerics::rounding_of_16_bits).same);

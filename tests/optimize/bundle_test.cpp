@@ -46,10 +46,24 @@ TEST_F(BundleTest, compiles_in_no_other_mode_what_one_could_not_compile_and_tune
 
   trials_ = {};
   trials_.settings = {{"workers=on", {0.5}}};
-  trials_.seconds_left = 60;  // not enough to compile
+  trials_.seconds_left = 35;  // not enough to compile
   optimization = run();
   const auto untried = [](const auto& one) { return one.knob == "compile" && one.outcome == TrialOutcome::undecided; };
   EXPECT_EQ(std::ranges::count_if(optimization.steps, untried), 3) << "nothing is known of any";
+}
+
+TEST_F(BundleTest, compiles_in_what_is_left_of_a_short_budget_where_nothing_else_is_left_to_try) {
+  proposals_ = {bundled("workers", 3), proposal("compile", "default", 2), bundled("freeze", 1.1)};
+  proposals_[1].switchable = true;
+  proposals_[2].bundled = false;
+  trials_.settings = {{"workers=on", {0.5}}, {"compile=default", {0.5}}, {"freeze=on", {1}}};
+  trials_.seconds_left = 75;  // less than compiling takes most programs
+  const auto optimization = run();
+  const auto place = [&](const std::string& text) { return std::ranges::find(trials_.asked, text); };
+  EXPECT_LT(place("within workers=on | [workers=on freeze=on]"), place("record nothing changed"));
+  EXPECT_LT(place("record nothing changed"), place("within workers=on | [workers=on compile=default]"));
+  EXPECT_NE(place("prove nothing changed | workers=on compile=default"), trials_.asked.end());
+  EXPECT_NEAR(optimization.measured_speedup->ratio, 4, 1e-9);
 }
 
 TEST_F(BundleTest, takes_out_what_gains_nothing_next_to_the_others_and_proves_the_rest) {

@@ -13,7 +13,8 @@ namespace warpmark::optimize {
 namespace {
 
 constexpr double kRecording_s = 20;
-constexpr double kCompiling_s = 90;  // median of public programs on an H200, and again in fresh processes
+constexpr double kCompiling_s = 90;       // median of public programs on an H200, and again in fresh processes
+constexpr double kShortCompiling_s = 20;  // the shortest of them: what a rest of the budget may still be enough for
 constexpr int kMostSplits = 6;
 constexpr int kMostImprovements = 6;
 
@@ -30,6 +31,9 @@ class BundleStage {
     WM_TRY(improve());
     if (state_.over()) return {};
     WM_TRY(record());
+    nothing_else_left_ = true;
+    WM_TRY(improve());
+    if (state_.over()) return {};
     WM_TRY(prune(state_, compile_s_));
     return state_.over() ? Status() : show_kernels();
   }
@@ -215,8 +219,10 @@ class BundleStage {
     for (int i = 0; i < kMostImprovements && !state_.over(); ++i) {
       close_compilers();
       auto candidates = state_.open();
-      std::erase_if(candidates,
-                    [&](const Proposal& one) { return !one.switchable || unswitchable_.contains(one.setting.knob); });
+      std::erase_if(candidates, [&](const Proposal& one) {
+        const bool too_long = one.setting.knob == kCompile && !one.asked && !state_.affords(kCompiling_s);
+        return !one.switchable || unswitchable_.contains(one.setting.knob) || (too_long && !nothing_else_left_);
+      });
       if (candidates.empty()) return {};
       if (!state_.affords(0)) {
         state_.cut_short = true;
@@ -251,7 +257,7 @@ class BundleStage {
         state_.close(one, TrialOutcome::failed, "another mode could not compile the program");
       } else if (tunes && in_vain) {
         state_.close(one, TrialOutcome::no_gain, "compiling gained nothing");
-      } else if (!state_.affords(kCompiling_s)) {
+      } else if (!state_.affords(kShortCompiling_s)) {
         state_.cut_short = true;
         state_.close(one, TrialOutcome::undecided, "not enough budget left to compile");
       }
@@ -262,7 +268,11 @@ class BundleStage {
     std::vector<Variant> variants;
     for (const auto& one : candidates) variants.push_back(variant_of(state_.best, {one}, state_.numerics()));
     WM_ASSIGN(const auto result, state_.within(state_.best, variants, false));
-    if (state_.over()) return {};
+    if (state_.over()) {
+      const auto& first = candidates.front();
+      if (first.setting.knob == kCompile) state_.close(first, TrialOutcome::undecided, "the program ended while compiling");
+      return {};
+    }
     std::optional<std::size_t> most;
     for (std::size_t i = 0; i < candidates.size(); ++i) {
       const auto& one = result.variants[i];
@@ -306,6 +316,7 @@ class BundleStage {
 
   SearchState& state_;
   bool compile_failed_ = false, compile_timed_ = false;
+  bool nothing_else_left_ = false;      ///< to try: what would take longer than the budget may, too
   double compile_s_ = 0;                ///< that it took in the living process
   Settings attempted_;                  ///< the best that was last put to the proof
   std::set<std::string> unswitchable_;  ///< that need a process of their own in this program
