@@ -173,14 +173,14 @@ AnswerVerdict judge_losses(std::span<const ProgramReport> baselines, const Progr
   double difference = trend_difference(a, b, n);
   // A lower loss is as suspicious as a higher one, but of a training that was meant to become another.
   if (numerics.has(Numerics::semantic) && mean_of_last_third(b, n) < mean_of_last_third(a, n)) difference = 0;
-  return {.same = difference <= allowed,
-          .check = {.kind = "losses",
-                    .difference = difference,
-                    .allowed = allowed,
-                    .text = fmt::format(
-                        "the mean loss of the last third of {} steps differs by {} (allowed: {}; repeated "
-                        "runs of the original differ by {})",
-                        n, percent(difference), percent(allowed), percent(trend_noise))}};
+  return {
+      .same = difference <= allowed,
+      .check = {.kind = "losses",
+                .difference = difference,
+                .allowed = allowed,
+                .text = fmt::format("the mean loss of the last third of {} steps differs by {} (allowed: {}; repeated "
+                                    "runs of the original differ by {})",
+                                    n, percent(difference), percent(allowed), percent(trend_noise))}};
 }
 
 /// Relative error of all values of an output together.
@@ -227,8 +227,7 @@ AnswerVerdict judge_outputs(std::span<const ProgramReport> baselines, const Prog
           .check = {.kind = "outputs",
                     .difference = most,
                     .allowed = allowed,
-                    .text = fmt::format("outputs differ by {}, allowed are {}", percent(most),
-                                        percent(allowed))}};
+                    .text = fmt::format("outputs differ by {}, allowed are {}", percent(most), percent(allowed))}};
 }
 
 struct StateLimits {
@@ -271,9 +270,8 @@ AnswerVerdict judge_state(const StateCheck& check, const NumericsSet& numerics) 
   std::string text = fmt::format("at the same state outputs differ by {} (allowed: {})",
                                  percent(check.difference.outputs), percent(outputs));
   if (check.trains) {
-    text +=
-        fmt::format(", gradients by {} (allowed: {}, or a cosine of {:.3g}; it is {:.4f})",
-                    percent(check.difference.gradients), percent(gradients), limits.cosine, check.cosine);
+    text += fmt::format(", gradients by {} (allowed: {}, or a cosine of {:.3g}; it is {:.4f})",
+                        percent(check.difference.gradients), percent(gradients), limits.cosine, check.cosine);
   }
   return {
       .same = same,
@@ -293,8 +291,8 @@ AnswerVerdict judge_answers(std::span<const ProgramReport> baselines, const Prog
       return refused("samples", fmt::format("it took {} steps instead of {}", candidate.steps.size(), a.steps.size()));
     }
   }
-  // Which algorithm a convolution got is chance, and adds up in its own order; few baselines may have drawn the same. What
-  // two runs of the original differ by, a single one does not show.
+  // Which algorithm a convolution got is chance, and adds up in its own order; few baselines may have drawn the same.
+  // What two runs of the original differ by, a single one does not show.
   const bool one_alone = baselines.size() < 2 && !a.losses.empty();
   if (a.benchmarks || candidate.benchmarks || one_alone) numerics.add(Numerics::rounding);
   if (!a.losses.empty()) return judge_losses(baselines, candidate, numerics, options);

@@ -63,6 +63,15 @@ TEST_F(Tools, says_which_kernels_ncu_did_not_meet) {
   EXPECT_THAT(output.err, HasSubstr("optimizer_step_kernel"));
 }
 
+TEST_F(Tools, ends_a_run_under_ncu_that_takes_too_long_and_has_answered_before) {
+  put("ncu", "trap 'exit 130' INT\nsleep 300 & wait\n");
+  const auto output = warpmark({"profile", "--delay", "0s", "--duration", "0s", "--ncu", "2", "--ncu-time", "1s",
+                                "--out", path("p.wmrec"), "--", kProgram, "0.5"});
+  EXPECT_EQ(output.exit_code, 5) << output.err;
+  EXPECT_THAT(output.err, HasSubstr("ncu measured no kernel within 1s"));
+  EXPECT_LT(output.err.find("more: warpmark analyze"), output.err.find("running again under ncu")) << output.err;
+}
+
 TEST_F(Tools, measures_the_kernels_launches_and_sections_that_are_asked_for) {
   put("ncu", "SOURCE='" WARPMARK_SOURCE_DIR "/tests/data/ncu/three_kernels.csv'\necho \"$@\" > " +
                  in_quotes(path("words")) + kPlayedNcu);

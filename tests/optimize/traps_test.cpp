@@ -92,9 +92,27 @@ TEST_F(Traps, static_graph_on_a_changing_graph_of_two_ranks_is_not_kept) {
   write("ranks.py", testing_support::model_of_two_ranks(true) + kSteps);
   write("ranks.sh", testing_support::start_two_ranks(python_with_torch(), "ranks.py") + "\n");
   const auto output =
-      run_process({kExecutable, "optimize", "--alpha", "0.5", "--rounds", "4", "--effect", "10%", "--asked-only",
-                   "--try", "ddp.static_graph=on", "--steps", "40", "--budget", "9m", "--no-store", "--json",
-                   path("optimization.json"), "--", "sh", "ranks.sh"},
+      run_process({kExecutable,
+                   "optimize",
+                   "--alpha",
+                   "0.5",
+                   "--rounds",
+                   "4",
+                   "--effect",
+                   "10%",
+                   "--asked-only",
+                   "--try",
+                   "ddp.static_graph=on",
+                   "--steps",
+                   "40",
+                   "--budget",
+                   "9m",
+                   "--no-store",
+                   "--json",
+                   path("optimization.json"),
+                   "--",
+                   "sh",
+                   "ranks.sh"},
                   {.deadline_s = 600, .directory = folder_.string(), .environment = {{"OMP_NUM_THREADS", "1"}}});
   ASSERT_TRUE(output.ok());
   EXPECT_TRUE(output->exit_code == 1 || output->exit_code == 4) << output->exit_code << output->err;

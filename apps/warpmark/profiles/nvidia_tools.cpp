@@ -8,8 +8,10 @@
 #include <system_error>
 #include <vector>
 
+#include "base/clock.h"
 #include "base/subprocess.h"
 #include "base/text.h"
+#include "base/units.h"
 #include "profile/collectors/tools.h"
 #include "profile/read_session.h"
 #include "profile/recording/convert.h"
@@ -20,7 +22,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* kNcuOptions[] = {"--ncu-set", "--ncu-section", "--ncu-skip", "--ncu-count"};
+constexpr const char* kNcuTime = "2m";
+constexpr const char* kNcuOptions[] = {"--ncu-set", "--ncu-section", "--ncu-skip", "--ncu-count", "--ncu-time"};
 
 std::string unmeasured_text(const std::vector<std::string>& kernels, const ProfileSession& measured) {
   std::vector<std::string> missing;
@@ -54,6 +57,7 @@ Status check_ncu_options(const ParsedOptions& options) {
   WM_TRY(count_of(options, "--ncu", 0, 1, kMostRecordedSteps));
   WM_TRY(count_of(options, "--ncu-skip", 0, 0, kMostRecordedSteps));
   WM_TRY(count_of(options, "--ncu-count", 1, 1, kMostRecordedSteps));
+  WM_TRY(parse_duration_s(options.get("--ncu-time", kNcuTime)));
   WM_TRY(profile::matching_names({}, options.get("--ncu-kernel")));
   for (const char* option : kNcuOptions) {
     if (options.has(option) && !asks_for_ncu(options)) {
@@ -73,13 +77,21 @@ Status add_kernel_metrics(Context& context, const ParsedOptions& options, const 
   WM_ASSIGN(window.skip, count_of(options, "--ncu-skip", window.skip, 0, kMostRecordedSteps));
   WM_ASSIGN(window.count, count_of(options, "--ncu-count", window.count, 1, kMostRecordedSteps));
   const profile::NcuMetrics metrics{options.get("--ncu-set"), options.all("--ncu-section")};
-  context.err << fmt::format("warpmark: running again under ncu, at most {} launches of {}\n", window.count,
-                             join(kernels, ", "));
+  const std::string limit = options.get("--ncu-time", kNcuTime);
+  WM_ASSIGN(const double limit_s, parse_duration_s(limit));
+  context.err << fmt::format("warpmark: running again under ncu for at most {}, at most {} launches of {}\n", limit,
+                             window.count, join(kernels, ", "));
+  const std::int64_t begin = monotonic_ns();
   WM_ASSIGN(const int code,
             profile::run_to_the_end(profile::ncu_command(ncu, metrics, kernels, window, csv, record.command),
-                                    &context.interrupted));
+                                    &context.interrupted, limit_s));
+  const bool in_time = static_cast<double>(monotonic_ns() - begin) * 1e-9 < limit_s;
   const std::vector<fs::path> files{csv};
   auto measured = profile::read_session(files);
+  if ((!measured.ok() || measured->kernels.empty()) && !in_time) {
+    return environment_error(fmt::format("ncu measured no kernel within {}", limit),
+                             "more time: --ncu-time 10m; fewer launches: --ncu 1 --ncu-skip 0 --ncu-count 8");
+  }
   if (!measured.ok() || measured->kernels.empty()) {
     return environment_error(
         fmt::format("ncu measured no kernel (exit code {}); it says so in {}", code, csv.string()),

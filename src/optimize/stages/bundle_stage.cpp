@@ -270,7 +270,8 @@ class BundleStage {
     WM_ASSIGN(const auto result, state_.within(state_.best, variants, false));
     if (state_.over()) {
       const auto& first = candidates.front();
-      if (first.setting.knob == kCompile) state_.close(first, TrialOutcome::undecided, "the program ended while compiling");
+      if (first.setting.knob == kCompile)
+        state_.close(first, TrialOutcome::undecided, "the program ended while compiling");
       return {};
     }
     std::optional<std::size_t> most;

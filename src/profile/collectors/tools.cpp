@@ -12,6 +12,7 @@
 #include <map>
 #include <thread>
 
+#include "base/clock.h"
 #include "base/processes/reaper.h"
 #include "base/subprocess.h"
 #include "base/text.h"
@@ -238,14 +239,27 @@ Result<int> run_nsys(const NsysOptions& options) {
   return code;
 }
 
-Result<int> run_to_the_end(const std::vector<std::string>& words, const std::atomic<bool>* interrupted) {
+Result<int> run_to_the_end(const std::vector<std::string>& words, const std::atomic<bool>* interrupted,
+                           double limit_s) {
+  constexpr double kToWrite_s = 20;  // what it measured, after it was asked to end
   WM_ASSIGN(auto program, Reaped::start(words, {.own_group = false}));
+  const std::int64_t begin = monotonic_ns();
+  double asked_s = 0;  // when it was asked to end, for its time
   bool told = false;
   while (true) {
     if (const auto ended = program.poll()) return ended->exit_code;
+    const double now_s = static_cast<double>(monotonic_ns() - begin) * 1e-9;
     if (!told && interrupted != nullptr && interrupted->load()) {
       program.send(SIGINT);
       told = true;
+    }
+    if (limit_s > 0 && asked_s == 0 && now_s > limit_s) {
+      program.send(SIGINT);
+      asked_s = now_s;
+    }
+    if (asked_s > 0 && now_s - asked_s > kToWrite_s) {
+      program.end();
+      return 128 + SIGKILL;
     }
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
   }

@@ -65,7 +65,9 @@ struct NsysOptions {
 /// Records and exports. The program's exit code. Environment error if nsys recorded or exported nothing.
 [[nodiscard]] Result<int> run_nsys(const NsysOptions& options);
 
-/// Runs a command to its end, on our terminal. Ctrl-C reaches it from there.
-[[nodiscard]] Result<int> run_to_the_end(const std::vector<std::string>& words, const std::atomic<bool>* interrupted);
+/// Runs a command to its end, on our terminal. Ctrl-C reaches it from there. After `limit_s` (0: none) it gets SIGINT
+/// and 20 s to write what it measured.
+[[nodiscard]] Result<int> run_to_the_end(const std::vector<std::string>& words, const std::atomic<bool>* interrupted,
+                                         double limit_s = 0);
 
 }  // namespace warpmark::profile

@@ -55,6 +55,7 @@ constexpr OptionSpec kProfileOptions[] = {
      true},
     {"--ncu-skip", "N", "launches of these kernels that ncu passes over (default two steps)"},
     {"--ncu-count", "N", "launches that ncu measures (default one step, 8 to 50 a kernel)"},
+    {"--ncu-time", "TIME", "the run under ncu ends after this long (default 2m)"},
     {"--nsys", "", "record with nsys instead, and export what it recorded"},
     {"--gpu-metrics", "GPUS",
      "with --nsys: sample how busy SMs, tensor cores and memory are, of all GPUs or of 0,1 (needs the right to "
@@ -296,8 +297,8 @@ Result<int> run_profile(Context& context, const ParsedOptions& options) {
   }
   if (!recorded.gpu_work) return nothing_recorded(outcome, recorded, record.whole_graphs);
   if (!recorded.problem.empty()) context.err << "warpmark: " << recorded.problem << '\n';
+  show_top_finding(context, *session, record.out);  // first: ncu takes minutes
   if (asks_for_ncu(options)) WM_TRY(add_kernel_metrics(context, options, ncu, record, *session));
-  show_top_finding(context, *session, record.out);
   return outcome.stopped || outcome.interrupted ? kSuccess : command_exit_code(context, outcome.exit_code);
 }
 
