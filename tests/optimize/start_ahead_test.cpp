@@ -22,6 +22,15 @@ ProgramRun baseline(double host_bytes, std::int64_t reserved, std::int64_t total
   return run;
 }
 
+TEST(FailureOf, names_what_the_program_said_last_or_that_it_said_nothing) {
+  EXPECT_EQ(failure_of(0, "a warning\n"), "");
+  EXPECT_EQ(failure_of(4, ""), "ended with exit code 4: it printed nothing");
+  EXPECT_EQ(failure_of(4, " \n\n"), "ended with exit code 4: it printed nothing");
+  EXPECT_EQ(failure_of(1, "Traceback\nValueError: no such file\n  more of it\n"),
+            "ended with exit code 1: ValueError: no such file");
+  EXPECT_EQ(failure_of(1, "first\nlast\n"), "ended with exit code 1: last");
+}
+
 TEST(StartAhead, as_many_as_cores_and_memory_have_room_for) {
   EXPECT_EQ(most_together(baseline(1e9, 0, 0), 8, 100e9, 16), 8);
   EXPECT_EQ(most_together(baseline(1e9, 0, 0), 8, 100e9, 5), 4) << "cores; pairs stay together";

@@ -42,7 +42,8 @@ std::string said_at_end(const std::string& text) {
   const auto lines = split(std::string(trim(text)), '\n');
   const auto said = std::find_if(lines.rbegin(), lines.rend(),
                                  [](const std::string& line) { return kException->find(line).has_value(); });
-  return (said != lines.rend() ? *said : lines.back()).substr(0, kMost);
+  if (said != lines.rend()) return said->substr(0, kMost);
+  return lines.empty() ? "it printed nothing" : lines.back().substr(0, kMost);
 }
 
 std::string ending(const std::string& text) {
