@@ -124,7 +124,7 @@ std::vector<MissingData> missing_data(const Evidence& evidence) {
            "profiler began",
            "schedule(wait=1, warmup=20, active=20)"});
     } else if (rank.steps.analyzed.size() < kFewest) {
-      missing.push_back({"Record more steps to estimate step-to-step variation", recorder.more_steps});
+      missing.push_back({"more steps: how much one differs from the next", recorder.more_steps});
     }
     const bool has_operators = seen.ops && !is_of_xla(*rank.timeline);
     if (has_operators && !seen.shapes) {

@@ -157,6 +157,25 @@ TEST_F(StoredReports, of_a_check_and_none_where_it_is_not_wanted) {
   EXPECT_EQ(entry.title, "worse against main");
 }
 
+TEST_F(StoredReports, are_what_report_begins_with_of_a_session_and_of_a_file) {
+  store_history(store(), 12);
+  store_session(store(), {.day = 13, .time = 1.2});
+  const auto check = warpmark({"check", "--json", path("c.json")});
+  EXPECT_EQ(check.exit_code, 1);
+  EXPECT_EQ(warpmark({"report", path("c.json")}).out, check.out);
+  const auto stored = warpmark({"report", "2026-0013", "--format", "md"}).out;
+  EXPECT_THAT(stored, HasSubstr("worse"));
+  EXPECT_LT(stored.find("worse"), stored.find("Machine and build")) << "the results stand behind the verdict";
+
+  const auto optimization = warpmark({"optimize", "--budget", "10s", "--json", path("o.json"), "--", "sleep", "0.05"});
+  EXPECT_EQ(optimization.exit_code, 0) << optimization.err;
+  EXPECT_THAT(optimization.out, HasSubstr("time of the run"));
+  for (const auto& word : {std::string("last"), path("o.json")}) {
+    const auto shown = warpmark({"report", word}).out;
+    EXPECT_THAT(shown, HasSubstr(optimization.out)) << shown;
+  }
+}
+
 TEST_F(StoredReports, do_not_change_a_verdict_where_they_cannot_be_kept) {
   store_history(store(), 12);
   store_session(store(), {.day = 13, .time = 1.2});

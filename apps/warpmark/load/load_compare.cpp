@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <map>
 #include <ostream>
 
 #include "base/files.h"
@@ -176,9 +177,33 @@ std::vector<std::string> without_common_folders(std::vector<std::string> names) 
   }
 }
 
+/// How many numbers came out how, and the request rate of the heaviest load.
+Paragraph headline(const serving::LoadComparison& comparison, const std::vector<std::string>& names) {
+  std::string text;
+  const serving::LoadComparisonRow* heaviest = nullptr;
+  std::map<std::string, int> verdicts;
+  for (const auto& row : comparison.rows) {
+    for (std::size_t i = 1; i < row.variants.size(); ++i) ++verdicts[row.variants[i].verdict];
+    const bool rate = row.number.metric == "request_throughput" && row.variants.size() > 1 && row.variants[0].value;
+    if (rate && (heaviest == nullptr || *row.variants[0].value > *heaviest->variants[0].value)) heaviest = &row;
+  }
+  if (heaviest != nullptr) {
+    text = fmt::format("{}, {}:", heaviest->scenario, heaviest->level);
+    for (std::size_t i = 0; i < heaviest->variants.size(); ++i) {
+      text += (i == 0 ? " " : ", ") + names[i] + " " + difference_cell(heaviest->variants[i], "").text;
+    }
+    text += " requests/s. ";
+  }
+  text += fmt::format("{} better, {} worse, {} the same, {} inconclusive.", verdicts["better"], verdicts["worse"],
+                      verdicts["same"], verdicts["inconclusive"]);
+  const Tone tone = verdicts["worse"] > 0 ? Tone::bad : verdicts["better"] > 0 ? Tone::good : Tone::plain;
+  return {text, tone};
+}
+
 Report report_of(const serving::LoadComparison& comparison) {
   const auto names = without_common_folders(comparison.names);
   Report page{.title = "Servers side by side", .subtitle = "the change is to " + comparison.names.front()};
+  page.sections.push_back({"", {headline(comparison, names)}});
   std::string heading;
   for (const auto& row : comparison.rows) {
     const std::string here = row.scenario + ", " + row.level;

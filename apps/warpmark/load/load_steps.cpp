@@ -201,4 +201,21 @@ Result<std::vector<LoadStep>> load_steps_of(const ParsedOptions& options, const 
   return all;
 }
 
+std::string level_text(const serving::ScenarioResult& result) {
+  if (result.batch > 1) {
+    serving::ScenarioResult one;
+    one.arrivals = result.arrivals, one.users = result.users, one.rate = result.rate;
+    return level_text(one) + fmt::format(", {} {}", result.batch, result.mlperf ? "samples a query" : "documents");
+  }
+  if (result.turns > 1) {
+    serving::ScenarioResult one;
+    one.arrivals = result.arrivals, one.users = result.users, one.rate = result.rate;
+    return level_text(one) + fmt::format(", {} turns", result.turns);
+  }
+  if (result.arrivals == "closed") return fmt::format("{} {}", result.users, result.users == 1 ? "user" : "users");
+  if (result.arrivals == "trace") return "as recorded";
+  if (result.rate == 0) return "all at once";
+  return fmt::format("{:g} requests/s, {}", result.rate, result.arrivals);
+}
+
 }  // namespace warpmark::apps

@@ -282,23 +282,6 @@ std::string client_lines(const serving::ClientReport& client) {
 
 }  // namespace
 
-std::string level_text(const ScenarioResult& result) {
-  if (result.batch > 1) {
-    serving::ScenarioResult one;
-    one.arrivals = result.arrivals, one.users = result.users, one.rate = result.rate;
-    return level_text(one) + fmt::format(", {} {}", result.batch, result.mlperf ? "samples a query" : "documents");
-  }
-  if (result.turns > 1) {
-    serving::ScenarioResult one;
-    one.arrivals = result.arrivals, one.users = result.users, one.rate = result.rate;
-    return level_text(one) + fmt::format(", {} turns", result.turns);
-  }
-  if (result.arrivals == "closed") return fmt::format("{} {}", result.users, result.users == 1 ? "user" : "users");
-  if (result.arrivals == "trace") return "as recorded";
-  if (result.rate == 0) return "all at once";
-  return fmt::format("{:g} requests/s, {}", result.rate, result.arrivals);
-}
-
 LoadText load_text_of(const ScenarioResult& result) {
   LoadText text{.before = counts_line(result), .latencies = latency_table(result), .after = "", .client = ""};
   if (!result.first_error.empty()) text.before += "first error: " + result.first_error + "\n";
@@ -332,8 +315,40 @@ std::string scenario_text(const Context& context, const ScenarioResult& result) 
          wrapped(context, text.after) + text.client + "\n";
 }
 
+namespace {
+
+/// Of the load with the highest rate; of several whose client kept up.
+std::string headline(const std::vector<ScenarioResult>& results) {
+  const ScenarioResult* best = nullptr;
+  double most = 0;
+  for (const auto& result : results) {
+    const auto* rate = serving::metric_of(result, "request_throughput");
+    if (rate == nullptr || rate->mean <= most || !result.client.trusted) continue;
+    best = &result;
+    most = rate->mean;
+  }
+  if (best == nullptr) return {};
+  std::string text =
+      fmt::format("{}, {}: {} requests/s", best->scenario, level_text(*best), format_significant(most, 4));
+  if (const auto* tokens = serving::metric_of(*best, "output_throughput"); tokens != nullptr && tokens->mean > 0) {
+    text += fmt::format(", {} output tokens/s", format_significant(tokens->mean, 4));
+  }
+  if (const auto* ttft = serving::metric_of(*best, "ttft"); ttft != nullptr) {
+    text += ", TTFT p95 " + with_interval(serving::percentile_of(*ttft, 0.95), *ttft);
+  }
+  if (best->failed > 0)
+    text += fmt::format(", {} failed",
+                        report::format_plural(static_cast<std::size_t>(best->failed), "request", "requests"));
+  return (results.size() > 1 ? "Highest rate: " : "") + text + ".\n";
+}
+
+}  // namespace
+
 std::string summary_text(const Context& context, const std::vector<ScenarioResult>& results) {
-  return results.size() < 2 ? "" : report::render_table(load_summary_of(results), render_options(context));
+  const auto table = results.size() < 2
+                         ? std::string()
+                         : report::render_table(load_summary_of(results), render_options(context)) + "\n";
+  return table + wrapped(context, headline(results));
 }
 
 Table load_summary_of(const std::vector<ScenarioResult>& results) {

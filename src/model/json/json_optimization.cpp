@@ -1,4 +1,4 @@
-// Optimization as JSON, "warpmark.optimization/1". Written only.
+// Optimization as JSON, "warpmark.optimization/1".
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -235,11 +235,17 @@ constexpr Field kOptimizationFields[] = {
     field<&Optimization::machine>("machine", "", kMachine),
     field<&Optimization::build>("build", "", kBuild),
 };
-constexpr RecordOf<Optimization> kUnpriced{"optimization", "", kOptimizationFields, kOptimizationSchema};
+
+}  // namespace
+
+constexpr RecordOf<Optimization> kUnpricedOptimization{"optimization", "", kOptimizationFields, kOptimizationSchema};
+
+namespace {
 
 constexpr Field kPricedOptimizationFields[] = {
     derived(
-        nullptr, "", kUnpriced, [](const PricedOptimization& priced) -> const auto& { return priced.optimization; }),
+        nullptr, "", kUnpricedOptimization,
+        [](const PricedOptimization& priced) -> const auto& { return priced.optimization; }),
     field<&PricedOptimization::monthly>(
         "monthly", "Of --monthly-cost: what a month costs before and after, and what that saves, with its interval.",
         kMonthlySaving),
@@ -291,7 +297,7 @@ std::optional<GoalVerdict> judge_goal(const Optimization& optimization) {
   return verdict;
 }
 
-Json to_json(const Optimization& optimization) { return write(kUnpriced, optimization); }
+Json to_json(const Optimization& optimization) { return write(kUnpricedOptimization, optimization); }
 Json to_json(const PricedOptimization& optimization) { return write(kOptimization, optimization); }
 
 }  // namespace warpmark

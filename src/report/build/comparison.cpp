@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 #include <cmath>
 
 #include "report/build/verdict_tone.h"
@@ -152,15 +153,30 @@ std::int64_t deciding_metrics(const Comparison& comparison) {
                        [](const auto& metric) { return !metric.beside; });
 }
 
+/// What decides, in one sentence; of several metrics with how many came out how.
+Paragraph headline(const Comparison& comparison) {
+  std::string text = overall_sentence(comparison);
+  if (!text.empty()) text.front() = static_cast<char>(std::toupper(static_cast<unsigned char>(text.front())));
+  const auto deciding = deciding_metrics(comparison);
+  if (deciding > 1) {
+    const auto leading = std::count_if(comparison.metrics.begin(), comparison.metrics.end(), [&](const auto& metric) {
+      return !metric.beside && metric.verdict == overall(comparison);
+    });
+    text += fmt::format(". {} of {} metrics: {}", leading, deciding, name_of(overall(comparison)));
+  }
+  return {text + ".", tone_of(overall(comparison))};
+}
+
 Section summary(const Comparison& comparison) {
   Section section;
+  section.blocks.push_back(headline(comparison));
   section.blocks.push_back(Paragraph{"A: " + comparison.name_a, Tone::quiet});
   section.blocks.push_back(Paragraph{"B: " + comparison.name_b, Tone::quiet});
   section.blocks.push_back(metrics_table(comparison));
   const auto deciding = deciding_metrics(comparison);
   for (const auto& metric : comparison.metrics) {
-    if (metric.beside) continue;
-    const std::string name = deciding > 1 ? metric.id + ": " : "";
+    if (metric.beside || deciding == 1) continue;  // of one metric it is the headline
+    const std::string name = metric.id + ": ";
     section.blocks.push_back(
         Paragraph{name + verdict_sentence(metric, comparison.effect) + ".", tone_of(metric.verdict)});
   }
@@ -261,7 +277,7 @@ Distribution distribution_of(const MetricVerdict& metric) {
 
 Plot plot_over_time(const Comparison& comparison, std::size_t metric) {
   const auto& verdict = comparison.metrics[metric];
-  Plot plot{.title = verdict.id + " over time",
+  Plot plot{.title = verdict.id + " of each run",
             .x = {.title = "run, in the order taken"},
             .y = {.title = verdict.id, .unit = verdict.unit},
             .series = {{.name = "A", .points = {}, .line = false}, {.name = "B", .points = {}, .line = false}}};

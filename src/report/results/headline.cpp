@@ -20,8 +20,12 @@ std::string number_text(const Run& run, const Metric& metric) {
   return text + ", n = " + n + (interval.empty() ? " (too few for an interval)" : "");
 }
 
-/// The result that stands for all: of loads the one with the highest rate, else the first.
+bool is_to_quality(const Run& run) { return shows_speed(run) && metric_of(run, "epochs") != nullptr; }
+
+/// The result that stands for all: a training to a quality, of loads the one with the highest rate, else the first.
 const Run* leading_run(const Session& session) {
+  const auto training = std::ranges::find_if(session.runs, is_to_quality);
+  if (training != session.runs.end()) return &*training;
   const Run* lead = nullptr;
   const auto rate = [](const Run& run) {
     const auto* metric = metric_of(run, "request_throughput");
@@ -35,8 +39,9 @@ const Run* leading_run(const Session& session) {
 
 /// Of a training to a quality the time to it, of a run with a peak its rate, else its first metric.
 Paragraph one_result(const Session& session, const Run& lead, const RunLabels& labels) {
-  const bool to_quality = metric_of(lead, "epochs") != nullptr;
-  const Metric* metric = to_quality ? metric_of(lead, "time") : lead.peak ? metric_of(lead, rate_of(lead)) : nullptr;
+  const Metric* metric = is_to_quality(lead) ? metric_of(lead, "time")
+                         : lead.peak         ? metric_of(lead, rate_of(lead))
+                                             : nullptr;
   if (metric == nullptr) metric = &lead.metrics.front();
   std::string text = labels.plain(lead) + ": " + number_text(lead, *metric);
   if (const auto* rate = metric_of(lead, "request_throughput"); rate != nullptr && rate != metric) {
@@ -132,13 +137,14 @@ Section summary_section(const Session& session, const RunLabels& labels) {
   Section section{"Summary", {}};
   const auto shown =
       std::count_if(session.runs.begin(), session.runs.end(), [](const Run& run) { return shows_speed(run); });
-  if (shown > 1) {
+  const Run* lead = leading_run(session);
+  if (shown > 1 && !is_to_quality(*lead)) {
     for (const auto& group : device_groups(session)) {
       auto sentence = peak_sentence(session, group);
       if (!sentence.empty()) section.blocks.push_back(Paragraph{std::move(sentence)});
     }
   }
-  if (const Run* lead = leading_run(session); lead != nullptr && section.blocks.empty()) {
+  if (lead != nullptr && section.blocks.empty()) {
     section.blocks.push_back(one_result(session, *lead, labels));
   }
   if (auto outcome = outcome_paragraph(session); !outcome.text.empty()) section.blocks.push_back(std::move(outcome));

@@ -144,8 +144,9 @@ std::string case_label(const std::string& workload, const std::string& params, c
     }
     return params.empty() ? workload : params;
   }
-  return fmt::format("{}{}{} {}{}", workload, params.empty() ? "" : " ", params, name_of(mode),
-                     device == "cpu" ? "" : " on " + device);
+  const bool unknown = device.empty() || device == "unknown";  // of files of other tools
+  return workload + (params.empty() ? "" : " " + params) + (mode == Mode::hot ? "" : std::string(" ") + name_of(mode)) +
+         (device == "cpu" || unknown ? "" : " on " + device);
 }
 
 std::string case_label(const Run& run) { return case_label(run.workload, to_text(run.params), run.device, run.mode); }

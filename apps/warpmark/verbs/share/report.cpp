@@ -1,14 +1,19 @@
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <optional>
 #include <ostream>
 
 #include "base/files.h"
+#include "base/json.h"
+#include "report/build/of_document.h"
 #include "report/build/scaling.h"
 #include "report/formats/catalog.h"
 #include "report/formats/render.h"
 #include "validate/scaling/stored_scaling.h"
 #include "warpmark/command.h"
 #include "warpmark/profiles/program_report.h"
+#include "warpmark/sessions/result_files.h"
 #include "warpmark/sessions/session_output.h"
 #include "warpmark/sessions/store_access.h"
 #include "warpmark/terminal/report_output.h"
@@ -31,20 +36,69 @@ constexpr OptionSpec kReportOptions[] = {
      "<files>"},
 };
 
-/// A session of `scale` by its efficiency and laws, any other by its runs.
-report::Shown shown_of(const Session& session) {
-  auto shown = report::shown_session(session);
-  if (const auto scaling = validate::scaling_of(session)) shown.report = report::build_report(*scaling);
+/// What `report` shows of a word: a session, or the page of what a verb kept or wrote of it.
+struct Shown {
+  std::string name;
+  Session session;
+  std::optional<Report> page;  ///< of the verdict
+};
+
+/// The newest verdict of a stored session that has a page.
+Result<std::optional<Report>> page_of_verdict(const Context& context, const ParsedOptions& options,
+                                              const std::string& session) {
+  WM_ASSIGN(const auto store, open_to_read(context, options));
+  WM_ASSIGN(const auto entries, store->documents({.session = session}));
+  std::optional<Report> newest;
+  for (const auto& entry : entries) {
+    WM_ASSIGN(const auto document, store->document(session, entry.index));
+    WM_ASSIGN(const Json json, parse_json(document.text, entry.kind));
+    WM_ASSIGN(auto page, report::report_of_document(json));
+    if (page) newest = std::move(page);
+  }
+  return newest;
+}
+
+Result<Shown> look_up(const Context& context, const ParsedOptions& options, const std::string& word) {
+  if (is_result_file(word)) {
+    WM_ASSIGN(const std::string text, read_file(word));
+    if (const auto json = parse_json(text, word); json.ok()) {
+      WM_ASSIGN(auto page, report::report_of_document(*json));
+      if (page) return Shown{word, {}, std::move(page)};
+    }
+  }
+  WM_ASSIGN(auto session, load_results(context, options, word));
+  std::optional<Report> page;
+  if (!is_result_file(word)) {
+    WM_ASSIGN(page, page_of_verdict(context, options, session.id));
+  }
+  if (const auto scaling = validate::scaling_of(session); scaling && !page) page = report::build_report(*scaling);
+  std::string name = session.id;
+  return Shown{std::move(name), std::move(session), std::move(page)};
+}
+
+/// The results of a session stand behind the verdict about them.
+report::Shown shown_of(const Shown& one) {
+  auto shown = report::shown_session(one.session);
+  if (!one.page) return shown;
+  Report report = *one.page;
+  const bool measured = std::ranges::any_of(one.session.runs, [](const Run& run) { return !run.metrics.empty(); });
+  for (Section& section : shown.report.sections) {
+    if (!measured) break;
+    section.detail = true;
+    section.open = false;
+    report.sections.push_back(std::move(section));
+  }
+  shown.report = std::move(report);
   return shown;
 }
 
 /// Several sessions in one report, each under a heading of its own. Data formats hold one session.
-report::Shown together(const std::vector<Session>& sessions) {
+report::Shown together(const std::vector<Shown>& sessions) {
   Report all{fmt::format("{} sessions", sessions.size()), "", {}};
-  for (const Session& session : sessions) {
+  for (const Shown& session : sessions) {
     Report one = shown_of(session).report;
-    all.subtitle += (all.subtitle.empty() ? "" : ", ") + session.id;
-    all.sections.push_back({session.id + ": " + one.title, {}, false, false});
+    all.subtitle += (all.subtitle.empty() ? "" : ", ") + session.name;
+    all.sections.push_back({session.name + ": " + one.title, {}, false, false});
     if (!one.subtitle.empty()) all.sections.back().blocks.push_back(Paragraph{one.subtitle, Tone::quiet});
     for (Section& section : one.sections) all.sections.push_back(std::move(section));
   }
@@ -110,9 +164,9 @@ Result<int> run_report(Context& context, const ParsedOptions& options) {
     return usage_error("data formats hold one session", "warpmark report " + words[0] + " --json results.json");
   }
   if (words.empty()) words = {"last"};
-  std::vector<Session> sessions;
+  std::vector<Shown> sessions;
   for (const auto& word : words) {
-    WM_ASSIGN(auto session, load_results(context, options, word));
+    WM_ASSIGN(auto session, look_up(context, options, word));
     sessions.push_back(std::move(session));
   }
   WM_TRY(put_text(context, options, sessions.size() == 1 ? shown_of(sessions[0]) : together(sessions), format));
@@ -125,8 +179,9 @@ extern const Command report_command{
     .id = "report",
     .summary = "show a stored session again, in any format",
     .details =
-        "Shows the newest session, one by its id (or the beginning of it), or a file of results: written with --json, "
-        "or in a format of another tool that 'history import' reads. Several make one report, such as of scaling, "
+        "Shows the newest session, one by its id (or the beginning of it), or a file: results or a verdict that --json "
+        "wrote, or a format of another tool that 'history import' reads. A session that a verb judged begins with that "
+        "verdict. Several make one report, such as of scaling, "
         "utilization and stages; JSON holds one.\n"
         "\n"
         "--all runs a command: 'profile' records it and ends it, with kernel metrics where ncu is installed, 'analyze' "

@@ -67,7 +67,7 @@ Status read_chrome_trace(ByteSource& source, const ReadOptions& options, Profile
              (builder.facts().gpus.empty() && builder.facts().metadata.empty())) {
     return first.error();
   } else {
-    builder.issue("no_events", first.error().what + ": only what stands around it was read");
+    builder.issue("no_events", first.error().what + ": only the text around it was read");
   }
   if (!source.damage().empty()) builder.issue(source.damage_id(), source.damage() + ": what comes behind is missing");
   session.ranks.push_back(builder.finish());

@@ -103,7 +103,7 @@ NameId KinetoMerge::name_of(Words& words, std::uint32_t text) {
       builder_.issue("control_character", "texts with raw control characters, which JSON forbids: kept", example);
     }
     if ((name.flaws & kBadEscape) != 0) {
-      builder_.issue("bad_escape", "texts with a backslash that JSON does not know: kept as it stands", example);
+      builder_.issue("bad_escape", "texts with a backslash that JSON does not know: kept unchanged", example);
     }
   }
   return name.id;
@@ -193,7 +193,7 @@ void KinetoMerge::count_flows() {
     i = end;
   }
   if (one_ended > 0) {
-    builder_.issue("one_ended_flow", "arrows with one end: not needed, as events are joined by their correlation ids",
+    builder_.issue("one_ended_flow", "flow events without a counterpart: harmless, events are joined by correlation id",
                    "", one_ended);
   }
 }
