@@ -148,9 +148,13 @@ struct HostActivity::Builder {
       case HostCause::sync:
       case HostCause::data_loading:
       case HostCause::optimizer: return own;
-      case HostCause::held:
-      case HostCause::input: return own;
-      case HostCause::work: return around == HostCause::optimizer || around == HostCause::input ? around : own;
+      case HostCause::held: return own;
+      case HostCause::input:
+      case HostCause::work: {  // what the system does within a call of the GPU's API is part of that call
+        const bool part = around == HostCause::allocation || around == HostCause::transfer ||
+                          around == HostCause::sync || around == HostCause::held || around == HostCause::input;
+        return part || (own == HostCause::work && around == HostCause::optimizer) ? around : own;
+      }
       case HostCause::reading: return around == HostCause::optimizer ? around : own;
       case HostCause::dispatch: return around == HostCause::optimizer || around == HostCause::reading ? around : own;
       default: return around == HostCause::none ? HostCause::other : around;

@@ -50,6 +50,10 @@ class Explainer {
     }
     overhead_ = Coverage(std::move(overhead));
     step_ns_ = input.steps.length() / std::ssize(input.steps.analyzed);
+    copies_block_ = std::ranges::count_if(input.host.blocking_calls(), [&input](const BlockingCall& call) {
+                      return call.cause == HostCause::transfer && call.end > input.steps.start() &&
+                             call.end <= input.steps.end();
+                    }) >= std::ssize(input.steps.analyzed);
   }
 
   /// What may hide work of the GPU that was not recorded is no idle time with a cause.
@@ -156,9 +160,11 @@ class Explainer {
       if (is_dispatching(segment.cause) || reads) cost = std::max(cost, overhead_.covered(rest.start, rest.end));
       rest = take(Part::idle_profiler, cost, rest, segment.event, next);
     }
-    // What is recorded as work, or longer than all that was waited, would be there without the waits, too.
+    // What is recorded as work, or longer than all that was waited, would be there without the waits, too; and what
+    // was not recorded where copies block the host as well, which they would do then in their place.
     const bool hidden_without_waits = segment.cause == HostCause::work &&
                                       is_part_of_launching(input_.timeline.events, segment) &&
+                                      (segment.event != kNoEvent || !copies_block_) &&
                                       lead_[0].ns + lead_[1].ns + lead_[2].ns >= rest.end - rest.start;
     if (is_dispatching(segment.cause) || hidden_without_waits) {
       for (Lead& lead : lead_) {
@@ -249,6 +255,7 @@ class Explainer {
   bool has_stacks_ = false;
   bool names_loads_ = false;  ///< by ranges of its threads; what they do not name is none
   std::int64_t step_ns_ = 0;
+  bool copies_block_ = false;  ///< the host, in every step
   std::size_t next_ = 0;
   bool exchanges_ = false;  ///< what ends this stretch ...
   bool exchanged_ = false;  ///< ... and the work before it
