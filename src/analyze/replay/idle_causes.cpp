@@ -5,6 +5,7 @@
 
 #include "analyze/host/segment_names.h"
 #include "analyze/names/api_calls.h"
+#include "analyze/names/framework.h"
 #include "analyze/names/ranges.h"
 #include "analyze/names/words.h"
 #include "analyze/recorded/recording_debt.h"
@@ -49,11 +50,12 @@ class Explainer {
       overhead.push_back({events.start[i], events.end(i)});
     }
     overhead_ = Coverage(std::move(overhead));
+    learns_ = has_stacks_ || names_framework(input.timeline.names);
     step_ns_ = input.steps.length() / std::ssize(input.steps.analyzed);
-    copies_block_ = std::ranges::count_if(input.host.blocking_calls(), [&input](const BlockingCall& call) {
-                      return call.cause == HostCause::transfer && call.end > input.steps.start() &&
-                             call.end <= input.steps.end();
-                    }) >= std::ssize(input.steps.analyzed);
+    copies_block_ =
+        std::ranges::count_if(input.host.blocking_calls(), [&input](const BlockingCall& call) {
+          return call.cause == HostCause::transfer && call.end > input.steps.start() && call.end <= input.steps.end();
+        }) >= std::ssize(input.steps.analyzed);
   }
 
   /// What may hide work of the GPU that was not recorded is no idle time with a cause.
@@ -96,7 +98,7 @@ class Explainer {
     const std::uint32_t track = events.track[next->launch];
     segments_.clear();
     input_.host.segments(track, track_before(launch, track), gap.start, handed_over, segments_);
-    name_by_works({.to_upload = !names_loads_ && uploads(input_.timeline, *next),
+    name_by_works({.to_upload = learns_ && !names_loads_ && uploads(input_.timeline, *next),
                    .between_values = false,
                    .downloaded = next->downloads ? events.value[next->event] : 0,
                    .step_ns = step_ns_,
@@ -125,7 +127,7 @@ class Explainer {
   [[nodiscard]] Part in_call(const GpuWork& work) const {
     const Part launching = work.in_optimizer ? Part::idle_optimizer : Part::idle_launch;
     const bool copies = copies_.contains(input_.timeline.events.name[work.launch]);
-    if (!copies && input_.timeline.events.duration[work.launch] >= kHeldLaunchNs) return Part::idle_blocking_call;
+    if (input_.host.is_held(work.launch)) return Part::idle_blocking_call;
     if (!copies || input_.timeline.events.duration[work.launch] <= kOwnWorkNs) return launching;
     return moves_data(work) ? Part::idle_host_transfer : Part::idle_blocking_call;
   }
@@ -254,6 +256,7 @@ class Explainer {
   Coverage overhead_;
   bool has_stacks_ = false;
   bool names_loads_ = false;  ///< by ranges of its threads; what they do not name is none
+  bool learns_ = false;       ///< it is a framework's program, which trains and infers on what it loads
   std::int64_t step_ns_ = 0;
   bool copies_block_ = false;  ///< the host, in every step
   std::size_t next_ = 0;
