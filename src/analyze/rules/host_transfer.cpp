@@ -151,7 +151,7 @@ std::vector<Finding> apply(const Evidence& evidence) {
   finding.gain =
       gain_up_to(overlapped, "trace re-simulated without half and without all of these copies, as far as they overlap");
   // Where copies take far longer than all that could hide them, only fewer of them help.
-  if (2 * step * (1 - 1 / overlapped) < lost && severity_of(lost, step) >= kWarning) {
+  if (double{kFewest} * step * (1 - 1 / overlapped) < lost && severity_of(lost, step) >= kWarning) {
     finding.gain = {.method = fmt::format(
                         "overlapping them gains {} at most, and how much of the data has to move was not recorded",
                         format_times(overlapped)),
