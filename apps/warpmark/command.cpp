@@ -114,7 +114,7 @@ Result<int> run_verb(const Command& command, std::vector<std::string> own, Commo
   if (common.quiet) context.err_is_terminal = false;
   if (common.color == "always" || common.color == "never") context.color = common.color == "always";
   context.verbose = common.verbose;
-  WM_ASSIGN(auto options, parse_options(command.options, command.positional, own, option_synonyms()));
+  WM_ASSIGN(auto options, parse_options(command.options, command.positional, own, option_synonyms(command)));
   if (options.has("--help")) {
     context.out << help_of(command, context.width);
     return kSuccess;

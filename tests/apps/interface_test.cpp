@@ -49,6 +49,51 @@ TEST_F(Interface, writes_json_to_standard_output_alone_whether_a_verb_prints_it_
                   "name a file for one");
 }
 
+TEST_F(Interface, writes_every_answer_as_json) {
+  write("one.json", R"({"results": [{"command": "sleep 0.1", "times": [0.1, 0.1]}]})");
+  write("two.json", R"({"results": [{"command": "sleep 0.1", "times": [0.2, 0.2]}]})");
+  write("s.json", R"({"scores": [{"metric": "f1", "value": 0.5}]})");
+  for (const auto& words : {std::vector<std::string>{"history", "import", path("one.json"), "--json"},
+                            {"history", "import", path("two.json"), "--json", "-"},
+                            {"history", "show", "last", "--json"},
+                            {"history", "series", "--json"},
+                            {"history", "series", "*", "--json", "--limit", "1"},
+                            {"eval", "list", "--json", "-"},
+                            {"eval", "list", "--format", "json"},
+                            {"eval", "pareto", path("s.json") + "=3", path("s.json") + "=4", "--json"},
+                            {"list", "--json"},
+                            {"list", "metrics", "--json", "-"}}) {
+    const auto output = warpmark(words);
+    EXPECT_EQ(output.exit_code, 0) << words[1] << output.err;
+    const auto parsed = parse_json(output.out, words[1]);
+    ASSERT_TRUE(parsed.ok()) << words[1] << ": " << output.out;
+    EXPECT_TRUE((*parsed)["schema"].is_string()) << words[1];
+  }
+  const auto series = *parse_json(warpmark({"history", "series", "*time*", "--json"}).out, "series");
+  ASSERT_EQ(series["series"].size(), 1U) << dump_json(series);
+  EXPECT_EQ(series["series"][0]["points"].size(), 2U);
+  EXPECT_EQ(series["series"][0]["points"][0]["n"], 2);
+  const auto metrics = *parse_json(warpmark({"list", "metrics", "--json"}).out, "metrics");
+  EXPECT_EQ(metrics["rows"][0]["metric"], "time");
+}
+
+TEST_F(Interface, refuses_options_that_an_action_would_pass_over) {
+  fails_with_hint({"eval", "list", "--out", "d"}, "--out is for score and compare, not for list");
+  fails_with_hint({"eval", "list", "--format", "md"}, "there is no format 'md'");
+  fails_with_hint({"eval", "pareto", "a=1", "--ref", "r"}, "not for pareto");
+  fails_with_hint({"list", "metrics", "--db", "x.db"}, "--db is for runs, not for metrics");
+  fails_with_hint({"net", "server", "--json"}, "--json is for client and live, not for server");
+  fails_with_hint({"load", "excel", "--json"}, "not for excel");
+  fails_with_hint({"history", "tag", "--json"}, "not for tag");
+  for (const char* verb : {"exporter", "dashboard", "convert", "mcp", "generate", "profile", "completion"}) {
+    const auto output = warpmark({verb, "--json"});
+    EXPECT_EQ(output.exit_code, 2) << verb;
+    EXPECT_THAT(output.err, HasSubstr("unknown option '--json'")) << verb;
+    EXPECT_THAT(output.err, Not(HasSubstr("did you mean"))) << verb;
+    EXPECT_THAT(output.err, Not(HasSubstr("\n  see --help"))) << verb << " gives no reason";
+  }
+}
+
 TEST_F(Interface, keeps_quiet_and_colors_as_it_is_told) {
   const auto loud = warpmark({"run", "--rounds", "1", "--warmup", "0", "--", "true"});
   EXPECT_THAT(loud.err, HasSubstr("stored as"));
@@ -73,12 +118,22 @@ TEST_F(Interface, knows_the_words_of_documents_and_of_other_tools) {
   fails_with_hint({"run", "--iterations", "5"}, "did you mean '--rounds'?");
   fails_with_hint({"nccl"}, "did you mean 'warpmark collective all_reduce'?");
   fails_with_hint({"iperf3"}, "warpmark net server");
+  fails_with_hint({"load", "run", "--url", "http://x"}, "did you mean '--api-base'?");
+  fails_with_hint({"compare", "--n", "3"}, "did you mean '--rounds'?");
+  fails_with_hint({"eval", "score", "f1", "--output", "x.json"}, "did you mean '--json'?");
+  fails_with_hint({"analyze", "--bottleneck", "x"}, "it lists all bottlenecks");
+  fails_with_hint({"mllog", "--html", "x"}, "warpmark help --html");
+  fails_with_hint({"doctor", "--until", "x"}, "it is an option of run");
+  fails_with_hint({"links", "--z", "x"}, "\n  see --help");
   fails_with_hint({"anlyze"}, "did you mean 'warpmark analyze'?");
 }
 
 TEST_F(Interface, refuses_what_only_a_shell_understands) {
   fails_with_hint({"run", "--", "cat x | sort"}, "add --shell");
   fails_with_hint({"run", "--", "FOO=1", "true"}, "env FOO=1");
+  fails_with_hint({"run", "--", "echo $HOME"}, "because of $HOME");
+  fails_with_hint({"run", "--", "echo *.py"}, "add --shell");
+  EXPECT_EQ(warpmark({"run", "--rounds", "1", "--", "echo", "$HOME", "*.py"}).exit_code, 0) << "the shell had its turn";
   fails_with_hint({"run", "--", "echo", "a", "|", "wc"}, "add --shell");
   fails_with_hint({"compare", "--", "true && true", "--", "true"}, "add --shell");
   fails_with_hint({"profile", "--", "true | cat"}, "add --shell");

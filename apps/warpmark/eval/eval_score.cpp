@@ -145,14 +145,14 @@ Result<int> eval_score(Context& context, const ParsedOptions& options) {
   return kSuccess;
 }
 
-Result<int> eval_list(Context& context) {
+Result<int> eval_list(Context& context, const ParsedOptions& options) {
   Table table{{{"metric"}, {"what it is"}}, {}};
   for (const auto* metric : accuracy::score_metrics()) table.rows.push_back({{metric->id}, {metric->summary}});
   for (const auto& task : accuracy::official_tasks()) {
     const std::vector<std::string> parts(task.metrics.begin(), task.metrics.end());
     table.rows.push_back({{task.id}, {"its official metric: " + join(parts, ", ")}});
   }
-  context.out << report::render_table(table, render_options(context));
+  WM_TRY(show_table(context, options, "eval metrics", table));
   return kSuccess;
 }
 

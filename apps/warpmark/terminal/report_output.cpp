@@ -8,9 +8,28 @@
 #include "base/files.h"
 #include "base/json.h"
 #include "base/text.h"
+#include "report/draw/table.h"
 #include "report/formats/render.h"
 
 namespace warpmark::apps {
+namespace {
+
+/// "warpmark.table/1": a row is an object with the names of the columns as keys.
+Json table_json(const std::string& title, const Table& table) {
+  Json rows = Json::array();
+  for (const auto& row : table.rows) {
+    Json object = Json::object();
+    for (std::size_t i = 0; i < row.size(); ++i) {
+      std::string key = table.columns[i].name.empty() ? "note" : table.columns[i].name;
+      std::replace(key.begin(), key.end(), ' ', '_');
+      object[key] = row[i].text;
+    }
+    rows.push_back(std::move(object));
+  }
+  return {{"schema", "warpmark.table/1"}, {"title", title}, {"rows", std::move(rows)}};
+}
+
+}  // namespace
 
 report::RenderOptions render_options(const Context& context) {
   return {
@@ -61,6 +80,13 @@ Status write_named_files(const ParsedOptions& options, const report::Shown& show
     if (options.has(option)) WM_TRY(write_as(options.get(option), shown, format));
   }
   return {};
+}
+
+Status show_table(Context& context, const ParsedOptions& options, const std::string& title, const Table& table) {
+  WM_ASSIGN(const auto format, format_of(options, {"text", "json"}));
+  const auto json = [&] { return dump_json(table_json(title, table)) + "\n"; };
+  context.out << (format == "json" ? json() : report::render_table(table, render_options(context)));
+  return options.has("--json") ? write_file(options.get("--json"), json()) : Status();
 }
 
 Status write_report(const ParsedOptions& options, const std::string& name, const report::Shown& shown) {
