@@ -33,8 +33,8 @@ TEST(SplitWords, knows_quotes_but_expands_nothing) {
 
 TEST(SplitWords, refuses_what_only_a_shell_understands) {
   for (const char* text : {"cat x | sort", "make && ./bench", "a || b", "a; b", "./x > out.txt", "./x 2>&1", "a &",
-                           "x $(date)", "x `date`", "FOO=1 ./bench", "echo $HOME", "$BIN/x", "x ${A}", "wc *.py", "wc a?.txt",
-                           "wc [ab]*", "wc a[0-9]", "x ../*/y"}) {
+                           "x $(date)", "x `date`", "FOO=1 ./bench", "echo $HOME", "$BIN/x", "x ${A}", "wc *.py",
+                           "wc a?.txt", "wc [ab]*", "wc a[0-9]", "x ../*/y"}) {
     const auto words = split_words(text);
     ASSERT_FALSE(words.ok()) << text;
     EXPECT_NE(words.error().hint.find("--shell"), std::string::npos) << words.error().hint;

@@ -13,8 +13,8 @@ namespace {
 
 bool is_name(char c) { return is_digit(c) || c == '_' || (ascii_lower(c) >= 'a' && ascii_lower(c) <= 'z'); }
 
-/// Whether a shell may put the names of files for the word around `at`, which holds *, ? or [. Not of a URL, an option or
-/// NAME=VALUE, for which there is hardly ever a file, and not of a list, [1,2].
+/// Whether a shell may put the names of files for the word around `at`, which holds *, ? or [. Not of a URL, an option
+/// or NAME=VALUE, for which there is hardly ever a file, and not of a list, [1,2].
 bool is_glob(std::string_view text, std::size_t at) {
   constexpr std::string_view kBlanks = " \t\n";
   const std::size_t begin = text.find_last_of(kBlanks, at) + 1;  // 0 after npos
@@ -25,8 +25,8 @@ bool is_glob(std::string_view text, std::size_t at) {
   return end != text.npos && text[end] == ']';
 }
 
-/// What only a shell understands and stands here outside quotes, or empty: an operator, a variable, a pattern of files. A
-/// lone & in a word, as URLs have it, is none.
+/// What only a shell understands and stands here outside quotes, or empty: an operator, a variable, a pattern of files.
+/// A lone & in a word, as URLs have it, is none.
 std::string_view for_a_shell(std::string_view text, std::size_t at) {
   const char c = text[at], next = at + 1 < text.size() ? text[at + 1] : ' ';
   if (c == '|' || c == '&') {
