@@ -5,6 +5,9 @@
 #include <unistd.h>
 
 #include "apps/cli_fixture.h"
+#include "base/text.h"
+#include "warpmark/command.h"
+#include "warpmark/terminal/topics.h"
 
 namespace warpmark::apps {
 namespace {
@@ -109,6 +112,22 @@ TEST_F(Interface, keeps_quiet_and_colors_as_it_is_told) {
       << "errors are not noise";
 }
 
+TEST_F(Interface, prints_the_headline_and_the_verdicts_when_it_is_quiet) {
+  const auto lines = [&](std::vector<std::string> words) { return split(warpmark(std::move(words)).out, '\n').size(); };
+  const std::vector<std::string> compare{"compare", "--rounds", "4", "--no-store", "--", "true", "--", "true"};
+  const auto quiet = warpmark({"compare", "-q", "--rounds", "4", "--no-store", "--", "true", "--", "true"}).out;
+  EXPECT_THAT(quiet, HasSubstr("verdict"));
+  EXPECT_THAT(quiet, HasSubstr("inconclusive: "));
+  for (const char* note : {"A/B comparison", "Stopped", "Sequential test", "A: true"}) {
+    EXPECT_THAT(quiet, Not(HasSubstr(note)));
+  }
+  EXPECT_LT(split(quiet, '\n').size() + 8, lines(compare));
+  const auto run = warpmark({"run", "-q", "--rounds", "2", "--no-store", "--", "true"}).out;
+  EXPECT_THAT(run, HasSubstr("median"));
+  for (const char* note : {"Machine and build", "warpmark profile"}) EXPECT_THAT(run, Not(HasSubstr(note)));
+  EXPECT_THAT(warpmark({"scale", "-q", "--times", "1=100s,8=95s"}).out, Not(HasSubstr("Laws")));
+}
+
 TEST_F(Interface, knows_the_words_of_documents_and_of_other_tools) {
   fails_with_hint({"run", "--output", "x.json"}, "did you mean '--out'?");
   fails_with_hint({"analyze", "--output", "x.json", "t.json"}, "did you mean '--json'?");
@@ -125,6 +144,17 @@ TEST_F(Interface, knows_the_words_of_documents_and_of_other_tools) {
   fails_with_hint({"mllog", "--html", "x"}, "warpmark help --html");
   fails_with_hint({"doctor", "--until", "x"}, "it is an option of run");
   fails_with_hint({"links", "--z", "x"}, "\n  see --help");
+  for (const auto& [word, meant] : {std::pair{"ncu", "profile"},
+                                    {"test", "validate"},
+                                    {"score", "eval score"},
+                                    {"import", "history import"},
+                                    {"export", "history export"},
+                                    {"bench", "run"},
+                                    {"benchmark", "run"},
+                                    {"serve", "load server"},
+                                    {"diff", "compare"}}) {
+    fails_with_hint({word}, std::string("did you mean 'warpmark ") + meant);
+  }
   fails_with_hint({"anlyze"}, "did you mean 'warpmark analyze'?");
 }
 
@@ -150,6 +180,20 @@ TEST_F(Interface, explains_concepts_verbs_options_metrics_and_rules) {
   EXPECT_THAT(warpmark({"help", "bubble"}).out, HasSubstr("warpmark plan"));
   EXPECT_THAT(warpmark({"help", "budget"}).out, HasSubstr("run --budget"));
   fails_with_hint({"help", "roofllne"}, "did you mean 'roofline'?");
+  fails_with_hint({"help", "overfit"}, "verbs: run");
+  EXPECT_THAT(warpmark({"help", "--until"}).out, HasSubstr("run --until"));
+  EXPECT_THAT(warpmark({"help", "--json"}).out, HasSubstr("analyze --json"));
+  for (const char* word : {"stragglers", "Straggler", "exit code", "time to quality", "quiet"}) {
+    EXPECT_EQ(warpmark({"help", word}).exit_code, 0) << word;
+  }
+  EXPECT_THAT(warpmark({"help", "exit", "code"}).out, HasSubstr("inconclusive"));
+  for (const auto& term : glossary()) {
+    for (const auto& part : split(term.words, ',')) {
+      const std::string word(trim(part));
+      if (find_in(commands(), word) != nullptr) continue;  // the help of the verb
+      EXPECT_THAT(warpmark({"help", word}).out, HasSubstr(std::string(term.words).substr(0, 40))) << word;
+    }
+  }
 }
 
 TEST_F(Interface, takes_defaults_from_a_persons_file) {
@@ -218,6 +262,35 @@ TEST_F(Interface, gives_the_reason_of_every_exit_code_in_one_line) {
               HasSubstr("exit code 1: efficiency with 8 GPUs is 13.2 %, below --min-efficiency 80.0 %"));
   EXPECT_THAT(warpmark({"plan", "--model", "llama3-70b", "--gpu", "rtx-4090", "--gpus", "1"}).err,
               HasSubstr("exit code 1: no layout fits into the memory of the GPUs"));
+}
+
+TEST_F(Interface, names_the_verb_that_reads_a_file) {
+  write("load.json", R"({"schema": "warpmark.load/1", "loads": []})");
+  write("check.json", R"({"schema": "warpmark.check/1"})");
+  fails_with_hint({"compare", path("load.json"), path("load.json")}, "warpmark load compare A.json B.json");
+  fails_with_hint({"accept", path("load.json"), path("load.json"), "--across"}, "warpmark load compare A.json B.json");
+  fails_with_hint({"report", path("check.json")}, "which no verb reads");
+}
+
+TEST_F(Interface, shows_a_goal_with_the_unit_of_its_metric) {
+  const auto output = warpmark({"run", "--rounds", "1", "--no-store", "--goal", "time<=100s", "--", "sleep", "0.01"});
+  EXPECT_EQ(output.exit_code, 0);
+  EXPECT_THAT(output.err, HasSubstr(" ms  "));
+}
+
+TEST_F(Interface, says_what_to_do_about_a_command_that_fails) {
+  EXPECT_THAT(warpmark({"run", "--", "false"}).out, HasSubstr("run it by itself"));
+  EXPECT_THAT(warpmark({"run", "--", "nosuch"}).out, HasSubstr("check the spelling"));
+}
+
+TEST_F(Interface, gives_no_interval_of_answers_where_there_are_too_few) {
+  write("ref.txt", "the cat sat\na dog ran\n");
+  write("a.txt", "the cat sat\na dog walks\n");
+  write("b.txt", "the cat sat\na dog ran\n");
+  const auto done =
+      warpmark({"eval", "compare", path("a.txt"), path("b.txt"), "--metric", "chrf", "--ref", path("ref.txt")});
+  EXPECT_THAT(done.out, HasSubstr("2 examples are too few for an interval or a test; at least 6 are needed"));
+  for (const char* word : {"bootstrap p", "relative change"}) EXPECT_THAT(done.out, Not(HasSubstr(word)));
 }
 
 TEST_F(Interface, lists_sessions_by_date_and_value) {

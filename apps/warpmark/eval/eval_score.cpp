@@ -70,6 +70,7 @@ Json scores_document(const Context& context, const std::vector<accuracy::Score>&
 void print_scores(Context& context, const std::vector<accuracy::Score>& scores, const accuracy::Examples& examples) {
   const auto render = render_options(context);
   context.out << report::render_table(score_table(scores), render);
+  if (context.quiet) return;
   for (const auto& score : scores) {
     if (score.by.empty()) continue;
     context.out << fmt::format("\n{} of {} by subject\n", score.metric, score.system)

@@ -81,8 +81,9 @@ Json series_json(const std::string& benchmark, const std::string& metric, const 
   for (auto at = series.points.rbegin(); at != series.points.rend(); ++at) {
     if (static_cast<std::int64_t>(points.size()) == limit) break;
     const auto& session = *at->session;
-    Json point{{"session", session.session}, {"started", session.session_started}, {"commit", session.commit},
-               {"dirty", session.dirty},     {"branch", session.branch},           {"fingerprint", session.fingerprint},
+    Json point{{"session", session.session}, {"started", session.session_started},
+               {"commit", session.commit},   {"dirty", session.dirty},
+               {"branch", session.branch},   {"fingerprint", session.fingerprint},
                {"median", at->median},       {"n", at->n}};
     if (at->interval) point.update({{"low", at->interval->low}, {"high", at->interval->high}});
     points.push_back(std::move(point));

@@ -11,14 +11,15 @@ namespace warpmark::apps {
 namespace {
 
 constexpr OptionSpec kCommon[] = {
-    {"-q, --quiet", "", "print results and errors only: no progress, no notes"},
+    {"-q, --quiet", "", "print the headline, the verdicts and errors only: no progress, no notes"},
     {"-v, --verbose", "", "text: also show what other formats fold away"},
     {"-V, --version", "", "version, git revision and what is built in"},
     {"--color", "WHEN", "auto (default: on a terminal, unless NO_COLOR is set), always, never", false,
      "auto always never"},
 };
 
-/// A word of other tools and of documents. `meant` is an option, which is suggested to verbs that have it, or a sentence.
+/// A word of other tools and of documents. `meant` is an option, which is suggested to verbs that have it, or a
+/// sentence.
 struct Word {
   const char* word;
   const char* meant;

@@ -32,8 +32,9 @@ constexpr std::int64_t kMostBlock = 4 << 20;  // of which each stream has one; l
 
 constexpr OptionSpec kNetOptions[] = {
     {"--token-file", "FILE",
-     "server, client: holds the server's secret (default: WARPMARK_NET_TOKEN; a server without one makes and prints one)", false,
-     "<files>"},
+     "server, client: holds the server's secret (default: WARPMARK_NET_TOKEN; a server without one makes and prints "
+     "one)",
+     false, "<files>"},
     {"--bind", "ADDRESS", "server: where to listen (default 127.0.0.1, this machine alone)"},
     {"--port", "N", "server, client: port of the server (default 5801)"},
     {"--once", "", "server: end after the first client"},
@@ -48,9 +49,11 @@ constexpr OptionSpec kNetOptions[] = {
     {"--ranks", "N", "with --hosts: ranks (default: one a host)"},
     {"--launcher-arg", "WORD", "a further word for mpirun", true},
     {"--as-rank", "", "be one of the ranks of --hosts; what the launcher starts"},
-    {"--json", "[FILE]", "client, live, --hosts: write the results as JSON (warpmark.net/1, net_pairs/1, net_live/1)", false, "<files>"},
+    {"--json", "[FILE]", "client, live, --hosts: write the results as JSON (warpmark.net/1, net_pairs/1, net_live/1)",
+     false, "<files>"},
     {"--html", "FILE", "client, live, --hosts: write the report as an HTML page", false, "<files>"},
-    {"--format", "FORMAT", "client, live, --hosts: format of what is printed: text (default), md, html, json", false, "text md html json"},
+    {"--format", "FORMAT", "client, live, --hosts: format of what is printed: text (default), md, html, json", false,
+     "text md html json"},
     {"--no-store", "", "client, --hosts: do not store the runs in the history"},
     {"--db", "FILE|URL", "client, --hosts: database (default: WARPMARK_DB or your own file)", false, "<files>"},
 };
