@@ -102,7 +102,8 @@ std::vector<MissingData> missing_data(const Evidence& evidence) {
     missing.push_back(
         {"the whole file, of which a part is missing", "copy it again; if it is no longer elsewhere, record it again"});
   } else if (!evidence.has_timeline()) {
-    missing.push_back({"a timeline with GPU work: steps, idle time and their causes", "warpmark profile -- <command>"});
+    missing.push_back({"a timeline with GPU work, on a machine with a GPU: steps, idle time and their causes",
+                       "warpmark profile -- <command>"});
   } else {
     recorder = recorder_of(*evidence.rank().timeline, evidence.framework);
     const RankEvidence& rank = evidence.rank();

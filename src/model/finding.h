@@ -32,7 +32,7 @@ inline constexpr auto kAdviceKindNames =
     in_order(AdviceKind::measure, "code", "config", "environment", "command", "measure");
 constexpr Names names_of(AdviceKind) { return kAdviceKindNames; }
 
-/// Speed-up factor (1.0 is none) if the cause is removed: of the step, or of the samples a second where the fix makes
+/// Speedup factor (1.0 is none) if the cause is removed: of the step, or of the samples a second where the fix makes
 /// the step itself larger.
 struct Gain {
   double low = 1;

@@ -53,7 +53,7 @@ struct ScalingFit {
 /// parameters and scale together; else a fit with a reason.
 [[nodiscard]] ScalingFit fit_scaling(ScalingLaw law, std::span<const ScalingSample> samples, double confidence = 0.95);
 
-/// Speed-up against one worker.
+/// Speedup against one worker.
 [[nodiscard]] double speed_up(ScalingLaw law, std::span<const double> parameters, double workers);
 
 struct Forecast {

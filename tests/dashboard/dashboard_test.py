@@ -272,7 +272,7 @@ class Pages(unittest.TestCase):
             if kind == "scaling":
                 line = sorted(self.coloured("--c0"))
                 self.assertGreater(len(line), 100)
-                self.assertGreater(line[0][1], line[-1][1] + 0.3, "the speed-up goes up")
+                self.assertGreater(line[0][1], line[-1][1] + 0.3, "the speedup goes up")
             if kind == "optimization":
                 self.assertGreater(len(self.coloured("--c2")), 100, "the step of 1.84")
             if kind == "matrix":

@@ -57,7 +57,7 @@ TEST(ScalingReport, tells_every_point_and_leaves_no_plot_of_one) {
   auto scaling = measured();
   for (const char* format : {"text", "md", "html"}) {
     const std::string shown = render(build_report(scaling), format, {});
-    for (const char* text : {"speed-up", "85.0 %", "Energy: counters.", "Amdahl", "14.4"}) {
+    for (const char* text : {"speedup", "85.0 %", "Energy: counters.", "Amdahl", "14.4"}) {
       EXPECT_THAT(shown, HasSubstr(text)) << format;
     }
   }

@@ -51,7 +51,7 @@ TEST(SpeedUps, set_each_precision_against_f32) {
   EXPECT_EQ(found[0].run, session.runs[1].index);
   EXPECT_EQ(found[0].baseline, "f32");
   bool section = false;
-  for (const auto& part : build_report(session).sections) section = section || part.heading == "Speed-ups";
+  for (const auto& part : build_report(session).sections) section = section || part.heading == "Speedups";
   EXPECT_TRUE(section);
 }
 

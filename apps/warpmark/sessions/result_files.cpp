@@ -25,8 +25,8 @@ bool is_result_file(const std::string& word) {
   return word.ends_with(".json") || std::filesystem::is_regular_file(word, ignored);
 }
 
-Result<Session> read_one_session(const std::string& path) {
-  WM_ASSIGN(auto sessions, read_result_file(path));
+Result<Session> read_one_session(const std::string& path, const exchange::ImportOptions& options) {
+  WM_ASSIGN(auto sessions, read_result_file(path, options));
   if (sessions.size() == 1) return std::move(sessions.front());
   return data_error(path + " holds " + std::to_string(sessions.size()) + " sessions, and one is needed here",
                     "'warpmark history import' stores them; then name one by its id");

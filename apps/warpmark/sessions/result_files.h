@@ -18,6 +18,6 @@ namespace warpmark::apps {
 [[nodiscard]] bool is_result_file(const std::string& word);
 
 /// The one session of a file. Data error if it holds several.
-[[nodiscard]] Result<Session> read_one_session(const std::string& path);
+[[nodiscard]] Result<Session> read_one_session(const std::string& path, const exchange::ImportOptions& options = {});
 
 }  // namespace warpmark::apps

@@ -33,7 +33,7 @@ struct Attribution {
   PrecisionLoss precision;
   Exposed exposed;               ///< of the rank whose communication is exposed most
   std::size_t most_exposed = 0;  ///< index into Facts::ranks
-  double without_dispatch = 1;   ///< speed-up if dispatching took no time
+  double without_dispatch = 1;   ///< speedup if dispatching took no time
 
   /// Time a step that a claimant lost, ns: of the critical rank; of multi_gpu_comm of the one most exposed. Not above
   /// 0: nothing.

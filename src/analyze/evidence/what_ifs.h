@@ -15,7 +15,7 @@ struct Change {
   explicit Change(const Facts& facts) : ranks(facts.ranks.size()) {}
 };
 
-/// Speed-up of the step if all of `change` is done; 1 if nothing could be replayed.
+/// Speedup of the step if all of `change` is done; 1 if nothing could be replayed.
 [[nodiscard]] double speedup_of(const Facts& facts, const Change& change);
 
 /// The host waits for the GPU within the step, and reads values.
@@ -26,7 +26,7 @@ void drop_allocations(const Facts& facts, double success, Change& change);
 void update_together(const Facts& facts, double success, Change& change);
 /// `share` of what the host does to dispatch.
 void drop_dispatch(double share, Change& change);
-/// Speed-up with no dispatching at all.
+/// Speedup with no dispatching at all.
 [[nodiscard]] double without_dispatch(const Facts& facts);
 
 /// What is left of a factor where so much of the fix succeeds: all of it leaves `left`.

@@ -105,8 +105,8 @@ struct CounterRecord {
 static_assert(sizeof(CounterRecord) == 16);
 
 /// What a kernel profiler measured of one launch. Behind its texts stand `metrics` times u32 name id of the metric, u32
-/// name id of its unit, f64 value; then `rules` times four texts (name, type, description, kind of speed-up) and f64
-/// speed-up in per cent.
+/// name id of its unit, f64 value; then `rules` times four texts (name, type, description, kind of speedup) and f64
+/// speedup in per cent.
 struct KernelRecord {
   std::int64_t id = 0;
   std::int64_t process = 0;

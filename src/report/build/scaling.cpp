@@ -22,7 +22,7 @@ Tone tone_of_grade(const std::string& grade) {
 }
 
 Table points_table(const Scaling& scaling) {
-  // What nobody measured gives way first, and the interval, which speed-up tells as well, before what was.
+  // What nobody measured gives way first, and the interval, which speedup tells as well, before what was.
   constexpr int kEmpty = 6;
   const auto& points = scaling.points;
   const bool energy =
@@ -32,7 +32,7 @@ Table points_table(const Scaling& scaling) {
   Table table;
   table.columns = {{scaling.worker + "s", Align::right},
                    {scaling.unit + "/s", Align::right},
-                   {"speed-up", Align::right},
+                   {"speedup", Align::right},
                    {"efficiency", Align::right},
                    {"95 % interval", Align::right, 3},
                    {"grade"},
@@ -189,7 +189,7 @@ Section forecast_section(const Scaling& scaling) {
   Table table;
   table.columns = {{scaling.worker + "s", Align::right},
                    {"law"},
-                   {"speed-up", Align::right},
+                   {"speedup", Align::right},
                    {"95 % interval", Align::right},
                    {"efficiency", Align::right}};
   for (const auto& told : scaling.forecasts) {
@@ -206,7 +206,7 @@ Section forecast_section(const Scaling& scaling) {
 }
 
 Plot scaling_plot(const Scaling& scaling) {
-  Plot plot{"speed-up", {scaling.worker + "s", "", true}, {"speed-up", "", true}, {}};
+  Plot plot{"speedup", {scaling.worker + "s", "", true}, {"speedup", "", true}, {}};
   Series measured{"measured", {}, true, false}, ideal{"ideal", {}, true, true};
   for (const auto& point : scaling.points) {
     if (point.throughput.empty()) continue;
@@ -258,7 +258,7 @@ Report build_report(const Scaling& scaling) {
   }
   const auto& points = scaling.points;
   if (!points.empty() && points.front().workers > 1) {
-    measured.blocks.push_back(Paragraph{fmt::format("Compared with {0} {1}s, which count as a speed-up of {0}.",
+    measured.blocks.push_back(Paragraph{fmt::format("Compared with {0} {1}s, which count as a speedup of {0}.",
                                                     points.front().workers, scaling.worker),
                                         Tone::quiet});
   }

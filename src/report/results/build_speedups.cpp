@@ -33,7 +33,7 @@ std::optional<Section> speedups_section(const Session& session, const RunLabels&
                {"against"},
                {"its time", Align::right, 3},
                {"time", Align::right, 2},
-               {"speed-up", Align::right},
+               {"speedup", Align::right},
                {"interval", Align::right}},
               {}};
   bool unreliable = false;
@@ -55,7 +55,7 @@ std::optional<Section> speedups_section(const Session& session, const RunLabels&
          {item.interval ? fmt::format("{:.2f} .. {:.2f}", item.interval->low, item.interval->high) : "–",
           Tone::quiet}});
   }
-  Section section{"Speed-ups", {std::move(table)}};
+  Section section{"Speedups", {std::move(table)}};
   if (unreliable) section.blocks.emplace_back(Paragraph{"? unreliable: the machine was disturbed.", Tone::quiet});
   return section;
 }

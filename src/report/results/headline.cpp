@@ -124,7 +124,8 @@ Paragraph outcome_paragraph(const Session& session) {
 void add_next(const Session& session, Section& section) {
   constexpr std::string_view kRun = "warpmark run ", kMark = " -- ";
   const auto mark = session.command.find(kMark);
-  const bool commands = std::any_of(session.runs.begin(), session.runs.end(), is_command);
+  const bool commands =
+      std::ranges::any_of(session.runs, [](const Run& run) { return is_command(run) && shows_speed(run); });
   if (!commands || !session.command.starts_with(kRun) || mark == std::string::npos) return;
   if (session.command.find("--shell") < mark) return;
   section.blocks.push_back(Paragraph{"Where its time goes:", Tone::quiet});

@@ -129,7 +129,7 @@ ScalingLawFit law_fit_of(const stats::ScalingFit& fit, const std::string& reason
 }
 
 /// A forecast of the best law, with an interval that holds those of every law that the measurements leave possible.
-/// Speed-ups are against the fewest workers times their number, as those measured are.
+/// Speedups are against the fewest workers times their number, as those measured are.
 ScalingForecast forecast_of(const std::vector<stats::ScalingFit>& possible, int workers, int fewest) {
   Ranged told;
   for (const auto& fit : possible) {

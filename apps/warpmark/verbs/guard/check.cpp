@@ -8,6 +8,7 @@
 #include "base/files.h"
 #include "base/json.h"
 #include "base/units.h"
+#include "device/machine.h"
 #include "model/check.h"
 #include "model/names.h"
 #include "report/build/check.h"
@@ -41,6 +42,8 @@ constexpr OptionSpec kCheckOptions[] = {
      "<runs>"},
     {"--results", "FILE", "a file of results to check; against a file as --baseline by its values, untested", true,
      "<files>"},
+    {"--machine", "NAME",
+     "of such a file: the machine that measured it, as 'history import' has it; 'this' if this one"},
     {"--alpha", "P", "chance of calling any unchanged metric worse or better (default 0.05)"},
     {"--history", "N", "newest sessions of the baseline to use (default 100)"},
     {"--format", "FORMAT", "format of what is printed: text (default), md, html, json, github, junit", false,
@@ -91,6 +94,22 @@ Result<CheckRequest> check_request_of(const ParsedOptions& options) {
   return request;
 }
 
+exchange::ImportOptions measured_on(const ParsedOptions& options) {
+  exchange::ImportOptions import{.machine = options.get("--machine")};
+  if (import.machine == "this") import.measured_on = device::machine_facts();
+  return import;
+}
+
+/// What only a command that is measured now has; else the newest session would be judged without a word.
+Status check_no_command_options(const ParsedOptions& options) {
+  for (const OptionSpec& one : kCheckOptions) {
+    if (!std::string_view(one.help).starts_with("commands: ") || !options.has(one.name)) continue;
+    return usage_error(std::string(one.name) + " is for a command that is measured now",
+                       "put the command behind --, or name its file with --project");
+  }
+  return {};
+}
+
 /// Sessions that exist: oldest first.
 Result<std::vector<Session>> named_sessions(store::Store& store, const ParsedOptions& options) {
   std::vector<Session> sessions;
@@ -98,7 +117,7 @@ Result<std::vector<Session>> named_sessions(store::Store& store, const ParsedOpt
   for (const auto& file : options.all("--results")) names.push_back(file);
   if (names.empty()) names = {"last"};
   for (const auto& name : names) {
-    auto session = is_result_file(name) ? read_one_session(name) : load_session(store, name);
+    auto session = is_result_file(name) ? read_one_session(name, measured_on(options)) : load_session(store, name);
     if (!session.ok()) return session.error();
     sessions.push_back(std::move(*session));
   }
@@ -176,11 +195,12 @@ Result<int> check_files(Context& context, const ParsedOptions& options, const Ch
 }
 
 /// That a command failed when it was measured for this is a fault of the command, and no doubt about its speed.
-int failure_of(const std::vector<Session>& sessions) {
+int failure_of(Context& context, const std::vector<Session>& sessions) {
   int code = kSuccess;
   for (const auto& session : sessions) {
     for (const Run& run : session.runs) {
       if (run.outcome != Outcome::error) continue;
+      context.why = run.reason;
       if (run.fault != ErrorKind::environment) return kUsage;
       code = kEnvironment;
     }
@@ -215,6 +235,7 @@ Result<int> run_check(Context& context, const ParsedOptions& options) {
   if (!measures && !options.positionals().empty()) {
     return usage_error("unexpected: " + options.positionals().front(), "a command stands after --");
   }
+  if (!measures && !options.has("--bisect")) WM_TRY(check_no_command_options(options));
   if (options.has("--bisect-budget") && !options.has("--bisect")) {
     return usage_error("--bisect-budget is the time for --bisect, which is not given", "give both");
   }
@@ -241,8 +262,9 @@ Result<int> run_check(Context& context, const ParsedOptions& options) {
     remember_verdict(context, options, {.sessions = check.sessions, .commit = {}}, to_json(check),
                      fmt::format("{} against {}", name_of(overall(check)), check.branch));
   }
-  const int failed = measures ? failure_of(*sessions) : kSuccess, judged = exit_code_of(overall(check));
-  return with_eval_gate(context, options, failed != kSuccess && judged == kInconclusive ? failed : judged);
+  const int judged = exit_code_of(overall(check));
+  const int failed = measures && judged == kInconclusive ? failure_of(context, *sessions) : kSuccess;
+  return with_eval_gate(context, options, failed != kSuccess ? failed : judged);
 }
 
 }  // namespace

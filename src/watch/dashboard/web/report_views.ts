@@ -56,10 +56,10 @@ function heat_map(doc: Document): Child[] {
 
 function scaling_view(doc: Document): Child[] {
   const points = of(doc.points);
-  const chart = chart_box("Speed-up by number of " + doc.worker + "s: " + points.map((point) => `${point.workers}: ${point.speed_up?.value?.toFixed(2)}`).join(", "), "", () => {
+  const chart = chart_box("Speedup by number of " + doc.worker + "s: " + points.map((point) => `${point.workers}: ${point.speed_up?.value?.toFixed(2)}`).join(", "), "", () => {
     const options = base_options((value) => String(value), (value) => value.toFixed(1));
     options.scales.x.title = {display: true, text: doc.worker + "s", color: css("--quiet")};
-    options.scales.y.title = {display: true, text: "speed-up", color: css("--quiet")};
+    options.scales.y.title = {display: true, text: "speedup", color: css("--quiet")};
     options.scales.y.beginAtZero = true;
     options.scales.x.afterBuildTicks = (scale: any) => { scale.ticks = points.map((point) => ({value: point.workers})); };
     const most = Math.max(...points.map((point) => point.workers));
@@ -76,7 +76,7 @@ function scaling_view(doc: Document): Child[] {
     table("Points", [
       {name: doc.worker + "s", number: true, cell: (point: any) => point.workers},
       {name: "throughput", number: true, cell: (point: any) => quantity(point.median, doc.unit + "/s")},
-      {name: "speed-up", number: true, cell: (point: any) => point.speed_up?.value?.toFixed(2)},
+      {name: "speedup", number: true, cell: (point: any) => point.speed_up?.value?.toFixed(2)},
       {name: "efficiency", number: true, cell: (point: any) => percent(point.efficiency?.value)},
       {name: "", cell: (point: any) => point.grade},
       {name: "failed", number: true, cell: (point: any) => point.failures || ""},
@@ -99,7 +99,7 @@ function laws(doc: Document): Child[] {
     ...(forecasts.length ? [h("h2", null, "Predicted"), table("Predicted", [
       {name: doc.worker + "s", number: true, cell: (row: any) => row.workers},
       {name: "law", cell: (row: any) => row.law},
-      {name: "speed-up", number: true, cell: (row: any) => ranged(row.speed_up, 1)},
+      {name: "speedup", number: true, cell: (row: any) => ranged(row.speed_up, 1)},
       {name: "efficiency", number: true, cell: (row: any) => percent(row.efficiency)},
     ], forecasts)] : []),
   ];
@@ -126,10 +126,10 @@ function load_view(doc: Document): Child[] {
 function optimization_view(doc: Document): Child[] {
   const steps = of(doc.steps);
   const kept = steps.filter((step) => step.cumulative?.ratio !== undefined);
-  const chart = kept.length ? chart_box("Speed-up after each step that was kept: " + kept.map((step) => `${step.knob} ${step.cumulative.ratio.toFixed(2)}`).join(", "), "low", () => {
+  const chart = kept.length ? chart_box("Speedup after each step that was kept: " + kept.map((step) => `${step.knob} ${step.cumulative.ratio.toFixed(2)}`).join(", "), "low", () => {
     const options = base_options((value) => kept[Math.round(value) - 1]?.knob.slice(0, 18) ?? (value === 0 ? "begin" : ""), (value) => value.toFixed(2));
     options.scales.x.ticks.stepSize = 1;
-    return {type: "line", plugins, options, data: {datasets: [{label: "speed-up", stepped: true, borderColor: css("--c2"), backgroundColor: css("--c2"), pointRadius: 4, whiskers: true,
+    return {type: "line", plugins, options, data: {datasets: [{label: "speedup", stepped: true, borderColor: css("--c2"), backgroundColor: css("--c2"), pointRadius: 4, whiskers: true,
       data: [{x: 0, y: 1}, ...kept.map((step, i) => ({x: i + 1, y: step.cumulative.ratio, low: step.cumulative.low, high: step.cumulative.high}))]}]}};
   }).box : "";
   const factor = (one: any) => one ? `${one.ratio?.toFixed(3) ?? ""} (${one.low?.toFixed(2)} to ${one.high?.toFixed(2)})` : "";
