@@ -85,6 +85,33 @@ TEST(NcuDetails, maps_labels_to_metrics_and_keeps_rules) {
   EXPECT_EQ(kernel_profile.rules[0].speedup_percent, 90.2);
 }
 
+/// The ID is ncu's; the ordinal counts launches of one shape.
+TEST(NcuDetails, keeps_the_ids_and_the_estimates_of_launches_of_several_shapes) {
+  std::string text =
+      "\"ID\",\"Process ID\",\"Kernel Name\",\"Block Size\",\"Grid Size\",\"Device\",\"CC\",\"Section Name\",\"Metric "
+      "Name\",\"Metric Unit\",\"Metric Value\",\"Rule Name\",\"Rule Type\",\"Rule Description\",\"Estimated Speedup "
+      "Type\",\"Estimated Speedup\"\n";
+  for (const char* launch : {"\"0\",\"9\",\"k\",\"(576, 1, 1)\",\"(171, 1, 1)\",\"0\",\"8.0\",",
+                             "\"1\",\"9\",\"k\",\"(576, 1, 1)\",\"(43, 1, 1)\",\"0\",\"8.0\","}) {
+    text += std::string(launch) + "\"Occupancy\",\"Achieved Occupancy\",\"%\",\"40.29\",\n" + launch +
+            "\"SourceCounters\",\"\",\"\",\"\",\"UncoalescedGlobalAccess\",\"OPT\",\"88% of the "
+            "sectors\",\"global\",\"86.47\"\n";
+  }
+  const auto session = read_text(text);
+  ASSERT_TRUE(session.ok()) << session.error().what;
+  ASSERT_EQ(session->kernels.size(), 2U);
+  for (std::size_t i = 0; i < 2; ++i) {
+    const KernelProfile& kernel = session->kernels[i];
+    EXPECT_EQ(kernel.id, static_cast<std::int64_t>(i));
+    EXPECT_EQ(kernel.ordinal, 0);
+    EXPECT_EQ(kernel.metric("sm__warps_active.avg.pct_of_peak_sustained_active"), 40.29);
+    ASSERT_EQ(kernel.rules.size(), 1U);
+    EXPECT_EQ(kernel.rules[0].name, "UncoalescedGlobalAccess");
+    EXPECT_EQ(kernel.rules[0].speedup_type, "global");
+    EXPECT_EQ(kernel.rules[0].speedup_percent, 86.47);
+  }
+}
+
 TEST(NcuValues, understand_locales_and_prefixes) {
   const auto value = [](const char* text, const char* unit) {
     return parse_ncu_value(text, unit).value_or(NcuValue{-1, ""});
