@@ -106,8 +106,9 @@ constexpr const char* kFirstRocprof = R"json({ "traceEvents":[{}
 ,{"ts":140,"ph":"t","cat":"DataFlow","id":0,"pid":1,"tid":0,"name":"dep"}
 ,{"ts":181,"ph":"s","cat":"DataFlow","id":1,"pid":2,"tid":77,"name":"dep"}
 ,{"ts":190,"ph":"t","cat":"DataFlow","id":1,"pid":10,"tid":1,"name":"dep"}
-],"otherData":{"CMD":"rocminfo","Agent1.Name":"CPU","Agent1.DeviceType":"CPU","Agent2.MarketingName":"AMDInstinctMI300A",
-"Agent2.Node":"4","Agent2.DeviceType":"GPU","Agent2.ComputeUnit":"228","Agent2.MaxWork-itemPerCU":"2048(0x800)"}}
+],"otherData":{"CMD":"rocminfo","Agent1.Name":"CPU","Agent1.DeviceType":"CPU",
+"Agent2.MarketingName":"AMDInstinctMI300A","Agent2.Node":"4","Agent2.DeviceType":"GPU",
+"Agent2.ComputeUnit":"228","Agent2.MaxWork-itemPerCU":"2048(0x800)"}}
 )json";
 
 TEST(RocprofChrome, has_kernels_copies_and_calls) {
