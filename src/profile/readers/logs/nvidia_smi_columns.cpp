@@ -60,7 +60,7 @@ constexpr Known kKnown[] = {
     {"bus id", ColumnRole::gpu, "", "", 1, 5},
 };
 
-/// First words, sorted, of what nvidia-smi can print and nothing reads.
+/// Of columns that nvidia-smi can print and nothing reads.
 constexpr std::array kUnusedWords = {"name",  "free",     "fan",    "pstate",  "driver",      "serial",    "count",
                                      "vbios", "mode",     "ecc",    "encoder", "decoder",     "jpeg",      "ofa",
                                      "video", "graphics", "tlimit", "max",     "min",         "reserved",  "pci",

@@ -8,7 +8,6 @@
 #include <optional>
 #include <string>
 #include <utility>
-#include <vector>
 
 #include "base/json.h"
 #include "base/text.h"
@@ -120,7 +119,8 @@ class RocprofTrace {
                dur = parse_shifted_decimal(text_in(fields, "dur"), 3);
     if (!begin && !ts) return builder_.issue("no_time", "events without a time: left out", text_in(fields, "name"));
     event.start = begin ? *begin : *ts;
-    event.duration = begin && end ? *end - *begin : dur.value_or(0);
+    event.duration = dur.value_or(0);
+    if (begin && end && __builtin_sub_overflow(*end, *begin, &event.duration)) event.duration = INT64_MAX;
     if (event.kind == EventKind::memcpy)
       event.detail = copy_detail(copy_kind_of(text_in(fields, "name")), HostMemory::unknown);
     const std::int64_t thread = integer_in(fields, "args.tid", integer_in(fields, "tid"));
@@ -166,21 +166,25 @@ class ChromeHandler : public nlohmann::json_sax<Json> {
   bool string(string_t& text) override { return keep(text); }
   bool key(string_t& name) override {
     key_ = name;
-    if (levels_.size() == 1) root_key_ = name;
+    if (depth_ == 1) root_key_ = name;
     return true;
   }
-  bool start_object(std::size_t) override { return open(key_); }
-  bool start_array(std::size_t) override { return open("["); }
+  bool start_object(std::size_t) override {
+    in_args_ = ++depth_ == 4 && key_ == "args";
+    return true;
+  }
+  bool start_array(std::size_t) override { return ++depth_, true; }
   bool end_object() override {
-    levels_.pop_back();
-    if (levels_.size() == 2 && root_key_ == "traceEvents") {
+    --depth_;
+    if (depth_ < 4) in_args_ = false;
+    if (depth_ == 2 && root_key_ == "traceEvents") {
       trace_.event(std::exchange(fields_, {}));
-    } else if (levels_.size() == 1 && root_key_ == "otherData") {
+    } else if (depth_ == 1 && root_key_ == "otherData") {
       trace_.machine(std::exchange(fields_, {}));
     }
     return true;
   }
-  bool end_array() override { return levels_.pop_back(), true; }
+  bool end_array() override { return --depth_, true; }
   bool parse_error(std::size_t, const std::string&, const nlohmann::detail::exception& error) override {
     trace_.builder().issue("unfinished_file", "the JSON ends early or is damaged: later records are missing",
                            error.what());
@@ -190,18 +194,18 @@ class ChromeHandler : public nlohmann::json_sax<Json> {
  private:
   static constexpr std::size_t kMostFields = 1 << 16;  // of one object
 
-  bool open(const std::string& key) { return levels_.push_back(key), true; }
   bool keep(const std::string& value) {
-    const bool in_args = levels_.size() == 4 && levels_.back() == "args";
-    const bool in_event = levels_.size() == 3 && root_key_ == "traceEvents";
-    const bool in_facts = levels_.size() == 2 && root_key_ == "otherData";
+    const bool in_args = depth_ == 4 && in_args_;
+    const bool in_event = depth_ == 3 && root_key_ == "traceEvents";
+    const bool in_facts = depth_ == 2 && root_key_ == "otherData";
     if ((in_args || in_event || in_facts) && fields_.size() < kMostFields)
       fields_[in_args ? "args." + key_ : key_] = value;
     return true;
   }
 
   RocprofTrace& trace_;
-  std::vector<std::string> levels_;  ///< keys of the objects and lists around
+  int depth_ = 0;         ///< objects and lists around
+  bool in_args_ = false;  ///< at this or a greater depth
   std::string key_, root_key_;
   Fields fields_;
 };
