@@ -26,15 +26,15 @@ int print_error(Context& context, const Error& error) {
   return exit_code_of(error);
 }
 
-/// A slip of the pen first; then what the word is about: `warpmark nccl`.
+/// What the word is about first, `warpmark nccl`; then a typing error.
 Error unknown_verb(const std::string& word) {
   const std::string what = "there is no verb '" + word + "'";
   const auto ids = ids_of(commands());
-  if (const auto meant = nearest(word, ids); !meant.empty()) {
-    return usage_error(what, "did you mean 'warpmark " + meant + "'?");
-  }
   if (const Topic* topic = find_topic(word); topic != nullptr) {
     return usage_error(what, fmt::format("did you mean '{}'? more: warpmark help {}", first_command(*topic), word));
+  }
+  if (const auto meant = nearest(word, ids); !meant.empty()) {
+    return usage_error(what, "did you mean 'warpmark " + meant + "'?");
   }
   return usage_error(what, "verbs: " + join(ids, ", "));
 }
@@ -83,6 +83,7 @@ Context with_streams(const Context& given, std::ostream& out, std::ostream& err)
           .color = given.color,
           .unicode = given.unicode,
           .verbose = given.verbose,
+          .quiet = given.quiet,
           .width = given.width,
           .whole_tables = given.whole_tables,
           .environment = given.environment,
@@ -114,7 +115,8 @@ Result<int> run_verb(const Command& command, std::vector<std::string> own, Commo
   if (common.quiet) context.err_is_terminal = false;
   if (common.color == "always" || common.color == "never") context.color = common.color == "always";
   context.verbose = common.verbose;
-  WM_ASSIGN(auto options, parse_options(command.options, command.positional, own, option_synonyms()));
+  context.quiet = common.quiet;
+  WM_ASSIGN(auto options, parse_options(command.options, command.positional, own, option_synonyms(command)));
   if (options.has("--help")) {
     context.out << help_of(command, context.width);
     return kSuccess;

@@ -44,6 +44,7 @@ struct Context {
   bool color = false;  ///< on `out`: a terminal, and NO_COLOR is not set
   bool unicode = true;
   bool verbose = false;                          ///< -v: text shows what other formats fold away
+  bool quiet = false;                            ///< -q: text is the headline and the verdicts
   int width = 80;                                ///< columns of `out`
   bool whole_tables = false;                     ///< `out` is a pipe or a file, and nobody set COLUMNS
   const char* (*environment)(const char* name);  ///< value, or nullptr
@@ -60,11 +61,18 @@ struct Context {
 /// The exit code of a program that a verb ran, as the verb's own.
 [[nodiscard]] int command_exit_code(Context& context, int code);
 
+/// A heading in the help of a verb with many options.
+struct OptionGroup {
+  const char* first;  ///< the option that it stands above
+  const char* heading;
+};
+
 struct Command {
   const char* id;
   const char* summary;  ///< one line
   const char* details;  ///< paragraphs shown under the usage line
   std::span<const OptionSpec> options;
+  std::span<const OptionGroup> groups = {};  ///< in the order of the options
   PositionalSpec positional;
   const char* examples;  ///< one command a line
   /// Returns the exit code. Errors are returned and printed by main.

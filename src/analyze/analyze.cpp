@@ -107,7 +107,9 @@ bool comes_before(const Finding& a, const Finding& b) {
 /// then says nothing, only the bound is left.
 void bound_gain(double lost_ns, double whole_ns, Gain& gain) {
   if (whole_ns <= 0) return;
-  gain.high = std::min(gain.high, amdahl(lost_ns, whole_ns));
+  const double bound = amdahl(lost_ns, whole_ns);
+  if (gain.high > bound) gain.low = std::min(gain.low, gain_up_to(bound, "").low);
+  gain.high = std::min(gain.high, bound);
   gain.low = std::clamp(gain.low, 1.0, gain.high);
 }
 

@@ -34,12 +34,14 @@ struct Known {
     for (const auto& synonym : synonyms) {
       if (given != synonym.word) continue;
       if (!is_option(synonym.meant)) return synonym.meant;
-      if (find(synonym.meant) != nullptr) return std::string("did you mean '") + synonym.meant + "'? see --help";
+      if (find(synonym.meant) != nullptr) return "did you mean '" + synonym.meant + "'? see --help";
     }
-    std::vector<std::string> names{"--help"};
-    for (const auto& option : options) names.emplace_back(option.name);
-    const auto meant = nearest(given, names);
-    return meant.empty() ? "see --help" : "did you mean '" + meant + "'? see --help";
+    // Without their dashes, which would make all short names alike.
+    const auto bare = [](std::string_view name) { return std::string(name.substr(name.find_first_not_of('-'))); };
+    std::vector<std::string> names{"help"};
+    for (const auto& option : options) names.push_back(bare(option.name));
+    const auto meant = given.find_first_not_of('-') == std::string::npos ? "" : nearest(bare(given), names);
+    return meant.empty() ? "see --help" : "did you mean '--" + meant + "'? see --help";
   }
 
   /// CLI11 says which words it did not expect; the suggestion is ours.

@@ -33,8 +33,8 @@ struct PositionalSpec {
 
 /// A word that people try, of another tool or of a document, and what is meant.
 struct Synonym {
-  const char* word;   ///< "--output"
-  const char* meant;  ///< an option, which is suggested to verbs that have it; or a sentence
+  std::string word;   ///< "--output"
+  std::string meant;  ///< an option, which is suggested to verbs that have it; or a sentence
 };
 
 class ParsedOptions {

@@ -148,7 +148,7 @@ Error replace_process(std::vector<std::string> words,
   pointers.push_back(nullptr);
   ::execvp(pointers[0], pointers.data());
   return environment_error(fmt::format("cannot start {}: {}", words.front(), std::strerror(errno)),
-                           "is it installed and on PATH?");
+                           "check the spelling, and that it is installed and on PATH");
 }
 
 Result<std::filesystem::path> own_executable() {

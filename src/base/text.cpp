@@ -93,7 +93,8 @@ std::string nearest(std::string_view word, std::span<const std::string> candidat
   constexpr std::size_t kLongest = 200;  // nobody types longer ones, and the distance takes the product of the lengths
   std::string best;
   if (word.size() > kLongest) return best;
-  std::size_t best_distance = word.size() / 3 + 2;  // farther than this is another word, not a typing error
+  // Farther is another word, not a typing error: of a word of one or two letters any other is.
+  std::size_t best_distance = (word.size() < 4 ? word.size() / 3 : std::max<std::size_t>(2, word.size() / 3)) + 1;
   for (const auto& candidate : candidates) {
     const bool is_prefix = word.size() >= 3 && candidate.starts_with(word);
     if (!is_prefix && candidate.size() >= word.size() + best_distance) continue;

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <string_view>
+#include <utility>
 
 #include "base/json.h"
 #include "base/text.h"
@@ -15,6 +17,28 @@
 
 namespace warpmark::exchange {
 namespace {
+
+/// What reads a file of ours that holds no results; empty for any other.
+std::string reader_of(const Document& document) {
+  constexpr std::string_view kOurs = "warpmark.";
+  if (!document.json || !document.json->is_object()) return {};
+  const auto found = document.json->find("schema");
+  if (found == document.json->end() || !found->is_string()) return {};
+  const auto schema = found->get<std::string>();
+  if (!schema.starts_with(kOurs)) return {};
+  const std::string kind = schema.substr(kOurs.size(), schema.find('/') - kOurs.size());
+  constexpr std::pair<std::string_view, std::string_view> kReaders[] = {
+      {"load", "loads are compared by: warpmark load compare A.json B.json"},
+      {"analysis", "start from it: warpmark optimize ANALYSIS.json -- COMMAND"},
+      {"profile", "warpmark analyze FILE reads profiles"},
+      {"scores", "warpmark eval pareto SCORES.json=SPEED ... reads scores; eval compare takes the answers"},
+      {"net", "measurements of a network are stored: warpmark history list shows their ids, which every verb takes"},
+  };
+  for (const auto& [name, reader] : kReaders) {
+    if (name == kind) return std::string(reader);
+  }
+  return "it is the answer of a verb (" + schema + "), which no verb reads; name the results that it was made from";
+}
 
 /// The one format of the document.
 Result<const Format*> format_of(const Document& document, const std::string& wanted) {
@@ -35,6 +59,9 @@ Result<const Format*> format_of(const Document& document, const std::string& wan
   if (fitting.size() > 1) std::erase_if(fitting, [](const Format* format) { return format->is_fallback; });
   if (fitting.size() == 1) return fitting.front();
   if (fitting.empty()) {
+    if (auto reader = reader_of(document); !reader.empty()) {
+      return data_error(document.name + " holds no results of benchmarks", std::move(reader));
+    }
     return data_error(document.name + " is no known format of results; it is " + looks_like(document),
                       "formats: " + join(readable_formats(), ", "));
   }

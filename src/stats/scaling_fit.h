@@ -1,7 +1,7 @@
 // Laws of scaling fitted to throughputs at several numbers of workers, with intervals, and what they predict.
 //
-//   Amdahl (AFIPS 1967)           speed-up n / (1 + s (n - 1))            s: share of the work that is serial
-//   Gustafson (CACM 31(5), 1988)  speed-up n - s (n - 1)                  s: share of the time that is serial, weak
+//   Amdahl (AFIPS 1967)           speedup n / (1 + s (n - 1))            s: share of the work that is serial
+//   Gustafson (CACM 31(5), 1988)  speedup n - s (n - 1)                  s: share of the time that is serial, weak
 //   USL (Gunther, Guerrilla Capacity Planning, 2007)
 //                                 n / (1 + a (n - 1) + b n (n - 1))       a: contention, b: exchange between all
 //
@@ -59,7 +59,7 @@ struct ScalingFit {
 struct Forecast {
   double workers = 0;
   double speed_up = 0;
-  Interval interval;  ///< of the law's speed-up; that the law goes on to hold is not in it
+  Interval interval;  ///< of the law's speedup; that the law goes on to hold is not in it
 };
 [[nodiscard]] Forecast forecast(const ScalingFit& fit, double workers, double confidence = 0.95);
 

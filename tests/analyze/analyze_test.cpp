@@ -159,6 +159,23 @@ TEST(CriticalPath, covers_the_step_exactly_and_names_what_the_host_did) {
   EXPECT_NEAR(std::get<double>(table.rows.front()[1]), 0.004, 1e-5);
 }
 
+TEST(CriticalPath, leads_beside_work_that_nothing_waits_for) {
+  std::uint32_t id = 2'000;
+  const Analysis analysis = analyze(session_of(stepped(6, [&id](TimelineScene& scene) {
+    scene.launch(kTensorGemm, 3'000'000);
+    scene.add({EventKind::runtime_api, scene.now(), 2'000, "cudaLaunchKernel", TimelineScene::kHost, ++id});
+    scene.add({EventKind::kernel, scene.now() + 500'000, 2'000'000, "side_kernel", scene.stream(13), id});
+    scene.synchronize();
+    scene.range("preprocess.py(10): tokenize", 1'000'000, EventKind::python);
+  })));
+  const AnalysisTable& table = analysis.tables.back();
+  ASSERT_EQ(table.id, "critical_path");
+  EXPECT_EQ(std::get<std::string>(table.rows[0][0]), "gemm");
+  EXPECT_NEAR(std::get<double>(table.rows[0][1]), 0.003, 1e-5);
+  EXPECT_EQ(std::get<std::string>(table.rows[1][0]), "idle_host_work: preprocess.py(10): tokenize");
+  for (const auto& row : table.rows) EXPECT_NE(std::get<std::string>(row[0]), "other_kernels");
+}
+
 TEST(CriticalPath, ends_where_a_launch_seems_to_come_after_its_work) {
   std::uint32_t id = 1'000;
   const Analysis analysis = analyze(session_of(stepped(6, [&id](TimelineScene& scene) {

@@ -129,7 +129,7 @@ TEST_F(Ancestry, check_decides_nothing_where_it_is_not_known_from_what_a_branch_
       "commit. "
       "0 sessions of known ancestors are too few to judge by: check in a clone that has it");
   const auto trend = in_repository({"trend"});
-  EXPECT_NE(trend.out.find("the place of 40 sessions, whose commits no repository here has"), std::string::npos)
+  EXPECT_NE(trend.out.find("the commit order of 40 sessions: no repository here has their commits"), std::string::npos)
       << trend.out;
 }
 

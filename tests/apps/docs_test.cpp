@@ -17,9 +17,12 @@ namespace warpmark::apps {
 namespace {
 
 TEST(CliDocs, are_what_the_tables_say) {
+  std::vector<std::pair<std::string, std::string>> pages{{"glossary.md", glossary_page()}};
   for (const Command* command : commands()) {
-    const std::string path = std::string(WARPMARK_SOURCE_DIR) + "/docs/cli/" + command->id + ".md";
-    const std::string page = markdown_of(*command);
+    pages.emplace_back(std::string("cli/") + command->id + ".md", markdown_of(*command));
+  }
+  for (const auto& [name, page] : pages) {
+    const std::string path = std::string(WARPMARK_SOURCE_DIR) + "/docs/" + name;
     if (std::getenv("WARPMARK_UPDATE") != nullptr) {
       ASSERT_TRUE(write_file(path, page).ok());
     }

@@ -77,7 +77,7 @@ TEST_F(Cli, eval_score_says_what_does_not_fit) {
   refused({"eval", "score", "bleu", "--tokenize", "13b", "--ref", path("ref.txt"), "--out", path("ref.txt")},
           "there is no tokenizer '13b'");
   refused({"eval", "score", "bleu", "--margin", "1", "--ref", path("ref.txt"), "--out", path("ref.txt")},
-          "--margin is for eval compare");
+          "--margin is for compare");
   write("bad.jsonl", "{\"id\":1,\"output\":\n");
   refused({"eval", "score", "bleu", "--ref", path("ref.txt"), "--out", path("bad.jsonl")}, "bad.jsonl line 1");
 }

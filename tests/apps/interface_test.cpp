@@ -5,6 +5,9 @@
 #include <unistd.h>
 
 #include "apps/cli_fixture.h"
+#include "base/text.h"
+#include "warpmark/command.h"
+#include "warpmark/terminal/topics.h"
 
 namespace warpmark::apps {
 namespace {
@@ -49,6 +52,51 @@ TEST_F(Interface, writes_json_to_standard_output_alone_whether_a_verb_prints_it_
                   "name a file for one");
 }
 
+TEST_F(Interface, writes_every_answer_as_json) {
+  write("one.json", R"({"results": [{"command": "sleep 0.1", "times": [0.1, 0.1]}]})");
+  write("two.json", R"({"results": [{"command": "sleep 0.1", "times": [0.2, 0.2]}]})");
+  write("s.json", R"({"scores": [{"metric": "f1", "value": 0.5}]})");
+  for (const auto& words : {std::vector<std::string>{"history", "import", path("one.json"), "--json"},
+                            {"history", "import", path("two.json"), "--json", "-"},
+                            {"history", "show", "last", "--json"},
+                            {"history", "series", "--json"},
+                            {"history", "series", "*", "--json", "--limit", "1"},
+                            {"eval", "list", "--json", "-"},
+                            {"eval", "list", "--format", "json"},
+                            {"eval", "pareto", path("s.json") + "=3", path("s.json") + "=4", "--json"},
+                            {"list", "--json"},
+                            {"list", "metrics", "--json", "-"}}) {
+    const auto output = warpmark(words);
+    EXPECT_EQ(output.exit_code, 0) << words[1] << output.err;
+    const auto parsed = parse_json(output.out, words[1]);
+    ASSERT_TRUE(parsed.ok()) << words[1] << ": " << output.out;
+    EXPECT_TRUE((*parsed)["schema"].is_string()) << words[1];
+  }
+  const auto series = *parse_json(warpmark({"history", "series", "*time*", "--json"}).out, "series");
+  ASSERT_EQ(series["series"].size(), 1U) << dump_json(series);
+  EXPECT_EQ(series["series"][0]["points"].size(), 2U);
+  EXPECT_EQ(series["series"][0]["points"][0]["n"], 2);
+  const auto metrics = *parse_json(warpmark({"list", "metrics", "--json"}).out, "metrics");
+  EXPECT_EQ(metrics["rows"][0]["metric"], "time");
+}
+
+TEST_F(Interface, refuses_options_that_an_action_would_pass_over) {
+  fails_with_hint({"eval", "list", "--out", "d"}, "--out is for score and compare, not for list");
+  fails_with_hint({"eval", "list", "--format", "md"}, "there is no format 'md'");
+  fails_with_hint({"eval", "pareto", "a=1", "--ref", "r"}, "not for pareto");
+  fails_with_hint({"list", "metrics", "--db", "x.db"}, "--db is for runs, not for metrics");
+  fails_with_hint({"net", "server", "--json"}, "--json is for client and live, not for server");
+  fails_with_hint({"load", "excel", "--json"}, "not for excel");
+  fails_with_hint({"history", "tag", "--json"}, "not for tag");
+  for (const char* verb : {"exporter", "dashboard", "convert", "mcp", "generate", "profile", "completion"}) {
+    const auto output = warpmark({verb, "--json"});
+    EXPECT_EQ(output.exit_code, 2) << verb;
+    EXPECT_THAT(output.err, HasSubstr("unknown option '--json'")) << verb;
+    EXPECT_THAT(output.err, Not(HasSubstr("did you mean"))) << verb;
+    EXPECT_THAT(output.err, Not(HasSubstr("\n  see --help"))) << verb << " gives no reason";
+  }
+}
+
 TEST_F(Interface, keeps_quiet_and_colors_as_it_is_told) {
   const auto loud = warpmark({"run", "--rounds", "1", "--warmup", "0", "--", "true"});
   EXPECT_THAT(loud.err, HasSubstr("stored as"));
@@ -64,6 +112,22 @@ TEST_F(Interface, keeps_quiet_and_colors_as_it_is_told) {
       << "errors are not noise";
 }
 
+TEST_F(Interface, prints_the_headline_and_the_verdicts_when_it_is_quiet) {
+  const auto lines = [&](std::vector<std::string> words) { return split(warpmark(std::move(words)).out, '\n').size(); };
+  const std::vector<std::string> compare{"compare", "--rounds", "4", "--no-store", "--", "true", "--", "true"};
+  const auto quiet = warpmark({"compare", "-q", "--rounds", "4", "--no-store", "--", "true", "--", "true"}).out;
+  EXPECT_THAT(quiet, HasSubstr("verdict"));
+  EXPECT_THAT(quiet, HasSubstr("inconclusive: "));
+  for (const char* note : {"A/B comparison", "Stopped", "Sequential test", "A: true"}) {
+    EXPECT_THAT(quiet, Not(HasSubstr(note)));
+  }
+  EXPECT_LT(split(quiet, '\n').size() + 8, lines(compare));
+  const auto run = warpmark({"run", "-q", "--rounds", "2", "--no-store", "--", "true"}).out;
+  EXPECT_THAT(run, HasSubstr("median"));
+  for (const char* note : {"Machine and build", "warpmark profile"}) EXPECT_THAT(run, Not(HasSubstr(note)));
+  EXPECT_THAT(warpmark({"scale", "-q", "--times", "1=100s,8=95s"}).out, Not(HasSubstr("Laws")));
+}
+
 TEST_F(Interface, knows_the_words_of_documents_and_of_other_tools) {
   fails_with_hint({"run", "--output", "x.json"}, "did you mean '--out'?");
   fails_with_hint({"analyze", "--output", "x.json", "t.json"}, "did you mean '--json'?");
@@ -73,12 +137,33 @@ TEST_F(Interface, knows_the_words_of_documents_and_of_other_tools) {
   fails_with_hint({"run", "--iterations", "5"}, "did you mean '--rounds'?");
   fails_with_hint({"nccl"}, "did you mean 'warpmark collective all_reduce'?");
   fails_with_hint({"iperf3"}, "warpmark net server");
+  fails_with_hint({"load", "run", "--url", "http://x"}, "did you mean '--api-base'?");
+  fails_with_hint({"compare", "--n", "3"}, "did you mean '--rounds'?");
+  fails_with_hint({"eval", "score", "f1", "--output", "x.json"}, "did you mean '--json'?");
+  fails_with_hint({"analyze", "--bottleneck", "x"}, "it lists all bottlenecks");
+  fails_with_hint({"mllog", "--html", "x"}, "warpmark help --html");
+  fails_with_hint({"doctor", "--until", "x"}, "it is an option of run");
+  fails_with_hint({"links", "--z", "x"}, "\n  see --help");
+  for (const auto& [word, meant] : {std::pair{"ncu", "profile"},
+                                    {"test", "validate"},
+                                    {"score", "eval score"},
+                                    {"import", "history import"},
+                                    {"export", "history export"},
+                                    {"bench", "run"},
+                                    {"benchmark", "run"},
+                                    {"serve", "load server"},
+                                    {"diff", "compare"}}) {
+    fails_with_hint({word}, std::string("did you mean 'warpmark ") + meant);
+  }
   fails_with_hint({"anlyze"}, "did you mean 'warpmark analyze'?");
 }
 
 TEST_F(Interface, refuses_what_only_a_shell_understands) {
   fails_with_hint({"run", "--", "cat x | sort"}, "add --shell");
   fails_with_hint({"run", "--", "FOO=1", "true"}, "env FOO=1");
+  fails_with_hint({"run", "--", "echo $HOME"}, "because of $HOME");
+  fails_with_hint({"run", "--", "echo *.py"}, "add --shell");
+  EXPECT_EQ(warpmark({"run", "--rounds", "1", "--", "echo", "$HOME", "*.py"}).exit_code, 0) << "the shell had its turn";
   fails_with_hint({"run", "--", "echo", "a", "|", "wc"}, "add --shell");
   fails_with_hint({"compare", "--", "true && true", "--", "true"}, "add --shell");
   fails_with_hint({"profile", "--", "true | cat"}, "add --shell");
@@ -95,6 +180,20 @@ TEST_F(Interface, explains_concepts_verbs_options_metrics_and_rules) {
   EXPECT_THAT(warpmark({"help", "bubble"}).out, HasSubstr("warpmark plan"));
   EXPECT_THAT(warpmark({"help", "budget"}).out, HasSubstr("run --budget"));
   fails_with_hint({"help", "roofllne"}, "did you mean 'roofline'?");
+  fails_with_hint({"help", "overfit"}, "verbs: run");
+  EXPECT_THAT(warpmark({"help", "--until"}).out, HasSubstr("run --until"));
+  EXPECT_THAT(warpmark({"help", "--json"}).out, HasSubstr("analyze --json"));
+  for (const char* word : {"stragglers", "Straggler", "exit code", "time to quality", "quiet"}) {
+    EXPECT_EQ(warpmark({"help", word}).exit_code, 0) << word;
+  }
+  EXPECT_THAT(warpmark({"help", "exit", "code"}).out, HasSubstr("inconclusive"));
+  for (const auto& term : glossary()) {
+    for (const auto& part : split(term.words, ',')) {
+      const std::string word(trim(part));
+      if (find_in(commands(), word) != nullptr) continue;  // the help of the verb
+      EXPECT_THAT(warpmark({"help", word}).out, HasSubstr(std::string(term.words).substr(0, 40))) << word;
+    }
+  }
 }
 
 TEST_F(Interface, takes_defaults_from_a_persons_file) {
@@ -163,6 +262,35 @@ TEST_F(Interface, gives_the_reason_of_every_exit_code_in_one_line) {
               HasSubstr("exit code 1: efficiency with 8 GPUs is 13.2 %, below --min-efficiency 80.0 %"));
   EXPECT_THAT(warpmark({"plan", "--model", "llama3-70b", "--gpu", "rtx-4090", "--gpus", "1"}).err,
               HasSubstr("exit code 1: no layout fits into the memory of the GPUs"));
+}
+
+TEST_F(Interface, names_the_verb_that_reads_a_file) {
+  write("load.json", R"({"schema": "warpmark.load/1", "loads": []})");
+  write("check.json", R"({"schema": "warpmark.check/1"})");
+  fails_with_hint({"compare", path("load.json"), path("load.json")}, "warpmark load compare A.json B.json");
+  fails_with_hint({"accept", path("load.json"), path("load.json"), "--across"}, "warpmark load compare A.json B.json");
+  fails_with_hint({"report", path("check.json")}, "which no verb reads");
+}
+
+TEST_F(Interface, shows_a_goal_with_the_unit_of_its_metric) {
+  const auto output = warpmark({"run", "--rounds", "1", "--no-store", "--goal", "time<=100s", "--", "sleep", "0.01"});
+  EXPECT_EQ(output.exit_code, 0);
+  EXPECT_THAT(output.err, HasSubstr(" ms  "));
+}
+
+TEST_F(Interface, says_what_to_do_about_a_command_that_fails) {
+  EXPECT_THAT(warpmark({"run", "--", "false"}).out, HasSubstr("run it by itself"));
+  EXPECT_THAT(warpmark({"run", "--", "nosuch"}).out, HasSubstr("check the spelling"));
+}
+
+TEST_F(Interface, gives_no_interval_of_answers_where_there_are_too_few) {
+  write("ref.txt", "the cat sat\na dog ran\n");
+  write("a.txt", "the cat sat\na dog walks\n");
+  write("b.txt", "the cat sat\na dog ran\n");
+  const auto done =
+      warpmark({"eval", "compare", path("a.txt"), path("b.txt"), "--metric", "chrf", "--ref", path("ref.txt")});
+  EXPECT_THAT(done.out, HasSubstr("2 examples are too few for an interval or a test; at least 6 are needed"));
+  for (const char* word : {"bootstrap p", "relative change"}) EXPECT_THAT(done.out, Not(HasSubstr(word)));
 }
 
 TEST_F(Interface, lists_sessions_by_date_and_value) {

@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
+#include <sstream>
+
 namespace warpmark::apps {
 namespace {
 
@@ -13,6 +16,18 @@ TEST(ProgressLine, tells_the_time_left_and_no_time_where_the_budget_is_used_up) 
   progress.stage = "starting python3";
   progress.left_known = false;
   EXPECT_EQ(progress_line(progress, 400), "[##########..........]  50 %  0:08 so far  starting python3: gemm");
+}
+
+TEST(StepBar, knows_no_time_that_is_left_at_the_end_and_is_silent_where_nobody_watches) {
+  for (const bool terminal : {true, false}) {
+    std::ostringstream out, err;
+    std::atomic<bool> interrupted = false;
+    const Context context{.out = out, .err = err, .err_is_terminal = terminal, .interrupted = interrupted};
+    StepBar bar(context);
+    bar.update(15, 15, "run 15 of 15");
+    EXPECT_EQ(err.str().find("budget"), std::string::npos);
+    EXPECT_EQ(err.str().empty(), !terminal);
+  }
 }
 
 }  // namespace

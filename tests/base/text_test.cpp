@@ -22,6 +22,7 @@ TEST(Nearest, suggests_a_typing_error_and_nothing_else) {
   EXPECT_EQ(nearest("atention", words), "attention");
   EXPECT_EQ(nearest("conv", words), "conv2d");
   EXPECT_EQ(nearest("zzzzzzzz", words), "");
+  EXPECT_EQ(nearest("mm", words), "") << "of two letters, one is not enough";
   EXPECT_EQ(nearest("gem" + std::string(200'000, 'm'), words), "");
 }
 

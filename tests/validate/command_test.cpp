@@ -24,7 +24,7 @@ TEST(SplitWords, takes_a_long_word_letter_by_letter) {
 }
 
 TEST(SplitWords, knows_quotes_but_expands_nothing) {
-  EXPECT_EQ(*split_words("a 'b c'  \"d e\" f\\ g $HOME *"),
+  EXPECT_EQ(*split_words("a 'b c'  \"d e\" f\\ g '$HOME' \"*\""),
             (std::vector<std::string>{"a", "b c", "d e", "f g", "$HOME", "*"}));
   EXPECT_EQ(*split_words("''"), (std::vector<std::string>{""}));
   EXPECT_FALSE(split_words("a 'b").ok());
@@ -33,12 +33,15 @@ TEST(SplitWords, knows_quotes_but_expands_nothing) {
 
 TEST(SplitWords, refuses_what_only_a_shell_understands) {
   for (const char* text : {"cat x | sort", "make && ./bench", "a || b", "a; b", "./x > out.txt", "./x 2>&1", "a &",
-                           "x $(date)", "x `date`", "FOO=1 ./bench"}) {
+                           "x $(date)", "x `date`", "FOO=1 ./bench", "echo $HOME", "$BIN/x", "x ${A}", "wc *.py",
+                           "wc a?.txt", "wc [ab]*", "wc a[0-9]", "x ../*/y"}) {
     const auto words = split_words(text);
     ASSERT_FALSE(words.ok()) << text;
     EXPECT_NE(words.error().hint.find("--shell"), std::string::npos) << words.error().hint;
   }
   EXPECT_TRUE(split_words("curl 'a|b;c' \"x > y\" http://h/?a=1&b=2 \\| --set k=v").ok());
+  EXPECT_TRUE(split_words("awk '$1 ~ /a*/' cost=5$ --filter=A* dims=[1,2] --size [64,64] \\$HOME a$ [ -f x ]").ok());
+  EXPECT_EQ(split_words("echo $HOME/x").error().what, "the command needs a shell, because of $HOME: echo $HOME/x");
   EXPECT_EQ(split_words("A=1 x").error().hint, "add --shell, or start it through env: env A=1 ...");
   EXPECT_FALSE(check_words({"OMP_NUM_THREADS=1", "./x"}).ok());
   EXPECT_TRUE(check_words({"./a=b", "x"}).ok());

@@ -2,8 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <ostream>
 
+#include "base/clock.h"
 #include "base/command_line.h"
 #include "device/machine.h"
 #include "warpmark/ab/bisect_project.h"
@@ -38,9 +40,12 @@ Result<Bisection> search_culprit(Context& context, const ParsedOptions& options,
   request.prior = validate::prior_from_history(request.commits.size() - 1, history);
   request.interrupted = &context.interrupted;
   StepBar bar(context);
+  const std::int64_t began_ns = monotonic_ns();
   request.progress = [&](const std::string& step, std::int64_t runs) {
-    // How many runs a search takes is not known before it ends.
-    bar.update(0, 0, fmt::format("run {}  {}", runs, step.substr(0, 18)));
+    // How many runs a search takes is not known before it ends; how much of a budget is used up is.
+    const auto used_ms = static_cast<std::int64_t>((monotonic_ns() - began_ns) / 1'000'000);
+    const auto budget_ms = static_cast<std::int64_t>(request.budget_s * 1e3);
+    bar.update(std::min(used_ms, budget_ms), budget_ms, fmt::format("run {}  {}", runs, step.substr(0, 18)));
   };
   set_grace(60);
   set_last_words("\nwarpmark: interrupted; run the same command again to resume\n", "");

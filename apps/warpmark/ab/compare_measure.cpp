@@ -110,17 +110,17 @@ Result<Comparison> measure_variants(Context& context, const ParsedOptions& optio
   set_last_words("\nwarpmark: interrupted; run the same command again to resume\n", "");
   StepBar bar(context);
   RatioSoFar ratio;
-  const validate::AbEvents events{.sample_done =
-                                      [&](const validate::AbSample& sample) {
-                                        ratio.add(sample);
-                                        return journal.append(sample);
-                                      },
-                                  .progress =
-                                      [&](std::int64_t runs, std::int64_t most) {
-                                        bar.update(runs, most, fmt::format("run {} of at most {}", runs + 1, most),
-                                                   ratio.text());
-                                      },
-                                  .clock_s = {}};
+  const validate::AbEvents events{
+      .sample_done =
+          [&](const validate::AbSample& sample) {
+            ratio.add(sample);
+            return journal.append(sample);
+          },
+      .progress =
+          [&](std::int64_t runs, std::int64_t most) {
+            bar.update(runs, most, fmt::format("run {} of at most {}", std::min(runs + 1, most), most), ratio.text());
+          },
+      .clock_s = {}};
   auto outcome = validate::run_ab(variants.a, variants.b, request.test, std::move(known), events);
   bar.clear();
   set_last_words("\n", "");

@@ -36,6 +36,14 @@ Tone tone_of_verdict(SystemVerdict verdict) {
 
 std::string p_text(double p) { return p < 0.0001 ? "< 0.0001" : fmt::format("{:.4f}", p); }
 
+/// Pairs that can decide at 5 %: of fewer, 2 / 2^n is above it even where all differ the same way, and a bootstrap has
+/// too few to draw from.
+constexpr std::int64_t kFewestPairs = 6;
+
+bool has_few_pairs(const SystemComparison& one) {
+  return static_cast<std::int64_t>(one.groups > 0 ? one.groups : one.n) < kFewestPairs;
+}
+
 Table comparison_table(const std::vector<SystemComparison>& comparisons) {
   Table table{{{"metric"},
                {"system"},
@@ -64,7 +72,8 @@ Table comparison_table(const std::vector<SystemComparison>& comparisons) {
                           {one.second},
                           {fmt::format("{:.4f}", one.second_value)},
                           {fmt::format("{:+.4f}", one.difference)},
-                          {fmt::format("{:+.4f} to {:+.4f}", one.interval.low, one.interval.high)},
+                          {has_few_pairs(one) ? std::string("too few")
+                                              : fmt::format("{:+.4f} to {:+.4f}", one.interval.low, one.interval.high)},
                           {relative},
                           {p_text(one.adjusted_p)},
                           {name_of(one.verdict), tone_of_verdict(one.verdict)}});
@@ -75,6 +84,11 @@ Table comparison_table(const std::vector<SystemComparison>& comparisons) {
 void print_tests(std::ostream& out, const SystemComparison& one) {
   out << fmt::format("\n{}, {} against {} (n {}{}): {} p {}\n", one.metric, one.second, one.first, one.n,
                      one.groups > 0 ? fmt::format(" in {} groups", one.groups) : "", one.test, p_text(one.p));
+  if (has_few_pairs(one)) {
+    out << fmt::format("  warning: {} {} are too few for an interval or a test; at least {} are needed\n",
+                       one.groups > 0 ? one.groups : one.n, one.groups > 0 ? "groups" : "examples", kFewestPairs);
+    return;
+  }
   out << fmt::format("  paired bootstrap p {}, approximate randomization p {}", p_text(one.bootstrap.p),
                      p_text(one.randomization_p));
   if (one.means && one.test != "paired t") out << fmt::format(", paired t p {}", p_text(one.means->p));
@@ -189,6 +203,7 @@ int exit_code_of_comparison(Context& context, const std::vector<SystemComparison
 void print_comparisons(Context& context, const ParsedOptions& options, const std::vector<SystemComparison>& comparisons,
                        std::size_t flips, double warn_drop) {
   context.out << report::render_table(comparison_table(comparisons), render_options(context));
+  if (context.quiet) return;
   for (const auto& one : comparisons) {
     print_tests(context.out, one);
     print_flips(context.out, one, flips);
@@ -235,9 +250,11 @@ Result<int> eval_compare(Context& context, const ParsedOptions& options) {
   if (format == "json") {
     context.out << dump_json(document) << '\n';
   } else {
-    print_noise_floor(context.out, noise, comparisons);
+    if (!context.quiet) print_noise_floor(context.out, noise, comparisons);
     print_comparisons(context, options, comparisons, static_cast<std::size_t>(flips), warn_drop);
-    for (const auto& one : divergences) print_divergence(context.out, one);
+    if (!context.quiet) {
+      for (const auto& one : divergences) print_divergence(context.out, one);
+    }
   }
   if (options.has("--json")) WM_TRY(write_file(options.get("--json"), dump_json(document) + "\n"));
   return exit_code_of_comparison(context, comparisons);

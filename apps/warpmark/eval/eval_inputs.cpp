@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <set>
 
 #include "accuracy/datasets/datasets.h"
 #include "base/files.h"
@@ -139,26 +138,6 @@ Result<accuracy::ScoreOptions> eval_score_options(const ParsedOptions& options, 
                     .sha256 = sha256};
   result.model = {.model = options.get("--model"), .version = options.get("--model-version")};
   return result;
-}
-
-Status only_options_of(const ParsedOptions& options, const std::string& part, std::span<const OptionSpec> all) {
-  for (const auto& option : all) {
-    if (!options.has(option.name)) continue;
-    const std::string_view help = option.help;
-    const auto colon = help.find(": ");
-    if (colon == std::string_view::npos) continue;
-    const auto parts = split(help.substr(0, colon), ',');
-    const bool named = std::any_of(parts.begin(), parts.end(), [](const std::string& one) {
-      const auto word = trim(one);
-      return word == "score" || word == "compare" || word == "run" || word == "pareto";
-    });
-    const bool ours = std::any_of(parts.begin(), parts.end(), [&](const auto& one) { return trim(one) == part; });
-    if (named && !ours) {
-      return usage_error(std::string(option.name) + " is for eval " + std::string(help.substr(0, colon)),
-                         "see warpmark eval --help");
-    }
-  }
-  return {};
 }
 
 }  // namespace warpmark::apps

@@ -38,8 +38,4 @@ struct EvalInputs {
 [[nodiscard]] Result<accuracy::ScoreOptions> eval_score_options(const ParsedOptions& options,
                                                                 const std::string& sha256);
 
-/// Usage error unless every option given is for this part of the verb.
-[[nodiscard]] Status only_options_of(const ParsedOptions& options, const std::string& part,
-                                     std::span<const OptionSpec> all);
-
 }  // namespace warpmark::apps

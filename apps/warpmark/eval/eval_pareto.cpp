@@ -104,7 +104,9 @@ Result<int> eval_pareto(Context& context, const ParsedOptions& options) {
   if (words.size() < 2) {
     return usage_error("two configurations or more are needed", "warpmark eval pareto fp16.json=118 int8.json=203");
   }
-  if (options.has("--plot")) WM_TRY(check_writable(options.get("--plot")));
+  for (const char* file : {"--plot", "--json"}) {
+    if (options.has(file)) WM_TRY(check_writable(options.get(file)));
+  }
   std::vector<ParetoPoint> points;
   bool lower_is_better = false;
   const std::string metric = options.get("--metric");
@@ -115,7 +117,7 @@ Result<int> eval_pareto(Context& context, const ParsedOptions& options) {
   mark_best(points, lower_is_better);
   std::sort(points.begin(), points.end(), [](const auto& a, const auto& b) { return a.speed < b.speed; });
   const Report report = pareto_report(points, metric.empty() ? "score" : metric, options.get("--speed-unit"));
-  context.out << report::render_table(std::get<Table>(report.sections[0].blocks[0]), render_options(context));
+  WM_TRY(show_table(context, options, "eval pareto", std::get<Table>(report.sections[0].blocks[0])));
   if (!options.has("--plot")) return kSuccess;
   const std::string file = options.get("--plot");
   WM_TRY(write_file(file, report::render(report, file.ends_with(".md") ? "md" : "html", {})));

@@ -63,8 +63,9 @@ Result<evaluate::RunnerOptions> eval_runner_options(Context& context, const Pars
 void show_run_progress(StepBar& bar, const evaluate::RunnerProgress& progress) {
   const auto done = static_cast<std::int64_t>(progress.done), of = static_cast<std::int64_t>(progress.of);
   bar.update(done, of,
-             fmt::format("{} of {} answered, {} from before, {} failed; {} tokens in, {} out", done, of,
-                         progress.cached, progress.failed, progress.prompt_tokens, progress.output_tokens));
+             fmt::format("{} of {} answered{}, {} failed; {} tokens in, {} out", done, of,
+                         progress.cached > 0 ? fmt::format(" ({} known)", progress.cached) : "", progress.failed,
+                         progress.prompt_tokens, progress.output_tokens));
 }
 
 Status eval_embeddings(Context& context, const ParsedOptions& options,

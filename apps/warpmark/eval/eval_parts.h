@@ -31,6 +31,6 @@ void show_run_progress(StepBar& bar, const evaluate::RunnerProgress& progress);
 [[nodiscard]] Status eval_embeddings(Context& context, const ParsedOptions& options,
                                      const std::vector<std::filesystem::path>& folders, accuracy::Examples& examples);
 /// The metrics and official tasks.
-[[nodiscard]] Result<int> eval_list(Context& context);
+[[nodiscard]] Result<int> eval_list(Context& context, const ParsedOptions& options);
 
 }  // namespace warpmark::apps

@@ -70,6 +70,7 @@ Json scores_document(const Context& context, const std::vector<accuracy::Score>&
 void print_scores(Context& context, const std::vector<accuracy::Score>& scores, const accuracy::Examples& examples) {
   const auto render = render_options(context);
   context.out << report::render_table(score_table(scores), render);
+  if (context.quiet) return;
   for (const auto& score : scores) {
     if (score.by.empty()) continue;
     context.out << fmt::format("\n{} of {} by subject\n", score.metric, score.system)
@@ -145,14 +146,14 @@ Result<int> eval_score(Context& context, const ParsedOptions& options) {
   return kSuccess;
 }
 
-Result<int> eval_list(Context& context) {
+Result<int> eval_list(Context& context, const ParsedOptions& options) {
   Table table{{{"metric"}, {"what it is"}}, {}};
   for (const auto* metric : accuracy::score_metrics()) table.rows.push_back({{metric->id}, {metric->summary}});
   for (const auto& task : accuracy::official_tasks()) {
     const std::vector<std::string> parts(task.metrics.begin(), task.metrics.end());
     table.rows.push_back({{task.id}, {"its official metric: " + join(parts, ", ")}});
   }
-  context.out << report::render_table(table, render_options(context));
+  WM_TRY(show_table(context, options, "eval metrics", table));
   return kSuccess;
 }
 

@@ -6,6 +6,8 @@
 #include <map>
 #include <ostream>
 
+#include "base/files.h"
+#include "base/json.h"
 #include "base/text.h"
 #include "model/run_query.h"
 #include "report/draw/format.h"
@@ -150,6 +152,25 @@ Table difference_table(const std::vector<Compared>& compared, const report::RunL
   return table;
 }
 
+Json difference_json(const std::vector<Compared>& compared, const report::RunLabels& labels) {
+  Json list = Json::array();
+  for (const auto& [pair, found] : compared) {
+    Json row{{"case", labels.full(*pair.baseline)},
+             {"metric", pair.before->id},
+             {"unit", pair.before->unit},
+             {"main", pair.main},
+             {"before", pair.before->summary.median},
+             {"after", pair.after->summary.median},
+             {"verdict", verdict_text(found.difference)},
+             {"reason", found.reason}};
+    if (found.ratio > 0) row["ratio"] = found.ratio;
+    if (found.ratio_interval) row.update({{"low", found.ratio_interval->low}, {"high", found.ratio_interval->high}});
+    if (found.adjusted_p) row["p"] = *found.adjusted_p;
+    list.push_back(std::move(row));
+  }
+  return {{"schema", "warpmark.session_diff/1"}, {"differences", std::move(list)}};
+}
+
 /// Each reason for leaving cases undecided, once, with how many cases it concerns.
 std::string undecided_text(const std::vector<Compared>& compared) {
   std::map<std::string, int> reasons;
@@ -177,6 +198,10 @@ Result<int> diff_sessions(Context& context, const ParsedOptions& options, store:
   const auto pairs = pairs_of(baseline, candidate);
   if (pairs.empty()) return usage_error("the sessions have no case in common");
   const auto compared = compare_all(pairs, alpha);
+  if (options.has("--json")) {
+    const Json json = difference_json(compared, report::RunLabels(baseline));
+    WM_TRY(write_file(options.get("--json"), dump_json(json) + "\n"));
+  }
   const auto rendering = render_options(context);
   auto table = difference_table(compared, report::RunLabels(baseline));
   if (across) {

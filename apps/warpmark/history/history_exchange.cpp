@@ -5,6 +5,7 @@
 #include <ostream>
 
 #include "base/files.h"
+#include "base/json.h"
 #include "base/text.h"
 #include "device/machine.h"
 #include "exchange/catalog.h"
@@ -82,15 +83,26 @@ Result<int> import_files(Context& context, const ParsedOptions& options, store::
   WM_ASSIGN(const auto import, import_options(options));
   WM_ASSIGN(const auto files, read_files(paths, import));
   bool unknown_machine = false;
+  Json imported = Json::array();
   for (const auto& file : files) {
     context.out << file.path << '\n';
     for (const Session& session : file.sessions) {
       if (context.interrupted.load()) return kInterrupted;
       WM_ASSIGN(const auto kept, store::keep_session(store, session));
       context.out << "  " << kept_text(session, kept) << std::endl;
+      imported.push_back({{"file", file.path},
+                          {"session", session.id},
+                          {"added", kept.added},
+                          {"known", kept.known},
+                          {"commit", session.commit},
+                          {"remarks", session.remarks}});
       for (const auto& remark : session.remarks) context.err << "  " << remark << '\n';
       unknown_machine = unknown_machine || session.machine.fingerprint == kUnknownMachine;
     }
+  }
+  if (options.has("--json")) {
+    const Json json{{"schema", "warpmark.imported/1"}, {"sessions", std::move(imported)}};
+    WM_TRY(write_file(options.get("--json"), dump_json(json) + "\n"));
   }
   if (unknown_machine) {
     context.err << "A file does not say on which machine it was measured; --machine NAME does,\n"

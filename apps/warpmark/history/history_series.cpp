@@ -4,6 +4,8 @@
 #include <limits>
 #include <ostream>
 
+#include "base/files.h"
+#include "base/json.h"
 #include "base/units.h"
 #include "report/build/trend.h"
 #include "report/draw/format.h"
@@ -73,6 +75,35 @@ Table points_of(const store::PointSeries& series, std::int64_t limit) {
   return table;
 }
 
+Json series_json(const std::string& benchmark, const std::string& metric, const store::PointSeries& series,
+                 std::int64_t limit) {
+  Json points = Json::array();
+  for (auto at = series.points.rbegin(); at != series.points.rend(); ++at) {
+    if (static_cast<std::int64_t>(points.size()) == limit) break;
+    const auto& session = *at->session;
+    Json point{{"session", session.session}, {"started", session.session_started},
+               {"commit", session.commit},   {"dirty", session.dirty},
+               {"branch", session.branch},   {"fingerprint", session.fingerprint},
+               {"median", at->median},       {"n", at->n}};
+    if (at->interval) point.update({{"low", at->interval->low}, {"high", at->interval->high}});
+    points.push_back(std::move(point));
+  }
+  return {{"benchmark", benchmark}, {"metric", metric}, {"unit", series.facts.unit}, {"points", std::move(points)}};
+}
+
+/// Into --json: the newest points first, as the table has them.
+Status write_series(const ParsedOptions& options, const validate::KeptPoints& kept, std::int64_t limit) {
+  if (!options.has("--json")) return {};
+  const auto& words = options.positionals();
+  Json list = Json::array();
+  for (const auto& [name, series] : kept.series()) {
+    const bool wanted = words.size() < 2 || validate::matches_series(words[1], name.first, name.second);
+    if (wanted) list.push_back(series_json(name.first, name.second, series, limit));
+  }
+  const Json json{{"schema", "warpmark.series_list/1"}, {"series", std::move(list)}};
+  return write_file(options.get("--json"), dump_json(json) + "\n");
+}
+
 }  // namespace
 
 Result<int> show_series(Context& context, const ParsedOptions& options, store::Store& store) {
@@ -82,6 +113,7 @@ Result<int> show_series(Context& context, const ParsedOptions& options, store::S
     if (limit < 1) return usage_error("--limit must be at least 1");
   }
   WM_ASSIGN(const auto kept, validate::KeptPoints::read(store, std::numeric_limits<std::size_t>::max()));
+  WM_TRY(write_series(options, kept, limit));
   if (kept.series().empty()) {
     context.out << "nothing is stored yet; measure with: warpmark run\n";
     return kSuccess;

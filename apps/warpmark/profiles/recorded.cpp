@@ -46,8 +46,10 @@ Recorded summarize(Context& context, const profile::RecordOutcome& outcome, cons
   };
   for (const auto& timeline : session.ranks) {
     recorded.gpu_work = recorded.gpu_work || gpu_works(timeline) > 0;
-    context.err << fmt::format("warpmark: process {}: {} events, {} on the GPU; {}\n", fact(timeline, "process"),
-                               timeline.events.size(), gpu_works(timeline), cost_text(timeline));
+    const auto id = fact(timeline, "process");
+    context.err << fmt::format("warpmark: {}: {} events, {} on the GPU; {}\n",
+                               id.empty() ? "recorded" : "process " + std::string(id), timeline.events.size(),
+                               gpu_works(timeline), cost_text(timeline));
     look_at(timeline.quality);
   }
   if (!recorded.gpu_work) {

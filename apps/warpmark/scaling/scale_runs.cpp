@@ -189,8 +189,7 @@ Result<validate::ScalingRun> run_scaled_once(const ScaleRequest& request, int wo
 std::string energy_method_of(const ScaleRequest& request) { return Meter(request).method(); }
 
 Result<ScaleRuns> run_scaling(const ScaleRequest& request, const collectives::LaunchPlace& place,
-                              const std::atomic<bool>& interrupted,
-                              const std::function<void(const std::string&)>& progress) {
+                              const std::atomic<bool>& interrupted, const ScaleProgress& progress) {
   std::map<int, std::vector<std::string>> words;
   for (const int workers : request.workers) {
     WM_ASSIGN(words[workers], words_for(request, workers, place));
@@ -202,13 +201,16 @@ Result<ScaleRuns> run_scaling(const ScaleRequest& request, const collectives::La
   const std::int64_t begin = monotonic_ns();
   const int rounds = request.rounds + request.warmup_runs;
   const auto order = validate::scaling_order(request.workers, rounds, request.seed);
+  const auto most = static_cast<std::int64_t>(request.workers.size()) * rounds;
+  std::int64_t done = 0;
   for (int round = 0; round < rounds; ++round) {
     const double elapsed = static_cast<double>(monotonic_ns() - begin) * 1e-9;
     if (round > request.warmup_runs && request.budget_s > 0 && elapsed > request.budget_s) break;
     for (const int workers : order[static_cast<std::size_t>(round)]) {
       if (interrupted.load()) break;
       const bool warms_up = round < request.warmup_runs;
-      progress(warms_up
+      progress(done++, most,
+               warms_up
                    ? fmt::format("warm-up with {}", workers)
                    : fmt::format("round {} of {} with {}", round - request.warmup_runs + 1, request.rounds, workers));
       auto run = run_once(request, workers, words[workers], meter, interrupted);

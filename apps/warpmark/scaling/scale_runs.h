@@ -2,6 +2,7 @@
 #pragma once
 
 #include <atomic>
+#include <cstdint>
 #include <functional>
 #include <optional>
 #include <string>
@@ -59,9 +60,11 @@ struct ScaleRuns {
   bool complete = false;
 };
 
+/// Of a run that begins: how many were before it, of how many at most, and what it is.
+using ScaleProgress = std::function<void(std::int64_t done, std::int64_t of, const std::string& what)>;
+
 /// Usage or data error where nothing could be run at all.
 [[nodiscard]] Result<ScaleRuns> run_scaling(const ScaleRequest& request, const collectives::LaunchPlace& place,
-                                            const std::atomic<bool>& interrupted,
-                                            const std::function<void(const std::string&)>& progress);
+                                            const std::atomic<bool>& interrupted, const ScaleProgress& progress);
 
 }  // namespace warpmark::apps

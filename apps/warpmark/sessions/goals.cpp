@@ -35,7 +35,7 @@ Result<bool> meets_goals(Context& context, const ParsedOptions& options, std::sp
     table.rows.push_back({{row.goal.text},
                           {row.workload},
                           {row.device},
-                          {fmt::format("{:.4g}", row.median)},
+                          {report::format_quantity(row.median, row.unit)},
                           {row.met ? "met" : "missed", row.met ? Tone::good : Tone::bad}});
   }
   context.err << report::render_table(table, render_options(context));

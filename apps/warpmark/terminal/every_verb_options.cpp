@@ -1,20 +1,54 @@
 #include "warpmark/terminal/every_verb_options.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstring>
+
+#include "base/text.h"
 
 namespace warpmark::apps {
 namespace {
 
 constexpr OptionSpec kCommon[] = {
-    {"-q, --quiet", "", "print results and errors only: no progress, no notes"},
+    {"-q, --quiet", "", "print the headline, the verdicts and errors only: no progress, no notes"},
     {"-v, --verbose", "", "text: also show what other formats fold away"},
     {"-V, --version", "", "version, git revision and what is built in"},
     {"--color", "WHEN", "auto (default: on a terminal, unless NO_COLOR is set), always, never", false,
      "auto always never"},
 };
 
-constexpr Synonym kSynonyms[] = {
+/// A word of other tools and of documents. `meant` is an option, which is suggested to verbs that have it, or a
+/// sentence.
+struct Word {
+  const char* word;
+  const char* meant;
+  const char* verb = "";  ///< this one alone
+};
+
+constexpr Word kWords[] = {
+    {"--json", "a recording is the result; its analysis: warpmark analyze profile.wmrec --json", "profile"},
+    {"--json", "it serves metrics and has no result of its own; stored results: warpmark report last --json",
+     "exporter"},
+    {"--json", "it serves pages and JSON at /api, and has no result; stored results: warpmark report last --json",
+     "dashboard"},
+    {"--json", "it converts profiles and has no result: --to chrome writes JSON", "convert"},
+    {"--json", "it writes data and has no result: name the file with --out", "generate"},
+    {"--json", "it answers in its own protocol, which is JSON-RPC", "mcp"},
+    {"--json", "it prints a script for a shell and has no result", "completion"},
+    {"--output", "--json", "eval"},  // its --out names answers
+    {"--output-file", "--json", "eval"},
+    {"-o", "--json", "eval"},
+    {"--html", "scores have no page of their own: warpmark report last --html FILE", "eval"},
+    {"--bottleneck", "it lists all bottlenecks; --top N limits them, --json writes them", "analyze"},
+    {"--bottlenecks", "it lists all bottlenecks; --top N limits them, --json writes them", "analyze"},
+    {"--url", "--api-base"},
+    {"--url", "--endpoint"},
+    {"--base-url", "--api-base"},
+    {"--base-url", "--endpoint"},
+    {"-n", "--rounds"},
+    {"--n", "--rounds"},
+    {"--repeat", "--rounds"},
     {"--output", "--out"},
     {"--output", "--json"},
     {"--output-file", "--out"},
@@ -56,7 +90,33 @@ constexpr Synonym kSynonyms[] = {
 
 std::span<const OptionSpec> every_verb_options() { return kCommon; }
 const char* long_name(const OptionSpec& option) { return std::strstr(option.name, "--"); }
-std::span<const Synonym> option_synonyms() { return kSynonyms; }
+
+std::vector<Synonym> option_synonyms(const Command& command) {
+  std::vector<Synonym> synonyms;
+  for (const auto& [word, meant, verb] : kWords) {
+    const std::string_view only = verb;
+    if (only.empty() || only == command.id) synonyms.push_back({word, meant});
+  }
+  for (const Command* other : commands()) {
+    for (const auto& option : other->options) {
+      synonyms.push_back({option.name, fmt::format("it is an option of {}; more: warpmark help {}",
+                                                   verbs_with(option.name), option.name)});
+    }
+  }
+  return synonyms;
+}
+
+std::string verbs_with(std::string_view option) {
+  constexpr std::size_t kShown = 4;
+  std::vector<std::string> verbs;
+  for (const Command* command : commands()) {
+    const bool has = std::ranges::any_of(command->options, [&](const OptionSpec& one) { return one.name == option; });
+    if (has) verbs.emplace_back(command->id);
+  }
+  const std::size_t more = verbs.size() - std::min(verbs.size(), kShown);
+  verbs.resize(verbs.size() - more);
+  return join(verbs, ", ") + (more > 0 ? fmt::format(" and {} more", more) : "");
+}
 
 Result<CommonOptions> take_every_verb_options(std::vector<std::string>& words) {
   CommonOptions common;

@@ -3,10 +3,12 @@
 
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/options.h"
 #include "base/result.h"
+#include "warpmark/command.h"
 
 namespace warpmark::apps {
 
@@ -26,6 +28,9 @@ struct CommonOptions {
 [[nodiscard]] const char* long_name(const OptionSpec& option);
 
 /// Words that people try, of other tools and of documents, with the option or the sentence that is meant.
-[[nodiscard]] std::span<const Synonym> option_synonyms();
+/// Last, the verbs that have an option which this one lacks.
+[[nodiscard]] std::vector<Synonym> option_synonyms(const Command& command);
+/// "run, compare and 12 more"; empty if no verb has it.
+[[nodiscard]] std::string verbs_with(std::string_view option);
 
 }  // namespace warpmark::apps

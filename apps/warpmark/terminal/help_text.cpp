@@ -58,6 +58,9 @@ std::string option_rows(const Command& command, int width) {
   for (const auto& option : command.options) {
     std::string help = option.help;
     if (option.repeatable) help += " (repeatable)";
+    const auto group = std::ranges::find_if(
+        command.groups, [&](const auto& one) { return std::string_view(one.first) == option.name; });
+    if (group != command.groups.end()) text += fmt::format("\n {}\n", group->heading);
     text += help_row(option_usage(option), help, name_width, width);
   }
   text += help_row("--help", "show this help", name_width, width);

@@ -52,7 +52,7 @@ void StepBar::update(std::int64_t done, std::int64_t of, const std::string& what
   session::Progress progress{.slices_done = static_cast<std::size_t>(done),
                              .slices = static_cast<std::size_t>(of),
                              .elapsed_s = elapsed_s,
-                             .left_known = done > 0 && of >= done,
+                             .left_known = done > 0 && of > done,
                              .current = estimate.empty() ? what : estimate + "  " + what};
   if (progress.left_known) {
     progress.left_s = elapsed_s / static_cast<double>(done) * static_cast<double>(of - done);

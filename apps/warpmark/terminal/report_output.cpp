@@ -3,14 +3,56 @@
 #include <algorithm>
 #include <filesystem>
 #include <ostream>
+#include <string_view>
 #include <utility>
+#include <variant>
 
 #include "base/files.h"
 #include "base/json.h"
 #include "base/text.h"
+#include "report/draw/table.h"
 #include "report/formats/render.h"
 
 namespace warpmark::apps {
+namespace {
+
+/// "warpmark.table/1": a row is an object with the names of the columns as keys.
+Json table_json(const std::string& title, const Table& table) {
+  Json rows = Json::array();
+  for (const auto& row : table.rows) {
+    Json object = Json::object();
+    for (std::size_t i = 0; i < row.size(); ++i) {
+      std::string key = table.columns[i].name.empty() ? "note" : table.columns[i].name;
+      std::replace(key.begin(), key.end(), ' ', '_');
+      object[key] = row[i].text;
+    }
+    rows.push_back(std::move(object));
+  }
+  return {{"schema", "warpmark.table/1"}, {"title", title}, {"rows", std::move(rows)}};
+}
+
+/// What -q leaves of a report: what it concludes, up to its first table of results, and later warnings. Notes and
+/// commands to go on with are quiet paragraphs; a table of facts has no header.
+Report headline_of(const Report& report) {
+  Section kept;
+  bool results_seen = false;
+  for (const auto& section : report.sections) {
+    if (section.detail) continue;
+    for (const auto& block : section.blocks) {
+      const auto* paragraph = std::get_if<Paragraph>(&block);
+      const auto* table = std::get_if<Table>(&block);
+      const bool is_results =
+          table != nullptr && std::ranges::any_of(table->columns, [](const auto& one) { return !one.name.empty(); });
+      const bool is_toned = paragraph != nullptr && paragraph->tone != Tone::plain && paragraph->tone != Tone::quiet;
+      const bool concludes = is_results || (paragraph != nullptr && paragraph->tone == Tone::plain && !paragraph->code);
+      if (is_toned || (!results_seen && concludes)) kept.blocks.push_back(block);
+      results_seen = results_seen || is_results;
+    }
+  }
+  return {"", "", {std::move(kept)}};
+}
+
+}  // namespace
 
 report::RenderOptions render_options(const Context& context) {
   return {
@@ -46,8 +88,10 @@ Status show(Context& context, const report::Shown& shown, const std::string& for
   }
   auto options = render_options(context);
   options.details = details || context.verbose;
-  WM_ASSIGN(const auto text, report::render(shown, format, options));
-  context.out << text;
+  WM_ASSIGN(const auto text, context.quiet&& format == "text"
+                                 ? Result<std::string>(report::render(headline_of(shown.report), "text", options))
+                                 : report::render(shown, format, options));
+  context.out << std::string_view(text).substr(context.quiet ? std::min(text.find_first_not_of('\n'), text.size()) : 0);
   return {};
 }
 
@@ -61,6 +105,13 @@ Status write_named_files(const ParsedOptions& options, const report::Shown& show
     if (options.has(option)) WM_TRY(write_as(options.get(option), shown, format));
   }
   return {};
+}
+
+Status show_table(Context& context, const ParsedOptions& options, const std::string& title, const Table& table) {
+  WM_ASSIGN(const auto format, format_of(options, {"text", "json"}));
+  const auto json = [&] { return dump_json(table_json(title, table)) + "\n"; };
+  context.out << (format == "json" ? json() : report::render_table(table, render_options(context)));
+  return options.has("--json") ? write_file(options.get("--json"), json()) : Status();
 }
 
 Status write_report(const ParsedOptions& options, const std::string& name, const report::Shown& shown) {

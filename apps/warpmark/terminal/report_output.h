@@ -42,7 +42,11 @@ inline constexpr OptionSpec kHtmlOption{"--html", "FILE", "write the report as a
 /// Into --json FILE and --html FILE.
 [[nodiscard]] Status write_named_files(const ParsedOptions& options, const report::Shown& shown);
 
-/// The same, and into --out DIR as <name>.json, report.md and report.html.
+/// A table that is the whole answer, as --format says: text (default) or json, which --json FILE writes too.
+[[nodiscard]] Status show_table(Context& context, const ParsedOptions& options, const std::string& title,
+                                const Table& table);
+
+/// As write_named_files, and into --out DIR as <name>.json, report.md and report.html.
 [[nodiscard]] Status write_report(const ParsedOptions& options, const std::string& name, const report::Shown& shown);
 
 }  // namespace warpmark::apps

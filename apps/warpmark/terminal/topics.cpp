@@ -43,9 +43,9 @@ constexpr Topic kTopics[] = {
     {"checklist acceptance burn-in node-validation qualification",
      "Does a machine reach its expected speed, and is it set up right?",
      "warpmark accept training-node --run\nwarpmark doctor\nwarpmark list criteria"},
-    {"excel xlsx spreadsheet csv pandas parquet",
+    {"export excel xlsx spreadsheet csv pandas parquet",
      "Results for other programs: every verb writes JSON with --json, stored sessions are exported.",
-     "warpmark history export last --format csv --out results.csv\n"
+     "warpmark history export last --format csv --out results.csv\nwarpmark report last --format md\n"
      "warpmark load excel --experiment-folder vllm/"},
     {"hyperfine benchmark-command ab a/b ab-test significance p-value speedup",
      "Is one command, setting or git revision faster than another? Interleaved runs and a sequential test.",
@@ -64,6 +64,18 @@ constexpr Topic kTopics[] = {
     {"tune tuning autotune amp bf16 torch.compile checkpointing cuda-graph num_workers pin_memory channels_last",
      "Find settings that make a program faster, and prove it in fresh processes.",
      "warpmark optimize -- python train.py\nwarpmark optimize --list-knobs -- python train.py"},
+    {"bench benchmark measure time timing microbenchmark",
+     "Measure this machine, one of its benchmarks, or a command of yours.",
+     "warpmark run\nwarpmark run gemm\nwarpmark run -- ./bench"},
+    {"test verify", "Prove that a change is faster and as accurate, or only whether it is faster.",
+     "warpmark validate './bench --old' './bench --new'\nwarpmark compare -- './bench --old' -- './bench --new'"},
+    {"serve server reference-server mock-server", "A reference server with scripted times, to try load tests on.",
+     "warpmark load server --port 8000 --ttft 80ms --itl 20ms\nwarpmark net server"},
+    {"diff difference", "Two files of results, two stored sessions, or two profiles.",
+     "warpmark compare a.json b.json\nwarpmark history diff 20260301-12 last\n"
+     "warpmark analyze new.json.gz --against old.json.gz"},
+    {"import upload", "Results of other tools, stored with yours: docs/history.md lists the formats.",
+     "warpmark history import bench.json\nwarpmark list readers"},
     {"roofline peak mfu tflops gflops flops bandwidth stream gemm",
      "What this hardware reaches, in numbers and as a share of its peak.",
      "warpmark run\nwarpmark run gemm --sweep m=1024,2048,4096\nwarpmark list workloads"},
@@ -80,7 +92,7 @@ constexpr Topic kTopics[] = {
      "warpmark monitor\nwarpmark exporter\nwarpmark monitor --summary --duration 1m"},
     {"alert alerts slack webhook notification", "Notify a group when a result or a machine goes bad.",
      "warpmark watch rules.yaml --dry-run"},
-    {"rouge bleu f1 exact-match accuracy quality squad mmlu humaneval gsm8k helm lm-eval perplexity",
+    {"score rouge bleu f1 exact-match accuracy quality squad mmlu humaneval gsm8k helm lm-eval perplexity",
      "Scores of answers with intervals, and a test whether a faster model is as good.",
      "warpmark eval score bleu,chrf --ref ref.txt --out base.txt\n"
      "warpmark eval compare fp16.jsonl int8.jsonl --metric mmlu --margin 0.01"},
@@ -120,11 +132,46 @@ constexpr Topic kTopics[] = {
      "warpmark help run"},
 };
 
+constexpr Term kTerms[] = {
+    {"A, B", "the two variants of a comparison; A is the baseline"},
+    {"baseline", "what a result is compared with: A, or the history of a branch since its last change point"},
+    {"bound", "the resource that limits a benchmark: compute, bandwidth, launch, link"},
+    {"bubble", "time in which a pipeline's stage has no micro-batch to work on"},
+    {"busbw, algbw", "bandwidth of a collective as nccl-tests defines it: per link, and size over time"},
+    {"ceiling, peak", "the highest rate that this machine reached in the same session; not the datasheet's"},
+    {"change point", "the commit or session at which a history moved to another level"},
+    {"closed loop, open loop", "users who wait for their answer; requests at fixed times, whatever the server does"},
+    {"cold, hot", "inputs from memory; inputs from the caches"},
+    {"critical path", "the chain of host and GPU work that determines the time of a step"},
+    {"effect", "the smallest difference that matters (`--effect`)"},
+    {"exit code",
+     "0: done; 1: a result is worse or a gate failed; 2: usage or bad input; 3: inconclusive; 4: rejected for its "
+     "accuracy; 5: no valid measurement (docs/cli/exit-codes.md)"},
+    {"fingerprint",
+     "hash of the facts that decide speed: CPU, GPUs, driver, kernel; results of different fingerprints are not "
+     "compared"},
+    {"Holm", "correction of p over several metrics, so that one false alarm in all of them stays below alpha"},
+    {"interval", "95 % confidence interval unless it says otherwise"},
+    {"knob", "a setting that `optimize` can change"},
+    {"MFU", "model FLOPs utilization: FLOPs of the model over time and the datasheet's peak"},
+    {"reference", "a revision that is measured together with yours, so that the machine's noise cancels"},
+    {"round", "one run of every case; samples of a case are spread over the rounds"},
+    {"run, session", "the result of one case; all runs of one command"},
+    {"SLO", "service level objective, such as `ttft:p99<500ms`"},
+    {"straggler", "the rank or GPU that the others wait for"},
+    {"suite", "a list of benchmarks with a budget"},
+    {"time to quality", "how long a training takes until it reaches an accuracy or loss (`run MODEL --until GOAL`)"},
+    {"TTFT, TPOT, ITL", "time to first token, time per output token after it, time between two tokens"},
+    {"unreliable", "measured, but the machine was disturbed"},
+    {"workload", "a built-in benchmark"},
+};
+
 }  // namespace
 
 std::string folded_word(std::string_view word) {
   std::string text = ascii_lower(word);
-  std::replace(text.begin(), text.end(), '_', '-');
+  std::replace_if(
+      text.begin(), text.end(), [](char c) { return c == '_' || c == ' '; }, '-');
   while (text.starts_with("-")) text.erase(0, 1);
   return text;
 }
@@ -142,5 +189,27 @@ const Topic* find_topic(std::string_view word) {
 }
 
 std::string first_command(const Topic& topic) { return split(topic.commands, '\n').front(); }
+
+std::span<const Term> glossary() { return kTerms; }
+
+const Term* find_term(std::string_view word) {
+  const auto singular = [](std::string text) {
+    if (text.ends_with('s')) text.pop_back();
+    return text;
+  };
+  const std::string wanted = singular(folded_word(word));
+  for (const auto& term : kTerms) {
+    for (const auto& one : split(term.words, ',')) {
+      if (singular(folded_word(trim(one))) == wanted) return &term;
+    }
+  }
+  return nullptr;
+}
+
+std::string glossary_page() {
+  std::string page = "# Glossary\n\n| word | meaning |\n|---|---|\n";
+  for (const auto& term : kTerms) page += std::string("| ") + term.words + " | " + term.meaning + " |\n";
+  return page;
+}
 
 }  // namespace warpmark::apps

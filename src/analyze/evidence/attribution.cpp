@@ -288,16 +288,13 @@ class Attributor {
         std::min(imbalance.explained_ns(), facts_.ranks[imbalance.latest].undisturbed_step_ns());
   }
 
-  /// Idle time that dispatching explains: as recorded, but no more than would go without it, and none in which the GPU
-  /// worked for others.
+  /// Idle time that dispatching explains: none in which the GPU worked for others. What would go without it is the
+  /// finding's gain.
   void dispatching() {
     result_.without_dispatch = without_dispatch(facts_);
-    double idle = std::min(claims().left_ns(Part::idle_launch), rank_.part_ns(Part::idle_launch) - result_.by_launches -
-                                                                    rank_.between_collectives_ns() -
-                                                                    late_ns({Part::idle_launch}));
-    if (rank_.replay.knows_host()) {
-      idle = std::min(idle, rank_.undisturbed_step_ns() * (1 - 1 / std::max(result_.without_dispatch, 1.0)));
-    }
+    const double idle = std::min(claims().left_ns(Part::idle_launch),
+                                 rank_.part_ns(Part::idle_launch) - result_.by_launches -
+                                     rank_.between_collectives_ns() - late_ns({Part::idle_launch}));
     lost(Claimant::launch_overhead) = claims().claim(Claimant::launch_overhead, {Part::idle_launch}, idle);
   }
 

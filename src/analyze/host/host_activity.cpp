@@ -30,7 +30,8 @@ struct HostActivity::Builder {
   std::vector<EventIndex> release_waits = find_waits_for_release(timeline);
   std::vector<bool> calls_within = events_with_calls(timeline, list);
   std::vector<std::int64_t> launch_times = times_of_launches(timeline, list);
-  std::unordered_set<EventIndex> moving_ops = {};  ///< operators that launch copies of data between host and GPU
+  std::unordered_set<EventIndex> first_launches = {};  ///< of each kernel
+  std::unordered_set<EventIndex> moving_ops = {};      ///< operators that launch copies of data between host and GPU
 
   struct Open {
     std::int64_t end;
@@ -94,10 +95,10 @@ struct HostActivity::Builder {
   /// microseconds else, with nothing on the GPU to wait for.
   [[nodiscard]] bool holds_host(EventIndex i, HostCause cause) const {
     const EventColumns& events = timeline.events;
-    const std::int64_t least = cause == HostCause::dispatch ? kHeldLaunchNs
-                               : cause == HostCause::allocation && !is_host_memory_call(timeline.name_of(i))
-                                   ? kHeldSetupNs
-                                   : INT64_MAX;
+    const std::int64_t least =
+        cause == HostCause::dispatch ? (first_launches.contains(i) ? 2 * kDispatchNs : kHeldLaunchNs)
+        : cause == HostCause::allocation && !is_host_memory_call(timeline.name_of(i)) ? kHeldSetupNs
+                                                                                      : INT64_MAX;
     return is_api_call(events.kind[i]) && events.duration[i] >= least &&
            gpu_busy.covered(events.start[i], events.end(i)) * 2 < events.duration[i];
   }
@@ -148,9 +149,13 @@ struct HostActivity::Builder {
       case HostCause::sync:
       case HostCause::data_loading:
       case HostCause::optimizer: return own;
-      case HostCause::held:
-      case HostCause::input: return own;
-      case HostCause::work: return around == HostCause::optimizer || around == HostCause::input ? around : own;
+      case HostCause::held: return own;
+      case HostCause::input:
+      case HostCause::work: {  // what the system does within a call of the GPU's API is part of that call
+        const bool part = around == HostCause::allocation || around == HostCause::transfer ||
+                          around == HostCause::sync || around == HostCause::held || around == HostCause::input;
+        return part || (own == HostCause::work && around == HostCause::optimizer) ? around : own;
+      }
       case HostCause::reading: return around == HostCause::optimizer ? around : own;
       case HostCause::dispatch: return around == HostCause::optimizer || around == HostCause::reading ? around : own;
       default: return around == HostCause::none ? HostCause::other : around;
@@ -212,9 +217,14 @@ HostActivity::HostActivity(const Timeline& timeline, const WorkList& list, const
     : tracks_(timeline.tracks.size()), modes_(find_debug_modes(timeline, list)) {
   Builder builder{timeline, list, gpu_busy, recording_cost(timeline)};
   std::vector<bool> wanted(timeline.tracks.size(), false);
+  std::vector<bool> launched(timeline.names.size(), false);  // kernels, by name
   for (const GpuWork& work : list.works) {
     if (work.launch == kNoEvent) continue;
     wanted[timeline.events.track[work.launch]] = true;
+    if (timeline.events.kind[work.event] == EventKind::kernel && !launched[timeline.events.name[work.event]]) {
+      launched[timeline.events.name[work.event]] = true;
+      builder.first_launches.insert(work.launch);
+    }
     if (is_copy(work.category)) builder.copies.emplace(work.launch, &work);
     const EventIndex around = list.parent[work.launch];
     const bool in_op = around != kNoEvent && timeline.events.kind[around] == EventKind::op;
@@ -233,6 +243,7 @@ HostActivity::HostActivity(const Timeline& timeline, const WorkList& list, const
     builder.add(i, tracks_[events.track[i]], stacks[events.track[i]], blocking_);
     const bool transfers = builder.of_event(i) == HostCause::transfer;
     if (transfers && (!is_api_call(kind) || builder.returns_early(i))) staging_.insert(i);
+    if (is_api_call(kind) && builder.of_event(i) == HostCause::held) held_.insert(i);
   }
   for (std::size_t t = 0; t < tracks_.size(); ++t) {
     Builder::close_until(tracks_[t], stacks[t], INT64_MAX);

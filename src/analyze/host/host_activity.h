@@ -68,6 +68,8 @@ class HostActivity {
   [[nodiscard]] std::int64_t recording_ns(std::int64_t from, std::int64_t to) const;
   /// The segment copies in the host's memory, for which it need not wait for the GPU.
   [[nodiscard]] bool stages_copy(const HostSegment& segment) const { return staging_.contains(segment.event); }
+  /// The call launches or creates, and takes far longer than that.
+  [[nodiscard]] bool is_held(EventIndex call) const { return held_.contains(call); }
   /// The segment is a wait that no call tells for what was copied to the host.
   [[nodiscard]] bool awaits_read(const HostSegment& segment) const { return hidden_reads_.contains(segment.event); }
 
@@ -90,6 +92,7 @@ class HostActivity {
   std::vector<Track> tracks_;
   std::vector<BlockingCall> blocking_;
   std::unordered_set<EventIndex> staging_;
+  std::unordered_set<EventIndex> held_;
   std::unordered_set<EventIndex> hidden_reads_;
   DebugModes modes_;
 };

@@ -35,7 +35,7 @@ Loading find_loading(const Timeline& timeline, const WorkList& list) {
     if (loader == Loader::multi) in_multi += length;
   }
   // A loader for validation may work otherwise: the one that is waited for longer tells.
-  loading.in_process = loading.in_process || in_single > in_multi;
+  loading.in_process = (loading.in_process && in_multi == 0) || in_single > in_multi;
   loading.multiprocess = in_multi > in_single;
   return loading;
 }

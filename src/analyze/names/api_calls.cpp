@@ -40,10 +40,13 @@ bool is_waiting_os_call(std::string_view name) {
 
 bool tells_full_queue(std::string_view overhead) { return contains_any(overhead, {"command buffer full"}); }
 
-// Python's modules queue, selectors, socket, threading, multiprocessing.connection and asyncio; epoll(7), select(2),
-// recv(2), futex(2); ZeroMQ's zmq_poll and zmq_msg_recv.
+// stdio(3): getc, fgets, scanf and getline wait for who types or sends; Python's modules queue, selectors, socket,
+// threading, multiprocessing.connection and asyncio; epoll(7), select(2), recv(2), futex(2); ZeroMQ's zmq_poll and
+// zmq_msg_recv.
 bool waits_for_input(std::string_view name) {
-  if (is_waiting_os_call(name) || contains_any(name, {"epoll", "accept", "recv", "zmq"})) return true;
+  if (is_waiting_os_call(name) ||
+      contains_any(name, {"epoll", "accept", "recv", "zmq", "getc", "fgets", "scanf", "getline"}))
+    return true;
   const CodeFrame frame = parse_code_frame(name);
   if (frame.file.empty()) {
     return contains_any(name, {"method 'acquire' of '_thread", "method acquire of _thread", "method 'poll' of",

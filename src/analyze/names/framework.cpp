@@ -75,6 +75,13 @@ Framework framework_of(const ProfileSession& session) {
   return others || foreign || cupy ? Framework::other : Framework::native;
 }
 
+bool names_framework(const NameTable& names) {
+  for (NameId i = 0; i < names.size(); ++i) {
+    if (told_by(names.at(i)) != Framework::native || is_of_others(names.at(i))) return true;
+  }
+  return false;
+}
+
 bool is_compiled(const ProfileSession& session) {
   return std::ranges::any_of(session.ranks,
                              [](const Timeline& timeline) { return any_name(timeline.names, is_generated); });

@@ -19,6 +19,9 @@ enum class Framework : std::uint8_t {
 /// timeline with neither is a native program's. O(names), not O(events).
 [[nodiscard]] Framework framework_of(const ProfileSession& session);
 
+/// Whether a name tells one; else the program may still be a framework's of which nothing was recorded.
+[[nodiscard]] bool names_framework(const NameTable& names);
+
 /// Whether TorchInductor generated kernels of it. O(names).
 [[nodiscard]] bool is_compiled(const ProfileSession& session);
 

@@ -21,6 +21,8 @@ enum class Loader : std::uint8_t { none, some, single, multi };
 [[nodiscard]] bool names_profiler_step(std::string_view range);
 /// A user's or an inference server's own range around one iteration ("train_step", "execute_32_context_0").
 [[nodiscard]] bool names_step(std::string_view range);
+/// Around a part of a step, again and again within it: an operator, a collective, a layer of the model.
+[[nodiscard]] bool names_part(std::string_view range);
 /// The range's name without digits is `plain`.
 [[nodiscard]] bool is_same_but_digits(std::string_view range, std::string_view plain);
 [[nodiscard]] bool names_backward_pass(std::string_view range);

@@ -40,16 +40,19 @@ class Explainer {
     }
     std::sort(launches_.begin(), launches_.end(), [](const Launch& a, const Launch& b) { return a.time < b.time; });
     std::vector<Interval> overhead;
-    const auto loads = told_by_names(input.timeline.names, names_data_loading);
     for (EventIndex i = 0; i < events.size(); ++i) {
       has_stacks_ = has_stacks_ || events.kind[i] == EventKind::python;
-      names_loads_ = names_loads_ || (loads[events.name[i]] && is_of_thread(i));
       if (events.kind[i] != EventKind::overhead) continue;
       if (tells_full_queue(input.timeline.name_of(i))) continue;
       overhead.push_back({events.start[i], events.end(i)});
     }
     overhead_ = Coverage(std::move(overhead));
+    prepares_ = what_prepares(input.timeline);
     step_ns_ = input.steps.length() / std::ssize(input.steps.analyzed);
+    copies_block_ =
+        std::ranges::count_if(input.host.blocking_calls(), [&input](const BlockingCall& call) {
+          return call.cause == HostCause::transfer && call.end > input.steps.start() && call.end <= input.steps.end();
+        }) >= std::ssize(input.steps.analyzed);
   }
 
   /// What may hide work of the GPU that was not recorded is no idle time with a cause.
@@ -68,11 +71,6 @@ class Explainer {
   }
 
  private:
-  /// Else it is of a sampled stack, whose frames begin and end between samples.
-  [[nodiscard]] bool is_of_thread(EventIndex i) const {
-    return input_.timeline.tracks[input_.timeline.events.track[i]].kind == TrackKind::cpu_thread;
-  }
-
   void explain_known(const Interval& gap, std::int64_t works_again) {
     if (gap.end <= gap.start) return;
     const EventColumns& events = input_.timeline.events;
@@ -92,7 +90,7 @@ class Explainer {
     const std::uint32_t track = events.track[next->launch];
     segments_.clear();
     input_.host.segments(track, track_before(launch, track), gap.start, handed_over, segments_);
-    name_by_works({.to_upload = !names_loads_ && uploads(input_.timeline, *next),
+    name_by_works({.to_upload = prepares_.uploads && uploads(input_.timeline, *next),
                    .between_values = false,
                    .downloaded = next->downloads ? events.value[next->event] : 0,
                    .step_ns = step_ns_,
@@ -121,7 +119,7 @@ class Explainer {
   [[nodiscard]] Part in_call(const GpuWork& work) const {
     const Part launching = work.in_optimizer ? Part::idle_optimizer : Part::idle_launch;
     const bool copies = copies_.contains(input_.timeline.events.name[work.launch]);
-    if (!copies && input_.timeline.events.duration[work.launch] >= kHeldLaunchNs) return Part::idle_blocking_call;
+    if (input_.host.is_held(work.launch)) return Part::idle_blocking_call;
     if (!copies || input_.timeline.events.duration[work.launch] <= kOwnWorkNs) return launching;
     return moves_data(work) ? Part::idle_host_transfer : Part::idle_blocking_call;
   }
@@ -156,9 +154,11 @@ class Explainer {
       if (is_dispatching(segment.cause) || reads) cost = std::max(cost, overhead_.covered(rest.start, rest.end));
       rest = take(Part::idle_profiler, cost, rest, segment.event, next);
     }
-    // What is recorded as work, or longer than all that was waited, would be there without the waits, too.
+    // What is recorded as work, or longer than all that was waited, would be there without the waits, too; and what
+    // was not recorded where copies block the host as well, which they would do then in their place.
     const bool hidden_without_waits = segment.cause == HostCause::work &&
                                       is_part_of_launching(input_.timeline.events, segment) &&
+                                      (segment.event != kNoEvent || !copies_block_) &&
                                       lead_[0].ns + lead_[1].ns + lead_[2].ns >= rest.end - rest.start;
     if (is_dispatching(segment.cause) || hidden_without_waits) {
       for (Lead& lead : lead_) {
@@ -171,7 +171,7 @@ class Explainer {
       rest = take(Part::idle_sync, returning, rest, segment.event, next);
       return give(Part::idle_blocking_call, rest, segment.event, next);
     }
-    give(part_of(segment.cause), rest, segment.event, next);
+    give(analyze::part_of(segment.cause), rest, segment.event, next);
   }
 
   /// The host's lead that waits before `time` took away.
@@ -188,21 +188,6 @@ class Explainer {
       lead.ns += call.waited_ns;
       lead.waited_in_step += call.waited_ns;
       if (call.waited_ns > 0) lead.event = call.event;
-    }
-  }
-
-  static Part part_of(HostCause cause) {
-    switch (cause) {
-      case HostCause::data_loading: return Part::idle_data_loading;
-      case HostCause::allocation: return Part::idle_allocation;
-      case HostCause::transfer: return Part::idle_host_transfer;
-      case HostCause::reading:
-      case HostCause::sync: return Part::idle_sync;
-      case HostCause::optimizer: return Part::idle_optimizer;
-      case HostCause::work: return Part::idle_host_work;
-      case HostCause::input: return Part::idle_waiting_for_input;
-      case HostCause::held: return Part::idle_blocking_call;
-      default: return Part::idle_launch;
     }
   }
 
@@ -236,10 +221,6 @@ class Explainer {
     if (longest.size() > kShown) longest.pop_back();
   }
 
-  static bool is_named_by_host(Part part) {
-    return part == Part::idle_host_work || part == Part::idle_waiting_for_input || part == Part::idle_blocking_call;
-  }
-
   const BreakdownInput& input_;
   Breakdown& breakdown_;
   NameSet copies_;
@@ -247,8 +228,9 @@ class Explainer {
   std::size_t next_missing_ = 0;
   Coverage overhead_;
   bool has_stacks_ = false;
-  bool names_loads_ = false;  ///< by ranges of its threads; what they do not name is none
+  Prepares prepares_;
   std::int64_t step_ns_ = 0;
+  bool copies_block_ = false;  ///< the host, in every step
   std::size_t next_ = 0;
   bool exchanges_ = false;  ///< what ends this stretch ...
   bool exchanged_ = false;  ///< ... and the work before it
@@ -260,6 +242,25 @@ class Explainer {
 };
 
 }  // namespace
+
+Part part_of(HostCause cause) {
+  switch (cause) {
+    case HostCause::data_loading: return Part::idle_data_loading;
+    case HostCause::allocation: return Part::idle_allocation;
+    case HostCause::transfer: return Part::idle_host_transfer;
+    case HostCause::reading:
+    case HostCause::sync: return Part::idle_sync;
+    case HostCause::optimizer: return Part::idle_optimizer;
+    case HostCause::work: return Part::idle_host_work;
+    case HostCause::input: return Part::idle_waiting_for_input;
+    case HostCause::held: return Part::idle_blocking_call;
+    default: return Part::idle_launch;
+  }
+}
+
+bool is_named_by_host(Part part) {
+  return part == Part::idle_host_work || part == Part::idle_waiting_for_input || part == Part::idle_blocking_call;
+}
 
 void explain_idle(const BreakdownInput& input, std::span<const Interval> gaps, Breakdown& breakdown) {
   Explainer explainer(input, breakdown);

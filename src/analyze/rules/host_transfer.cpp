@@ -147,8 +147,16 @@ std::vector<Finding> apply(const Evidence& evidence) {
   // At best copies and all the rest run side by side: the step takes as long as the longer of them.
   const double beside =
       std::max({step - lost, copies.left_ns[0] / rank.step_count(), copies.left_ns[1] / rank.step_count()});
-  finding.gain = gain_up_to(std::min(replayed(kHostTransferRule, evidence, 1.0), step / std::max(1.0, beside)),
-                            "trace re-simulated without half and without all of these copies, as far as they overlap");
+  const double overlapped = std::min(replayed(kHostTransferRule, evidence, 1.0), step / std::max(1.0, beside));
+  finding.gain =
+      gain_up_to(overlapped, "trace re-simulated without half and without all of these copies, as far as they overlap");
+  // Where copies take far longer than all that could hide them, only fewer of them help.
+  if (double{kFewest} * step * (1 - 1 / overlapped) < lost && severity_of(lost, step) >= kWarning) {
+    finding.gain = {.method = fmt::format(
+                        "overlapping them gains {} at most, and how much of the data has to move was not recorded",
+                        format_times(overlapped)),
+                    .unknown = true};
+  }
   show_works(
       rank, [&rank](std::size_t i) { return moves_data(rank.list.works[i]); }, finding);
   return {finding};

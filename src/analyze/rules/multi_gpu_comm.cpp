@@ -78,7 +78,7 @@ constexpr Advice kFewerRanks = {
     .text =
         "Split the model over fewer GPUs, or its layers over GPUs in a pipeline: every layer that is split exchanges "
         "its activations.",
-    .pytorch = "--tensor-parallel-size 2 --pipeline-parallel-size 2  # in place of --tensor-parallel-size 4",
+    .pytorch = "--tensor-parallel-size N/2 --pipeline-parallel-size 2  # in place of --tensor-parallel-size N",
 };
 constexpr const char* kNcclDebug = "export NCCL_DEBUG=INFO";
 constexpr Advice kShowPath = {

@@ -153,17 +153,18 @@ std::int64_t busy_of(std::span<const Launched> launches) {
   return sum;
 }
 
-/// Of the GPU's time in these launches, the share between the first start and one period behind the last, which is no
-/// period if it holds more than any other.
+/// Of the GPU's time in these launches, the share between the first start and one period behind the last. The first and
+/// the last count as periods as far as they hold no more than any other: start-up and what follows may be in them.
 double share_covered(std::span<const Launched> order, const std::vector<std::size_t>& starts) {
   const std::int64_t all = busy_of(order);
   if (starts.size() < kFewest || all == 0) return 0;
+  const auto period = [&](std::size_t i) { return busy_of(order.subspan(starts[i], starts[i + 1] - starts[i])); };
   std::int64_t most = 0, covered = 0;
-  for (std::size_t i = 0; i + 1 < starts.size(); ++i) {
-    const std::int64_t busy = busy_of(order.subspan(starts[i], starts[i + 1] - starts[i]));
-    most = std::max(most, busy);
-    covered += busy;
+  for (std::size_t i = 1; i + 1 < starts.size(); ++i) {
+    most = std::max(most, period(i));
+    covered += period(i);
   }
+  covered += std::min(most, period(0));
   const std::span<const Launched> last = order.subspan(starts.back());
   covered += std::min(most, busy_of(last.first(std::min(last.size(), even_spacing(starts) + 1))));
   return static_cast<double>(covered) / static_cast<double>(all);

@@ -52,7 +52,7 @@ const RangeGroup* choose(const std::vector<RangeGroup>& groups) {
   };
   const auto by_profiler = [](const RangeGroup& one) { return names_profiler_step(one.name); };
   const auto by_program = [](const RangeGroup& one) { return names_step(one.name); };
-  const auto anything = [](const RangeGroup&) { return true; };
+  const auto anything = [](const RangeGroup& one) { return !names_part(one.name); };
   const auto replays = [](const RangeGroup& one) { return one.alike && one.replays_graphs; };
   if (const auto* found = most_work(groups, several(2, 0.5, by_profiler))) return found;
   if (const auto* found = most_work(groups, several(2, 0.5, by_program))) return found;

@@ -1,5 +1,5 @@
-// The path that sets the length of a step: over the GPU while it works, over the host while it idles. Read from the
-// breakdown, with what the host did by name.
+#include "analyze/replay/critical_path.h"
+
 #include <algorithm>
 
 #include "analyze/tables/tables.h"
@@ -8,32 +8,26 @@ namespace warpmark::analyze {
 
 AnalysisTable critical_path_table(const Evidence& evidence) {
   const RankEvidence& rank = evidence.rank();
-  AnalysisTable table{"critical_path",
-                      "Critical path of a step",
-                      "What the length of a step is made of, mean of the critical rank: each nanosecond belongs to the "
-                      "GPU's work, or to what kept the GPU idle. Shares are of the step without recording.",
-                      {{"part", "Part", ""}, {"time", "Time per step", "s"}, {"share", "Of the step", "ratio"}},
-                      {}};
-  struct Row {
-    std::string name;
-    double ns;  ///< a step
-    double share;
-  };
-  std::vector<Row> rows;
-  for (const BreakdownPart& part : breakdown_parts(rank.breakdown)) {
-    double named = 0;
-    const auto ns = static_cast<double>(part.total_ns);
-    for (const auto& [key, of_name] : rank.breakdown.host_names) {
-      if (part.id != part_id(key.first) || key.second == 0) continue;
-      const double share = static_cast<double>(of_name) / ns;
-      named += share;
-      rows.push_back({part.id + ": " + std::string(rank.timeline->names.at(key.second)), share * ns / rank.step_count(),
-                      share * part.share});
-    }
-    if (named < 1) rows.push_back({part.id, (1 - named) * ns / rank.step_count(), (1 - named) * part.share});
+  AnalysisTable table{
+      "critical_path",
+      "Critical path of a step",
+      "What the length of a step is made of, mean of the critical rank: each nanosecond belongs to the "
+      "work or the host activity that had to end before what followed could begin. Work beside the path "
+      "is not in it. Recording costs are.",
+      {{"part", "Part", ""}, {"time", "Time per step", "s"}, {"share", "Of the step", "ratio"}},
+      {}};
+  const PathTimes times =
+      critical_path({*rank.timeline, rank.list, rank.steps, *rank.host, rank.alignment, rank.replay});
+  std::vector<std::pair<std::string, std::int64_t>> rows;
+  for (const auto& [key, ns] : times) {
+    const std::string name = key.second == 0 ? "" : ": " + std::string(rank.timeline->names.at(key.second));
+    rows.emplace_back(part_id(key.first) + name, ns);
   }
-  std::ranges::stable_sort(rows, std::greater(), &Row::ns);
-  for (const Row& row : rows) table.rows.push_back({row.name, row.ns * 1e-9, row.share});
+  std::ranges::stable_sort(rows, std::greater(), [](const auto& row) { return row.second; });
+  const auto length = static_cast<double>(rank.steps.length());
+  for (const auto& [name, ns] : rows) {
+    table.rows.push_back({name, static_cast<double>(ns) / rank.step_count() * 1e-9, static_cast<double>(ns) / length});
+  }
   return table;
 }
 

@@ -251,9 +251,9 @@ Error start_error(const std::string& program, const std::string& directory, int 
     return environment_error("cannot start " + program + ": there is no folder " + directory,
                              "check the path; an older revision may not have it");
   }
-  return environment_error(
-      "cannot start " + program + ": " + std::strerror(failure),
-      failure == EAGAIN ? "end other processes, or raise the limit: ulimit -u" : "is it installed and on PATH?");
+  return environment_error("cannot start " + program + ": " + std::strerror(failure),
+                           failure == EAGAIN ? "end other processes, or raise the limit: ulimit -u"
+                                             : "check the spelling, and that it is installed and on PATH");
 }
 
 /// Nothing where somebody killed the reaper.

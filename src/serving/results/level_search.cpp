@@ -88,11 +88,12 @@ std::string LevelFound::sentence(const std::string& unit) const {
   if (!confirmed) return text + "; not measured again, as the search was ended";
   // A met objective has its whole interval (95 %, two-sided) below the limit.
   constexpr double kPassOnce = 0.025;
-  return text + fmt::format(
-                    ": measured twice. Where requests are independent, a load that misses an objective passes "
-                    "each wrong with a chance of at most {:.2g} %, all {} loads of {:.2g} %",
-                    100 * kPassOnce * kPassOnce, looks.size(),
-                    std::min(100.0, 100 * kPassOnce * kPassOnce * static_cast<double>(looks.size())));
+  return text +
+         fmt::format(
+             ", confirmed by a second measurement. Chance that a load which misses an objective passes twice: at "
+             "most {:.2g} %; that any of the {} loads does: at most {:.2g} % (for independent requests)",
+             100 * kPassOnce * kPassOnce, looks.size(),
+             std::min(100.0, 100 * kPassOnce * kPassOnce * static_cast<double>(looks.size())));
 }
 
 }  // namespace warpmark::serving

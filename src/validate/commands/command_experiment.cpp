@@ -53,7 +53,7 @@ Status succeeded(const std::vector<std::string>& words, const ProcessOutput& out
   if (output.exit_code == 0) return {};
   const auto said = ending_of(output.err.empty() ? output.out : output.err);
   return data_error(fmt::format("{} ended with exit code {}", command_line(words), output.exit_code),
-                    said.empty() ? "it printed nothing" : "it said: " + said);
+                    said.empty() ? "run it by itself to see why: it printed nothing" : "it said: " + said);
 }
 
 /// The value that stands for a list.

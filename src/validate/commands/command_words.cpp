@@ -11,24 +11,43 @@
 namespace warpmark::validate {
 namespace {
 
-/// The operator of a shell that stands here outside quotes, or empty. A lone & in a word, as URLs have it, is none.
-std::string_view shell_operator(std::string_view text, std::size_t at) {
+bool is_name(char c) { return is_digit(c) || c == '_' || (ascii_lower(c) >= 'a' && ascii_lower(c) <= 'z'); }
+
+/// Whether a shell may put the names of files for the word around `at`, which holds *, ? or [. Not of a URL, an option
+/// or NAME=VALUE, for which there is hardly ever a file, and not of a list, [1,2].
+bool is_glob(std::string_view text, std::size_t at) {
+  constexpr std::string_view kBlanks = " \t\n";
+  const std::size_t begin = text.find_last_of(kBlanks, at) + 1;  // 0 after npos
+  const auto before = text.substr(begin, at - begin);
+  if (before.starts_with('-') || before.find('=') != before.npos || before.find("://") != before.npos) return false;
+  if (text[at] != '[') return true;
+  const auto end = text.find_first_of("], \t\n", at);
+  return end != text.npos && text[end] == ']';
+}
+
+/// What only a shell understands and stands here outside quotes, or empty: an operator, a variable, a pattern of files.
+/// A lone & in a word, as URLs have it, is none.
+std::string_view for_a_shell(std::string_view text, std::size_t at) {
   const char c = text[at], next = at + 1 < text.size() ? text[at + 1] : ' ';
   if (c == '|' || c == '&') {
     if (next == c) return text.substr(at, 2);
     return c == '|' || next == ' ' ? text.substr(at, 1) : std::string_view();
   }
-  if (c == '$' && next == '(') return text.substr(at, 2);
-  return c == ';' || c == '<' || c == '>' || c == '`' ? text.substr(at, 1) : std::string_view();
+  if (c == '$' && (next == '(' || next == '{')) return text.substr(at, 2);
+  if (c == '$' && is_name(next) && !is_digit(next)) {
+    std::size_t end = at + 1;
+    while (end < text.size() && is_name(text[end])) ++end;
+    return text.substr(at, end - at);
+  }
+  const bool pattern = (c == '*' || c == '?' || c == '[') && is_glob(text, at);
+  return pattern || c == ';' || c == '<' || c == '>' || c == '`' ? text.substr(at, 1) : std::string_view();
 }
 
 /// "NAME=", as a shell sets a variable in front of a command.
 bool sets_variable(const std::string& word) {
   const auto equals = word.find('=');
   if (equals == std::string::npos || equals == 0 || is_digit(word.front())) return false;
-  return std::all_of(word.begin(), word.begin() + static_cast<std::ptrdiff_t>(equals), [](char c) {
-    return is_digit(c) || c == '_' || (ascii_lower(c) >= 'a' && ascii_lower(c) <= 'z');
-  });
+  return std::all_of(word.begin(), word.begin() + static_cast<std::ptrdiff_t>(equals), is_name);
 }
 
 /// A word that is an operator and nothing else.
@@ -62,7 +81,7 @@ Status check_words(const std::vector<std::string>& words) {
 
 Result<std::vector<std::string>> split_words(std::string_view text) {
   WM_ASSIGN(auto words, words_of_line(text, [text](std::size_t at) -> Status {
-              const auto found = shell_operator(text, at);
+              const auto found = for_a_shell(text, at);
               return found.empty() ? Status() : Status(needs_a_shell(found, text));
             }));
   if (words.empty()) return usage_error("the command is empty");

@@ -11,7 +11,7 @@ namespace warpmark::validate {
 
 /// Blanks separate, '...' and "..." keep together, a backslash takes the next character as it is. Nothing is expanded.
 /// Usage error for a quote that is not closed, for no words, and for what needs a shell outside quotes: | && ; < > $(
-/// and a first word NAME=VALUE.
+/// $NAME, a pattern of file names as a word (*.py), and a first word NAME=VALUE.
 [[nodiscard]] Result<std::vector<std::string>> split_words(std::string_view text);
 
 /// Of words that are separate already. Usage error for a command that begins with NAME=VALUE, which only a shell takes

@@ -106,10 +106,10 @@ class TrendMaker {
       return !session->commit.empty() && !options_.order.contains(session->commit);
     });
     if (unknown > 0) {
-      trend_.left_out.push_back(fmt::format("the place of {}, whose commits {}: ordered by time ({})",
-                                            counted(unknown, "session"),
-                                            outside ? "no repository here has" : "this shallow clone does not have",
-                                            outside ? "run it in a clone of theirs" : "git fetch --unshallow"));
+      trend_.left_out.push_back(fmt::format(
+          "the commit order of {}: {}, so they are sorted by time ({})", counted(unknown, "session"),
+          outside ? "no repository here has their commits" : "this shallow clone does not have their commits",
+          outside ? "run this in a clone of their repository" : "git fetch --unshallow"));
     }
   }
 

@@ -69,8 +69,8 @@ Result<std::vector<GoalRow>> judge_goals(std::span<const Goal> goals, std::span<
                            fmt::format("--goal '{}{}NUMBER'", goal.metric, goal.at_least ? ">=" : "<="));
       }
       const double median = metric->summary.median;
-      rows.push_back(
-          {goal, run.workload, run.device, median, goal.at_least ? median >= goal.value : median <= goal.value});
+      rows.push_back({goal, run.workload, run.device, median, metric->unit,
+                      goal.at_least ? median >= goal.value : median <= goal.value});
     }
     if (rows.size() == before) {
       return usage_error("--goal " + goal.text + ": no run has a metric '" + goal.metric + "'",

@@ -28,6 +28,7 @@ struct GoalRow {
   std::string workload;
   std::string device;
   double median = 0;
+  std::string unit;  ///< of the metric
   bool met = false;
 };
 

@@ -35,7 +35,7 @@ constexpr OptionSpec kMonitorOptions[] = {
     {"--processes", "N", "processes shown in addition to those that use a GPU (default 10)"},
     {"--csv", "FILE", "append a row for the host and one for each GPU; - is the output", false, "<files>"},
     {"--jsonl", "FILE", "append a line of JSON with everything; - is the output", false, "<files>"},
-    {"--summary", "", "end with the least, mean and most of each figure, for the host and each GPU"},
+    {"--summary", "", "end with the minimum, mean and maximum of each figure, for the host and each GPU"},
     {"--json", "[FILE]", "at the end, write that as JSON (warpmark.monitor_summary/1)", false, "<files>"},
     {"--once", "", "look twice, one interval apart, show that and end"},
 };

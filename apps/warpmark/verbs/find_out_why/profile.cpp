@@ -7,6 +7,7 @@
 #include <ostream>
 
 #include "analyze/analyze.h"
+#include "base/command_line.h"
 #include "base/files.h"
 #include "base/json.h"
 #include "base/quantity.h"
@@ -49,7 +50,7 @@ constexpr OptionSpec kProfileOptions[] = {
      "record only ranges of this name (NVTX, record_function), or cudaProfilerApi: from its Start to its Stop"},
     {"--windows", "N", "short windows that measure the overhead of recording (default 4); 0: none"},
     {"--ncu", "K", "run again under ncu: adds metrics of the K costliest kernels"},
-    {"--ncu-kernel", "REGEX", "with or without --ncu: of the kernels whose function name holds this (default all)"},
+    {"--ncu-kernel", "REGEX", "ncu measures only kernels whose function name matches; implies --ncu (default all)"},
     {"--ncu-set", "NAME", "what ncu measures: a set of its sections (default detailed; ncu --list-sets)"},
     {"--ncu-section", "NAME", "a section of ncu's in addition to the set, or instead of it (ncu --list-sections)",
      true},
@@ -183,13 +184,17 @@ std::string phases_text(const std::string& phases) {
 }
 
 /// What was recorded with PyTorch's profiler, or while a program ran.
-Result<int> show_recorded(Context& context, const profile::RecordOutcome& outcome, const fs::path& out) {
+Result<int> show_recorded(Context& context, const profile::RecordOutcome& outcome, const fs::path& out,
+                          const std::vector<std::string>& command) {
   const std::vector<fs::path> files{out};
   WM_ASSIGN(const auto session, profile::read_session(files));
   const Recorded recorded = summarize(context, outcome, session);
   if (!recorded.problem.empty()) context.err << "warpmark: " << recorded.problem << '\n';
   if (const auto phases = phases_text(outcome.phases); !phases.empty()) {
-    context.err << "warpmark: " << phases << "\nwarpmark: what would help: warpmark optimize --list-knobs -- COMMAND\n";
+    context.err << "warpmark: " << phases << '\n';
+    if (!command.empty()) {
+      context.err << "warpmark: what would help: warpmark optimize --list-knobs -- " << command_line(command) << '\n';
+    }
   }
   show_top_finding(context, session, out);
   return kSuccess;
@@ -197,11 +202,12 @@ Result<int> show_recorded(Context& context, const profile::RecordOutcome& outcom
 
 Result<int> record_torch(Context& context, profile::RecordOptions& record) {
   TorchRecorder torch;
+  const auto command = record.command;
   WM_TRY(torch.prepare(context, record));
   set_grace(kUntilItIsCompleted);
   WM_ASSIGN(const auto outcome, profile::record_program(record));
   if (outcome.processes == 0) return torch.nothing_recorded();
-  WM_TRY(show_recorded(context, outcome, record.out));
+  WM_TRY(show_recorded(context, outcome, record.out, command));
   return outcome.interrupted ? kSuccess : command_exit_code(context, outcome.exit_code);
 }
 
@@ -263,7 +269,7 @@ Result<int> run_profile(Context& context, const ParsedOptions& options) {
   if (options.has("--pid")) {
     WM_ASSIGN(const auto outcome, record_pid(context, options, record));
     if (outcome.processes == 0) return nothing_recorded(outcome, {}, record.whole_graphs);
-    return show_recorded(context, outcome, record.out);
+    return show_recorded(context, outcome, record.out, {});
   }
   if (options.has("--nsys")) {
     for (const char* ours :

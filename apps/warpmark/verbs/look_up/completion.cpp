@@ -19,7 +19,7 @@ std::vector<std::string> listed(Context& context, const std::string& kind, std::
                 .environment = context.environment,
                 .interrupted = context.interrupted,
                 .words = {"list", kind, "--ids"}};
-  for (std::size_t i = 0; i + 2 < words.size(); ++i) {
+  for (std::size_t i = 0; kind == "runs" && i + 2 < words.size(); ++i) {
     if (words[i] == "--db") quiet.words.insert(quiet.words.end(), {words[i], words[i + 1]});
     if (words[i].starts_with("--db=")) quiet.words.push_back(words[i]);
   }

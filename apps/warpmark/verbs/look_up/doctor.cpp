@@ -1,13 +1,10 @@
-#include <algorithm>
-#include <ostream>
+#include <utility>
 
-#include "base/files.h"
 #include "base/json.h"
 #include "device/health.h"
 #include "device/machine.h"
 #include "model/json/json.h"
 #include "report/build/doctor.h"
-#include "report/formats/text.h"
 #include "warpmark/command.h"
 #include "warpmark/sessions/tool_checks.h"
 #include "warpmark/terminal/report_output.h"
@@ -15,19 +12,23 @@
 namespace warpmark::apps {
 namespace {
 
-constexpr OptionSpec kDoctorOptions[] = {{"--json", "[FILE]", "write JSON (warpmark.doctor/1)", false, "<files>"}};
+constexpr OptionSpec kDoctorOptions[] = {
+    {"--json", "[FILE]", "write JSON (warpmark.doctor/1)", false, "<files>"},
+    kHtmlOption,
+};
 
 Result<int> run_doctor(Context& context, const ParsedOptions& options) {
   const Machine machine = device::machine_facts();
   const auto facts = device::gather_health_facts();
   auto checks = device::health_checks(facts);
   for (auto& check : tool_checks(ask_tool)) checks.push_back(std::move(check));
-  if (options.has("--json")) WM_TRY(write_file(options.get("--json"), dump_json(doctor_json(machine, checks)) + "\n"));
   Report report = report::doctor_report(machine, checks);
   if (auto topology = device::gpu_topology(facts); !topology.rows.empty()) {
     report.sections.push_back({"GPU topology", {std::move(topology)}});
   }
-  context.out << report::render_text(report, render_options(context));
+  const auto shown = shown_as([&] { return doctor_json(machine, checks); }, std::move(report));
+  WM_TRY(show(context, shown, "text"));
+  WM_TRY(write_named_files(options, shown));
   return kSuccess;
 }
 

@@ -46,6 +46,9 @@ std::string found_options(const std::string& wanted, int width) {
       if (folded_word(option.name) == wanted) found.add(fmt::format("{} {}", command->id, option.name), option.help);
     }
   }
+  for (const auto& option : every_verb_options()) {
+    if (folded_word(long_name(option)) == wanted) found.add(option.name, std::string("every verb: ") + option.help);
+  }
   return found.text();
 }
 
@@ -60,6 +63,9 @@ bool has_part(const std::string& name, const std::string& wanted) {
 std::string everything_about(const std::string& word, int width) {
   const std::string wanted = folded_word(word);
   std::string text;
+  if (const Term* term = find_term(wanted); term != nullptr) {
+    text += wrapped_text(fmt::format("{}: {}", term->words, term->meaning), width) + "\n\n";
+  }
   if (const Topic* topic = find_topic(wanted); topic != nullptr) text += topic_text(*topic, width);
   text += found_options(wanted, width);
   FoundRows metrics("metrics", width), rules("rules of warpmark analyze", width), cases("workloads", width);
@@ -82,9 +88,24 @@ Error nothing_about(const std::string& word) {
   for (const auto& topic : topics()) {
     for (auto& name : split(topic.words, ' ')) known.push_back(std::move(name));
   }
+  for (const auto& term : glossary()) {
+    for (const auto& name : split(term.words, ',')) known.push_back(folded_word(trim(name)));
+  }
   const auto meant = nearest(folded_word(word), known);
   return usage_error("there is no help on '" + word + "'",
                      meant.empty() ? "verbs: " + join(ids_of(commands()), ", ") : "did you mean '" + meant + "'?");
+}
+
+/// An option of another verb is a word to explain.
+Result<std::vector<std::string>> own_help_words(Context&, std::span<const std::string> words) {
+  std::vector<std::string> own(words.begin(), words.end());
+  for (auto& word : own) {
+    const bool ours =
+        word == "--help" || std::ranges::any_of(kHelpOptions, [&](const auto& option) { return word == option.name; });
+    if (!ours && word.starts_with("--")) word.erase(0, 2);
+  }
+  std::erase(own, "");
+  return own;
 }
 
 Result<int> run_help(Context& context, const ParsedOptions& options) {
@@ -92,7 +113,7 @@ Result<int> run_help(Context& context, const ParsedOptions& options) {
     context.out << (options.has("--man") ? man_page() : general_help(context.width));
     return kSuccess;
   }
-  const auto& word = options.positionals()[0];
+  const std::string word = join(options.positionals(), " ");
   const Command* command = find_in(commands(), word);
   if (command == nullptr) {
     const auto text = everything_about(word, context.width);
@@ -115,11 +136,13 @@ extern const Command help_command{
     .summary = "explain a verb, an option, a metric, a rule or a word of the field",
     .details =
         "WORD may be a verb, or anything else: a concept (roofline, ttft, sla), another tool (nsys, hyperfine, "
-        "nccl-tests), an option, a metric, a rule of analyze or a workload.",
+        "nccl-tests), an option of any verb (--until), a metric, a rule of analyze, a workload or a word of the "
+        "glossary.",
     .options = kHelpOptions,
-    .positional = {"WORD", "what to explain", false, "<verbs>"},
-    .examples = "warpmark help run\nwarpmark help nccl\nwarpmark help ttft",
+    .positional = {"WORD", "what to explain", true, "<verbs>"},
+    .examples = "warpmark help run\nwarpmark help nccl\nwarpmark help ttft\nwarpmark help --until",
     .run = run_help,
+    .own_words = own_help_words,
 };
 
 }  // namespace warpmark::apps

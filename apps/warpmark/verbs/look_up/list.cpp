@@ -25,7 +25,8 @@ namespace {
 
 constexpr OptionSpec kListOptions[] = {
     {"--ids", "", "ids only, one a line"},
-    {"--db", "FILE|URL", "database, for runs", false, "<files>"},
+    {"--db", "FILE|URL", "runs: database (default: WARPMARK_DB or your own file)", false, "<files>"},
+    {"--json", "[FILE]", "write the list as JSON (warpmark.table/1)", false, "<files>"},
 };
 
 /// One kind of thing that can be listed: a table whose first column is the id.
@@ -207,7 +208,7 @@ Result<int> run_list(Context& context, const ParsedOptions& options) {
     if (options.has("--ids")) {
       for (const auto& row : table.rows) context.out << row[0].text << '\n';
     } else {
-      context.out << report::render_table(table, render_options(context));
+      WM_TRY(show_table(context, options, kind.id, table));
     }
     return kSuccess;
   }

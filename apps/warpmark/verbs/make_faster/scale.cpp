@@ -29,6 +29,7 @@
 #include "warpmark/sessions/session_output.h"
 #include "warpmark/terminal/interrupt.h"
 #include "warpmark/terminal/option_values.h"
+#include "warpmark/terminal/progress.h"
 #include "warpmark/terminal/report_output.h"
 
 namespace warpmark::apps {
@@ -283,11 +284,12 @@ Result<int> run_scale(Context& context, const ParsedOptions& options) {
   scaling.seed = request.seed;
   scaling.machine = device::machine_facts();
   scaling.build = build_info();
+  StepBar bar(context);
   WM_ASSIGN(auto measured, run_scaling(request, collectives::launch_place(context.environment), context.interrupted,
-                                       [&](const std::string& text) {
-                                         if (context.err_is_terminal) context.err << "\r\x1b[K" << text << std::flush;
+                                       [&](std::int64_t done, std::int64_t of, const std::string& what) {
+                                         bar.update(done, of, what);
                                        }));
-  if (context.err_is_terminal) context.err << "\r\x1b[K";
+  bar.clear();
   if (measured.runs.empty()) return kInterrupted;
   WM_ASSIGN(const auto profiles, profiles_of(context, options, request, given));
   scaling.complete = measured.complete;
@@ -312,7 +314,7 @@ extern const Command scale_command{
     .summary = "measure how a command scales with GPUs or ranks, and what limits it",
     .details =
         "Runs the command with each number of workers in interleaved rounds, each run a fresh process, and shows "
-        "throughput, speed-up, efficiency with its interval and grade (above 90 % excellent, from 70 % good, from 50 % "
+        "throughput, speedup, efficiency with its interval and grade (above 90 % excellent, from 70 % good, from 50 % "
         "moderate, else poor), memory and energy; fits the laws of Amdahl (or Gustafson, in weak mode) and Gunther "
         "with intervals, and predicts up to 1024 workers (docs/scale.md).\n"
         "\n"

@@ -75,10 +75,10 @@ constexpr OptionSpec kLoadOptions[] = {
     {"--hosts", "FILE", "run: of --clients: the hosts, as mpirun reads them", false, "<files>"},
     {"--resume", "", "run: leave out loads that --json or the experiment folder has already"},
     {"--warmup-ratio", "R", "run: share of the time left out at the beginning (default: found from the data)"},
-    {"--cooldown-ratio", "R", "run: and at the end"},
+    {"--cooldown-ratio", "R", "run: share of the time left out at the end (default: found from the data)"},
     {"--spawn-rate", "N", "run: users that start each second (default: all at once)"},
     {"--max-in-flight", "N", "run: with --request-rate: maximum requests in flight"},
-    {"--request-timeout", "TIME", "run: most for one request (default 600s)"},
+    {"--request-timeout", "TIME", "run: a request that takes longer counts as failed (default 600s)"},
     {"--stall-timeout", "TIME", "run: longest pause within an answer (default 120s)"},
     {"--drain", "TIME", "run: wait for what is under way at the end (default 30s)"},
     {"--no-stream", "", "run: answers at once, not as streams"},
@@ -98,10 +98,10 @@ constexpr OptionSpec kLoadOptions[] = {
     {"--experiment-folder-name", "DIR", "run: also write the results there as genai-bench does"},
     {"--experiment-base-dir", "DIR", "run: the same below this folder; a name is made if none is given"},
     {"--no-store", "", "run: keep nothing in the database"},
-    {"--db", "FILE|URL", "run: database (default: WARPMARK_DB or your own file)", false, "<files>"},
+    {"--db", "FILE|URL", "run, compare: database (default: WARPMARK_DB or your own file)", false, "<files>"},
     {"--json", "[FILE]", "run, selftest, compare, tokens: write the results as JSON", false, "<files>"},
     {"--requests-csv", "FILE", "run: a row for each request", false, "<files>"},
-    {"--html", "FILE", "run: the report as a page", false, "<files>"},
+    {"--html", "FILE", "run, compare: the report as a page", false, "<files>"},
     {"--vllm-json", "FILE", "run: the last load as vLLM's bench serve writes it", false, "<files>"},
     {"--experiment-folder", "DIR", "excel: the experiment", false, "<files>"},
     {"--excel-name", "FILE", "excel: the workbook (default: in the folder, by its name)", false, "<files>"},
@@ -136,7 +136,7 @@ constexpr OptionSpec kLoadOptions[] = {
     {"--reasoning-tokens", "N", "server: at the beginning of each answer"},
     {"--usage", "WHERE", "server: token counts: last (default), finish, every, none", false, "last finish every none"},
     {"--fault", "NAME=R", "server: share of error, rate-limit, reset, truncate, stall, stream-error", true},
-    {"--answers", "FILE", "server: what is said to which request, as JSON lines (docs/serving.md)", false, "<files>"},
+    {"--answers", "FILE", "server: prompts and their answers, as JSON lines (docs/serving.md)", false, "<files>"},
     {"--no-done", "", "server: streams end without their end mark"},
     {"--require-key", "FILE", "server: demand the key in this file", false, "<files>"},
     {"--certificate", "FILE", "server: https, with --private-key (PEM)", false, "<files>"},
@@ -145,6 +145,16 @@ constexpr OptionSpec kLoadOptions[] = {
     {"--streams", "N", "selftest: one load of N streams"},
     {"--events-per-s", "N", "selftest: of --streams (default 50 a stream)"},
 };
+
+constexpr OptionGroup kLoadGroups[] = {{"--api-base", "the server"},
+                                       {"--traffic-scenario", "requests, users and rates"},
+                                       {"--max-time-per-run", "duration and objectives"},
+                                       {"--mlperf", "MLPerf"},
+                                       {"--clients", "the client"},
+                                       {"--server-engine", "labels, cost and telemetry"},
+                                       {"--experiment-folder-name", "results"},
+                                       {"--experiment-folder", "excel, plot and compare"},
+                                       {"--host", "the reference server and selftest"}};
 
 struct Action {
   const char* name;
@@ -206,6 +216,7 @@ extern const Command load_command{
         "objective is missed and 3 if it is undecided. Keys are never taken from the command line, which other users "
         "can see: use env:VARIABLE or file:PATH.",
     .options = kLoadOptions,
+    .groups = kLoadGroups,
     .positional = {"ACTION", "run, server, selftest, compare A B [C...], excel, plot, tokens FILE...", true,
                    "run server selftest compare excel plot tokens"},
     .examples =

@@ -32,10 +32,11 @@ constexpr std::int64_t kMostBlock = 4 << 20;  // of which each stream has one; l
 
 constexpr OptionSpec kNetOptions[] = {
     {"--token-file", "FILE",
-     "holds the server's secret (default: WARPMARK_NET_TOKEN; a server without one makes and prints one)", false,
-     "<files>"},
+     "server, client: holds the server's secret (default: WARPMARK_NET_TOKEN; a server without one makes and prints "
+     "one)",
+     false, "<files>"},
     {"--bind", "ADDRESS", "server: where to listen (default 127.0.0.1, this machine alone)"},
-    {"--port", "N", "port of the server (default 5801)"},
+    {"--port", "N", "server, client: port of the server (default 5801)"},
     {"--once", "", "server: end after the first client"},
     {"--streams", "N,N,...", "client: numbers of TCP streams (default 1,4)"},
     {"--time", "TIME", "client: of each throughput test (default 5s); live: how long (default until Ctrl-C)"},
@@ -48,11 +49,13 @@ constexpr OptionSpec kNetOptions[] = {
     {"--ranks", "N", "with --hosts: ranks (default: one a host)"},
     {"--launcher-arg", "WORD", "a further word for mpirun", true},
     {"--as-rank", "", "be one of the ranks of --hosts; what the launcher starts"},
-    {"--json", "[FILE]", "write the results as JSON (warpmark.net/1, net_pairs/1, net_live/1)", false, "<files>"},
-    kHtmlOption,
-    {"--format", "FORMAT", "format of what is printed: text (default), md, html, json", false, "text md html json"},
-    {"--no-store", "", "do not store the runs in the history"},
-    {"--db", "FILE|URL", "database (default: WARPMARK_DB or your own file)", false, "<files>"},
+    {"--json", "[FILE]", "client, live, --hosts: write the results as JSON (warpmark.net/1, net_pairs/1, net_live/1)",
+     false, "<files>"},
+    {"--html", "FILE", "client, live, --hosts: write the report as an HTML page", false, "<files>"},
+    {"--format", "FORMAT", "client, live, --hosts: format of what is printed: text (default), md, html, json", false,
+     "text md html json"},
+    {"--no-store", "", "client, --hosts: do not store the runs in the history"},
+    {"--db", "FILE|URL", "client, --hosts: database (default: WARPMARK_DB or your own file)", false, "<files>"},
 };
 
 Result<std::string> secret_of(const Context& context, const ParsedOptions& options) {

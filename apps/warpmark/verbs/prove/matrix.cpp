@@ -188,8 +188,10 @@ Result<Measured> measure_variants(Context& context, const ParsedOptions& given, 
   StepBar bar(context);
   const validate::MatrixEvents events{
       .sample_done = [&](const validate::AbSample& sample) { return journal.append(sample); },
-      .progress = [&](std::int64_t runs,
-                      std::int64_t most) { bar.update(runs, most, fmt::format("run {} of {}", runs + 1, most)); },
+      .progress =
+          [&](std::int64_t runs, std::int64_t most) {
+            bar.update(runs, most, fmt::format("run {} of {}", std::min(runs + 1, most), most));
+          },
       .clock_s = {}};
   auto runs = validate::run_matrix(
       request.spec.variants.size(), [&](std::size_t variant) { return commands.run(variant); }, request.options,

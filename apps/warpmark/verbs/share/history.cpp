@@ -18,6 +18,7 @@
 #include "warpmark/history/history_exchange.h"
 #include "warpmark/history/history_keep.h"
 #include "warpmark/history/history_series.h"
+#include "warpmark/sessions/session_output.h"
 #include "warpmark/sessions/store_access.h"
 #include "warpmark/terminal/report_output.h"
 
@@ -40,7 +41,10 @@ constexpr OptionSpec kHistoryOptions[] = {
     {"--keep", "N", "prune: the newest N sessions stay"},
     {"--before", "DATE", "prune: what started before goes"},
     {"--yes", "", "prune: really delete"},
-    {"--json", "[FILE]", "list: write JSON (warpmark.sessions/1)", false, "<files>"},
+    {"--json", "[FILE]",
+     "list, show, series, diff, import: write JSON (warpmark.sessions/1, results/1, series_list/1, session_diff/1, "
+     "imported/1)",
+     false, "<files>"},
     {"--db", "FILE|URL", "database file or postgresql:// URL (default: WARPMARK_DB or your own file)", false,
      "<files>"},
 };
@@ -91,9 +95,12 @@ Result<int> list_sessions(Context& context, const ParsedOptions& options, store:
   return kSuccess;
 }
 
-Result<int> show(Context& context, store::Store& store, const std::string& id) {
-  WM_ASSIGN(const auto session, load_session(store, id));
-  WM_TRY(show(context, report::shown_session(session), "text"));
+Result<int> show(Context& context, const ParsedOptions& options, store::Store& store) {
+  const auto& words = options.positionals();
+  WM_ASSIGN(const auto session, load_session(store, words.size() > 1 ? words[1] : "last"));
+  const auto shown = report::shown_session(session);
+  WM_TRY(show(context, shown, "text"));
+  WM_TRY(write_named_files(options, shown));
   return kSuccess;
 }
 
@@ -107,10 +114,11 @@ Result<int> run_history(Context& context, const ParsedOptions& options) {
                        (meant.empty() ? "" : "did you mean '" + meant + "'? ") + "it can: " + join(actions, ", "));
   }
   WM_TRY(check_action(kHistoryOptions, kHistoryPositional, options, action));
+  if (options.has("--json")) WM_TRY(check_writable(options.get("--json")));
   const bool writes = action == "import" || action == "tag" || action == "prune";
   WM_ASSIGN(const auto store, writes ? open_store(context, options) : open_to_read(context, options));
   if (action == "list") return list_sessions(context, options, *store);
-  if (action == "show") return show(context, *store, words.size() > 1 ? words[1] : "last");
+  if (action == "show") return show(context, options, *store);
   if (action == "series") return show_series(context, options, *store);
   if (action == "diff") return diff_sessions(context, options, *store);
   if (action == "import") return import_files(context, options, *store);
@@ -135,8 +143,8 @@ extern const Command history_command{
         "import stores results of other tools, export writes for them: docs/history.md lists the formats. Importing "
         "the same results again, or after an interruption, stores what is missing and nothing twice.\n"
         "\n"
-        "tag gives a session a name, by which every verb finds it and which keeps it. prune is the one way in which "
-        "results go: it shows which, and deletes them with --yes only.",
+        "tag gives a session a name, by which every verb finds it and which keeps it. Nothing else is ever deleted: "
+        "prune shows what it would delete, and deletes only with --yes.",
     .options = kHistoryOptions,
     .positional = kHistoryPositional,
     .examples =
