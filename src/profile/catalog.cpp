@@ -11,6 +11,7 @@
   READER(kNsysSqliteReader)     \
   READER(kNcuCsvReader)         \
   READER(kRocprofJsonReader)    \
+  READER(kRocprofChromeReader)  \
   READER(kNvidiaSmiDmonReader)  \
   READER(kNvidiaSmiQueryReader) \
   READER(kDcgmDmonReader)       \

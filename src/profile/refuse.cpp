@@ -1,10 +1,12 @@
 // What files that are no profile look like. Magic numbers: file(1)'s database; first lines of Git LFS pointers:
 // git-lfs/docs/spec.md. XSpace: xplane.proto of github.com/openxla/xla.
 #include <algorithm>
+#include <initializer_list>
 
 #include "profile/read_session.h"
 
 #include "base/text.h"
+#include "profile/readers/text/decimal.h"
 
 namespace warpmark::profile {
 namespace {
@@ -61,6 +63,24 @@ bool is_binary(std::string_view head) {
   });
 }
 
+bool has(std::string_view text, std::initializer_list<std::string_view> all) {
+  return std::ranges::all_of(all, [text](std::string_view part) { return text.find(part) != std::string_view::npos; });
+}
+
+/// Lines of logs, too, begin with '[': "[04-03-2021 @ 13:32:39]", "[INFO] started".
+bool is_json(std::string_view begin) {
+  if (!begin.starts_with('{') && !begin.starts_with('[')) return false;
+  const auto next = begin.find_first_not_of(" \t\r\n", 1);
+  if (next == std::string_view::npos) return true;
+  if (begin[0] == '{') return begin[next] == '"' || begin[next] == '}';
+  if (std::string_view("{[\"]").find(begin[next]) != std::string_view::npos) return true;
+  const auto end = begin.find_first_of(",] \t\r\n", next);  // of a number or a word, the first of several
+  const std::string_view word = begin.substr(next, end - next);
+  const bool is_value = parse_number(word) || word == "null" || word == "true" || word == "false";
+  const auto after = end == std::string_view::npos ? end : begin.find_first_not_of(" \t\r\n", end);
+  return is_value && (after == std::string_view::npos || begin[after] == ',');
+}
+
 }  // namespace
 
 Refusal look_at(std::string_view head) {
@@ -90,17 +110,30 @@ Refusal look_at(std::string_view head) {
     return {"an XPlane of XLA's profiler (.xplane.pb)", "read the .trace.json.gz next to it"};
   }
   if (is_binary(head)) return {"binary data of an unknown format", "'warpmark analyze --help' lists the formats"};
+  if (!is_json(begin)) {
+    if (has(begin, {"utilization", "temp"}) || has(begin, {"utilization", "memory"})) {
+      return {
+          "a log of GPU counters in a format of its own",
+          "log them with: nvidia-smi --query-gpu=timestamp,index,utilization.gpu,memory.used,memory.total,power.draw,"
+          "temperature.gpu --format=csv -l 1"};
+    }
+    return {"text of an unknown format", "'warpmark analyze --help' lists the formats"};
+  }
+  if (has(begin, {"speedscope.app/file-format-schema"}) || has(begin, {"\"shared\"", "\"frames\""})) {
+    return {"a speedscope profile: stacks of CPU threads without GPU work",
+            "show it at https://www.speedscope.app; record the GPU work: warpmark profile -- <command>"};
+  }
+  if (has(begin, {"\"timestamps\"", "\"ns\""})) {
+    return {
+        "a request trace of NVIDIA's Triton server: times of requests without GPU work",
+        "sum it up with Triton's trace_summary.py; record the GPU work of the server: warpmark profile -- <command>"};
+  }
   // PyTorch's ExecutionTraceObserver and Chakra's converter (chakra_schema, mlcommons/chakra).
-  const bool nodes =
-      begin.find("\"nodes\"") != std::string::npos || begin.find("\"workload_graph\"") != std::string::npos;
-  if (begin.starts_with("{") && nodes) {
+  if (begin.starts_with("{") && (has(begin, {"\"nodes\""}) || has(begin, {"\"workload_graph\""}))) {
     return {"a Chakra or PyTorch execution trace: operators without times of the GPU",
             "read the profiler's trace of the same run (Kineto, *.pt.trace.json)"};
   }
-  if (begin.starts_with("{") || begin.starts_with("[")) {
-    return {"JSON without a list of trace events", "export the trace with export_chrome_trace()"};
-  }
-  return {"text of an unknown format", "'warpmark analyze --help' lists the formats"};
+  return {"JSON without a list of trace events", "export the trace with export_chrome_trace()"};
 }
 
 }  // namespace warpmark::profile

@@ -114,6 +114,33 @@ TEST(Nsys, reads_gpu_work_calls_and_ranges) {
   EXPECT_THAT(session->counters[0].values, testing::ElementsAre(0.25, 0.5));
 }
 
+TEST(Nsys, tells_page_migrations_of_unified_memory_from_copies) {
+  const auto session = read_export(
+      "CREATE TABLE StringIds (id INTEGER, value TEXT);"
+      "CREATE TABLE CUPTI_ACTIVITY_KIND_MEMCPY (start INTEGER, end INTEGER, deviceId INTEGER, streamId INTEGER, "
+      "correlationId INTEGER, globalPid INTEGER, bytes INTEGER, copyKind INTEGER, srcKind INTEGER, dstKind INTEGER, "
+      "migrationCause INTEGER);"
+      "INSERT INTO CUPTI_ACTIVITY_KIND_MEMCPY VALUES (10,20,0,0,0,1<<24,65536,11,7,7,2), "
+      "(30,35,0,0,0,1<<24,4096,12,7,7,0),"
+      "  (40,50,0,7,3,1<<24,4096,1,4,2,0);"
+      "CREATE TABLE CUDA_UM_CPU_PAGE_FAULT_EVENTS (start INTEGER, globalPid INTEGER, address INTEGER);"
+      "INSERT INTO CUDA_UM_CPU_PAGE_FAULT_EVENTS VALUES (1,1<<24,4096), (2,1<<24,8192);"
+      "CREATE TABLE CUDA_UM_GPU_PAGE_FAULT_EVENTS (start INTEGER, end INTEGER, globalPid INTEGER, deviceId INTEGER,"
+      "  address INTEGER, numberOfPageFaults INTEGER);"
+      "INSERT INTO CUDA_UM_GPU_PAGE_FAULT_EVENTS VALUES (1,2,1<<24,0,4096,12), (3,4,1<<24,0,8192,30);");
+  ASSERT_TRUE(session.ok()) << session.error().what;
+  const Timeline& timeline = session->ranks.at(0);
+  ASSERT_EQ(timeline.events.size(), 3U);
+  EXPECT_EQ(timeline.name_of(0), "Page migration HtoD (page fault)");
+  EXPECT_EQ(timeline.events.detail[0], copy_detail(CopyKind::host_to_device, HostMemory::managed));
+  EXPECT_EQ(timeline.name_of(1), "Page migration DtoH");
+  EXPECT_EQ(timeline.events.detail[1], copy_detail(CopyKind::device_to_host, HostMemory::managed));
+  EXPECT_EQ(timeline.name_of(2), "Memcpy HtoD") << "a cudaMemcpy from managed memory";
+  const std::pair<std::string, std::string> on_cpu{"unified_memory_cpu_page_faults", "2"};
+  const std::pair<std::string, std::string> on_gpu{"unified_memory_gpu_page_faults", "42"};
+  EXPECT_THAT(timeline.metadata, testing::IsSupersetOf({on_cpu, on_gpu}));
+}
+
 TEST(Nsys, copes_with_missing_tables_and_columns) {
   const auto session = read_export(
       "CREATE TABLE StringIds (id INTEGER, value TEXT); INSERT INTO StringIds VALUES (1, 'k');"

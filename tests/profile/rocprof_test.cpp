@@ -89,5 +89,61 @@ TEST(ExecutionTraces, are_named) {
   }
 }
 
+constexpr const char* kFirstRocprof = R"json({ "traceEvents":[{}
+,{"args":{"name":"CPU HIP API"},"ph":"M","pid":2,"name":"process_name","sort_index":0}
+,{"args":{"name":"COPY"},"ph":"M","pid":1,"name":"process_name","sort_index":1}
+,{"args":{"name":"GPU4"},"ph":"M","pid":10,"name":"process_name","sort_index":2}
+,{"ph":"X","name":"CopyHostToDevice","pid":"1","tid":"0","ts":"140","dur":"20",
+  "args":{"BeginNs":"140500","EndNs":"160700","dev-id":"4","queue-id":"0","Name":"CopyHostToDevice","pid":"77",
+  "tid":"77","stream-id":"0","Data":"","DurationNs":"20200"}}
+,{"ph":"X","name":"hipMemcpy","pid":"2","tid":"77","ts":"100","dur":"70",
+  "args":{"BeginNs":"100000","EndNs":"170000","pid":"77","tid":"77","Name":"hipMemcpy","args":"( kind(1))"}}
+,{"ph":"X","name":"hipLaunchKernel","pid":"2","tid":"77","ts":"180","dur":"5",
+  "args":{"BeginNs":"180000","EndNs":"185000","pid":"77","tid":"77","Name":"hipLaunchKernel","args":"()"}}
+,{"ph":"X","name":"vector_add(float*)","pid":"10","tid":"1","ts":"190","dur":"3",
+  "args":{"BeginNs":"190100","EndNs":"193300","dev-id":"4","queue-id":"0","pid":"77","tid":"77","stream-id":"1"}}
+,{"ts":130,"ph":"s","cat":"DataFlow","id":0,"pid":2,"tid":77,"name":"dep"}
+,{"ts":140,"ph":"t","cat":"DataFlow","id":0,"pid":1,"tid":0,"name":"dep"}
+,{"ts":181,"ph":"s","cat":"DataFlow","id":1,"pid":2,"tid":77,"name":"dep"}
+,{"ts":190,"ph":"t","cat":"DataFlow","id":1,"pid":10,"tid":1,"name":"dep"}
+],"otherData":{"CMD":"rocminfo","Agent1.Name":"CPU","Agent1.DeviceType":"CPU",
+"Agent2.MarketingName":"AMDInstinctMI300A","Agent2.Node":"4","Agent2.DeviceType":"GPU",
+"Agent2.ComputeUnit":"228","Agent2.MaxWork-itemPerCU":"2048(0x800)"}}
+)json";
+
+TEST(RocprofChrome, has_kernels_copies_and_calls) {
+  const Timeline timeline = timeline_of(kFirstRocprof);
+  EXPECT_EQ(timeline.format, "rocprof_chrome");
+  EXPECT_TRUE(timeline.quality.empty());
+  const EventColumns& events = timeline.events;
+  ASSERT_EQ(events.size(), 4U);
+  EXPECT_EQ(events.kind[0], EventKind::runtime_api);
+  EXPECT_EQ(timeline.tracks[events.track[0]].thread, 77);
+  EXPECT_EQ(events.kind[1], EventKind::memcpy);
+  EXPECT_EQ(copy_kind(events.detail[1]), CopyKind::host_to_device);
+  EXPECT_EQ(events.start[1], 40500);
+  EXPECT_EQ(events.duration[1], 20200);
+  EXPECT_EQ(timeline.name_of(2), "hipLaunchKernel");
+  EXPECT_EQ(timeline.name_of(3), "vector_add(float*)");
+  EXPECT_EQ(events.kind[3], EventKind::kernel);
+  EXPECT_EQ(timeline.tracks[events.track[3]].device, 4);
+  EXPECT_EQ(timeline.tracks[events.track[3]].thread, 1);
+  EXPECT_EQ(events.correlation[0], events.correlation[1]);
+  EXPECT_EQ(events.correlation[2], events.correlation[3]);
+  EXPECT_NE(events.correlation[0], events.correlation[2]);
+  ASSERT_EQ(timeline.gpus.size(), 1U);
+  EXPECT_EQ(timeline.gpus[0].index, 4);
+  EXPECT_EQ(timeline.gpus[0].name, "AMDInstinctMI300A");
+  EXPECT_EQ(timeline.gpus[0].max_threads_per_sm, 2048);
+}
+
+TEST(RocprofChrome, keeps_what_came_before_a_cut) {
+  const std::string text = kFirstRocprof;
+  const Timeline timeline = timeline_of(text.substr(0, text.find("vector_add")));
+  EXPECT_EQ(timeline.events.size(), 3U);
+  ASSERT_EQ(timeline.quality.size(), 1U);
+  EXPECT_EQ(timeline.quality[0].id, "unfinished_file");
+}
+
 }  // namespace
 }  // namespace warpmark::profile

@@ -116,6 +116,12 @@ TEST(Session, refuses_with_what_the_file_looks_like) {
       {"\x80\x04\x95\x10 segments", "memory snapshot of PyTorch"},
       {"hello\n", "text of an unknown format"},
       {"{\"a\": 1}", "JSON without"},
+      {"[1, 2]", "JSON without"},
+      {"[04-03-2021 @ 13:32:39] >  Temp: 58C  Power: 1/250 W  Utilization: 0%  Memory: 0/11019 MiB\n", "a log of GPU"},
+      {"[INFO] epoch 1\n", "text of an unknown format"},
+      {"[1/100] loss 3\n", "text of an unknown format"},
+      {"{\"$schema\":\"https://www.speedscope.app/file-format-schema.json\",\"profiles\":[]}", "speedscope"},
+      {"[{\"id\":1,\"timestamps\":[{\"name\":\"HTTP_RECV_START\",\"ns\":5294383183578}]}]", "Triton server"},
       {std::string("\x00\x01\x02", 3), "binary data"},
   };
   for (const auto& [bytes, expected] : cases) {

@@ -85,6 +85,33 @@ TEST(NcuDetails, maps_labels_to_metrics_and_keeps_rules) {
   EXPECT_EQ(kernel_profile.rules[0].speedup_percent, 90.2);
 }
 
+/// The ID is ncu's; the ordinal counts launches of one shape.
+TEST(NcuDetails, keeps_the_ids_and_the_estimates_of_launches_of_several_shapes) {
+  std::string text =
+      "\"ID\",\"Process ID\",\"Kernel Name\",\"Block Size\",\"Grid Size\",\"Device\",\"CC\",\"Section Name\",\"Metric "
+      "Name\",\"Metric Unit\",\"Metric Value\",\"Rule Name\",\"Rule Type\",\"Rule Description\",\"Estimated Speedup "
+      "Type\",\"Estimated Speedup\"\n";
+  for (const char* launch : {"\"0\",\"9\",\"k\",\"(576, 1, 1)\",\"(171, 1, 1)\",\"0\",\"8.0\",",
+                             "\"1\",\"9\",\"k\",\"(576, 1, 1)\",\"(43, 1, 1)\",\"0\",\"8.0\","}) {
+    text += std::string(launch) + "\"Occupancy\",\"Achieved Occupancy\",\"%\",\"40.29\",\n" + launch +
+            "\"SourceCounters\",\"\",\"\",\"\",\"UncoalescedGlobalAccess\",\"OPT\",\"88% of the "
+            "sectors\",\"global\",\"86.47\"\n";
+  }
+  const auto session = read_text(text);
+  ASSERT_TRUE(session.ok()) << session.error().what;
+  ASSERT_EQ(session->kernels.size(), 2U);
+  for (std::size_t i = 0; i < 2; ++i) {
+    const KernelProfile& kernel = session->kernels[i];
+    EXPECT_EQ(kernel.id, static_cast<std::int64_t>(i));
+    EXPECT_EQ(kernel.ordinal, 0);
+    EXPECT_EQ(kernel.metric("sm__warps_active.avg.pct_of_peak_sustained_active"), 40.29);
+    ASSERT_EQ(kernel.rules.size(), 1U);
+    EXPECT_EQ(kernel.rules[0].name, "UncoalescedGlobalAccess");
+    EXPECT_EQ(kernel.rules[0].speedup_type, "global");
+    EXPECT_EQ(kernel.rules[0].speedup_percent, 86.47);
+  }
+}
+
 TEST(NcuValues, understand_locales_and_prefixes) {
   const auto value = [](const char* text, const char* unit) {
     return parse_ncu_value(text, unit).value_or(NcuValue{-1, ""});
@@ -237,6 +264,71 @@ TEST(NvidiaSmiQuery, reads_units_times_and_reasons) {
   EXPECT_EQ(series("sm_clock").values[0], 2032e6);
   EXPECT_EQ(series("memory_total").values[0], 80000.0 * 1024 * 1024);
   EXPECT_EQ(series("throttle_reasons").values[0], 0x40);
+}
+
+const CounterSeries& smi_series(const ProfileSession& session, std::string_view id, int device = 0) {
+  const auto found = std::ranges::find_if(
+      session.counters, [&](const CounterSeries& one) { return one.id == id && one.device == device; });
+  static const CounterSeries kNone;
+  EXPECT_NE(found, session.counters.end()) << id;
+  return found == session.counters.end() ? kNone : *found;
+}
+
+TEST(NvidiaSmiQuery, understands_headers_of_the_users_own) {
+  const auto session = read_text(
+      "timestamp,index,name,gpu_utilization[%],memory.total[MiB],memory.used[MiB],memory.free[MiB],"
+      "temperature[\xC2\xB0"
+      "C],mood\n"
+      "2025/05/25 00:13:19.084, 0, NVIDIA RTX A5000, 10, 24564, 11325, 12909, 72, good\n"
+      "2025/05/25 00:13:20.102, 0, NVIDIA RTX A5000, 6, 24564, 11326, 12908, 70, bad\n");
+  ASSERT_TRUE(session.ok()) << session.error().what;
+  EXPECT_EQ(smi_series(*session, "gpu_utilization").values, (std::vector<double>{0.1, 0.06}));
+  EXPECT_EQ(smi_series(*session, "memory_used").values[0], 11325.0 * 1024 * 1024);
+  EXPECT_EQ(smi_series(*session, "temperature").values, (std::vector<double>{72, 70}));
+  const auto issue = std::ranges::find(session->quality, "unknown_column", &DataQualityIssue::id);
+  ASSERT_NE(issue, session->quality.end());
+  EXPECT_EQ(issue->count, 1);
+  EXPECT_EQ(issue->example, "mood");
+}
+
+TEST(NvidiaSmiQuery, understands_the_usual_spellings) {
+  const auto value = [](const std::string& header, const std::string& cell, std::string_view id) {
+    const auto session = read_text("time,gpu_id,gpu_temp," + header + "\n3.5,1,40," + cell + "\n");
+    EXPECT_TRUE(session.ok()) << header;
+    return session.ok() ? smi_series(*session, id, 1).values.at(0) : -1;
+  };
+  for (const char* header : {"GPU Util (%)", "gpu_util_pct", "utilization", "gpu-usage", "GPU %", "gpu_load"})
+    EXPECT_DOUBLE_EQ(value(header, "42", "gpu_utilization"), 0.42) << header;
+  EXPECT_DOUBLE_EQ(value("gpu_util", "42%", "gpu_utilization"), 0.42);
+  for (const char* header : {"memory_used_mb", "Memory Used (MiB)", "used memory", "gpu_mem_used", "mem_usage_mb"})
+    EXPECT_DOUBLE_EQ(value(header, "2", "memory_used"), 2097152) << header;
+  EXPECT_DOUBLE_EQ(value("vram_used_gb", "2", "memory_used"), 2147483648.0);
+  EXPECT_DOUBLE_EQ(value("mem total", "2 GiB", "memory_total"), 2147483648.0);
+  EXPECT_DOUBLE_EQ(value("power_w", "70.5", "power"), 70.5);
+  EXPECT_DOUBLE_EQ(value("Power Draw [mW]", "70500", "power"), 70.5);
+  EXPECT_DOUBLE_EQ(value("sm_clock_mhz", "1980", "sm_clock"), 1.98e9);
+}
+
+TEST(NvidiaSmiQuery, reads_iso_times_and_the_gpu_column_of_scripts) {
+  const auto session = read_text(
+      "timestamp,gpu,index,memory.used,power.draw\n"
+      "2024-01-31T12:00:00+08:00,0, 0, 4, 74.01\n"
+      "2024-01-31T12:00:00+08:00,1, 0, 4, 73.01\n"
+      "2024-01-31T04:00:01.5Z,0, 0, 4, 74.06\n"
+      "2024-01-31 04:00:02,1, 0, 4, 74.06\n");
+  ASSERT_TRUE(session.ok()) << session.error().what;
+  const std::int64_t second = 1706673600;
+  EXPECT_EQ(smi_series(*session, "power", 0).times,
+            (std::vector<std::int64_t>{second * 1'000'000'000, second * 1'000'000'000 + 1'500'000'000}));
+  EXPECT_EQ(smi_series(*session, "power", 1).values.size(), 2U);
+  ASSERT_EQ(session->quality.size(), 1U);
+  EXPECT_EQ(session->quality[0].id, "local_time");
+}
+
+TEST(NvidiaSmiQuery, names_a_time_that_cannot_be_read) {
+  const auto session = read_text("timestamp,index,power.draw\nyesterday,0,70\n");
+  ASSERT_FALSE(session.ok());
+  EXPECT_THAT(session.error().what, testing::HasSubstr("'yesterday'"));
 }
 
 TEST(NvidiaSmiPmon, adds_up_the_processes_of_a_gpu) {

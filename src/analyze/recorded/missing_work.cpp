@@ -1,7 +1,10 @@
 #include "analyze/recorded/missing_work.h"
 
 #include <algorithm>
+#include <unordered_map>
 #include <unordered_set>
+#include <utility>
+#include <vector>
 
 #include "analyze/names/api_calls.h"
 #include "analyze/names/words.h"
@@ -10,17 +13,43 @@ namespace warpmark::analyze {
 
 namespace {
 
-/// Until the first wait of the thread that begins after the launch ends, or work of the GPU begins.
-std::int64_t known_again(const Timeline& timeline, const WorkList& list, const NameSet& waits, EventIndex launch) {
-  const EventColumns& events = timeline.events;
-  const std::int64_t from = events.end(launch);
-  const auto next = std::ranges::lower_bound(list.works, from, {}, &GpuWork::start);
-  const std::int64_t work = next == list.works.end() ? INT64_MAX : next->start;
-  for (EventIndex i = launch + 1; i < events.size() && events.start[i] < work; ++i) {
-    if (events.track[i] == events.track[launch] && is_api_call(events.kind[i]) && waits.contains(events.name[i]))
-      return events.end(i);
+/// From a launch until its thread has waited for the GPU, or until other work begins there.
+class UnknownWork {
+ public:
+  UnknownWork(const Timeline& timeline, const WorkList& list) : events_(timeline.events), works_(list.works) {}
+
+  /// Calls of waits and launches come from the last to the first.
+  void wait(EventIndex call) { waits_[events_.track[call]] = call; }
+  void launch(EventIndex call) {
+    const std::int64_t from = events_.end(call);
+    const auto work = std::ranges::lower_bound(works_, from, {}, &GpuWork::start);
+    const std::int64_t until = work == works_.end() ? INT64_MAX : work->start;
+    const auto wait = waits_.find(events_.track[call]);
+    const bool waited = wait != waits_.end() && events_.start[wait->second] < until;
+    intervals_.push_back({events_.start[call], waited ? events_.end(wait->second) : until == INT64_MAX ? from : until});
   }
-  return work == INT64_MAX ? from : work;
+  [[nodiscard]] std::vector<Interval> intervals() { return united(std::move(intervals_)); }
+
+ private:
+  const EventColumns& events_;
+  const std::vector<GpuWork>& works_;
+  std::unordered_map<std::uint32_t, EventIndex> waits_;  ///< the next, by track
+  std::vector<Interval> intervals_;
+};
+
+/// Launch calls of the runtime contain one of the driver: those are left out. Ascending.
+std::vector<EventIndex> launch_calls(const Timeline& timeline, const NameSet& launches) {
+  const EventColumns& events = timeline.events;
+  std::vector<EventIndex> calls;
+  std::unordered_map<std::uint32_t, std::int64_t> ends;  // of the last call, by track
+  for (EventIndex i = 0; i < events.size(); ++i) {
+    if (!is_api_call(events.kind[i]) || !launches.contains(events.name[i])) continue;
+    std::int64_t& end = ends.try_emplace(events.track[i], INT64_MIN).first->second;
+    if (events.start[i] < end) continue;
+    end = events.end(i);
+    if (events.correlation[i] != 0) calls.push_back(i);
+  }
+  return calls;
 }
 
 }  // namespace
@@ -32,28 +61,36 @@ MissingWork find_missing_work(const Timeline& timeline, const WorkList& list) {
   MissingWork missing;
   if (!launches.any()) return missing;
   missing.captures = any_name(timeline.names, is_capture_call);
-  const NameSet waits(timeline.names, is_sync_call);
   std::unordered_set<std::uint32_t> worked;  // by correlation
+  std::int64_t launched = 0;                 // copies are not
   for (const GpuWork& work : list.works) {
+    const EventKind kind = events.kind[work.event];
+    launched += kind == EventKind::kernel || kind == EventKind::graph ? 1 : 0;
     if (graphs.any()) worked.insert(events.correlation[work.event]);
   }
-  for (EventIndex i = 0; i < events.size(); ++i) {
-    if (!is_api_call(events.kind[i]) || !launches.contains(events.name[i]) || events.correlation[i] == 0) continue;
-    if (!graphs.contains(events.name[i])) {
-      ++missing.launches;
-      continue;
+  const std::vector<EventIndex> calls = launch_calls(timeline, launches);
+  const NameSet waits(timeline.names, is_sync_call);
+  UnknownWork unknown(timeline, list);
+  EventIndex below = static_cast<EventIndex>(events.size());  // waits from here on are known
+  for (std::size_t i = calls.size(); i-- > 0;) {
+    const EventIndex call = calls[i];
+    while (below > call) {
+      --below;
+      if (is_api_call(events.kind[below]) && waits.contains(events.name[below])) unknown.wait(below);
     }
-    ++missing.graph_launches;
-    if (worked.contains(events.correlation[i])) continue;
-    ++missing.graphs_without_work;
-    missing.unknown.push_back({events.start[i], known_again(timeline, list, waits, i)});
+    const bool is_graph = graphs.contains(events.name[call]);
+    const bool lost_graph = is_graph && !worked.contains(events.correlation[call]);
+    ++(is_graph ? missing.graph_launches : missing.launches);
+    missing.graphs_without_work += lost_graph ? 1 : 0;
+    const bool lost_kernel = !is_graph && launched == 0 && !missing.captures;
+    if (lost_graph || lost_kernel) unknown.launch(call);
   }
   // Not by correlation, which the rows of the GPU may lack.
-  missing.launches_without_work = std::max<std::int64_t>(0, missing.launches - std::ssize(list.works));
+  missing.launches_without_work = std::max<std::int64_t>(0, missing.launches - launched);
   // What was captured runs when its graph is replayed, and may be recorded as one work of the whole graph.
   const bool replayed = missing.graph_launches > missing.graphs_without_work;
   if (missing.captures && replayed) missing.launches_without_work = 0;
-  missing.unknown = united(std::move(missing.unknown));
+  missing.unknown = unknown.intervals();
   return missing;
 }
 

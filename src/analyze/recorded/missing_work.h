@@ -12,12 +12,12 @@ namespace warpmark::analyze {
 
 struct MissingWork {
   std::int64_t launches = 0;               ///< of kernels, one by one
-  std::int64_t launches_without_work = 0;  ///< as many as there are fewer works of the GPU
+  std::int64_t launches_without_work = 0;  ///< as many as there are fewer kernels
   std::int64_t graph_launches = 0;
   std::int64_t graphs_without_work = 0;
   bool captures = false;  ///< launches were captured into a CUDA graph, which runs none of them
-  /// From each such graph's launch until the host has waited for it, or until other work begins: the GPU may have been
-  /// busy.
+  /// From the launch of each such graph, and of each kernel if all left nothing, until the host has waited for it or
+  /// other work begins: the GPU may have been busy.
   std::vector<Interval> unknown;
 
   /// All but the times, which are of one timeline.

@@ -65,6 +65,32 @@ TEST(PublicKinds, launches_without_any_work_of_the_gpu_are_missing_work) {
   EXPECT_THAT(of(scene.build()).verdict, HasSubstr("GPU work is missing: 5 of 5 kernel launches"));
 }
 
+/// Copies do not stand for kernels, and what the GPU did until the host had waited is not idle time.
+TEST(PublicKinds, launches_next_to_copies_without_any_kernel_leave_the_idle_time_unknown) {
+  TimelineScene scene;
+  for (int i = 0; i < 3; ++i) scene.copy(CopyKind::host_to_device, HostMemory::pageable, 4'194'304, 700'000, true);
+  for (int i = 0; i < 5; ++i) scene.api("cudaLaunchKernel", 5'000);
+  scene.api("cudaEventSynchronize", 100'000'000);
+  scene.copy(CopyKind::device_to_host, HostMemory::pageable, 4'194'304, 1'500'000, true);
+  const Analysis analysis = of(scene.build());
+  EXPECT_THAT(analysis.verdict, HasSubstr("GPU work is missing: 5 of 5 kernel launches"));
+  const auto& parts = analysis.breakdown;
+  const auto unknown = std::ranges::find(parts, "idle_unknown", &BreakdownPart::id);
+  ASSERT_NE(unknown, parts.end());
+  EXPECT_GT(unknown->share, 0.9);
+}
+
+/// The runtime's launch calls the driver's, and profilers may record both.
+TEST(PublicKinds, a_launch_of_the_driver_within_one_of_the_runtime_is_counted_once) {
+  TimelineScene scene;
+  for (unsigned i = 0; i < 4; ++i) {
+    scene.add({EventKind::runtime_api, scene.now(), 6'000, "cudaLaunchKernel", TimelineScene::kHost, 900U + i});
+    scene.add({EventKind::driver_api, scene.now() + 1'000, 4'000, "cuLaunchKernel", TimelineScene::kHost, 950U + i});
+    scene.idle_host(6'000);
+  }
+  EXPECT_THAT(of(scene.build()).verdict, HasSubstr("GPU work is missing: 4 of 4 kernel launches"));
+}
+
 TEST(PublicKinds, a_few_launches_without_work_are_not_most) {
   TimelineScene scene;
   for (int i = 0; i < 20; ++i) scene.launch("kernel_" + std::to_string(i), 50'000);

@@ -1,16 +1,18 @@
-// Columns: `nvidia-smi --help-query-gpu`. A header names them, with units in brackets; values repeat the unit unless
-// the format has "nounits".
+// A header names the columns, with units in brackets; values repeat the unit unless the format has "nounits".
 #include "profile/readers/logs/nvidia_smi_query.h"
 
 #include <algorithm>
 #include <chrono>
+#include <limits>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
 #include "base/text.h"
 #include "profile/readers/logs/counter_table.h"
+#include "profile/readers/logs/nvidia_smi_columns.h"
 #include "profile/readers/text/decimal.h"
 #include "profile/readers/text/line_reader.h"
 #include "profile/timeline_builder.h"
@@ -18,76 +20,55 @@
 namespace warpmark::profile {
 namespace {
 
-constexpr double kMiB = 1024.0 * 1024.0;
 constexpr std::int64_t kSecondNs = 1'000'000'000;
 constexpr std::size_t kMostGpus = 1024;
 
-constexpr CounterColumn kColumns[] = {
-    {"utilization.gpu", "gpu_utilization", "", 0.01},
-    {"utilization.memory", "memory_utilization", "", 0.01},
-    {"memory.used", "memory_used", "B", kMiB},
-    {"memory.total", "memory_total", "B", kMiB},
-    {"power.draw", "power", "W", 1},
-    {"power.draw.average", "power", "W", 1},
-    {"power.draw.instant", "power", "W", 1},
-    {"power.limit", "power_limit", "W", 1},
-    {"enforced.power.limit", "power_limit", "W", 1},
-    {"power.default_limit", "power_limit_default", "W", 1},
-    {"temperature.gpu", "temperature", "degC", 1},
-    {"temperature.memory", "memory_temperature", "degC", 1},
-    {"clocks.sm", "sm_clock", "Hz", 1e6},
-    {"clocks.current.sm", "sm_clock", "Hz", 1e6},
-    {"clocks.mem", "memory_clock", "Hz", 1e6},
-    {"clocks.current.memory", "memory_clock", "Hz", 1e6},
-    {"clocks.max.sm", "sm_clock_max", "Hz", 1e6},
-    {"clocks_throttle_reasons.active", "throttle_reasons", "", 1},
-    {"clocks_event_reasons.active", "throttle_reasons", "", 1},
-    {"pcie.link.gen.current", "pcie_link_generation", "", 1},
-    {"pcie.link.width.current", "pcie_link_width", "", 1},
-};
-
-/// Reasons that have columns of their own, as NVML's bits (nvml.h, nvmlClocksEventReason*).
-struct ReasonColumn {
-  std::string_view ending;
-  double bit;
-};
-constexpr ReasonColumn kReasons[] = {{".sw_power_cap", 0x4},
-                                     {".hw_slowdown", 0x8},
-                                     {".sw_thermal_slowdown", 0x20},
-                                     {".hw_thermal_slowdown", 0x40},
-                                     {".hw_power_brake_slowdown", 0x80}};
-
-std::vector<std::string_view> cells_of(std::string_view line) {
-  std::vector<std::string_view> cells;
-  while (true) {
-    const auto comma = line.find(',');
-    cells.push_back(trim(line.substr(0, comma)));
-    if (comma == std::string_view::npos) return cells;
-    line.remove_prefix(comma + 1);
-  }
-}
-
-/// "utilization.gpu [%]" is "utilization.gpu".
-std::string column_name(std::string_view cell) { return ascii_lower(trim(cell.substr(0, cell.find('[')))); }
-
-bool is_known(const std::string& name) {
-  return std::ranges::any_of(kColumns, [&name](const CounterColumn& column) { return column.header == name; }) ||
-         std::ranges::any_of(kReasons, [&name](const ReasonColumn& one) { return name.ends_with(one.ending); });
-}
-
 bool is_header(std::string_view line) {
-  line = line.substr(0, std::min<std::size_t>(line.find('\n'), 4096));
-  std::size_t known = 0;
-  const auto cells = cells_of(line);
-  for (const std::string_view cell : cells) known += is_known(column_name(cell)) ? 1U : 0U;
-  return cells.size() > 1 && known > 0;
+  std::vector<SmiColumn> columns;
+  return read_smi_header(line, columns);
 }
 
 Sniff sniff(std::string_view head) { return sniff_counter_table(head, is_header); }
 
-/// "2026/04/23 11:23:24.250" as if it were UTC.
-std::optional<std::int64_t> epoch_ns(std::string_view text) {
-  if (text.size() < 19 || text[4] != '/' || text[7] != '/' || text[13] != ':' || text[16] != ':') return std::nullopt;
+struct ClockTime {
+  std::int64_t ns = 0;
+  bool has_zone = true;
+};
+
+/// ".250" as nanoseconds, and what follows the digits.
+std::int64_t fraction_ns(std::string_view& text) {
+  if (!text.starts_with('.')) return 0;
+  const auto end = std::min(text.find_first_not_of("0123456789", 1), text.size());
+  const auto ns = parse_shifted_decimal("0" + std::string(text.substr(0, end)), 9);
+  text.remove_prefix(end);
+  return ns.value_or(0);
+}
+
+/// "Z", "+08:00", "+0800" or "+08" as seconds; nothing for what is no zone.
+std::optional<std::int64_t> zone_seconds(std::string_view text) {
+  if (text == "Z" || text == "z" || text == "UTC") return 0;
+  if (text.size() < 3 || (text[0] != '+' && text[0] != '-')) return std::nullopt;
+  const auto hours = parse_integer(text.substr(1, 2));
+  const auto minutes = parse_integer(text.size() < 5 ? "0" : text.substr(text.size() - 2));
+  if (!hours || !minutes) return std::nullopt;
+  return (*hours * 3600 + *minutes * 60) * (text[0] == '-' ? -1 : 1);
+}
+
+/// Seconds, or milli-, micro- or nanoseconds since the Unix epoch, by their size.
+std::optional<ClockTime> time_of_number(std::string_view text, double scale) {
+  const auto number = parse_number(text);
+  if (!number || *number < 0 || *number > 9e18) return std::nullopt;
+  const int decimals = *number < 1e11 ? (scale == 1 ? 9 : 6) : *number < 1e14 ? 6 : *number < 1e17 ? 3 : 0;
+  const auto ns = parse_shifted_decimal(text, decimals);
+  if (!ns) return std::nullopt;
+  return ClockTime{*ns};
+}
+
+/// "2026/04/23 11:23:24.250" as nvidia-smi prints it, ISO 8601, or a number. Without a zone as if it were UTC.
+std::optional<ClockTime> clock_time(std::string_view text, double scale) {
+  const bool is_date = text.size() >= 19 && (text[4] == '/' || text[4] == '-') && text[7] == text[4] &&
+                       (text[10] == ' ' || text[10] == 'T') && text[13] == ':' && text[16] == ':';
+  if (!is_date) return time_of_number(text, scale);
   const auto number = [&text](std::size_t at, std::size_t size) { return parse_integer(text.substr(at, size)); };
   const auto year = number(0, 4), month = number(5, 2), day = number(8, 2), hour = number(11, 2),
              minute = number(14, 2), second = number(17, 2);
@@ -96,105 +77,123 @@ std::optional<std::int64_t> epoch_ns(std::string_view text) {
                                          std::chrono::month(static_cast<unsigned>(*month)),
                                          std::chrono::day(static_cast<unsigned>(*day))};
   if (!date.ok() || *year < 1970 || *year > 2200) return std::nullopt;
-  const auto ms = text.size() >= 23 && text[19] == '.' ? number(20, 3).value_or(0) : 0;
+  std::string_view rest = text.substr(19);
+  const std::int64_t fraction = fraction_ns(rest);
+  const auto zone = zone_seconds(trim(rest));
   const std::int64_t days = std::chrono::sys_days(date).time_since_epoch().count();
-  return ((days * 24 + *hour) * 3600 + *minute * 60 + *second) * kSecondNs + ms * 1'000'000;
+  const std::int64_t seconds = (days * 24 + *hour) * 3600 + *minute * 60 + *second - zone.value_or(0);
+  return ClockTime{seconds * kSecondNs + fraction, zone.has_value()};
 }
 
 class QueryTable {
  public:
-  explicit QueryTable(ProfileSession& session) : session_(session), table_(kColumns, session) {}
+  explicit QueryTable(ProfileSession& session) : session_(session), table_({}, session) {}
 
   void add(std::string_view line) {
     if (trim(line).empty()) return;
-    if (is_header(line)) return set_header(line);
-    if (!names_.empty()) row(line);
+    if (read_smi_header(line, columns_)) return set_header();
+    if (!columns_.empty()) row(line);
   }
 
-  [[nodiscard]] bool finish() {
+  [[nodiscard]] Status finish() {
     table_.finish();
-    if (table_.empty()) return false;
-    if (time_column_ < names_.size()) {
-      count_issue(session_.quality, "local_time", "the times of nvidia-smi have no time zone: taken as UTC");
-    } else {
+    if (table_.empty() && !unread_time_.empty()) {
+      return data_error("no time in the table of nvidia-smi can be read: '" + unread_time_ + "'",
+                        "write times as nvidia-smi does (2026/04/23 11:23:24.250), as ISO 8601 or as seconds");
+    }
+    if (table_.empty()) {
+      return data_error("the table of nvidia-smi has no rows", "repeat the query: nvidia-smi --query-gpu=... -l 1");
+    }
+    if (time_column_ >= columns_.size()) {
       count_issue(session_.quality, "no_clock_times",
                   "the table of nvidia-smi has no times: one second from row to row was assumed; add timestamp to the "
                   "query");
+    } else if (local_times_) {
+      count_issue(session_.quality, "local_time", "the times of nvidia-smi have no time zone: taken as UTC");
     }
-    return true;
+    return {};
   }
 
  private:
-  void set_header(std::string_view line) {
-    names_.clear();
-    for (const std::string_view cell : cells_of(line)) names_.push_back(column_name(cell));
-    const auto place = [this](std::initializer_list<std::string_view> any) {
-      for (std::size_t i = 0; i < names_.size(); ++i) {
-        if (std::ranges::find(any, names_[i]) != any.end()) return i;
+  void set_header() {
+    time_column_ = columns_.size();
+    gpu_columns_.clear();
+    std::set<std::string_view> ids;
+    for (std::size_t i = 0; i < columns_.size(); ++i) {
+      SmiColumn& column = columns_[i];
+      if (column.role == ColumnRole::time && time_column_ == columns_.size()) time_column_ = i;
+      if (column.role == ColumnRole::gpu) gpu_columns_.push_back(i);
+      if (column.role == ColumnRole::counter && !ids.insert(column.id).second) column.role = ColumnRole::unused;
+      if (column.role == ColumnRole::unknown) {
+        count_issue(session_.quality, "unknown_column", "columns whose name is not known: left out", column.header);
       }
-      return names_.size();
-    };
-    time_column_ = place({"timestamp"});
-    gpu_column_ = place({"index", "uuid", "gpu_uuid", "pci.bus_id", "gpu_bus_id"});
-    table_.set_columns(names_);
+    }
+    std::ranges::stable_sort(gpu_columns_, {}, [this](std::size_t i) { return columns_[i].rank; });
+    all_reasons_in_one_ = ids.contains("throttle_reasons");
   }
 
   void row(std::string_view line) {
-    const auto cells = cells_of(line);
+    const auto cells = smi_cells(line);
     const auto left_out = [&] { count_issue(session_.quality, "short_row", "rows that end early: left out", line); };
-    if (cells.size() < names_.size()) return left_out();
-    const auto device = device_of(gpu_column_ < cells.size() ? cells[gpu_column_] : "0");
+    if (cells.size() < columns_.size()) return left_out();
+    const auto device = device_of(cells);
     if (!device) return left_out();
     std::int64_t time = rows_[*device]++ * kSecondNs;
     if (time_column_ < cells.size()) {
-      const auto read = epoch_ns(cells[time_column_]);
-      if (!read) return left_out();
-      time = *read;
+      const auto read = clock_time(cells[time_column_], columns_[time_column_].scale);
+      if (!read) {
+        unread_time_ = std::string(cells[time_column_].substr(0, 40));
+        return count_issue(session_.quality, "no_time", "rows whose time cannot be read: left out", line);
+      }
+      time = read->ns;
+      local_times_ |= !read->has_zone;
     }
-    std::vector<std::string> plain;
-    for (const std::string_view cell : cells) plain.push_back(plain_value(cell));
-    const std::vector<std::string_view> values(plain.begin(), plain.end());
-    if (!table_.add(*device, time, values)) return left_out();
-    add_reasons(*device, time, cells);
+    double reasons = 0;
+    bool any_reason = false;
+    for (std::size_t i = 0; i < columns_.size(); ++i) {
+      const SmiColumn& column = columns_[i];
+      if (column.role == ColumnRole::counter) {
+        table_.add_value(column.id, column.unit, *device, time, value_of(cells[i], column.scale));
+      } else if (column.role == ColumnRole::throttle_reason) {
+        any_reason = true;
+        reasons += cells[i] == "Active" ? column.throttle_bit : 0;
+      }
+    }
+    if (any_reason && !all_reasons_in_one_) table_.add_value("throttle_reasons", "", *device, time, reasons);
   }
 
-  /// GPUs without a number are counted in the order in which they appear.
-  std::optional<int> device_of(std::string_view cell) {
-    const auto number = parse_integer(cell);
-    if (number && *number >= 0 && *number < static_cast<std::int64_t>(kMostGpus)) return static_cast<int>(*number);
+  /// A number, from the first column that has one. GPUs without a number are counted as they appear.
+  std::optional<int> device_of(const std::vector<std::string_view>& cells) {
+    for (const std::size_t i : gpu_columns_) {
+      const auto number = parse_integer(cells[i]);
+      if (number && *number >= 0 && *number < static_cast<std::int64_t>(kMostGpus)) return static_cast<int>(*number);
+    }
+    if (gpu_columns_.empty()) return 0;
     if (devices_.size() >= kMostGpus) return std::nullopt;
-    return devices_.try_emplace(std::string(cell), static_cast<int>(devices_.size())).first->second;
+    const std::string name(cells[gpu_columns_.back()]);  // an address tells more than a name
+    return devices_.try_emplace(name, static_cast<int>(devices_.size())).first->second;
   }
 
-  /// "97 %" is "97", "0x0000000000000004" is "4"; "[N/A]" stays what is no number.
-  static std::string plain_value(std::string_view cell) {
+  /// "97 %", "97%", "48000 MiB" and "0x0000000000000004"; NaN for "[N/A]".
+  static double value_of(std::string_view cell, double scale) {
     if (cell.starts_with("0x")) {
       double bits = 0;
       for (const char c : ascii_lower(cell.substr(2))) bits = bits * 16 + (c <= '9' ? c - '0' : c - 'a' + 10);
-      return std::to_string(static_cast<std::int64_t>(std::min(bits, 1e15)));
+      return std::min(bits, 1e15);
     }
-    return std::string(cell.substr(0, cell.find(' ')));
-  }
-
-  void add_reasons(int device, std::int64_t time, const std::vector<std::string_view>& cells) {
-    double bits = 0;
-    bool any = false;
-    for (std::size_t i = 0; i < names_.size(); ++i) {
-      for (const ReasonColumn& reason : kReasons) {
-        if (!names_[i].ends_with(reason.ending)) continue;
-        any = true;
-        bits += cells[i] == "Active" ? reason.bit : 0;
-      }
-    }
-    const bool all_in_one =
-        std::ranges::any_of(names_, [](const std::string& name) { return name.ends_with("reasons.active"); });
-    if (any && !all_in_one) table_.add_value("throttle_reasons", "", device, time, bits);
+    const auto end = std::min(cell.find_first_not_of("0123456789.+-"), cell.size());
+    const auto number = parse_number(cell.substr(0, end));
+    return number ? *number * smi_unit_scale(cell.substr(end), scale) : std::numeric_limits<double>::quiet_NaN();
   }
 
   ProfileSession& session_;
   CounterTable table_;
-  std::vector<std::string> names_;
-  std::size_t time_column_ = 0, gpu_column_ = 0;
+  std::vector<SmiColumn> columns_;
+  std::size_t time_column_ = 0;
+  std::vector<std::size_t> gpu_columns_;  ///< best first
+  bool all_reasons_in_one_ = false;
+  bool local_times_ = false;
+  std::string unread_time_;
   std::map<int, std::int64_t> rows_;
   std::map<std::string, int> devices_;
 };
@@ -202,8 +201,7 @@ class QueryTable {
 Status read(ByteSource& source, const ReadOptions&, ProfileSession& session) {
   QueryTable table(session);
   WM_TRY(for_each_line(source, session.quality, [&table](std::string_view line) { table.add(line); }));
-  if (table.finish()) return {};
-  return data_error("the table of nvidia-smi has no rows", "repeat the query: nvidia-smi --query-gpu=... -l 1");
+  return table.finish();
 }
 
 }  // namespace

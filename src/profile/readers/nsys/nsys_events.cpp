@@ -1,6 +1,8 @@
 #include "profile/readers/nsys/nsys_events.h"
 
 #include <algorithm>
+#include <array>
+#include <iterator>
 #include <utility>
 
 #include "base/text.h"
@@ -19,12 +21,15 @@ CopyKind copy_kind_of(std::int64_t code) {
     case 8: return CopyKind::device_to_device;
     case 9: return CopyKind::host_to_host;
     case 10: return CopyKind::peer_to_peer;
-    case 11: return CopyKind::host_to_device;  // unified memory
+    case 11: return CopyKind::host_to_device;  // 11 to 13: pages of unified memory that migrate
     case 12: return CopyKind::device_to_host;
     case 13: return CopyKind::device_to_device;
     default: return CopyKind::unknown;
   }
 }
+
+/// The driver moves pages by itself: no call asks for it, and no stream orders it.
+bool is_page_migration(std::int64_t code) { return code >= 11 && code <= 13; }
 
 HostMemory host_memory_of(std::int64_t code) {
   switch (code) {
@@ -50,6 +55,19 @@ constexpr const char* copy_name(CopyKind kind) {
     case CopyKind::unknown: break;
   }
   return "Memcpy";
+}
+
+/// "Page migration HtoD (page fault)"; causes: ENUM_CUDA_UNIF_MEM_MIGRATION.
+std::string migration_name(CopyKind kind, std::int64_t cause) {
+  constexpr std::array kCauses = {"",
+                                  " (prefetch by the program)",
+                                  " (page fault)",
+                                  " (speculative prefetch)",
+                                  " (eviction)",
+                                  " (access counters)"};
+  const bool known = cause > 0 && cause < std::ssize(kCauses);
+  return "Page migration" + std::string(copy_name(kind)).substr(std::string_view("Memcpy").size()) +
+         kCauses[known ? static_cast<std::size_t>(cause) : 0];
 }
 
 std::uint32_t to_count(const Statement& row, int column) {
@@ -83,6 +101,7 @@ Status NsysEvents::read() {
   WM_TRY(read_calls());
   WM_TRY(read_ranges());
   WM_TRY(read_memory());
+  WM_TRY(read_page_faults());
   return read_metrics();
 }
 
@@ -172,25 +191,28 @@ Status NsysEvents::read_kernels() {
 }
 
 Status NsysEvents::read_copies() {
-  WM_TRY(each(
-      "CUPTI_ACTIVITY_KIND_MEMCPY",
-      {"start", "end", "deviceId", "streamId", "correlationId", "globalPid", "bytes", "copyKind", "srcKind", "dstKind"},
-      [&](Statement& row) {
-        const std::int64_t id = process_of(row.integer(5));
-        with_gpu_.insert(id);
-        Process& owner = process(id);
-        const CopyKind kind = copy_kind_of(row.integer(7));
-        const int host_column = kind == CopyKind::device_to_host ? 9 : 8;
-        const HostMemory memory =
-            row.is_null(host_column) ? HostMemory::unknown : host_memory_of(row.integer(host_column));
-        add(owner, row,
-            {.value = row.integer(6),
-             .name = owner.builder.intern(copy_name(kind)),
-             .track = stream_track(owner, row.integer(2), row.integer(3)),
-             .correlation = to_count(row, 4),
-             .detail = copy_detail(kind, memory),
-             .kind = EventKind::memcpy});
-      }));
+  WM_TRY(
+      each("CUPTI_ACTIVITY_KIND_MEMCPY",
+           {"start", "end", "deviceId", "streamId", "correlationId", "globalPid", "bytes", "copyKind", "srcKind",
+            "dstKind", "migrationCause"},
+           [&](Statement& row) {
+             const std::int64_t id = process_of(row.integer(5));
+             with_gpu_.insert(id);
+             Process& owner = process(id);
+             const CopyKind kind = copy_kind_of(row.integer(7));
+             const int host_column = kind == CopyKind::device_to_host ? 9 : 8;
+             const bool is_migration = is_page_migration(row.integer(7));
+             const HostMemory memory = is_migration               ? HostMemory::managed
+                                       : row.is_null(host_column) ? HostMemory::unknown
+                                                                  : host_memory_of(row.integer(host_column));
+             add(owner, row,
+                 {.value = row.integer(6),
+                  .name = owner.builder.intern(is_migration ? migration_name(kind, row.integer(10)) : copy_name(kind)),
+                  .track = stream_track(owner, row.integer(2), row.integer(3)),
+                  .correlation = to_count(row, 4),
+                  .detail = copy_detail(kind, memory),
+                  .kind = EventKind::memcpy});
+           }));
   return each("CUPTI_ACTIVITY_KIND_MEMSET",
               {"start", "end", "deviceId", "streamId", "correlationId", "globalPid", "bytes"}, [&](Statement& row) {
                 const std::int64_t id = process_of(row.integer(5));

@@ -43,6 +43,7 @@ class NsysEvents {
   [[nodiscard]] Status read_calls();
   [[nodiscard]] Status read_ranges();
   [[nodiscard]] Status read_memory();
+  [[nodiscard]] Status read_page_faults();
   [[nodiscard]] Status read_metrics();
 
   const NsysTables& tables_;

@@ -93,6 +93,23 @@ Status NsysEvents::read_memory() {
               });
 }
 
+/// Of unified memory, with --cuda-um-cpu-page-faults and --cuda-um-gpu-page-faults: their sums, as metadata.
+Status NsysEvents::read_page_faults() {
+  std::map<std::int64_t, std::int64_t> on_cpu, on_gpu;  // by process
+  WM_TRY(each("CUDA_UM_CPU_PAGE_FAULT_EVENTS", {"globalPid"},
+              [&](Statement& row) { ++on_cpu[process_of(row.integer(0))]; }));
+  WM_TRY(each("CUDA_UM_GPU_PAGE_FAULT_EVENTS", {"globalPid", "numberOfPageFaults"}, [&](Statement& row) {
+    on_gpu[process_of(row.integer(0))] += std::clamp<std::int64_t>(row.integer(1), 0, UINT32_MAX);
+  }));
+  for (const auto& [id, faults] : on_cpu) {
+    process(id).builder.add_metadata("unified_memory_cpu_page_faults", std::to_string(faults));
+  }
+  for (const auto& [id, faults] : on_gpu) {
+    process(id).builder.add_metadata("unified_memory_gpu_page_faults", std::to_string(faults));
+  }
+  return {};
+}
+
 Status NsysEvents::read_metrics() {
   std::map<std::pair<std::int64_t, std::int64_t>, std::string> names;  // by type and metric
   WM_TRY(each("TARGET_INFO_GPU_METRICS", {"typeId", "metricId", "metricName"}, [&](Statement& row) {

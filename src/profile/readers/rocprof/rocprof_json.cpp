@@ -5,12 +5,12 @@
 #include <array>
 #include <istream>
 #include <map>
-#include <streambuf>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "base/json.h"
+#include "profile/readers/rocprof/source_buffer.h"
 #include "profile/timeline_builder.h"
 #include "profile/trace_reader.h"
 
@@ -264,27 +264,6 @@ class Handler : public nlohmann::json_sax<Json> {
   bool in_list_ = false;
   std::string list_;
   Record record_;
-};
-
-/// The source as a stream.
-class SourceBuffer : public std::streambuf {
- public:
-  explicit SourceBuffer(ByteSource& source) : source_(source), bytes_(1 << 16) {}
-  [[nodiscard]] const Status& status() const { return status_; }
-
- protected:
-  int_type underflow() override {
-    const auto read = source_.read(bytes_);
-    if (!read.ok()) status_ = read.error();
-    if (!read.ok() || read.value() == 0) return traits_type::eof();
-    setg(bytes_.data(), bytes_.data(), bytes_.data() + read.value());
-    return traits_type::to_int_type(*gptr());
-  }
-
- private:
-  ByteSource& source_;
-  std::vector<char> bytes_;
-  Status status_;
 };
 
 Sniff sniff(std::string_view head) {

@@ -46,10 +46,8 @@ class KeyTable {
              (size <= 16 || std::memcmp(a, b, size) == 0);
     }
     if (size >= 4) return same<std::uint32_t>(a, b) && same<std::uint32_t>(a + size - 4, b + size - 4);
-    for (std::size_t i = 0; i < size; ++i) {
-      if (a[i] != b[i]) return false;
-    }
-    return true;
+    if (size >= 2) return same<std::uint16_t>(a, b) && same<std::uint16_t>(a + size - 2, b + size - 2);
+    return size == 0 || *a == *b;
   }
   template <typename Word>
   static bool same(const char* a, const char* b) {
