@@ -67,9 +67,9 @@ TEST(Options, take_a_value_that_may_be_left_out) {
 }
 
 TEST(Options, suggest_by_synonyms_the_first_that_the_verb_has) {
-  constexpr Synonym kWords[] = {{"--output", "--out"}, {"--output", "--suite"}, {"--cmd", "write it after --"}};
+  const Synonym words[] = {{"--output", "--out"}, {"--output", "--suite"}, {"--cmd", "write it after --"}};
   const auto hint = [&](const std::string& word) {
-    const auto parsed = parse_options(kOptions, kNames, std::vector<std::string>{word, "x"}, kWords);
+    const auto parsed = parse_options(kOptions, kNames, std::vector<std::string>{word, "x"}, words);
     EXPECT_FALSE(parsed.ok());
     return parsed.ok() ? "" : parsed.error().hint;
   };

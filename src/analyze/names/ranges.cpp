@@ -56,6 +56,10 @@ bool is_same_but_digits(std::string_view range, std::string_view plain) {
   return at == plain.size();
 }
 
+bool names_migration(std::string_view copy) {
+  return copy.starts_with("Page migration") && !copy.ends_with("(prefetch by the program)");
+}
+
 bool names_backward_pass(std::string_view range) { return contains_any(range, {"backward"}); }
 
 bool names_sharding(std::string_view range) {

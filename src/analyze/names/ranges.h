@@ -25,6 +25,8 @@ enum class Loader : std::uint8_t { none, some, single, multi };
 [[nodiscard]] bool names_part(std::string_view range);
 /// The range's name without digits is `plain`.
 [[nodiscard]] bool is_same_but_digits(std::string_view range, std::string_view plain);
+/// Pages of managed memory that moved on demand, as our reader of nsys names them, and not by a prefetch.
+[[nodiscard]] bool names_migration(std::string_view copy);
 [[nodiscard]] bool names_backward_pass(std::string_view range);
 /// As PyTorch's FSDP records them: gathering parameters and scattering gradients of sharded modules.
 [[nodiscard]] bool names_sharding(std::string_view range);

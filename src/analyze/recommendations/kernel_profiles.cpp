@@ -94,9 +94,9 @@ std::vector<Finding> kernel_finding(const Rule& rule, const Evidence& evidence, 
                    title + " in " + std::to_string(hits.size()) + (hits.size() == 1 ? " kernel" : " kernels") +
                        ", worst " + stem(hits.front().profile->name));
   for (std::size_t i = 0; i < std::min(hits.size(), kShown); ++i) {
-    finding.evidence.push_back({stem(hits[i].profile->name) + " (launch " + std::to_string(hits[i].profile->ordinal) +
-                                    "): " + hits[i].saving.text,
-                                hits[i].saving.id, hits[i].saving.value, hits[i].saving.unit});
+    finding.evidence.push_back(
+        {stem(hits[i].profile->name) + " (launch " + std::to_string(hits[i].profile->id) + "): " + hits[i].saving.text,
+         hits[i].saving.id, hits[i].saving.value, hits[i].saving.unit});
   }
   const auto of_library = [](const Hit& hit) { return is_of_library(hit.profile->name); };
   const bool some = std::any_of(hits.begin(), hits.end(), of_library);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "analyze/names/ranges.h"
 #include "analyze/rules/rules.h"
 #include "base/quantity.h"
 
@@ -54,6 +55,18 @@ constexpr Advice kCopyLessBack = {
     .cupy = "result = y.argmax(axis=1).astype(cupy.uint8).get()  # instead of y.get()",
 };
 
+// "Data Prefetching" of the CUDA C++ Programming Guide, chapter "Unified Memory": pages that migrate on demand stop the
+// kernel, or the host, that touches them.
+constexpr Advice kPrefetch = {
+    .kind = AdviceKind::code,
+    .text = "Prefetch managed memory before it is touched, instead of page by page on demand.",
+    .native =
+        "cudaMemPrefetchAsync(data, bytes, device, stream);  // before the kernels that read it; cudaCpuDeviceId "
+        "before "
+        "the host does",
+    .cupy = "cupy.cuda.runtime.memPrefetchAsync(x.data.ptr, x.nbytes, device_id, stream.ptr)",
+};
+
 // M. Harris, "How to Optimize Data Transfers in CUDA C/C++" (NVIDIA, 2012): pinned memory moves more than twice as
 // fast.
 constexpr double kPinnedShare = 0.5;
@@ -63,7 +76,8 @@ struct Copies {
   double bytes = 0;
   double pageable = 0;
   double pinned = 0;
-  double to_host = 0;  ///< bytes
+  double to_host = 0;   ///< bytes
+  double migrated = 0;  ///< bytes of managed memory, moved on demand
   double time_ns = 0;
   /// Of each direction, which the link moves beside the other one: what is left of its time if all comes from pinned
   /// memory.
@@ -83,6 +97,8 @@ Copies copies_in_steps(const RankEvidence& rank) {
     if (memory == HostMemory::pageable) sum.pageable += bytes;
     if (memory == HostMemory::pinned) sum.pinned += bytes;
     if (work.category == Category::copy_to_host) sum.to_host += bytes;
+    const bool on_demand = memory == HostMemory::managed && names_migration(rank.timeline->name_of(work.event));
+    if (on_demand) sum.migrated += bytes;
     sum.left_ns[work.category == Category::copy_to_host] +=
         static_cast<double>(work.end - work.start) * (memory == HostMemory::pinned ? 1 : kPinnedShare);
   }
@@ -109,7 +125,9 @@ void drop_copies(const Evidence& evidence, double success, Change& change) {
 void recommend_copies(const Evidence& evidence, const Copies& copies, Finding& finding) {
   const bool pinned = copies.pinned > kNearlyAll * copies.bytes && copies.bytes > 0;
   const bool back = copies.to_host > copies.bytes / 2;
-  if (back) {
+  if (copies.migrated > copies.bytes / 2) {
+    advise(evidence, {kPrefetch}, finding);
+  } else if (back) {
     advise(evidence, {kPinResults, kCopyLessBack}, finding);
   } else if (pinned) {
     advise(evidence, {kCopyAhead, kSendFewerBytes}, finding);

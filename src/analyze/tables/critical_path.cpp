@@ -8,14 +8,13 @@ namespace warpmark::analyze {
 
 AnalysisTable critical_path_table(const Evidence& evidence) {
   const RankEvidence& rank = evidence.rank();
-  AnalysisTable table{
-      "critical_path",
-      "Critical path of a step",
-      "What the length of a step is made of, mean of the critical rank: each nanosecond belongs to the "
-      "work or the host activity that had to end before what followed could begin. Work beside the path "
-      "is not in it. Recording costs are.",
-      {{"part", "Part", ""}, {"time", "Time per step", "s"}, {"share", "Of the step", "ratio"}},
-      {}};
+  AnalysisTable table{"critical_path",
+                      "Critical path of a step",
+                      "What the length of a step is made of, mean of the critical rank: each nanosecond belongs to the "
+                      "work or the host activity that had to end before what followed could begin. Work off the path "
+                      "is not in it. Recording costs are.",
+                      {{"part", "Part", ""}, {"time", "Time per step", "s"}, {"share", "Of the step", "ratio"}},
+                      {}};
   const PathTimes times =
       critical_path({*rank.timeline, rank.list, rank.steps, *rank.host, rank.alignment, rank.replay});
   std::vector<std::pair<std::string, std::int64_t>> rows;
