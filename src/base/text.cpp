@@ -96,9 +96,10 @@ std::string nearest(std::string_view word, std::span<const std::string> candidat
   // Farther is another word, not a typing error: of a word of one or two letters any other is.
   std::size_t best_distance = (word.size() < 4 ? word.size() / 3 : std::max<std::size_t>(2, word.size() / 3)) + 1;
   for (const auto& candidate : candidates) {
-    const bool is_prefix = word.size() >= 3 && candidate.starts_with(word);
+    const bool one_missing = word.size() == 2 && candidate.size() == 3;
+    const bool is_prefix = (word.size() >= 3 || one_missing) && candidate.starts_with(word);
     if (!is_prefix && candidate.size() >= word.size() + best_distance) continue;
-    const std::size_t distance = is_prefix ? 1 : edit_distance(word, candidate);
+    const std::size_t distance = is_prefix ? (one_missing ? 0 : 1) : edit_distance(word, candidate);
     if (distance < best_distance) {
       best_distance = distance;
       best = candidate;

@@ -60,7 +60,8 @@ Result<const Format*> format_of(const Document& document, const std::string& wan
   if (fitting.size() == 1) return fitting.front();
   if (fitting.empty()) {
     if (auto reader = reader_of(document); !reader.empty()) {
-      return data_error(document.name + " holds no results of benchmarks", std::move(reader));
+      return data_error(document.name + " holds no results of benchmarks; it is " + looks_like(document),
+                        std::move(reader));
     }
     return data_error(document.name + " is no known format of results; it is " + looks_like(document),
                       "formats: " + join(readable_formats(), ", "));

@@ -117,7 +117,7 @@ TEST_F(Interface, prints_the_headline_and_the_verdicts_when_it_is_quiet) {
   const std::vector<std::string> compare{"compare", "--rounds", "4", "--no-store", "--", "true", "--", "true"};
   const auto quiet = warpmark({"compare", "-q", "--rounds", "4", "--no-store", "--", "true", "--", "true"}).out;
   EXPECT_THAT(quiet, HasSubstr("verdict"));
-  EXPECT_THAT(quiet, HasSubstr("inconclusive: "));
+  EXPECT_THAT(quiet, HasSubstr("Inconclusive: "));
   for (const char* note : {"A/B comparison", "Stopped", "Sequential test", "A: true"}) {
     EXPECT_THAT(quiet, Not(HasSubstr(note)));
   }
@@ -267,9 +267,11 @@ TEST_F(Interface, gives_the_reason_of_every_exit_code_in_one_line) {
 TEST_F(Interface, names_the_verb_that_reads_a_file) {
   write("load.json", R"({"schema": "warpmark.load/1", "loads": []})");
   write("check.json", R"({"schema": "warpmark.check/1"})");
+  write("doctor.json", R"({"schema": "warpmark.doctor/1"})");
   fails_with_hint({"compare", path("load.json"), path("load.json")}, "warpmark load compare A.json B.json");
   fails_with_hint({"accept", path("load.json"), path("load.json"), "--across"}, "warpmark load compare A.json B.json");
-  fails_with_hint({"report", path("check.json")}, "which no verb reads");
+  fails_with_hint({"report", path("check.json")}, "check.json: command is missing");
+  fails_with_hint({"compare", path("doctor.json"), path("doctor.json")}, "which no verb reads");
 }
 
 TEST_F(Interface, shows_a_goal_with_the_unit_of_its_metric) {

@@ -62,8 +62,9 @@ Result<Shown> look_up(const Context& context, const ParsedOptions& options, cons
   if (is_result_file(word)) {
     WM_ASSIGN(const std::string text, read_file(word));
     if (const auto json = parse_json(text, word); json.ok()) {
-      WM_ASSIGN(auto page, report::report_of_document(*json));
-      if (page) return Shown{word, {}, std::move(page)};
+      auto page = report::report_of_document(*json);
+      if (!page.ok()) return data_error(word + ": " + page.error().what, page.error().hint);
+      if (*page) return Shown{word, {}, std::move(*page)};
     }
   }
   WM_ASSIGN(auto session, load_results(context, options, word));
