@@ -127,6 +127,11 @@ class Explainer {
   /// Nothing tells what ends this stretch: what the thread does that launched last, if it was recorded.
   void without_launch(const Interval& gap) {
     const auto& works = input_.list.works;
+    // A page that is touched elsewhere faults before it moves: some tens of microseconds (N. Sakharnykh, "Maximizing
+    // Unified Memory Performance in CUDA", NVIDIA 2017).
+    const bool faults = next_ < works.size() && names_migration(input_.timeline.name_of(works[next_].event));
+    if (faults && gap.end - gap.start <= kOwnWorkNs)
+      return give(Part::idle_host_transfer, gap, kNoEvent, works[next_].event);
     if (next_ < works.size() || launches_.empty()) return give(Part::idle_unknown, gap, kNoEvent, kNoEvent);
     const std::uint32_t track = track_before(gap.start, launches_.back().track);
     segments_.clear();
