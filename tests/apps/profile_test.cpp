@@ -73,7 +73,7 @@ TEST_F(ProfileCli, records_a_program_and_hands_on_its_exit_code) {
   EXPECT_EQ(analysis.exit_code, 0) << analysis.err;
   const auto json = parse_json(*read_file(path("a.json")), "a.json");
   ASSERT_TRUE(json.ok());
-  EXPECT_GT((*json)["session"]["steps"].get<int>(), 30);
+  EXPECT_GT((*json)["session"]["steps"].get<int>(), 10);
 }
 
 TEST_F(ProfileCli, records_ranges_copies_and_driver_calls_of_all_threads) {

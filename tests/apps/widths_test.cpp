@@ -87,6 +87,12 @@ TEST_F(Widths, of_plans_of_inference_and_lists) {
   expect_goldens("list_readers", {"list", "readers"});
 }
 
+TEST_F(Widths, of_what_other_verbs_found) {
+  for (const char* verb : {"optimization", "acceptance"}) {
+    expect_goldens(verb, {"report", std::string("answers/") + verb + ".json"});
+  }
+}
+
 TEST_F(Widths, of_help) {
   expect_goldens("help", {"--help"});
   expect_goldens("help_compare", {"help", "compare"});

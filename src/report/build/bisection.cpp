@@ -174,7 +174,7 @@ Section probes(const Bisection& bisection) {
   section.blocks.push_back(Paragraph{
       fmt::format(
           "Each ran interleaved with the good and the bad revision, in random order, until it was certain which it is "
-          "like, by a test that holds at every look. A wrong answer (at most {} each) lowers the odds of the "
+          "like, by a test that is valid after every run. A wrong answer (at most {} each) lowers the odds of the "
           "culprit and does not exclude it.",
           format_percent(bisection.alpha)),
       Tone::quiet});

@@ -5,10 +5,7 @@
 #include "base/json.h"
 #include "model/json/json_parts.h"
 #include "report/build/acceptance.h"
-#include "report/build/bisection.h"
 #include "report/build/check.h"
-#include "report/build/comparison.h"
-#include "report/build/matrix.h"
 #include "report/build/optimization.h"
 #include "report/build/scaling.h"
 
@@ -18,7 +15,7 @@ namespace {
 template <typename T, const RecordOf<T>* kRecord>
 Result<std::optional<Report>> page_of(const Json& document) {
   WM_ASSIGN(const T value, read(*kRecord, document));
-  // Some fields are written only; a page without them would be wrong.
+  // Some fields are written only (of comparisons, bisections and matrices most); a page without them would be wrong.
   if (write(*kRecord, value) != document) return std::optional<Report>();
   return std::optional(build_report(value));
 }
@@ -28,10 +25,7 @@ struct Page {
   Result<std::optional<Report>> (*build)(const Json& document);
 };
 constexpr Page kPages[] = {{&kAcceptance, page_of<Acceptance, &kAcceptance>},
-                           {&kBisection, page_of<Bisection, &kBisection>},
                            {&kCheck, page_of<Check, &kCheck>},
-                           {&kComparison, page_of<Comparison, &kComparison>},
-                           {&kMatrix, page_of<Matrix, &kMatrix>},
                            {&kUnpricedOptimization, page_of<Optimization, &kUnpricedOptimization>},
                            {&kScaling, page_of<Scaling, &kScaling>}};
 
