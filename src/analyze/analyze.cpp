@@ -199,7 +199,7 @@ std::string verdict_without_steps(const ProfileSession& session, Analysis& analy
   }
   if (gpus.empty() && !session.ranks.empty()) {
     if (const auto phases = host_phases_of(session.ranks.front())) {
-      if (auto finding = finding_of(*phases)) analysis.findings.push_back(std::move(*finding));
+      analysis.findings = findings_of(*phases);
       return text_of(*phases);
     }
   }

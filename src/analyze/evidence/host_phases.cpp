@@ -37,11 +37,14 @@ std::optional<HostPhases> host_phases_of(const Timeline& timeline) {
   HostPhases phases;
   const auto track = main_track_of(timeline);
   if (!track) return std::nullopt;
-  std::vector<Interval> steps, loading, optimizer;
+  std::vector<Interval> steps, loading, optimizer, inside;
+  const std::int64_t process = timeline.tracks[*track].process;
   for (EventIndex i = 0; i < timeline.events.size(); ++i) {
-    if (timeline.events.track[i] != *track) continue;
     const auto name = timeline.name_of(i);
     const Interval event{timeline.events.start[i], timeline.events.start[i] + timeline.events.duration[i]};
+    const bool by_torch = timeline.events.kind[i] == EventKind::op || loader_of(name) != Loader::none;
+    if (by_torch && timeline.tracks[timeline.events.track[i]].process == process) inside.push_back(event);
+    if (timeline.events.track[i] != *track) continue;
     if (names_profiled_step(name)) {
       steps.push_back(event);
     } else if (const Loader loader = loader_of(name); loader != Loader::none) {
@@ -59,37 +62,57 @@ std::optional<HostPhases> host_phases_of(const Timeline& timeline) {
   if (phases.steps < 2 || total <= 0) return std::nullopt;
   phases.step_s = total * 1e-9 / static_cast<double>(phases.steps);
   phases.loading = static_cast<double>(overlap_length(whole, loading)) / total;
+  inside.insert(inside.end(), optimizer.begin(), optimizer.end());
   phases.optimizer = static_cast<double>(overlap_length(whole, united(std::move(optimizer)))) / total;
+  phases.outside = 1 - static_cast<double>(overlap_length(whole, united(std::move(inside)))) / total;
   return phases;
 }
 
 std::string text_of(const HostPhases& phases) {
   return fmt::format(
-      "No GPU work was recorded. On the host, {} steps of {}: {} waiting for the loader, {} in the optimizer.",
-      phases.steps, format_seconds(phases.step_s), format_percent(phases.loading), format_percent(phases.optimizer));
+      "No GPU work was recorded. On the host, {} steps of {}: {} waiting for the loader, {} in the optimizer, {} "
+      "outside of "
+      "PyTorch.",
+      phases.steps, format_seconds(phases.step_s), format_percent(phases.loading), format_percent(phases.optimizer),
+      format_percent(phases.outside));
 }
 
-std::optional<Finding> finding_of(const HostPhases& phases) {
-  const double severity = severity_of(phases.loading, 1);
-  if (severity < kWorthFixing) return std::nullopt;
-  Finding finding{.rule = "data_loading", .kind = "data_loading", .severity = severity};
-  finding.title = fmt::format("The steps wait {} of their time for the loader", format_percent(phases.loading));
-  finding.evidence.push_back(
-      {.text = fmt::format("{} of {} per step within the loader", format_seconds(phases.loading * phases.step_s),
-                           format_seconds(phases.step_s)),
-       .id = "loading_share",
-       .value = phases.loading,
-       .unit = "ratio"});
-  finding.recommendations.push_back(
+std::vector<Finding> findings_of(const HostPhases& phases) {
+  std::vector<Finding> findings;
+  const auto add = [&](const char* rule, double share, const std::string& title, const std::string& where,
+                       Recommendation fix) {
+    if (severity_of(share, 1) < kWorthFixing) return;
+    Finding finding{.rule = rule, .kind = rule, .severity = severity_of(share, 1)};
+    finding.title = title;
+    finding.evidence.push_back({.text = fmt::format("{} of {} per step {}", format_seconds(share * phases.step_s),
+                                                    format_seconds(phases.step_s), where),
+                                .id = std::string(rule) + "_share",
+                                .value = share,
+                                .unit = "ratio"});
+    finding.recommendations.push_back(std::move(fix));
+    finding.gain.high = 1 / std::max(1e-3, 1 - share);
+    finding.gain.method = "Amdahl's law: that share of the step removed";
+    findings.push_back(std::move(finding));
+  };
+  add("data_loading", phases.loading,
+      fmt::format("The steps wait {} of their time for the loader", format_percent(phases.loading)),
+      "within the loader",
       {.kind = AdviceKind::code,
        .text = phases.loader == Loader::multi ? "Use more workers, or less work per sample: the workers do not keep up."
                                               : "Load batches in worker processes, ahead of the step.",
        .snippet = "DataLoader(dataset, batch_size=B, num_workers=max(1, cores - 1), persistent_workers=True)",
        .id = {},
        .gain = {}});
-  finding.gain.high = 1 / std::max(1e-3, 1 - phases.loading);
-  finding.gain.method = "Amdahl's law: the share of the step within the loader removed";
-  return finding;
+  add("host_work", phases.outside,
+      fmt::format("The steps spend {} of their time outside of PyTorch", format_percent(phases.outside)),
+      "in no operator and no loader",
+      {.kind = AdviceKind::command,
+       .text = "See which functions of the program take the time.",
+       .snippet = "py-spy record --gil -o host.svg -- <command>",
+       .id = {},
+       .gain = {}});
+  std::ranges::stable_sort(findings, std::greater(), &Finding::severity);
+  return findings;
 }
 
 }  // namespace warpmark::analyze

@@ -1,10 +1,11 @@
-// What can be said of a PyTorch program whose recording holds no GPU work: how long its steps are, and what share of
-// them waits for the loader. Pure.
+// What can be said of a PyTorch program whose recording holds no GPU work: how long its steps are, what share of them
+// waits for the loader, and what share PyTorch has no part in. Pure.
 #pragma once
 
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "analyze/names/ranges.h"
 #include "model/finding.h"
@@ -17,6 +18,7 @@ struct HostPhases {
   double step_s = 0;     ///< mean
   double loading = 0;    ///< share of the steps
   double optimizer = 0;  ///< share of the steps
+  double outside = 0;    ///< share of the steps in which no thread is in an operator, the loader or the optimizer
   Loader loader = Loader::none;
 };
 
@@ -25,7 +27,8 @@ struct HostPhases {
 [[nodiscard]] std::optional<HostPhases> host_phases_of(const Timeline& timeline);
 
 [[nodiscard]] std::string text_of(const HostPhases& phases);
-/// Where the steps wait for the loader; its gain is at most what Amdahl's law allows for the share.
-[[nodiscard]] std::optional<Finding> finding_of(const HostPhases& phases);
+/// Where the steps wait for the loader, or spend most of their time outside of PyTorch; a gain is at most what Amdahl's
+/// law allows for the share.
+[[nodiscard]] std::vector<Finding> findings_of(const HostPhases& phases);
 
 }  // namespace warpmark::analyze

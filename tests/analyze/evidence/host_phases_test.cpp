@@ -48,6 +48,20 @@ TEST(HostPhases, name_a_loader_that_the_host_waits_for) {
   }
 }
 
+TEST(HostPhases, name_what_the_program_does_outside_of_pytorch) {
+  TimelineScene scene;
+  for (int step = 0; step < 5; ++step) {
+    scene.add({EventKind::annotation, scene.now(), 10'000'000, "ProfilerStep#" + std::to_string(step)});
+    scene.idle_host(8'000'000);
+    scene.range("aten::mm", 2'000'000, EventKind::op);
+  }
+  const auto analysis = of(scene.build());
+  EXPECT_THAT(analysis.verdict, HasSubstr("80.0 % outside of PyTorch"));
+  ASSERT_EQ(analysis.findings.size(), 1U);
+  EXPECT_EQ(analysis.findings.front().rule, "host_work");
+  EXPECT_NEAR(analysis.findings.front().gain.high, 5, 1e-6);
+}
+
 TEST(HostPhases, leave_threads_out_that_load_ahead) {
   TimelineScene scene;
   const auto ahead = scene.stream(7);  // any row but the main thread's
@@ -59,7 +73,7 @@ TEST(HostPhases, leave_threads_out_that_load_ahead) {
   const auto phases = host_phases_of(scene.build());
   ASSERT_TRUE(phases);
   EXPECT_EQ(phases->loading, 0);
-  EXPECT_FALSE(finding_of(*phases));
+  EXPECT_TRUE(findings_of(*phases).empty());
 }
 
 TEST(HostPhases, of_a_program_without_steps_are_not_known) {
