@@ -75,8 +75,8 @@ details svg text.limit-name { stroke: var(--panel); }
 .interval { fill: var(--c1); } .median { stroke: var(--c1); stroke-width: 2; }
 .s0 { --c: var(--c0); } .s1 { --c: var(--c1); } .s2 { --c: var(--c2); } .s3 { --c: var(--c3); }
 .s4 { --c: var(--c4); } .s5 { --c: var(--c5); } .s6 { --c: var(--c6); } .s7 { --c: var(--c7); }
-@media (max-width: 600px) { main { padding: 12px 12px 40px; } body { font-size: 14px; }
-  h1 { font-size: 1.25rem; } .bar { width: 48px; } table { font-size: 0.86rem; } th, td { padding: 4px 9px 4px 0; } table:not(.facts) td.long { min-width: 9em; } }
+@media (max-width: 600px) { main { padding: 12px 12px 40px; } body { font-size: 14px; } .bar { width: 48px; }
+  table { font-size: 0.86rem; } th, td { padding: 4px 9px 4px 0; } table:not(.facts) td.long { min-width: 9em; } }
 @media print { details { break-inside: avoid; } body { background: #fff; } }
 )css";
 }
