@@ -199,5 +199,50 @@ TEST(PublicKinds, a_memset_alone_is_no_healthy_program) {
   EXPECT_THAT(of(scene.build()).verdict, HasSubstr("No kernel was recorded"));
 }
 
+TEST(PublicKinds, layers_and_collectives_are_no_steps) {
+  for (const std::string& part : {std::string("TransformerLayer_"), std::string("nccl:all_gather ")}) {
+    TimelineScene scene;
+    for (int i = 0; i < 6; ++i) {
+      const std::string name = part + std::to_string(i);
+      scene.within(name, EventKind::annotation, [&] { scene.launch("kernel_" + std::to_string(i), 3'000'000); });
+    }
+    scene.synchronize();
+    EXPECT_THAT(of(scene.build()).steps_found_by, "whole recording") << part;
+  }
+}
+
+TEST(PublicKinds, copies_that_nothing_can_hide_come_first_and_their_gain_is_not_known) {
+  const Analysis analysis = of(stepped(6, [](TimelineScene& scene) {
+    scene.copy(CopyKind::host_to_device, HostMemory::pinned, 50 << 20, 3'000'000, true);
+    scene.launch(kTensorGemm, 100'000);
+    scene.synchronize();
+  }));
+  ASSERT_FALSE(analysis.findings.empty());
+  EXPECT_EQ(analysis.findings.front().rule, "host_transfer");
+  EXPECT_TRUE(analysis.findings.front().gain.unknown);
+  EXPECT_GT(analysis.findings.front().severity, kCritical);
+}
+
+TEST(PublicKinds, what_the_system_does_within_an_allocation_is_part_of_it) {
+  const Analysis analysis = of(stepped(6, [](TimelineScene& scene) {
+    scene.launch(kTensorGemm, 1'000'000);
+    scene.synchronize();
+    scene.within("cudaMallocPitch", EventKind::runtime_api,
+                 [&] { scene.range("ioctl", 3'000'000, EventKind::os_call); });
+  }));
+  ASSERT_FALSE(analysis.findings.empty());
+  EXPECT_EQ(analysis.findings.front().rule, "memory_allocation");
+}
+
+TEST(PublicKinds, a_program_that_reads_what_somebody_types_waits_for_input) {
+  const Analysis analysis = of(stepped(6, [](TimelineScene& scene) {
+    scene.launch(kTensorGemm, 1'000'000);
+    scene.synchronize();
+    scene.range("getc", 50'000'000, EventKind::os_call);
+  }));
+  ASSERT_FALSE(analysis.findings.empty());
+  EXPECT_EQ(analysis.findings.front().rule, "waiting_for_input");
+}
+
 }  // namespace
 }  // namespace warpmark::analyze
