@@ -30,6 +30,9 @@ namespace warpmark {
 /// The candidate nearest to a misspelt word, or empty if none is near enough to be meant.
 [[nodiscard]] std::string nearest(std::string_view word, std::span<const std::string> candidates);
 
+/// With its first letter, if it is one of ASCII, in upper case.
+[[nodiscard]] std::string capitalized(std::string text);
+
 /// A word that is safe to paste into a POSIX shell.
 [[nodiscard]] std::string shell_quote(std::string_view word);
 

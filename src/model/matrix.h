@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/json_fwd.h"
+#include "base/result.h"
 #include "model/comparison.h"
 #include "model/machine.h"
 #include "model/metric.h"
@@ -77,5 +78,7 @@ struct Matrix {
 [[nodiscard]] const MatrixCell* cell_of(const MatrixVariant& variant, std::size_t metric);
 
 [[nodiscard]] Json to_json(const Matrix& matrix);
+/// Data error for a variant of an axis, label or metric that the document does not declare.
+[[nodiscard]] Result<Matrix> matrix_from_json(const Json& json);
 
 }  // namespace warpmark

@@ -166,6 +166,8 @@ TEST_F(StoredReports, are_what_report_begins_with_of_a_session_and_of_a_file) {
   const auto stored = warpmark({"report", "2026-0013", "--format", "md"}).out;
   EXPECT_THAT(stored, HasSubstr("worse"));
   EXPECT_LT(stored.find("worse"), stored.find("Machine and build")) << "the results stand behind the verdict";
+  EXPECT_EQ(warpmark({"check", "--threshold", "50%"}).exit_code, 0);
+  EXPECT_THAT(warpmark({"report", "2026-0013"}).out, Not(HasSubstr(" 1 worse"))) << "the newest verdict";
 
   const auto optimization = warpmark({"optimize", "--budget", "10s", "--json", path("o.json"), "--", "sleep", "0.05"});
   EXPECT_EQ(optimization.exit_code, 0) << optimization.err;

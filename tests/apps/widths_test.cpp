@@ -88,7 +88,7 @@ TEST_F(Widths, of_plans_of_inference_and_lists) {
 }
 
 TEST_F(Widths, of_what_other_verbs_found) {
-  for (const char* verb : {"optimization", "acceptance"}) {
+  for (const char* verb : {"acceptance", "bisection", "comparison", "matrix", "monitor_summary", "optimization"}) {
     expect_goldens(verb, {"report", std::string("answers/") + verb + ".json"});
   }
 }

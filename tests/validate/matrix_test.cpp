@@ -60,6 +60,12 @@ TEST(MatrixSpec, is_the_product_of_the_axes) {
   EXPECT_EQ(spec.name, "m");
 }
 
+TEST(MatrixSpec, takes_a_command_alone) {
+  const auto spec = spec_of("command: prog {batch}\naxes: {batch: [1, 8]}\nbaseline: {batch: 1}\n");
+  ASSERT_EQ(spec.variants.size(), 2U);
+  EXPECT_EQ(spec.variants[1].command.run, (std::vector<std::string>{"prog", "8"}));
+}
+
 TEST(MatrixSpec, excludes_and_includes) {
   EXPECT_EQ(spec_of(kFile + "exclude: [{precision: bf16, batch: 1}]\n").variants.size(), 3U);
   const auto spec = spec_of(kFile + "product: false\ninclude: [{precision: bf16, batch: 8}]\n");

@@ -256,7 +256,7 @@ Result<int> eval_compare(Context& context, const ParsedOptions& options) {
       for (const auto& one : divergences) print_divergence(context.out, one);
     }
   }
-  if (options.has("--json")) WM_TRY(write_file(options.get("--json"), dump_json(document) + "\n"));
+  WM_TRY(write_json(options, document));
   return exit_code_of_comparison(context, comparisons);
 }
 

@@ -199,8 +199,7 @@ Result<int> diff_sessions(Context& context, const ParsedOptions& options, store:
   if (pairs.empty()) return usage_error("the sessions have no case in common");
   const auto compared = compare_all(pairs, alpha);
   if (options.has("--json")) {
-    const Json json = difference_json(compared, report::RunLabels(baseline));
-    WM_TRY(write_file(options.get("--json"), dump_json(json) + "\n"));
+    WM_TRY(write_json(options, difference_json(compared, report::RunLabels(baseline))));
   }
   const auto rendering = render_options(context);
   auto table = difference_table(compared, report::RunLabels(baseline));

@@ -7,18 +7,16 @@
 #include "base/files.h"
 #include "base/json.h"
 #include "base/text.h"
-#include "device/machine.h"
 #include "exchange/catalog.h"
 #include "model/names.h"
 #include "store/keep.h"
 #include "warpmark/sessions/result_files.h"
 #include "warpmark/sessions/session_output.h"
 #include "warpmark/sessions/store_access.h"
+#include "warpmark/terminal/report_output.h"
 
 namespace warpmark::apps {
 namespace {
-
-constexpr const char* kThisMachine = "this";
 
 struct ReadFile {
   std::string path;
@@ -39,17 +37,13 @@ Result<std::vector<std::pair<std::string, Better>>> directions_of(const ParsedOp
 }
 
 Result<exchange::ImportOptions> import_options(const ParsedOptions& options) {
-  exchange::ImportOptions import{.format = options.get("--format"),
-                                 .commit = options.get("--commit"),
-                                 .branch = options.get("--branch"),
-                                 .started = options.get("--started"),
-                                 .machine = options.get("--machine"),
-                                 .collective = options.get("--collective"),
-                                 .measured_on = {},
-                                 .better = {},
-                                 .fallback_started = {}};
+  exchange::ImportOptions import = measured_on(options);
+  import.format = options.get("--format");
+  import.commit = options.get("--commit");
+  import.branch = options.get("--branch");
+  import.started = options.get("--started");
+  import.collective = options.get("--collective");
   WM_ASSIGN(import.better, directions_of(options));
-  if (import.machine == kThisMachine) import.measured_on = device::machine_facts();
   return import;
 }
 
@@ -100,10 +94,7 @@ Result<int> import_files(Context& context, const ParsedOptions& options, store::
       unknown_machine = unknown_machine || session.machine.fingerprint == kUnknownMachine;
     }
   }
-  if (options.has("--json")) {
-    const Json json{{"schema", "warpmark.imported/1"}, {"sessions", std::move(imported)}};
-    WM_TRY(write_file(options.get("--json"), dump_json(json) + "\n"));
-  }
+  WM_TRY(write_json(options, {{"schema", "warpmark.imported/1"}, {"sessions", std::move(imported)}}));
   if (unknown_machine) {
     context.err << "A file does not say on which machine it was measured; --machine NAME does,\n"
                    "and keeps results of different machines apart.\n";

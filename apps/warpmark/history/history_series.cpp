@@ -100,8 +100,7 @@ Status write_series(const ParsedOptions& options, const validate::KeptPoints& ke
     const bool wanted = words.size() < 2 || validate::matches_series(words[1], name.first, name.second);
     if (wanted) list.push_back(series_json(name.first, name.second, series, limit));
   }
-  const Json json{{"schema", "warpmark.series_list/1"}, {"series", std::move(list)}};
-  return write_file(options.get("--json"), dump_json(json) + "\n");
+  return write_json(options, {{"schema", "warpmark.series_list/1"}, {"series", std::move(list)}});
 }
 
 }  // namespace

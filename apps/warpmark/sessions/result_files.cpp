@@ -6,6 +6,7 @@
 
 #include "base/clock.h"
 #include "base/files.h"
+#include "device/machine.h"
 
 namespace warpmark::apps {
 
@@ -23,6 +24,12 @@ Result<std::vector<Session>> read_result_file(const std::string& path, const exc
 bool is_result_file(const std::string& word) {
   std::error_code ignored;
   return word.ends_with(".json") || std::filesystem::is_regular_file(word, ignored);
+}
+
+exchange::ImportOptions measured_on(const ParsedOptions& options) {
+  exchange::ImportOptions import{.machine = options.get("--machine")};
+  if (import.machine == "this") import.measured_on = device::machine_facts();
+  return import;
 }
 
 Result<Session> read_one_session(const std::string& path, const exchange::ImportOptions& options) {

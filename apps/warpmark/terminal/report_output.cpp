@@ -100,6 +100,10 @@ Status write_as(const std::filesystem::path& path, const report::Shown& shown, c
   return write_file(path, text);
 }
 
+Status write_json(const ParsedOptions& options, const Json& json) {
+  return options.has("--json") ? write_file(options.get("--json"), dump_json(json) + "\n") : Status();
+}
+
 Status write_named_files(const ParsedOptions& options, const report::Shown& shown) {
   for (const auto& [option, format] : {std::pair{"--json", "json"}, {"--html", "html"}}) {
     if (options.has(option)) WM_TRY(write_as(options.get(option), shown, format));

@@ -39,6 +39,9 @@ namespace warpmark::apps {
 
 inline constexpr OptionSpec kHtmlOption{"--html", "FILE", "write the report as an HTML page", false, "<files>"};
 
+/// Into --json FILE, where it is given.
+[[nodiscard]] Status write_json(const ParsedOptions& options, const Json& json);
+
 /// Into --json FILE and --html FILE.
 [[nodiscard]] Status write_named_files(const ParsedOptions& options, const report::Shown& shown);
 

@@ -113,8 +113,8 @@ constexpr Topic kTopics[] = {
      "warpmark report last --details"},
     {"p verdict interval confidence b/a effect alpha holm inconclusive unreliable same better worse allowed",
      "Columns of a verdict. B / A: ratio of the medians. interval: 95 % confidence interval of that ratio. p: chance "
-     "of "
-     "such a difference without a cause, adjusted for the number of metrics (Holm). allowed, limit: what a result may "
+     "of such a difference without a cause, adjusted for the number of metrics (Holm). allowed, limit: what a result "
+     "may "
      "reach. inconclusive: too few runs; unreliable: the machine was disturbed.",
      "warpmark compare -- './bench --old' -- './bench --new'\nwarpmark check"},
     {"bound of-peak share mode hot cold graph rate outlier",

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "analyze/evidence/severity.h"
+#include "analyze/names/words.h"
 #include "analyze/recorded/intervals.h"
 #include "base/quantity.h"
 #include "model/finding.h"
@@ -37,17 +38,19 @@ std::optional<HostPhases> host_phases_of(const Timeline& timeline) {
   HostPhases phases;
   const auto track = main_track_of(timeline);
   if (!track) return std::nullopt;
+  const std::vector<Loader> loaders = told_by_names(timeline.names, loader_of);
   std::vector<Interval> steps, loading, optimizer, inside;
   const std::int64_t process = timeline.tracks[*track].process;
   for (EventIndex i = 0; i < timeline.events.size(); ++i) {
     const auto name = timeline.name_of(i);
     const Interval event{timeline.events.start[i], timeline.events.start[i] + timeline.events.duration[i]};
-    const bool by_torch = timeline.events.kind[i] == EventKind::op || loader_of(name) != Loader::none;
+    const Loader loader = loaders[timeline.events.name[i]];
+    const bool by_torch = timeline.events.kind[i] == EventKind::op || loader != Loader::none;
     if (by_torch && timeline.tracks[timeline.events.track[i]].process == process) inside.push_back(event);
     if (timeline.events.track[i] != *track) continue;
     if (names_profiled_step(name)) {
       steps.push_back(event);
-    } else if (const Loader loader = loader_of(name); loader != Loader::none) {
+    } else if (loader != Loader::none) {
       loading.push_back(event);
       phases.loader = std::max(phases.loader, loader);
     } else if (names_optimizer_step(name)) {
@@ -71,31 +74,31 @@ std::optional<HostPhases> host_phases_of(const Timeline& timeline) {
 std::string text_of(const HostPhases& phases) {
   return fmt::format(
       "No GPU work was recorded. On the host, {} steps of {}: {} waiting for the loader, {} in the optimizer, {} "
-      "outside of "
-      "PyTorch.",
+      "outside "
+      "of PyTorch.",
       phases.steps, format_seconds(phases.step_s), format_percent(phases.loading), format_percent(phases.optimizer),
       format_percent(phases.outside));
 }
 
 std::vector<Finding> findings_of(const HostPhases& phases) {
   std::vector<Finding> findings;
-  const auto add = [&](const char* rule, double share, const std::string& title, const std::string& where,
-                       Recommendation fix) {
+  const auto add = [&](const char* rule, double share, const std::string& title, const char* id,
+                       const std::string& where, Recommendation fix) {
     if (severity_of(share, 1) < kWorthFixing) return;
     Finding finding{.rule = rule, .kind = rule, .severity = severity_of(share, 1)};
     finding.title = title;
     finding.evidence.push_back({.text = fmt::format("{} of {} per step {}", format_seconds(share * phases.step_s),
                                                     format_seconds(phases.step_s), where),
-                                .id = std::string(rule) + "_share",
+                                .id = id,
                                 .value = share,
                                 .unit = "ratio"});
     finding.recommendations.push_back(std::move(fix));
-    finding.gain.high = 1 / std::max(1e-3, 1 - share);
+    finding.gain.high = amdahl(share, 1);
     finding.gain.method = "Amdahl's law: that share of the step removed";
     findings.push_back(std::move(finding));
   };
   add("data_loading", phases.loading,
-      fmt::format("The steps wait {} of their time for the loader", format_percent(phases.loading)),
+      fmt::format("The steps wait {} of their time for the loader", format_percent(phases.loading)), "loading_share",
       "within the loader",
       {.kind = AdviceKind::code,
        .text = phases.loader == Loader::multi ? "Use more workers, or less work per sample: the workers do not keep up."
@@ -105,7 +108,7 @@ std::vector<Finding> findings_of(const HostPhases& phases) {
        .gain = {}});
   add("host_work", phases.outside,
       fmt::format("The steps spend {} of their time outside of PyTorch", format_percent(phases.outside)),
-      "in no operator and no loader",
+      "outside_share", "in no operator and no loader",
       {.kind = AdviceKind::command,
        .text = "See which functions of the program take the time.",
        .snippet = "py-spy record --gil -o host.svg -- <command>",

@@ -14,4 +14,9 @@ inline constexpr double kMostOfANote = 0.2;
   return step_ns > 0 ? std::clamp(2.0 * lost_ns / step_ns, 0.0, 1.0) : 0.0;
 }
 
+/// Amdahl's law: how much faster the whole gets without what is lost; a thousandth of it stays.
+[[nodiscard]] inline double amdahl(double lost, double whole) {
+  return std::max(1.0, whole / std::max(whole - lost, whole * 1e-3));
+}
+
 }  // namespace warpmark::analyze

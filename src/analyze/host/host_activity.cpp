@@ -7,6 +7,7 @@
 
 #include "analyze/host/hidden_waits.h"
 #include "analyze/names/api_calls.h"
+#include "analyze/names/framework.h"
 #include "analyze/names/ranges.h"
 #include "analyze/names/words.h"
 
@@ -233,18 +234,25 @@ HostActivity::HostActivity(const Timeline& timeline, const WorkList& list, const
   }
   const EventColumns& events = timeline.events;
   std::vector<std::vector<Builder::Open>> stacks(timeline.tracks.size());
+  const NameSet loads(timeline.names, names_data_loading);
+  bool has_stacks = false, names_loads = false;
   for (EventIndex i = 0; i < events.size(); ++i) {
     const EventKind kind = events.kind[i];
+    has_stacks = has_stacks || kind == EventKind::python;
+    // On other tracks it is of a sampled stack, whose frames begin and end between samples.
+    names_loads = names_loads ||
+                  (loads.contains(events.name[i]) && timeline.tracks[events.track[i]].kind == TrackKind::cpu_thread);
     const bool waits =
         kind == EventKind::os_call && is_waiting_os_call(timeline.name_of(i)) && !builder.is_of_host_alone(i);
     const bool range = kind == EventKind::op || kind == EventKind::annotation || is_api_call(kind) ||
                        kind == EventKind::python || (kind == EventKind::os_call && !waits);
     if (!range || !wanted[events.track[i]]) continue;
     builder.add(i, tracks_[events.track[i]], stacks[events.track[i]], blocking_);
-    const bool transfers = builder.of_event(i) == HostCause::transfer;
-    if (transfers && (!is_api_call(kind) || builder.returns_early(i))) staging_.insert(i);
-    if (is_api_call(kind) && builder.of_event(i) == HostCause::held) held_.insert(i);
+    const HostCause own = builder.of_event(i);
+    if (own == HostCause::transfer && (!is_api_call(kind) || builder.returns_early(i))) staging_.insert(i);
+    if (own == HostCause::held) held_.insert(i);
   }
+  loads_before_uploads_ = !names_loads && (has_stacks || names_framework(timeline.names));
   for (std::size_t t = 0; t < tracks_.size(); ++t) {
     Builder::close_until(tracks_[t], stacks[t], INT64_MAX);
   }

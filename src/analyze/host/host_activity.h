@@ -70,6 +70,9 @@ class HostActivity {
   [[nodiscard]] bool stages_copy(const HostSegment& segment) const { return staging_.contains(segment.event); }
   /// The call launches or creates, and takes far longer than that.
   [[nodiscard]] bool is_held(EventIndex call) const { return held_.contains(call); }
+  /// What the host does before an upload, where nobody named it, is loading: a framework's program trains and infers on
+  /// what it loads. Not where its threads name their loading.
+  [[nodiscard]] bool loads_before_uploads() const { return loads_before_uploads_; }
   /// The segment is a wait that no call tells for what was copied to the host.
   [[nodiscard]] bool awaits_read(const HostSegment& segment) const { return hidden_reads_.contains(segment.event); }
 
@@ -94,6 +97,7 @@ class HostActivity {
   std::unordered_set<EventIndex> staging_;
   std::unordered_set<EventIndex> held_;
   std::unordered_set<EventIndex> hidden_reads_;
+  bool loads_before_uploads_ = false;
   DebugModes modes_;
 };
 

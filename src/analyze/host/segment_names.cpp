@@ -2,10 +2,6 @@
 
 #include <algorithm>
 
-#include "analyze/names/framework.h"
-#include "analyze/names/ranges.h"
-#include "analyze/names/words.h"
-
 namespace warpmark::analyze {
 
 namespace {
@@ -33,18 +29,6 @@ void name_picking(std::span<HostSegment> segments) {
 }
 
 }  // namespace
-
-Prepares what_prepares(const Timeline& timeline) {
-  const EventColumns& events = timeline.events;
-  const auto loads = told_by_names(timeline.names, names_data_loading);
-  bool stacks = false, named = false;
-  for (EventIndex i = 0; i < events.size(); ++i) {
-    stacks = stacks || events.kind[i] == EventKind::python;
-    // On other tracks it is of a sampled stack, whose frames begin and end between samples.
-    named = named || (loads[events.name[i]] && timeline.tracks[events.track[i]].kind == TrackKind::cpu_thread);
-  }
-  return {.uploads = !named && (stacks || names_framework(timeline.names))};
-}
 
 bool is_part_of_launching(const EventColumns& events, const HostSegment& segment) {
   if (segment.event == kNoEvent) return true;

@@ -18,12 +18,6 @@ struct BetweenWorks {
   const EventColumns& events;
 };
 
-/// Which host work before an upload loads data, where nobody named it.
-struct Prepares {
-  bool uploads = false;  ///< a framework's program, which trains and infers on what it loads, and names no loader
-};
-[[nodiscard]] Prepares what_prepares(const Timeline& timeline);
-
 /// Nothing that was recorded, or an operator that goes on behind the segment: it is there for what it launches then.
 [[nodiscard]] bool is_part_of_launching(const EventColumns& events, const HostSegment& segment);
 

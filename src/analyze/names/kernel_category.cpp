@@ -109,7 +109,8 @@ Category by_name(std::string_view name) {
   if (holds_any(name, {"softmax"})) return Category::softmax;
   if (holds_any(name, {"nchwtonhwc", "nhwctonchw", "transpose_readwrite"})) return Category::elementwise;
   if (holds_any(name,
-                {"fprop", "dgrad", "wgrad", "winograd", "implicit_gemm", "im2col", "col2im", "cudnn::ops::nchw"}) ||
+                {"fprop", "dgrad", "wgrad", "winograd", "implicit_gemm", "im2col", "col2im", "cudnn::ops::nchw",
+                 "scudnn_", "884cudnn_", "1688cudnn_", "16816cudnn_"}) ||  // cuDNN's tiles: volta_scudnn_128x64_relu
       names_convolution(name)) {
     return Category::convolution;
   }
@@ -122,10 +123,11 @@ Category by_name(std::string_view name) {
                        "take_kernel"})) {
     return Category::gather;
   }
-  if (holds_any(name, {"elementwise", "pointwise",     "triton_poi",  "catarray",       "copy_kernel",    "fill",
-                       "dropout",     "transpose",     "upsample",    "masked",         "where_kernel",   "tril",
-                       "triu",        "distribution_", "relu",        "gelu",           "silu",           "and_mul",
-                       "_quant",      "roll_cuda",     "flip_kernel", "reflection_pad", "replication_pad"})) {
+  if (holds_any(name,
+                {"elementwise", "pointwise",     "triton_poi", "catarray",    "copy_kernel",    "fill",
+                 "dropout",     "transpose",     "upsample",   "masked",      "where_kernel",   "tril",
+                 "triu",        "distribution_", "relu",       "gelu",        "silu",           "and_mul",
+                 "quantize",    "_quant",        "roll_cuda",  "flip_kernel", "reflection_pad", "replication_pad"})) {
     return Category::elementwise;
   }
   if (holds_any(name, {"unary_transform_f", "binary_transform_f", "detail::transform::", "__vectorized_"})) {

@@ -13,10 +13,6 @@ Gain gain_up_to(double all, std::string method) {
 
 Gain at_most(double bound, std::string method) { return {1, std::max(bound, 1.0), std::move(method)}; }
 
-double amdahl(double lost_ns, double whole_ns) {
-  return std::max(1.0, whole_ns / std::max(whole_ns - lost_ns, whole_ns * 1e-3));
-}
-
 bool can_apply(const Rule& rule, const Evidence& evidence) {
   switch (rule.needs) {
     case Need::gpu_work: return evidence.has_timeline();

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "analyze/evidence/evidence.h"
+#include "analyze/evidence/severity.h"
 #include "analyze/evidence/what_ifs.h"
 #include "model/finding.h"
 
@@ -33,8 +34,6 @@ struct Rule {
 [[nodiscard]] Gain gain_up_to(double all, std::string method);
 /// Nothing but the bound is known.
 [[nodiscard]] Gain at_most(double bound, std::string method);
-/// The speedup if all of what was lost is gained, at most 1000.
-[[nodiscard]] double amdahl(double lost_ns, double whole_ns);
 
 /// True if the evidence has what the rule needs.
 [[nodiscard]] bool can_apply(const Rule& rule, const Evidence& evidence);

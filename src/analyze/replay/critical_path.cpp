@@ -18,8 +18,7 @@ constexpr std::size_t kNone = std::numeric_limits<std::size_t>::max();
 
 class Walk {
  public:
-  explicit Walk(const PathInput& input)
-      : input_(input), begin_(input.steps.start()), at_(input.steps.end()), prepares_(what_prepares(input.timeline)) {
+  explicit Walk(const PathInput& input) : input_(input), begin_(input.steps.start()), at_(input.steps.end()) {
     const auto& works = input.list.works;
     before_.assign(works.size(), kNone);
     other_.assign(works.size(), kNone);
@@ -110,17 +109,14 @@ class Walk {
   std::size_t through_host(std::size_t i, EventIndex launch) {
     const BlockingCall* call = last_wait_before(at_);
     const std::int64_t from = std::max(begin_, call == nullptr ? begin_ : call->end);
-    const std::uint32_t track = input_.timeline.events.track[launch];
-    const EventIndex earlier = before_[i] == kNone ? kNoEvent : input_.list.works[before_[i]].launch;
-    const std::uint32_t fallback = earlier == kNoEvent ? track : input_.timeline.events.track[earlier];
     // Piece by piece between launches, as an idle GPU's time is explained.
-    auto next = std::ranges::lower_bound(launches_, at_, {}, &Launched::time);
-    std::size_t launched = i;
-    while (at_ > from) {
+    auto next = std::ranges::lower_bound(launches_, input_.timeline.events.start[launch], {}, &Launched::time);
+    for (std::size_t launched = i; at_ > from;) {
       while (next != launches_.begin() && std::prev(next)->time >= at_) --next;
-      const std::int64_t until = next == launches_.begin() ? from : std::max(from, std::prev(next)->time);
-      host_piece(track, fallback, until, launched);
-      if (next != launches_.begin()) launched = std::prev(next)->work;
+      const bool first = next == launches_.begin();
+      const std::size_t earlier = first ? launched : std::prev(next)->work;
+      host_piece(launched, earlier, first ? from : std::max(from, std::prev(next)->time));
+      launched = earlier;
     }
     if (call == nullptr || at_ <= begin_) return kNone;
     // A copy call that stages what it copies returns before the copy has ended.
@@ -134,11 +130,13 @@ class Walk {
     return waited_for;
   }
 
-  void host_piece(std::uint32_t track, std::uint32_t fallback, std::int64_t from, std::size_t launched) {
+  /// From the launch of one work back to that of the one before.
+  void host_piece(std::size_t launched, std::size_t earlier, std::int64_t from) {
+    const auto track_of = [this](std::size_t j) { return input_.timeline.events.track[input_.list.works[j].launch]; };
     const GpuWork& work = input_.list.works[launched];
     segments_.clear();
-    input_.host.segments(track, fallback, from, at_, segments_);
-    name_by_works({.to_upload = prepares_.uploads && uploads(input_.timeline, work),
+    input_.host.segments(track_of(launched), track_of(earlier), from, at_, segments_);
+    name_by_works({.to_upload = input_.host.loads_before_uploads() && uploads(input_.timeline, work),
                    .downloaded = work.downloads ? input_.timeline.events.value[work.event] : 0,
                    .step_ns = input_.steps.length() / std::ssize(input_.steps.analyzed),
                    .events = input_.timeline.events},
@@ -176,7 +174,6 @@ class Walk {
   std::vector<std::size_t> by_end_;  ///< works, ascending
   std::vector<HostSegment> segments_;
   std::vector<Launched> launches_;  ///< ascending
-  const Prepares prepares_;
   PathTimes times_;
 };
 

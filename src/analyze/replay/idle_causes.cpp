@@ -47,7 +47,6 @@ class Explainer {
       overhead.push_back({events.start[i], events.end(i)});
     }
     overhead_ = Coverage(std::move(overhead));
-    prepares_ = what_prepares(input.timeline);
     step_ns_ = input.steps.length() / std::ssize(input.steps.analyzed);
     copies_block_ =
         std::ranges::count_if(input.host.blocking_calls(), [&input](const BlockingCall& call) {
@@ -90,7 +89,7 @@ class Explainer {
     const std::uint32_t track = events.track[next->launch];
     segments_.clear();
     input_.host.segments(track, track_before(launch, track), gap.start, handed_over, segments_);
-    name_by_works({.to_upload = prepares_.uploads && uploads(input_.timeline, *next),
+    name_by_works({.to_upload = input_.host.loads_before_uploads() && uploads(input_.timeline, *next),
                    .between_values = false,
                    .downloaded = next->downloads ? events.value[next->event] : 0,
                    .step_ns = step_ns_,
@@ -176,7 +175,7 @@ class Explainer {
       rest = take(Part::idle_sync, returning, rest, segment.event, next);
       return give(Part::idle_blocking_call, rest, segment.event, next);
     }
-    give(analyze::part_of(segment.cause), rest, segment.event, next);
+    give(part_of(segment.cause), rest, segment.event, next);
   }
 
   /// The host's lead that waits before `time` took away.
@@ -233,7 +232,6 @@ class Explainer {
   std::size_t next_missing_ = 0;
   Coverage overhead_;
   bool has_stacks_ = false;
-  Prepares prepares_;
   std::int64_t step_ns_ = 0;
   bool copies_block_ = false;  ///< the host, in every step
   std::size_t next_ = 0;

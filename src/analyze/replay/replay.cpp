@@ -180,7 +180,6 @@ Replay::Replay(const Timeline& timeline, const WorkList& list, const Steps& step
     end = span.end_ns;
     ++steps_;
   }
-  const bool names_loads = any_name(timeline.names, names_data_loading);  // what it does not name is none
   std::vector<Order> order;
   std::int64_t unknown = 0;
   for (std::size_t i = 0; i < list.works.size(); ++i) {
@@ -193,8 +192,8 @@ Replay::Replay(const Timeline& timeline, const WorkList& list, const Steps& step
     const bool moves_back = work.downloads;
     const bool reads = work.category == Category::copy_to_host;
     order.push_back({i, known ? events.start[work.launch] : work.start, known ? events.end(work.launch) : work.start,
-                     known ? events.track[work.launch] : 0, !names_loads && uploads(timeline, work), moves_back,
-                     reads && !moves_back, blocks, moves_back ? events.value[work.event] : 0});
+                     known ? events.track[work.launch] : 0, host.loads_before_uploads() && uploads(timeline, work),
+                     moves_back, reads && !moves_back, blocks, moves_back ? events.value[work.event] : 0});
   }
   knows_host_ = static_cast<double>(unknown) < (1 - kNearlyAll) * static_cast<double>(order.size());
   std::sort(order.begin(), order.end(), [](const Order& a, const Order& b) {

@@ -61,9 +61,8 @@ constexpr Advice kPrefetch = {
     .kind = AdviceKind::code,
     .text = "Prefetch managed memory before it is touched, instead of page by page on demand.",
     .native =
-        "cudaMemPrefetchAsync(data, bytes, device, stream);  // before the kernels that read it; cudaCpuDeviceId "
-        "before "
-        "the host does",
+        "cudaMemPrefetchAsync(data, bytes, device, stream);  // before the kernels that read it; to cudaCpuDeviceId "
+        "before the host does",
     .cupy = "cupy.cuda.runtime.memPrefetchAsync(x.data.ptr, x.nbytes, device_id, stream.ptr)",
 };
 

@@ -1,4 +1,4 @@
-// Bisection as JSON, "warpmark.bisect/1". Written only.
+// Bisection as JSON, "warpmark.bisect/1".
 #include "base/json.h"
 #include "model/bisection.h"
 #include "model/json/json_parts.h"
@@ -31,12 +31,13 @@ constexpr Field kRangeFields[] = {
     field<&MetricVerdict::ratio>("ratio", "b / a.").within(kPositive),
     inlined<&MetricVerdict::interval>(kCiInterval),
     field<&MetricVerdict::p>("p").within(kShare),
+    field<&MetricVerdict::a>("values_a", "One value a round.").added_later(),
+    field<&MetricVerdict::b>("values_b").added_later(),
 };
 constexpr RecordOf<MetricVerdict> kRange{"range", "", kRangeFields};
 
 constexpr Field kChangeFields[] = {
-    derived(
-        nullptr, "", kRange, [](const Bisection& bisection) -> const auto& { return *bisection.change; }),
+    inlined<&Bisection::change>(kRange),
     field<&Bisection::change_a>("a", "Its commit."),
     field<&Bisection::change_b>("b", "Its commit."),
 };

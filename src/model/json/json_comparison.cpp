@@ -1,4 +1,4 @@
-// Comparison as JSON, "warpmark.compare/1". Written only: a comparison is an end product, its samples are kept in it.
+// Comparison as JSON, "warpmark.compare/1". Its samples are kept in it.
 #include "model/comparison.h"
 
 #include <algorithm>
@@ -169,10 +169,12 @@ constexpr Field kComparisonFields[] = {
     field<&Comparison::rounds>("rounds").within(kNonNegative),
     field<&Comparison::stopped_because>("stopped_because").unless_empty(),
     derived("metrics", "", kPricedMetric, [](const Comparison& comparison) { return priced(comparison); }),
+    field<&Comparison::metrics>("metrics", "", kMetricVerdict).only_read(),
     field<&Comparison::machine_a>("machine_a", "Of --across-machines: where A was measured.").unless_empty(),
     field<&Comparison::machine_b>("machine_b").unless_empty(),
     field<&Comparison::price_a>("price_a", "Of an hour on the machine of A.").within(kPositive),
     field<&Comparison::price_b>("price_b").within(kPositive),
+    field<&Comparison::monthly_cost>("monthly_cost", "Of running A, of --monthly-cost."),
     derived("monthly",
             "Of --monthly-cost: what a month costs before and after, and what that saves, with its interval.",
             kMonthlySaving, [](const Comparison& comparison) { return monthly_saving(comparison); }),

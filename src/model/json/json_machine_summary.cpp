@@ -1,4 +1,4 @@
-// MachineSummary as JSON, "warpmark.monitor_summary/1". Written only.
+// MachineSummary as JSON, "warpmark.monitor_summary/1".
 #include "base/json.h"
 #include "model/json/json_parts.h"
 #include "model/machine_summary.h"

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <functional>
 
 #include "base/json.h"
 #include "model/json/json_parts.h"
@@ -85,6 +86,13 @@ std::vector<NamedVariant> named_variants(const Matrix& matrix) {
   return variants;
 }
 
+template <typename Items, typename Name = std::identity>
+Result<std::size_t> place_of(const std::string& name, const Items& items, Name of = {}) {
+  const auto found = std::ranges::find(items, name, of);
+  if (found == items.end()) return data_error("a variant with an unknown '" + name + "'");
+  return static_cast<std::size_t>(found - items.begin());
+}
+
 constexpr Field kMatrixFields[] = {
     field<&Matrix::id>("id"),
     field<&Matrix::name>("name"),
@@ -121,5 +129,24 @@ const MatrixCell* cell_of(const MatrixVariant& variant, std::size_t metric) {
 }
 
 Json to_json(const Matrix& matrix) { return write(kMatrix, matrix); }
+
+Result<Matrix> matrix_from_json(const Json& json) {
+  WM_ASSIGN(Matrix matrix, read(kMatrix, json));
+  for (const Json& one : json.value("variants", Json::array())) {
+    WM_ASSIGN(NamedVariant named, read(kNamedVariant, one));
+    MatrixVariant& variant = matrix.variants.emplace_back(std::move(named.variant));
+    for (const MatrixAxis& axis : matrix.axes) {
+      const auto choice = std::ranges::find(named.choice, axis.name, &NamedText::first);
+      if (choice == named.choice.end()) return data_error("a variant without its " + axis.name);
+      WM_ASSIGN(const std::size_t label, place_of(choice->second, axis.labels));
+      variant.choice.push_back(label);
+    }
+    for (NamedCell& cell : named.cells) {
+      WM_ASSIGN(cell.cell.metric, place_of(cell.metric, matrix.metrics, &MatrixMetric::id));
+      variant.cells.push_back(std::move(cell.cell));
+    }
+  }
+  return matrix;
+}
 
 }  // namespace warpmark

@@ -3,10 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cctype>
 #include <utility>
 #include <vector>
 
+#include "base/text.h"
 #include "report/draw/format.h"
 
 namespace warpmark::report {
@@ -133,9 +133,8 @@ std::vector<std::pair<std::string, Tone>> reasons(const Acceptance& acceptance) 
   }
   std::vector<std::pair<std::string, Tone>> texts;
   for (const auto& [row, who] : groups) {
-    std::string state = name_of(row->state);
-    state.front() = static_cast<char>(std::toupper(static_cast<unsigned char>(state.front())));
-    texts.emplace_back(fmt::format("{}, {}: {}.", state, row->reason, who), tone_of_row(row->state));
+    texts.emplace_back(fmt::format("{}, {}: {}.", capitalized(name_of(row->state)), row->reason, who),
+                       tone_of_row(row->state));
   }
   return texts;
 }

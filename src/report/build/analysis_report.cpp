@@ -123,11 +123,6 @@ std::string gain_text(const Gain& gain) {
   return gain.per_sample ? range + " samples per second" : range;
 }
 
-std::string capitalized(std::string text) {
-  if (!text.empty()) text[0] = static_cast<char>(std::toupper(static_cast<unsigned char>(text[0])));
-  return text;
-}
-
 /// One finding: numbers first, then what to do, each ready to paste.
 Section finding_section(const Finding& finding, std::size_t number, const Analysis& analysis) {
   const Whole whole = whole_of(analysis);

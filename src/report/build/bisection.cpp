@@ -19,15 +19,17 @@ std::string change_of(double ratio) {
 }
 
 /// "time +3.1 % (95 % interval +2.6 % .. +3.6 %), 12.01 ms to 12.38 ms".
-std::string change_sentence(const MetricVerdict& metric) {
-  if (!metric.ratio) return metric.id + " has no ratio: " + metric.reason;
-  std::string text = metric.id + " " + change_of(*metric.ratio);
+std::string change_sentence(const Bisection& bisection, const MetricVerdict& metric) {
+  const std::string& id = bisection.range.id;
+  const std::string& unit = bisection.range.unit;
+  if (!metric.ratio) return id + " has no ratio: " + metric.reason;
+  std::string text = id + " " + change_of(*metric.ratio);
   if (metric.interval) {
     text += fmt::format(" ({} interval {} .. {})", format_percent(metric.interval->confidence),
                         change_of(metric.interval->low), change_of(metric.interval->high));
   }
-  return text + fmt::format(", {} to {}, {} rounds", format_quantity(metric.median_a, metric.unit),
-                            format_quantity(metric.median_b, metric.unit), metric.a.size());
+  return text + fmt::format(", {} to {}, {} rounds", format_quantity(metric.median_a, unit),
+                            format_quantity(metric.median_b, unit), metric.a.size());
 }
 
 Tone tone_of_answer(ProbeAnswer answer) {
@@ -116,11 +118,13 @@ Section summary(const Bisection& bisection) {
     }
   }
   if (bisection.change) {
-    section.blocks.push_back(Paragraph{fmt::format("{} against {}: {}.", short_sha(bisection.change_b),
-                                                   short_sha(bisection.change_a), change_sentence(*bisection.change))});
+    section.blocks.push_back(
+        Paragraph{fmt::format("{} against {}: {}.", short_sha(bisection.change_b), short_sha(bisection.change_a),
+                              change_sentence(bisection, *bisection.change))});
   }
-  section.blocks.push_back(Paragraph{fmt::format("{} (bad) against {} (good): {}.", short_sha(bisection.bad.sha),
-                                                 short_sha(bisection.good.sha), change_sentence(bisection.range))});
+  section.blocks.push_back(
+      Paragraph{fmt::format("{} (bad) against {} (good): {}.", short_sha(bisection.bad.sha),
+                            short_sha(bisection.good.sha), change_sentence(bisection, bisection.range))});
   if (bisection.change && levels_differ(*bisection.change, bisection.range)) {
     section.blocks.push_back(Paragraph{
         "These two were measured at different times, and the machine had another speed at each: compare their changes "

@@ -3,9 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cctype>
 #include <cmath>
 
+#include "base/text.h"
 #include "report/build/verdict_tone.h"
 #include "report/draw/format.h"
 #include "stats/summary.h"
@@ -153,18 +153,16 @@ std::int64_t deciding_metrics(const Comparison& comparison) {
                        [](const auto& metric) { return !metric.beside; });
 }
 
-/// What decides, in one sentence; of several metrics with how many came out how.
+/// What decides, in one sentence; of several metrics with how many came out so.
 Paragraph headline(const Comparison& comparison) {
-  std::string text = overall_sentence(comparison);
-  if (!text.empty()) text.front() = static_cast<char>(std::toupper(static_cast<unsigned char>(text.front())));
-  const auto deciding = deciding_metrics(comparison);
-  if (deciding > 1) {
-    const auto leading = std::count_if(comparison.metrics.begin(), comparison.metrics.end(), [&](const auto& metric) {
-      return !metric.beside && metric.verdict == overall(comparison);
-    });
-    text += fmt::format(". {} of {} metrics: {}", leading, deciding, name_of(overall(comparison)));
+  const Verdict verdict = overall(comparison);
+  std::string text = capitalized(overall_sentence(comparison));
+  if (const auto deciding = deciding_metrics(comparison); deciding > 1) {
+    const auto alike = std::ranges::count_if(
+        comparison.metrics, [verdict](const auto& metric) { return !metric.beside && metric.verdict == verdict; });
+    text += fmt::format(". {} of {} metrics: {}", alike, deciding, name_of(verdict));
   }
-  return {text + ".", tone_of(overall(comparison))};
+  return {text + ".", tone_of(verdict)};
 }
 
 Section summary(const Comparison& comparison) {
@@ -174,11 +172,12 @@ Section summary(const Comparison& comparison) {
   section.blocks.push_back(Paragraph{"B: " + comparison.name_b, Tone::quiet});
   section.blocks.push_back(metrics_table(comparison));
   const auto deciding = deciding_metrics(comparison);
+  const std::string said = overall_sentence(comparison);  // in the headline
   for (const auto& metric : comparison.metrics) {
-    if (metric.beside || deciding == 1) continue;  // of one metric it is the headline
-    const std::string name = metric.id + ": ";
-    section.blocks.push_back(
-        Paragraph{name + verdict_sentence(metric, comparison.effect) + ".", tone_of(metric.verdict)});
+    const std::string sentence = verdict_sentence(metric, comparison.effect);
+    if (metric.beside || (deciding == 1 && sentence == said)) continue;
+    const std::string name = deciding > 1 ? metric.id + ": " : "";
+    section.blocks.push_back(Paragraph{name + sentence + ".", tone_of(metric.verdict)});
   }
   for (const auto& metric : comparison.metrics) {
     if (!metric.beside || metric.verdict == Verdict::inconclusive) continue;
@@ -188,7 +187,8 @@ Section summary(const Comparison& comparison) {
   }
   if (!comparison.accuracy.empty()) section.blocks.push_back(accuracy_table(comparison));
   for (const auto& gate : comparison.accuracy) {
-    section.blocks.push_back(Paragraph{accuracy_sentence(gate) + ".", tone_of(gate.outcome)});
+    if (const auto sentence = accuracy_sentence(gate); sentence != said)
+      section.blocks.push_back(Paragraph{sentence + ".", tone_of(gate.outcome)});
   }
   if (const auto saving = monthly_saving(comparison)) {
     section.blocks.push_back(Paragraph{monthly_sentence(*saving, "A", "B") + "."});

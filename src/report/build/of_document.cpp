@@ -5,19 +5,33 @@
 #include "base/json.h"
 #include "model/json/json_parts.h"
 #include "report/build/acceptance.h"
+#include "report/build/across.h"
+#include "report/build/bisection.h"
 #include "report/build/check.h"
+#include "report/build/comparison.h"
+#include "report/build/matrix.h"
 #include "report/build/optimization.h"
 #include "report/build/scaling.h"
+#include "report/results/machine_summary.h"
 
 namespace warpmark::report {
 namespace {
 
+// A file of another version may lack fields; a page without them would be wrong.
+template <typename T>
+Result<std::optional<Report>> page_if_whole(const RecordOf<T>& record, const Result<T>& value, const Json& document) {
+  if (!value.ok()) return value.error();
+  if (write(record, *value) != document) return std::optional<Report>();
+  return std::optional(build_report(*value));
+}
+
 template <typename T, const RecordOf<T>* kRecord>
 Result<std::optional<Report>> page_of(const Json& document) {
-  WM_ASSIGN(const T value, read(*kRecord, document));
-  // Some fields are written only (of comparisons, bisections and matrices most); a page without them would be wrong.
-  if (write(*kRecord, value) != document) return std::optional<Report>();
-  return std::optional(build_report(value));
+  return page_if_whole(*kRecord, read(*kRecord, document), document);
+}
+
+Result<std::optional<Report>> page_of_matrix(const Json& document) {
+  return page_if_whole(kMatrix, matrix_from_json(document), document);
 }
 
 struct Page {
@@ -25,7 +39,13 @@ struct Page {
   Result<std::optional<Report>> (*build)(const Json& document);
 };
 constexpr Page kPages[] = {{&kAcceptance, page_of<Acceptance, &kAcceptance>},
+                           {&kAcross, page_of<Across, &kAcross>},
+                           {&kBisection, page_of<Bisection, &kBisection>},
                            {&kCheck, page_of<Check, &kCheck>},
+                           {&kComparison, page_of<Comparison, &kComparison>},
+                           {&kMachineSummary, page_of<MachineSummary, &kMachineSummary>},
+                           {&kMatrix, page_of_matrix},
+                           {&kPowerCaps, page_of<PowerCaps, &kPowerCaps>},
                            {&kUnpricedOptimization, page_of<Optimization, &kUnpricedOptimization>},
                            {&kScaling, page_of<Scaling, &kScaling>}};
 

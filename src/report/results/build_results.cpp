@@ -18,6 +18,7 @@ constexpr const char* kUnreliable = "?";
 constexpr const char* kUnreliablePeak = " ~";
 constexpr const char* kNotConverged = "!";
 constexpr const char* kNone = "–";
+constexpr const char* kOfPeak = "of peak: of the highest rate measured on the same device, see Measured peaks.";
 
 /// FLOP/s of arithmetic, B/s of what moves data.
 std::string rate_text(const Run& run) {
@@ -91,6 +92,8 @@ std::string settle_marks(Table& table) {
   const bool peaks = std::any_of(table.rows.begin(), table.rows.end(),
                                  [](const auto& row) { return row.back().text.ends_with(kUnreliablePeak); });
   if (peaks) text += (text.empty() ? "" : "  ") + std::string("~ peak measured on a disturbed machine.");
+  const bool shares = std::ranges::any_of(table.rows, [](const auto& row) { return row.back().text != kNone; });
+  if (shares) text += (text.empty() ? "" : "  ") + std::string(kOfPeak);
   return text;
 }
 
@@ -170,7 +173,8 @@ std::optional<Section> group_section(const Session& session, const DeviceGroup& 
                   {without_empty_columns(std::move(table))}};
   section.blocks.push_back(Paragraph{
       "Median of the GPUs' medians; spread is (slowest - fastest) / median; an outlier is slower than the others by "
-      "more than 5 %. Each GPU by itself: --details.",
+      "more than 5 %. Each GPU by itself: --details. " +
+          std::string(kOfPeak),
       Tone::quiet});
   return section;
 }

@@ -230,7 +230,9 @@ struct MatrixReader : YamlReader {
       return error(root["command"]["reference"], "a matrix has no reference",
                    "every round measures all variants and the baseline");
     }
-    WM_ASSIGN(result.command, read_command_spec(file(), root["command"]));
+    YAML::Node command;  // of a command alone
+    if (root["command"].IsScalar() || root["command"].IsSequence()) command["run"] = root["command"];
+    WM_ASSIGN(result.command, read_command_spec(file(), command.IsMap() ? command : root["command"]));
     if (root["exclude"]) {
       WM_ASSIGN(result.exclude, choices(root["exclude"], "exclude", spec, false));
     }

@@ -179,7 +179,7 @@ Result<int> show_summary(Context& context, const ParsedOptions& options, bool lo
     (log_to_output ? context.err : context.out)
         << report::render(report::build_report(summary), "text", render_options(context)) << std::flush;
   }
-  if (options.has("--json")) WM_TRY(write_file(options.get("--json"), dump_json(to_json(summary)) + "\n"));
+  WM_TRY(write_json(options, to_json(summary)));
   return kSuccess;
 }
 

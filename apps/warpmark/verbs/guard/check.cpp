@@ -8,7 +8,6 @@
 #include "base/files.h"
 #include "base/json.h"
 #include "base/units.h"
-#include "device/machine.h"
 #include "model/check.h"
 #include "model/names.h"
 #include "report/build/check.h"
@@ -94,16 +93,11 @@ Result<CheckRequest> check_request_of(const ParsedOptions& options) {
   return request;
 }
 
-exchange::ImportOptions measured_on(const ParsedOptions& options) {
-  exchange::ImportOptions import{.machine = options.get("--machine")};
-  if (import.machine == "this") import.measured_on = device::machine_facts();
-  return import;
-}
-
 /// What only a command that is measured now has; else the newest session would be judged without a word.
 Status check_no_command_options(const ParsedOptions& options) {
+  const std::vector<std::string> commands{"commands"};
   for (const OptionSpec& one : kCheckOptions) {
-    if (!std::string_view(one.help).starts_with("commands: ") || !options.has(one.name)) continue;
+    if (!options.has(one.name) || actions_of(one, commands).empty()) continue;
     return usage_error(std::string(one.name) + " is for a command that is measured now",
                        "put the command behind --, or name its file with --project");
   }

@@ -169,7 +169,7 @@ Result<int> run_allclose(Context& context, const ParsedOptions& options) {
   const std::string key = ok || options.has("--key") ? "" : accuracy::key_in_another_order(reference, out);
   if (!key.empty()) context.out << fmt::format("The rows have the same {0} in another order: add --key '{0}'\n", key);
   context.out << (ok ? "The outputs are the same within tolerance.\n" : "The outputs differ.\n");
-  if (options.has("--json")) WM_TRY(write_file(options.get("--json"), dump_json(allclose_json(results, ok)) + "\n"));
+  WM_TRY(write_json(options, allclose_json(results, ok)));
   if (!ok) context.why = "the outputs differ";
   return ok ? kSuccess : kAccuracyRejected;
 }

@@ -207,7 +207,7 @@ Result<int> run_mllog(Context& context, const ParsedOptions& options) {
     const Table published = published_table(result);
     if (!published.rows.empty()) context.out << '\n' << report::render_table(published, render_options(context));
   }
-  if (options.has("--json")) WM_TRY(write_file(options.get("--json"), dump_json(mllog_json(result)) + "\n"));
+  WM_TRY(write_json(options, mllog_json(result)));
   if (result.ok()) return kSuccess;
   return exit_because(
       context, kGateFailed,

@@ -71,9 +71,7 @@ Result<int> list_sessions(Context& context, const ParsedOptions& options, store:
     if (query.limit < 1) return usage_error("--limit must be at least 1");
   }
   WM_ASSIGN(const auto sessions, store.sessions(query));
-  if (options.has("--json")) {
-    WM_TRY(write_file(options.get("--json"), dump_json(store::sessions_json(sessions)) + "\n"));
-  }
+  if (options.has("--json")) WM_TRY(write_json(options, store::sessions_json(sessions)));
   if (sessions.empty()) {
     context.out << (query.commit.empty() ? "nothing is stored yet; measure with: warpmark run\n"
                                          : "no session of commit " + query.commit + " is stored\n");

@@ -47,34 +47,40 @@ struct Shown {
 Result<std::optional<Report>> page_of_verdict(const Context& context, const ParsedOptions& options,
                                               const std::string& session) {
   WM_ASSIGN(const auto store, open_to_read(context, options));
-  WM_ASSIGN(const auto entries, store->documents({.session = session}));
-  std::optional<Report> newest;
+  WM_ASSIGN(const auto entries, store->documents({.session = session}));  // the newest first
   for (const auto& entry : entries) {
     WM_ASSIGN(const auto document, store->document(session, entry.index));
     WM_ASSIGN(const Json json, parse_json(document.text, entry.kind));
     WM_ASSIGN(auto page, report::report_of_document(json));
-    if (page) newest = std::move(page);
+    if (page) return page;
   }
-  return newest;
+  return std::optional<Report>();
+}
+
+/// Of a file that holds a verdict.
+Result<std::optional<Report>> page_of_file(const std::string& path) {
+  WM_ASSIGN(const std::string text, read_file(path));
+  const auto json = parse_json(text, path);
+  if (!json.ok()) return std::optional<Report>();
+  auto page = report::report_of_document(*json);
+  if (!page.ok()) return data_error(path + ": " + page.error().what, page.error().hint);
+  return page;
 }
 
 Result<Shown> look_up(const Context& context, const ParsedOptions& options, const std::string& word) {
-  if (is_result_file(word)) {
-    WM_ASSIGN(const std::string text, read_file(word));
-    if (const auto json = parse_json(text, word); json.ok()) {
-      auto page = report::report_of_document(*json);
-      if (!page.ok()) return data_error(word + ": " + page.error().what, page.error().hint);
-      if (*page) return Shown{word, {}, std::move(*page)};
-    }
-  }
-  WM_ASSIGN(auto session, load_results(context, options, word));
+  auto session = load_results(context, options, word);
+  const bool is_file = is_result_file(word);
   std::optional<Report> page;
-  if (!is_result_file(word)) {
-    WM_ASSIGN(page, page_of_verdict(context, options, session.id));
+  if (is_file && !session.ok() && session.error().kind == ErrorKind::data) {
+    WM_ASSIGN(page, page_of_file(word));
+    if (page) return Shown{word, {}, std::move(page)};
   }
-  if (const auto scaling = validate::scaling_of(session); scaling && !page) page = report::build_report(*scaling);
-  std::string name = session.id;
-  return Shown{std::move(name), std::move(session), std::move(page)};
+  if (!session.ok()) return session.error();
+  if (!is_file) {
+    WM_ASSIGN(page, page_of_verdict(context, options, session->id));
+  }
+  if (const auto scaling = validate::scaling_of(*session); scaling && !page) page = report::build_report(*scaling);
+  return Shown{session->id, std::move(*session), std::move(page)};
 }
 
 /// The results of a session stand behind the verdict about them.
