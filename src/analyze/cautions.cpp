@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 #include <set>
 #include <string_view>
 #include <unordered_set>
@@ -15,6 +16,8 @@ namespace warpmark::analyze {
 
 namespace {
 
+constexpr std::int64_t kStartUpTimes = 10;  // a program that works so little is about its start
+
 /// Readers call these flaws so. A program that was killed wrote all that its recording holds: no loss of the file.
 Loss loss_of(const std::vector<DataQualityIssue>& quality) {
   Loss worst = Loss::none;
@@ -25,6 +28,8 @@ Loss loss_of(const std::vector<DataQualityIssue>& quality) {
   }
   return worst;
 }
+
+std::string seconds_text(std::int64_t ns) { return format_seconds(static_cast<double>(ns) * 1e-9); }
 
 const char* lost_how(Loss loss) { return loss == Loss::corrupt ? "is corrupt" : "is cut off"; }
 
@@ -150,31 +155,101 @@ std::string loss_text(const ProfileSession& session) {
   return fmt::format("{} {}", session.ranks.size() > 1 ? "A file" : "The file", lost_how(loss_of(session)));
 }
 
-/// A step that holds little of the recorded time says nothing about the rest, which may be what takes long.
-std::string caution_of_coverage(const RankEvidence& rank) {
+namespace {
+
+/// What was recorded outside of the analyzed steps, if one thing takes most of the recording.
+struct OutsideOfSteps {
+  std::int64_t recorded_ns = 0;
+  std::int64_t analyzed_ns = 0;
+  std::int64_t taken_ns = 0;  ///< by the longest range or call, or by all calls in which the driver held the host
+  std::string longest;
+  bool by_calls = false;
+  int calls = 0;
+};
+
+/// Calls that hold the host outside of the steps, if they take most of the time since the first launch.
+std::optional<OutsideOfSteps> held_outside(const RankEvidence& rank) {
+  const EventColumns& events = rank.timeline->events;
+  OutsideOfSteps outside{.analyzed_ns = rank.steps.end() - rank.steps.start(), .by_calls = true};
+  std::int64_t first = rank.steps.start(), last = rank.steps.end();
+  for (const GpuWork& work : rank.list.works) {
+    first = std::min(first, work.launch == kNoEvent ? work.start : events.start[work.launch]);
+    last = std::max(last, work.end);
+  }
+  EventIndex longest = kNoEvent;
+  for (EventIndex i = 0; i < events.size(); ++i) {
+    if (!is_api_call(events.kind[i]) || events.start[i] < first || events.end(i) > last) continue;
+    if (is_sync_call(rank.timeline->name_of(i))) continue;
+    // The first launch returns after its kernel has begun.
+    const std::int64_t before = std::min(events.end(i), rank.steps.start()) - events.start[i];
+    const std::int64_t after = events.end(i) - std::max(events.start[i], rank.steps.end());
+    const std::int64_t ns = std::max<std::int64_t>(0, before) + std::max<std::int64_t>(0, after);
+    if (ns < kHeldLaunchNs || rank.busy.covered(events.start[i], events.end(i)) * 2 > events.duration[i]) continue;
+    if (longest == kNoEvent || events.duration[i] > events.duration[longest]) longest = i;
+    outside.taken_ns += ns;
+    ++outside.calls;
+  }
+  outside.recorded_ns = last - first;
+  if (longest == kNoEvent || outside.taken_ns * 2 <= outside.recorded_ns) return std::nullopt;
+  outside.longest = rank.timeline->name_of(longest);
+  return outside;
+}
+
+/// One range outside of the steps that takes most of the recording.
+std::optional<OutsideOfSteps> range_outside(const RankEvidence& rank) {
   const EventColumns& events = rank.timeline->events;
   std::int64_t first = rank.steps.start(), last = rank.steps.end();
-  EventIndex longest = kNoEvent;  // range outside of the steps
+  EventIndex longest = kNoEvent;
   for (EventIndex i = 0; i < events.size(); ++i) {
     const EventKind kind = events.kind[i];
     if (kind != EventKind::op && kind != EventKind::annotation) continue;
     first = std::min(first, events.start[i]);
     last = std::max(last, events.end(i));
-    const bool outside = events.end(i) <= rank.steps.start() || events.start[i] >= rank.steps.end();
-    if (outside && (longest == kNoEvent || events.duration[i] > events.duration[longest])) longest = i;
+    const bool apart = events.end(i) <= rank.steps.start() || events.start[i] >= rank.steps.end();
+    if (apart && (longest == kNoEvent || events.duration[i] > events.duration[longest])) longest = i;
   }
-  const std::int64_t recorded = last - first, analyzed = rank.steps.end() - rank.steps.start();
-  if (longest == kNoEvent || events.duration[longest] * 2 <= recorded || analyzed * 2 >= recorded) return "";
-  return fmt::format("Most of the recording lies outside of the analyzed steps ({} of {}): {} alone takes {}.",
-                     format_seconds(static_cast<double>(analyzed) * 1e-9),
-                     format_seconds(static_cast<double>(recorded) * 1e-9), rank.timeline->name_of(longest),
-                     format_seconds(static_cast<double>(events.duration[longest]) * 1e-9));
+  if (longest == kNoEvent || events.duration[longest] * 2 <= last - first) return std::nullopt;
+  return OutsideOfSteps{.recorded_ns = last - first,
+                        .analyzed_ns = rank.steps.end() - rank.steps.start(),
+                        .taken_ns = events.duration[longest],
+                        .longest = std::string(rank.timeline->name_of(longest))};
+}
+
+std::optional<OutsideOfSteps> outside_of_steps(const RankEvidence& rank) {
+  auto outside = held_outside(rank);
+  if (!outside) outside = range_outside(rank);
+  return outside && outside->analyzed_ns * 2 < outside->recorded_ns ? outside : std::nullopt;
+}
+
+}  // namespace
+
+std::string start_up_text(const Evidence& evidence) {
+  if (!evidence.has_timeline()) return {};
+  const RankEvidence& rank = evidence.rank();
+  const auto outside = outside_of_steps(rank);
+  const bool little = outside && outside->by_calls && outside->analyzed_ns * kStartUpTimes < outside->recorded_ns;
+  if (!little || rank.steps.marked) return {};
+  return fmt::format(
+      "Start-up takes {} of the {} since the first launch ({}{}: the driver creates its context and loads "
+      "code), the GPU's work {}",
+      seconds_text(outside->taken_ns), seconds_text(outside->recorded_ns), outside->longest,
+      outside->calls > 1 ? fmt::format(" and {} more", outside->calls - 1) : "", seconds_text(outside->analyzed_ns));
+}
+
+/// A step that holds little of the recorded time says nothing about the rest, which may be what takes long.
+std::string caution_of_coverage(const Evidence& evidence) {
+  const auto outside = outside_of_steps(evidence.rank());
+  if (!outside || !start_up_text(evidence).empty()) return "";
+  return fmt::format("Most of the recording lies outside of the analyzed steps ({} of {}): {} takes {}.",
+                     seconds_text(outside->analyzed_ns), seconds_text(outside->recorded_ns),
+                     outside->longest + (outside->by_calls && outside->calls > 1 ? " with other calls" : " alone"),
+                     seconds_text(outside->taken_ns));
 }
 
 std::vector<std::string> cautions_of(const Evidence& evidence) {
   std::vector<std::string> cautions;
   if (evidence.has_timeline()) {
-    if (std::string text = caution_of_coverage(evidence.rank()); !text.empty()) cautions.push_back(std::move(text));
+    if (std::string text = caution_of_coverage(evidence); !text.empty()) cautions.push_back(std::move(text));
   }
   if (!evidence.of_one_program()) cautions.push_back(caution_of_programs(evidence));
   for (std::string& caution : cautions_of_losses(*evidence.session)) cautions.push_back(std::move(caution));

@@ -26,6 +26,9 @@ enum class Loss {
 /// Whole sentences, one paragraph each.
 [[nodiscard]] std::vector<std::string> cautions_of(const Evidence& evidence);
 
+/// Of a program whose steps nobody marked and that starts for most of the recording: how long, and in which call.
+[[nodiscard]] std::string start_up_text(const Evidence& evidence);
+
 [[nodiscard]] std::vector<MissingData> missing_data(const Evidence& evidence);
 
 }  // namespace warpmark::analyze

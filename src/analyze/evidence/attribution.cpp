@@ -53,9 +53,9 @@ class Lateness {
   }
 
  private:
-  /// Index into Facts::ranks of one into ProfileSession::ranks.
-  [[nodiscard]] std::size_t evidence_index(std::uint32_t index) const {
-    const auto found = std::ranges::find(facts_.ranks, index, &RankEvidence::index);
+  /// Index into Facts::ranks of RankEvidence::place.
+  [[nodiscard]] std::size_t evidence_index(std::uint32_t place) const {
+    const auto found = std::ranges::find(facts_.ranks, place, &RankEvidence::place);
     return static_cast<std::size_t>(found - facts_.ranks.begin());
   }
 

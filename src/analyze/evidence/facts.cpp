@@ -48,7 +48,7 @@ void give_to_loading(RankEvidence& rank) {
 
 /// Ranks that meet in collectives take the same steps. Where they were told apart by kernels alone and differ, the
 /// longest ones (what repeats within a step is shorter) hold for all, on each rank's clock.
-void agree_on_steps(const ProfileSession& session, const std::vector<RankAlignment>& alignments,
+void agree_on_steps(const std::vector<const Timeline*>& timelines, const std::vector<RankAlignment>& alignments,
                     std::vector<Steps>& steps) {
   const auto length = [&](std::size_t r) {
     const auto count = static_cast<double>(std::max<std::size_t>(1, steps[r].analyzed.size()));
@@ -60,7 +60,7 @@ void agree_on_steps(const ProfileSession& session, const std::vector<RankAlignme
   }
   if (steps.empty() || !steps[longest].repeating || !alignments[longest].aligned) return;
   const auto to_first = [&](std::size_t r) {
-    return session.ranks[r].origin_ns - session.ranks[0].origin_ns + alignments[r].clock_offset_ns;
+    return timelines[r]->origin_ns - timelines[0]->origin_ns + alignments[r].clock_offset_ns;
   };
   for (std::size_t r = 0; r < steps.size(); ++r) {
     const bool alike = length(r) * kClearlyMore > length(longest);
@@ -169,27 +169,31 @@ Facts gather_facts(const ProfileSession& session) {
   std::vector<WorkList> lists;
   for (const Timeline& timeline : session.ranks) lists.push_back(list_work(timeline));
   facts.programs = programs_of(session, lists);
-  std::vector<RankAlignment> alignments = align_ranks(session, lists, facts.programs);
-  std::vector<Steps> steps;
+  std::vector<RankEvidence> all;
+  std::vector<const Timeline*> timelines;
+  std::vector<WorkList> parts;  // GPUs of a rank that has several meet in collectives as ranks do
+  std::vector<std::size_t> programs;
   std::vector<MissingWork> missing;
   for (std::size_t r = 0; r < lists.size(); ++r) {
-    steps.push_back(find_steps(session.ranks[r], lists[r]));
     missing.push_back(find_missing_work(session.ranks[r], lists[r]));
     facts.missing.add(missing.back());
-  }
-  if (facts.of_one_program()) agree_on_steps(session, alignments, steps);
-  std::vector<RankEvidence> all;
-  for (std::size_t r = 0; r < lists.size(); ++r) {
-    std::vector<WorkList> parts = split_by_gpu(session.ranks[r], std::move(lists[r]));
-    for (WorkList& part : parts) {
-      RankEvidence one;
-      one.timeline = &session.ranks[r];
-      one.index = r;
-      if (parts.size() == 1) one.alignment = std::move(alignments[r]);
-      one.steps = parts.size() == 1 ? std::move(steps[r]) : find_steps(session.ranks[r], part);
-      one.list = std::move(part);
-      all.push_back(std::move(one));
+    for (WorkList& part : split_by_gpu(session.ranks[r], std::move(lists[r]))) {
+      all.emplace_back().index = r;
+      timelines.push_back(&session.ranks[r]);
+      programs.push_back(facts.programs[r]);
+      parts.push_back(std::move(part));
     }
+  }
+  std::vector<RankAlignment> alignments = align_ranks(timelines, parts, programs);
+  std::vector<Steps> steps;
+  for (std::size_t i = 0; i < parts.size(); ++i) steps.push_back(find_steps(*timelines[i], parts[i]));
+  if (facts.of_one_program()) agree_on_steps(timelines, alignments, steps);
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    all[i].timeline = timelines[i];
+    all[i].place = i;
+    all[i].alignment = std::move(alignments[i]);
+    all[i].steps = std::move(steps[i]);
+    all[i].list = std::move(parts[i]);
   }
   for (RankEvidence& one : all) {
     one.loading = find_loading(*one.timeline, one.list);

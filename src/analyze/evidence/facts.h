@@ -29,6 +29,7 @@ namespace warpmark::analyze {
 struct RankEvidence {
   const Timeline* timeline = nullptr;
   std::size_t index = 0;  ///< into ProfileSession::ranks
+  std::size_t place = 0;  ///< among the lists of works of all ranks and their GPUs: RankAlignment::late_rank
   WorkList list;
   Steps steps;
   Loading loading;

@@ -203,8 +203,10 @@ struct HostActivity::Builder {
     const bool in_wait = !stack.empty() && is_wait_range(stack.back());
     const HostCause own = in_wait ? HostCause::none : of_event(i);
     const HostCause cause = combined(stack.empty() ? HostCause::none : stack.back().cause, own);
-    const bool inherits = !stack.empty() && (own == HostCause::none || (own == HostCause::dispatch && cause != own) ||
-                                             (own == HostCause::work && stack.back().cause == own));
+    const bool names_part = kind == EventKind::annotation && is_unrecorded(cause);  // of the step, for its glue
+    const bool inherits = !stack.empty() && !names_part &&
+                          (own == HostCause::none || (own == HostCause::dispatch && cause != own) ||
+                           (own == HostCause::work && stack.back().cause == own));
     const Open open{end, cause, inherits ? stack.back().event : i};
     const bool waits = cause == HostCause::sync || cause == HostCause::transfer || cause == HostCause::allocation;
     if (waits && !in_wait && (is_api_call(kind) || own == HostCause::sync))
@@ -353,7 +355,11 @@ void HostActivity::segments(std::uint32_t track, std::uint32_t fallback, std::in
     const std::int64_t until = i < own.time.size() ? std::min(to, own.time[i]) : to;
     const HostCause cause = i == 0 ? HostCause::none : own.cause[i - 1];
     if (cause == HostCause::none && fallback != track) {
+      const std::size_t known = out.size();
       segments(fallback, fallback, from, until, out);
+      for (std::size_t k = known; i > 0 && k < out.size(); ++k) {  // this thread's range still names it
+        if (out[k].cause == HostCause::none && out[k].event == kNoEvent) out[k].event = own.event[i - 1];
+      }
     } else if (until > from) {
       out.push_back({from, until, cause, i == 0 ? kNoEvent : own.event[i - 1], cost_within(own, from, until)});
     }

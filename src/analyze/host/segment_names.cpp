@@ -1,6 +1,9 @@
 #include "analyze/host/segment_names.h"
 
 #include <algorithm>
+#include <string_view>
+
+#include "analyze/names/ranges.h"
 
 namespace warpmark::analyze {
 
@@ -28,10 +31,17 @@ void name_picking(std::span<HostSegment> segments) {
   }
 }
 
+/// Within a part of the step that the program marked: that names it, though not what it did.
+bool is_of_range(const Timeline& timeline, EventIndex event) {
+  if (event == kNoEvent || timeline.events.kind[event] != EventKind::annotation) return false;
+  const std::string_view name = timeline.name_of(event);
+  return !names_profiled_step(name) && !names_step(name);
+}
+
 }  // namespace
 
 bool is_part_of_launching(const EventColumns& events, const HostSegment& segment) {
-  if (segment.event == kNoEvent) return true;
+  if (segment.event == kNoEvent || events.kind[segment.event] == EventKind::annotation) return true;
   return events.kind[segment.event] == EventKind::op && events.end(segment.event) > segment.end;
 }
 
@@ -44,7 +54,8 @@ void name_by_works(const BetweenWorks& between, std::span<HostSegment> segments,
     name_picking(segments);
   }
   const auto is_glue = [&between](const HostSegment& one) {
-    return is_unrecorded(one.cause) || (one.cause == HostCause::dispatch && !is_part_of_launching(between.events, one));
+    return is_unrecorded(one.cause) ||
+           (one.cause == HostCause::dispatch && !is_part_of_launching(between.timeline.events, one));
   };
   std::int64_t glue = 0;
   for (const HostSegment& one : working) {
@@ -54,7 +65,7 @@ void name_by_works(const BetweenWorks& between, std::span<HostSegment> segments,
   const bool makes_room = glue <= between.downloaded / kRoomBytesPerNs;
   for (HostSegment& one : working) {
     if (!is_glue(one)) continue;
-    if (is_unrecorded(one.cause)) one.event = kNoEvent;  // what it was is not recorded
+    if (is_unrecorded(one.cause) && !is_of_range(between.timeline, one.event)) one.event = kNoEvent;
     one.cause = makes_room ? HostCause::transfer : HostCause::work;
   }
 }

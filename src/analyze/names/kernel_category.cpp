@@ -72,7 +72,7 @@ Category by_name(std::string_view name) {
   if (name.starts_with("cupy_") || name.starts_with("cupyx_")) return of_cupy(name);
   if (holds_any(name, {"nccl", "rccl", "nvshmem", "cross_device_reduce", "all_reduce", "allreduce", "allgather",
                        "all_gather", "reducescatter", "reduce_scatter", "multimem_", "alltoall", "all_to_all",
-                       "deep_ep", "mscclpp", "cross_device", "sendrecv"})) {
+                       "deep_ep", "internode", "intranode", "mscclpp", "cross_device", "sendrecv"})) {
     return Category::communication;
   }
   if (const Category category = of_server(name); category != Category::other) return category;

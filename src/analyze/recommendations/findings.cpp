@@ -7,6 +7,8 @@
 
 #include "analyze/evidence/main_thread.h"
 #include "analyze/evidence/other_processes.h"
+#include "analyze/names/api_calls.h"
+#include "analyze/names/code_frames.h"
 #include "analyze/names/ranges.h"
 
 namespace warpmark::analyze {
@@ -18,7 +20,26 @@ bool is_profiled_step(const RankEvidence& rank, EventIndex event) {
   return names_profiled_step(rank.timeline->name_of(event));
 }
 
+std::string shown_name(const std::string& name) {
+  const CodeFrame frame = parse_code_frame(name);
+  if (frame.file.empty()) return name;
+  if (is_of_our_hook(frame.file)) return std::string(frame.function);
+  return fmt::format("{} ({}:{})", frame.function, file_name_of(frame.file), frame.line);
+}
+
 }  // namespace
+
+std::vector<Doing> doings_in(const RankEvidence& rank, Part part) {
+  std::vector<Doing> all;
+  for (const auto& [key, ns] : rank.breakdown.host_names) {
+    if (key.first != part) continue;
+    std::string name(rank.timeline->names.at(key.second));
+    if (name != kBlockedThread) name = shown_name(name);
+    all.push_back({std::move(name), static_cast<double>(ns) / rank.step_count()});
+  }
+  std::ranges::sort(all, [](const Doing& a, const Doing& b) { return a.ns > b.ns; });
+  return all;
+}
 
 Finding make_finding(const Rule& rule, double lost_ns, double step_ns, std::string title) {
   Finding finding;

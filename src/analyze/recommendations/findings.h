@@ -4,6 +4,7 @@
 #include <functional>
 #include <initializer_list>
 #include <string>
+#include <vector>
 
 #include "analyze/evidence/severity.h"
 #include "analyze/recommendations/rule.h"
@@ -23,6 +24,12 @@ namespace warpmark::analyze {
 void show_idle(const RankEvidence& rank, std::initializer_list<Part> parts, Finding& finding);
 /// The longest works that `wanted` accepts.
 void show_works(const RankEvidence& rank, const std::function<bool(std::size_t)>& wanted, Finding& finding);
+/// What the host did in a part of the idle time, longest first.
+struct Doing {
+  std::string name;  ///< "tokenize (preprocess.py:10)", "aten::sort"; empty where nothing was recorded
+  double ns = 0;     ///< a step
+};
+[[nodiscard]] std::vector<Doing> doings_in(const RankEvidence& rank, Part part);
 /// What is known of the launching threads of the critical rank.
 void show_main_thread(const Evidence& evidence, Finding& finding);
 /// The share of the steps in which the GPU worked for others, if any.

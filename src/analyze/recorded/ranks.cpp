@@ -87,11 +87,12 @@ OwnCollectives own_collectives(const WorkList& list, std::int64_t origin_ns) {
 }
 
 /// The ranks of one program against the first of them.
-void align(const ProfileSession& session, const std::vector<WorkList>& lists, const std::vector<std::size_t>& members,
+void align(const std::vector<const Timeline*>& timelines, const std::vector<WorkList>& lists,
+           const std::vector<std::size_t>& members,
            std::int32_t& count, std::vector<RankAlignment>& result) {
   if (members.size() < 2) return;
   const std::size_t first = members[0];
-  const auto origin_of = [&](std::size_t r) { return session.ranks[r].origin_ns - session.ranks[first].origin_ns; };
+  const auto origin_of = [&](std::size_t r) { return timelines[r]->origin_ns - timelines[first]->origin_ns; };
   std::vector<OwnCollectives> own(lists.size());
   std::vector<Shift> shifts(lists.size());
   for (const std::size_t r : members) {
@@ -138,8 +139,8 @@ void align(const ProfileSession& session, const std::vector<WorkList>& lists, co
 
 }  // namespace
 
-std::vector<RankAlignment> align_ranks(const ProfileSession& session, const std::vector<WorkList>& lists,
-                                       const std::vector<std::size_t>& programs) {
+std::vector<RankAlignment> align_ranks(const std::vector<const Timeline*>& timelines,
+                                       const std::vector<WorkList>& lists, const std::vector<std::size_t>& programs) {
   std::vector<RankAlignment> result(lists.size());
   std::int32_t count = 0;
   for (std::size_t program = 0; program < program_count(programs); ++program) {
@@ -147,7 +148,7 @@ std::vector<RankAlignment> align_ranks(const ProfileSession& session, const std:
     for (std::size_t r = 0; r < lists.size(); ++r) {
       if (programs[r] == program) members.push_back(r);
     }
-    align(session, lists, members, count, result);
+    align(timelines, lists, members, count, result);
   }
   return result;
 }

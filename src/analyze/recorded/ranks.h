@@ -17,13 +17,14 @@ struct RankAlignment {
   std::int64_t end_spread_ns = 0;        ///< median absolute deviation of the ends after alignment
   std::int64_t matched = 0;              ///< collectives found on every rank
   std::vector<std::int64_t> wait_until;  ///< per work, on the rank's own timeline; 0 for none
-  std::vector<std::uint32_t> late_rank;  ///< per work that waits: index into ProfileSession::ranks
+  std::vector<std::uint32_t> late_rank;  ///< per work that waits: the place of that rank's list
   std::vector<std::int32_t> rendezvous;  ///< per work: the same number on every rank for one collective; -1 for none
 };
 
-/// One element a rank. Only ranks of one program (programs_of) wait for one another. Works of a single rank, or without
-/// collectives, give no waits.
-[[nodiscard]] std::vector<RankAlignment> align_ranks(const ProfileSession& session, const std::vector<WorkList>& lists,
+/// One element a list: the works of a rank, or of one of its GPUs. Only ranks of one program (programs_of) wait for one
+/// another. Works of a single rank, or without collectives, give no waits.
+[[nodiscard]] std::vector<RankAlignment> align_ranks(const std::vector<const Timeline*>& timelines,
+                                                     const std::vector<WorkList>& lists,
                                                      const std::vector<std::size_t>& programs);
 
 }  // namespace warpmark::analyze

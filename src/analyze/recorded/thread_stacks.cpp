@@ -4,6 +4,7 @@
 #include <iterator>
 
 #include "analyze/names/code_frames.h"
+#include "analyze/recorded/scales.h"
 
 namespace warpmark::analyze {
 namespace {

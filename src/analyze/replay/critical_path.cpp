@@ -139,7 +139,7 @@ class Walk {
     name_by_works({.to_upload = input_.host.loads_before_uploads() && uploads(input_.timeline, work),
                    .downloaded = work.downloads ? input_.timeline.events.value[work.event] : 0,
                    .step_ns = input_.steps.length() / std::ssize(input_.steps.analyzed),
-                   .events = input_.timeline.events},
+                   .timeline = input_.timeline},
                   segments_, segments_);
     for (auto one = segments_.rbegin(); one != segments_.rend(); ++one) {
       const Part part = part_of(one->cause);

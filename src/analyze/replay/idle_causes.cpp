@@ -93,7 +93,7 @@ class Explainer {
                    .between_values = false,
                    .downloaded = next->downloads ? events.value[next->event] : 0,
                    .step_ns = step_ns_,
-                   .events = events},
+                   .timeline = input_.timeline},
                   segments_, segments_);
     for (const HostSegment& segment : segments_) explain(segment, next->event);
     until_begun({handed_over, gap.end}, *next, in_call(*next));
@@ -131,11 +131,14 @@ class Explainer {
     const bool faults = next_ < works.size() && names_migration(input_.timeline.name_of(works[next_].event));
     if (faults && gap.end - gap.start <= kOwnWorkNs)
       return give(Part::idle_host_transfer, gap, kNoEvent, works[next_].event);
+    // What faulted after so long is the host: it worked on the pages before.
+    if (faults && works[next_].category == Category::copy_to_host)
+      return give(Part::idle_host_work, gap, kNoEvent, works[next_].event);
     if (next_ < works.size() || launches_.empty()) return give(Part::idle_unknown, gap, kNoEvent, kNoEvent);
     const std::uint32_t track = track_before(gap.start, launches_.back().track);
     segments_.clear();
     input_.host.segments(track, track, gap.start, gap.end, segments_);
-    name_by_works({.step_ns = step_ns_, .events = input_.timeline.events}, segments_, segments_);
+    name_by_works({.step_ns = step_ns_, .timeline = input_.timeline}, segments_, segments_);
     for (const HostSegment& segment : segments_) explain(segment, kNoEvent);
   }
 
@@ -160,9 +163,10 @@ class Explainer {
     }
     // What is recorded as work, or longer than all that was waited, would be there without the waits, too; and what
     // was not recorded where copies block the host as well, which they would do then in their place.
-    const bool hidden_without_waits = segment.cause == HostCause::work &&
-                                      is_part_of_launching(input_.timeline.events, segment) &&
-                                      (segment.event != kNoEvent || !copies_block_) &&
+    const EventColumns& events = input_.timeline.events;
+    const bool recorded = segment.event != kNoEvent && events.kind[segment.event] != EventKind::annotation;
+    const bool hidden_without_waits = segment.cause == HostCause::work && is_part_of_launching(events, segment) &&
+                                      (recorded || !copies_block_) &&
                                       lead_[0].ns + lead_[1].ns + lead_[2].ns >= rest.end - rest.start;
     if (is_dispatching(segment.cause) || hidden_without_waits) {
       for (Lead& lead : lead_) {

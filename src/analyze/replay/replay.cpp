@@ -69,7 +69,7 @@ class HostTime {
  public:
   HostTime(const Timeline& timeline, const HostActivity& host, const Coverage& gpu_busy, std::int64_t step_ns,
            bool held_back)
-      : events_(timeline.events),
+      : timeline_(timeline),
         host_(host),
         gpu_busy_(gpu_busy),
         step_ns_(step_ns),
@@ -84,7 +84,7 @@ class HostTime {
                    .between_values = from.reads && to.reads,
                    .downloaded = to.downloaded,
                    .step_ns = step_ns_,
-                   .events = events_},
+                   .timeline = timeline_},
                   segments_, unblocked(from, to));
     std::int64_t blocked = blocked_by_queue(from);
     std::int64_t most_waited = 0;
@@ -153,7 +153,7 @@ class HostTime {
     return length - kPlainLaunchNs;
   }
 
-  const EventColumns& events_;
+  const Timeline& timeline_;
   const HostActivity& host_;
   const Coverage& gpu_busy_;
   std::int64_t step_ns_;

@@ -1,9 +1,10 @@
-// Kernels with fewer blocks than the GPU has multiprocessors leave parts of it idle, and matrix kernels with narrow
-// tiles read their weights for few rows: a small batch. Of a framework or a library a note, never a warning: whether a
-// larger batch is wanted is the user's decision. A kernel of the program's own has as many blocks as its author chose.
+// Kernels with fewer blocks than the GPU has multiprocessors leave parts of it idle: a small batch. Of a framework or a
+// library a note, never a warning: whether a larger batch is wanted is the user's decision. A kernel of the program's
+// own has as many blocks as its author chose.
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <vector>
 
 #include "analyze/evidence/severity.h"
 #include "analyze/names/kernel_category.h"
@@ -48,6 +49,47 @@ bool is_of_program(const RankEvidence& rank, const GpuWork& work) {
   return work.op == kNoEvent && !is_of_library(kernel) && !is_xla_fusion(kernel);
 }
 
+struct Unused {
+  double ns = 0;         ///< a step, of the time in which kernels compute
+  double by_own_ns = 0;  ///< of it while kernels of the program's own run alone
+  double small = 0;      ///< kernels with fewer blocks than multiprocessors ...
+  double kernels = 0;    ///< ... of these
+};
+
+/// Kernels that run side by side, collectives too, fill the GPU together.
+Unused unused_of(const RankEvidence& rank, int sms) {
+  struct Edge {
+    std::int64_t at;
+    double occupies;  ///< negative where a kernel ends
+    int computes;
+    int of_library;
+  };
+  std::vector<Edge> edges;
+  Unused unused;
+  for (const GpuWork& work : rank.list.works) {
+    if (is_copy(work.category) || !rank.in_steps(work)) continue;
+    const double used = occupied(rank, work, sms);
+    const int computes = is_compute(work.category) ? 1 : 0, of_library = is_of_program(rank, work) ? 0 : 1;
+    edges.push_back({work.start, used, computes, of_library});
+    edges.push_back({work.end, -used, -computes, -of_library});
+    unused.kernels += computes;
+    unused.small += computes * (used < 1);
+  }
+  std::ranges::sort(edges, {}, &Edge::at);
+  double occupied = 0;
+  int computing = 0, of_library = 0;
+  for (std::size_t i = 0; i + 1 < edges.size(); ++i) {
+    occupied += edges[i].occupies;
+    computing += edges[i].computes;
+    of_library += edges[i].of_library;
+    if (computing == 0) continue;
+    const double ns = std::max(0.0, 1 - occupied) * static_cast<double>(edges[i + 1].at - edges[i].at);
+    unused.ns += ns / rank.step_count();
+    if (of_library == 0) unused.by_own_ns += ns / rank.step_count();
+  }
+  return unused;
+}
+
 int multiprocessors(const RankEvidence& rank) {
   int count = 0;
   for (const GpuInfo& gpu : rank.timeline->gpus) count = std::max(count, gpu.sm_count);
@@ -58,26 +100,18 @@ std::vector<Finding> apply(const Evidence& evidence) {
   const RankEvidence& rank = evidence.rank();
   const int sms = multiprocessors(rank);
   if (sms == 0) return {};
-  double lost = 0, lost_by_own = 0, small = 0, kernels = 0;
-  for (const GpuWork& work : rank.list.works) {
-    if (!is_compute(work.category) || !rank.in_steps(work)) continue;
-    const double used = occupied(rank, work, sms);
-    kernels += 1;
-    small += used < 1;
-    const double unused = static_cast<double>(work.end - work.start) * (1 - used) / rank.step_count();
-    lost += unused;
-    if (is_of_program(rank, work)) lost_by_own += unused;
-  }
+  const Unused unused = unused_of(rank, sms);
+  const double lost = unused.ns;
   const double step = rank.undisturbed_step_ns();
   if (lost < kMatters * step) return {};
-  Finding finding =
-      make_finding(kGpuUnderusedRule, lost, step,
-                   "Small kernels leave " + format_percent(lost / step) + " of the GPU's multiprocessor time unused");
-  finding.severity = std::max(std::min(finding.severity / 2, kMostOfANote), severity_of(lost_by_own, step) / 2);
+  Finding finding = make_finding(
+      kGpuUnderusedRule, lost, step,
+      "Kernels with few blocks leave " + format_percent(lost / step) + " of the GPU's multiprocessor time unused");
+  finding.severity = std::max(std::min(finding.severity / 2, kMostOfANote), severity_of(unused.by_own_ns, step) / 2);
   finding.evidence = {
-      share_fact("unused_sm_time", "Multiprocessor time that small kernels leave unused", lost / step),
+      share_fact("unused_sm_time", "Multiprocessor time that kernels with few blocks leave unused", lost / step),
       share_fact("small_kernel_share", "Kernels with fewer blocks than multiprocessors",
-                 small / std::max(1.0, kernels)),
+                 unused.small / std::max(1.0, unused.kernels)),
       count_fact("multiprocessors", "Multiprocessors", sms),
   };
   for (const MemoryCurve& curve : memory_curves_of(*rank.timeline, rank.list)) {  // how much larger it may become

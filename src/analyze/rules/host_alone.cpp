@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "analyze/names/api_calls.h"
-#include "analyze/names/code_frames.h"
 #include "analyze/rules/rules.h"
 
 namespace warpmark::analyze {
@@ -65,30 +64,6 @@ constexpr Advice kWarmUp = {
     .jax = kLoadEarly,
 };
 
-/// What the host did in a part, longest first.
-struct Doing {
-  std::string name;  ///< empty where nothing was recorded
-  double ns = 0;     ///< a step
-};
-
-std::vector<Doing> doings_in(const RankEvidence& rank, Part part) {
-  std::vector<Doing> all;
-  for (const auto& [key, ns] : rank.breakdown.host_names) {
-    if (key.first != part) continue;
-    all.push_back({std::string(rank.timeline->names.at(key.second)), static_cast<double>(ns) / rank.step_count()});
-  }
-  std::ranges::sort(all, [](const Doing& a, const Doing& b) { return a.ns > b.ns; });
-  return all;
-}
-
-/// "tokenize (preprocess.py:10)", "aten::sort"
-std::string shown_name(const std::string& name) {
-  const CodeFrame frame = parse_code_frame(name);
-  if (frame.file.empty()) return name;
-  if (is_of_our_hook(frame.file)) return std::string(frame.function);
-  return fmt::format("{} ({}:{})", frame.function, file_name_of(frame.file), frame.line);
-}
-
 struct Reader {
   const Rule& rule;
   Claimant by;
@@ -105,12 +80,12 @@ Finding read(const Reader& reader, const Evidence& evidence) {
   const std::string first = doings.empty() ? "" : doings.front().name;
   const std::string what = first.empty()             ? std::string(reader.otherwise)
                            : first == kBlockedThread ? std::string("is asleep, or waits for input or another thread")
-                                                     : fmt::format("{} {}", reader.does, shown_name(first));
+                                                     : fmt::format("{} {}", reader.does, first);
   Finding finding = make_finding(reader.rule, lost, step,
                                  fmt::format("The GPU waits {} per step ({}) while the host {}", time_text(lost),
                                              format_percent(lost / step), what));
   for (std::size_t i = 0; i < std::min(kShown, doings.size()); ++i) {
-    const std::string name = doings[i].name.empty() ? "Not recorded" : shown_name(doings[i].name);
+    const std::string name = doings[i].name.empty() ? "Not recorded" : doings[i].name;
     finding.evidence.push_back(
         time_fact(i == 0 ? "host_time_per_step" : "", "GPU idle per step: " + name, doings[i].ns));
   }

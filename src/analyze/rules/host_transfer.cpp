@@ -65,6 +65,12 @@ constexpr Advice kPrefetch = {
         "before the host does",
     .cupy = "cupy.cuda.runtime.memPrefetchAsync(x.data.ptr, x.nbytes, device_id, stream.ptr)",
 };
+constexpr Advice kPrefetchBeside = {
+    .kind = AdviceKind::code,
+    .text = "Prefetch managed memory piece by piece on a stream of its own, while kernels work on other pieces.",
+    .native = "cudaMemPrefetchAsync(next_piece, bytes, device, copy_stream);",
+    .cupy = "cupy.cuda.runtime.memPrefetchAsync(piece.data.ptr, piece.nbytes, device_id, copy_stream.ptr)",
+};
 
 // M. Harris, "How to Optimize Data Transfers in CUDA C/C++" (NVIDIA, 2012): pinned memory moves more than twice as
 // fast.
@@ -76,7 +82,8 @@ struct Copies {
   double pageable = 0;
   double pinned = 0;
   double to_host = 0;   ///< bytes
-  double migrated = 0;  ///< bytes of managed memory, moved on demand
+  double managed = 0;   ///< bytes of managed memory ...
+  double migrated = 0;  ///< ... that moved on demand
   double time_ns = 0;
   /// Of each direction, which the link moves beside the other one: what is left of its time if all comes from pinned
   /// memory.
@@ -96,6 +103,7 @@ Copies copies_in_steps(const RankEvidence& rank) {
     if (memory == HostMemory::pageable) sum.pageable += bytes;
     if (memory == HostMemory::pinned) sum.pinned += bytes;
     if (work.category == Category::copy_to_host) sum.to_host += bytes;
+    if (memory == HostMemory::managed) sum.managed += bytes;
     const bool on_demand = memory == HostMemory::managed && names_migration(rank.timeline->name_of(work.event));
     if (on_demand) sum.migrated += bytes;
     sum.left_ns[work.category == Category::copy_to_host] +=
@@ -124,9 +132,12 @@ void drop_copies(const Evidence& evidence, double success, Change& change) {
 void recommend_copies(const Evidence& evidence, const Copies& copies, Finding& finding) {
   const bool pinned = copies.pinned > kNearlyAll * copies.bytes && copies.bytes > 0;
   const bool back = copies.to_host > copies.bytes / 2;
-  if (copies.migrated > copies.bytes / 2) {
-    advise(evidence, {kPrefetch}, finding);
-  } else if (back) {
+  if (copies.managed > copies.bytes / 2) {
+    if (copies.migrated * kFewest > copies.managed) advise(evidence, {kPrefetch}, finding);
+    if (copies.migrated < copies.managed / 2) advise(evidence, {kPrefetchBeside}, finding);
+  }
+  if (!finding.recommendations.empty()) return;
+  if (back) {
     advise(evidence, {kPinResults, kCopyLessBack}, finding);
   } else if (pinned) {
     advise(evidence, {kCopyAhead, kSendFewerBytes}, finding);
@@ -157,8 +168,11 @@ std::vector<Finding> apply(const Evidence& evidence) {
     finding.evidence.push_back(
         {fmt::format("Moved per step: {} at {:.1f} GB/s", format_bytes(copies.bytes / rank.step_count()), rate * 1e-9),
          "copy_bandwidth", rate, "B/s"});
+    const double all = std::max(1.0, copies.bytes);
     finding.evidence.push_back(
-        share_fact("pageable_share", "Of it in pageable memory", copies.pageable / std::max(1.0, copies.bytes)));
+        copies.managed > 0
+            ? share_fact("migrated_share", "Of it pages of managed memory on demand", copies.migrated / all)
+            : share_fact("pageable_share", "Of it in pageable memory", copies.pageable / all));
   }
   recommend_copies(evidence, copies, finding);
   // At best copies and all the rest run side by side: the step takes as long as the longer of them.

@@ -31,6 +31,16 @@ constexpr Advice kSameSettings = {
     .pytorch = "torch.set_float32_matmul_precision('high'); torch.backends.cudnn.allow_tf32 = True  # on every rank",
     .jax = "jax.config.update('jax_default_matmul_precision', 'tensorfloat32')  # in every process",
 };
+constexpr const char* kStacks = "py-spy dump --pid $(pgrep -n python)";
+constexpr Advice kLateHost = {
+    .kind = AdviceKind::code,
+    .text =
+        "Take off this rank what the others' hosts do not do: logging, saving, evaluation, data of its own; or do it "
+        "on another thread.",
+    .native = "gdb -p $(pidof PROGRAM) -batch -ex 'thread apply all bt'  # where its host is meanwhile",
+    .pytorch = kStacks,
+    .jax = kStacks,
+};
 constexpr const char* kMachines = "nvidia-smi dmon -s pucvmet";
 constexpr Advice kCompareMachines = {
     .kind = AdviceKind::command,
@@ -88,18 +98,37 @@ bool multiplies_in_wider_type(const Evidence& evidence, const Imbalance& imbalan
   return missing >= wide.kernels / 2;
 }
 
+/// What of its lateness is its host's, and not work of its GPU.
+double late_host_ns(const Evidence& evidence, const Imbalance& imbalance) {
+  const RankEvidence& late = evidence.ranks[imbalance.latest];
+  double sum = imbalance.loading_ns + imbalance.lead_ns + imbalance.dispatch_ns;
+  for (std::size_t i = static_cast<std::size_t>(Part::idle_data_loading); i < kParts; ++i) {
+    const auto part = static_cast<Part>(i);
+    if (!is_own_work(part)) continue;
+    const auto own = [part](const RankEvidence& rank) { return rank.part_ns(part); };
+    sum += std::max(0.0, late.part_ns(part) - median_of_others(evidence, imbalance.latest, own));
+  }
+  return sum;
+}
+
 double kernels_a_step(const RankEvidence& rank) {
   double kernels = 0;
   for (const auto& [kind, sum] : computing_of(rank)) kernels += sum.kernels;
   return kernels;
 }
 
-/// `wider`: multiplies_in_wider_type().
-void add_evidence(const Evidence& evidence, const Imbalance& imbalance, bool wider, Finding& finding) {
+enum class LateBy { work, wider_type, host };
+
+LateBy late_by(const Evidence& evidence, const Imbalance& imbalance) {
+  if (multiplies_in_wider_type(evidence, imbalance)) return LateBy::wider_type;
+  return late_host_ns(evidence, imbalance) > imbalance.late_ns / 2 ? LateBy::host : LateBy::work;
+}
+
+void add_evidence(const Evidence& evidence, const Imbalance& imbalance, LateBy by, Finding& finding) {
   const auto name_of = [](const RankEvidence& rank) { return "Rank " + std::to_string(rank.number()); };
   for (std::size_t r = 0; r < evidence.ranks.size(); ++r) {
     const RankEvidence& rank = evidence.ranks[r];
-    const std::string which = "rank_" + std::to_string(rank.index);
+    const std::string which = "rank_" + std::to_string(rank.place);
     finding.evidence.push_back(
         time_fact(which + "_own_work", name_of(rank) + ", own work per step", imbalance.own_ns[r]));
     finding.evidence.push_back(time_fact(which + "_waiting", name_of(rank) + ", waiting for others per step",
@@ -114,7 +143,12 @@ void add_evidence(const Evidence& evidence, const Imbalance& imbalance, bool wid
     finding.evidence.push_back(count_fact("late_kernels", name_of(late) + ", kernels per step", kernels));
     finding.evidence.push_back(count_fact("usual_kernels", others + ", kernels per step", usual));
   }
-  if (wider) {
+  if (const auto doings = doings_in(late, Part::idle_host_work); by == LateBy::host && !doings.empty()) {
+    const std::string what = doings.front().name.empty() ? "does what was not recorded" : "runs " + doings.front().name;
+    finding.evidence.push_back(
+        time_fact("late_host", name_of(late) + ", GPU idle while its host " + what, doings.front().ns));
+  }
+  if (by == LateBy::wider_type) {
     finding.evidence.push_back(
         time_fact("late_wide_products", name_of(late) + ", products outside of tensor cores per step", wide_ns(late)));
   }
@@ -134,16 +168,23 @@ std::vector<Finding> apply(const Evidence& evidence) {
   const double step = late.undisturbed_step_ns();
   const double lost = evidence.attribution.lost_ns(Claimant::load_imbalance);
   if (lost <= 0) return {};
-  const bool wider = multiplies_in_wider_type(evidence, imbalance);
+  const LateBy by = late_by(evidence, imbalance);
+  const char* how = by == LateBy::wider_type ? " multiplies in a wider type"
+                    : by == LateBy::host     ? "'s host is late"
+                                             : " has more work";
   Finding finding = make_finding(kLoadImbalanceRule, lost, step,
-                                 "Rank " + std::to_string(late.number()) +
-                                     (wider ? " multiplies in a wider type" : " has more work") + ": the others wait " +
+                                 "Rank " + std::to_string(late.number()) + how + ": the others wait " +
                                      time_text(lost) + " per step (" + format_percent(lost / step) + ") for it");
-  add_evidence(evidence, imbalance, wider, finding);
-  if (wider) advise(evidence, {kSameSettings}, finding);
-  advise(evidence, {kSameWork, kDealOut, kCompareMachines}, finding);
-  show_works(
-      late, [&late](std::size_t i) { return is_compute(late.list.works[i].category); }, finding);
+  add_evidence(evidence, imbalance, by, finding);
+  if (by == LateBy::wider_type) advise(evidence, {kSameSettings}, finding);
+  if (by == LateBy::host) {
+    advise(evidence, {kLateHost, kCompareMachines}, finding);
+    show_idle(late, {Part::idle_host_work, Part::idle_sync, Part::idle_blocking_call, Part::idle_allocation}, finding);
+  } else {
+    advise(evidence, {kSameWork, kDealOut, kCompareMachines}, finding);
+    show_works(
+        late, [&late](std::size_t i) { return is_compute(late.list.works[i].category); }, finding);
+  }
   // The excess goes, or is spread over all ranks: then their mean is left.
   const double gone = step / std::max(step - lost, 1.0), spread = step / std::max(step - imbalance.mean_late_ns, 1.0);
   finding.gain = {std::min(gone, spread), gone, "the late rank's excess spread over all ranks, or gone"};

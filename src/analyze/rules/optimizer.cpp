@@ -28,12 +28,19 @@ std::string kernels_text(double a_step) {
   return fmt::format("{} kernel{}", format_count(count), count == 1 ? "" : "s");
 }
 
+constexpr std::string_view kOfTorch[] = {"Adadelta", "Adafactor", "Adagrad", "Adam", "Adamax",
+                                         "AdamW",    "ASGD",      "LBFGS",   "Muon", "NAdam",
+                                         "RAdam",    "RMSprop",   "Rprop",   "SGD",  "SparseAdam"};
+
 /// PyTorch's fix by the class that was recorded and what it has (documentation of torch.optim: fused versions, and
 /// `capturable`, which SGD does not need).
 Recommendation torch_fix(const std::string& name, const Updates& updates, double steps) {
   const bool fuses = name == "AdamW" || name == "Adam" || name == "SGD" || name == "Adagrad";
   const auto made = [&name](std::string_view options) {
-    return fmt::format("torch.optim.{}(model.parameters(), lr=lr, {})", name, options);
+    return std::ranges::find(kOfTorch, name) != std::end(kOfTorch)
+               ? fmt::format("torch.optim.{}(model.parameters(), lr=lr, {})", name, options)
+               : fmt::format("{}(model.parameters(), lr=lr, {})  # if it can, as those of torch.optim can", name,
+                             options);
   };
   if (fuses && updates.fused * 2 <= updates.gpu_ns) {
     return {AdviceKind::code, "Update all parameters with one kernel.", made("fused=True")};

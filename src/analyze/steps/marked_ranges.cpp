@@ -140,4 +140,8 @@ std::vector<RangeGroup> marked_ranges(const Timeline& timeline, const WorkList& 
   return groups;
 }
 
+std::vector<RangeGroup> calls_of_functions(const Timeline& timeline, const WorkList& list) {
+  return Grouper(timeline, EventKind::python, -1, placed_works(timeline, list, true)).run();
+}
+
 }  // namespace warpmark::analyze

@@ -35,4 +35,7 @@ struct RangeGroup {
 /// All groups of both kinds. Where no launch was recorded, work belongs to the host's ranges by its start.
 [[nodiscard]] std::vector<RangeGroup> marked_ranges(const Timeline& timeline, const WorkList& list);
 
+/// The same of Python functions that stacks show, by name without digits.
+[[nodiscard]] std::vector<RangeGroup> calls_of_functions(const Timeline& timeline, const WorkList& list);
+
 }  // namespace warpmark::analyze

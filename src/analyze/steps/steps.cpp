@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <optional>
 #include <span>
 #include <string_view>
@@ -64,6 +65,29 @@ const RangeGroup* choose(const std::vector<RangeGroup>& groups) {
   return most_work(groups, several(kFewest, 0.5, anything));
 }
 
+/// Functions of a recording with stacks that are called again and again around nearly all of the work.
+const RangeGroup* choose_function(const std::vector<RangeGroup>& calls) {
+  return most_work(calls, [](const RangeGroup& one) {
+    return one.ranges.size() >= kFewest && one.work_share >= kRepeatedShare && !names_part(one.name);
+  });
+}
+
+std::string found_by(const RangeGroup& chosen) {
+  if (names_profiler_step(chosen.name)) return "ProfilerStep annotations";
+  const std::string_view name = trim(chosen.name);
+  if (chosen.kind == EventKind::python) {
+    const auto colon = name.rfind(": ");
+    return "calls of " + std::string(colon == std::string_view::npos ? name : name.substr(colon + 2));
+  }
+  return std::string(chosen.kind == EventKind::gpu_annotation ? "GPU range" : "annotation") + " '" + std::string(name) +
+         "'";
+}
+
+/// When a marked step ends that no other follows: as long after its first work as its range lasts, or with its work.
+std::int64_t end_of_last(const MarkedRange& last, bool on_gpu) {
+  return on_gpu ? last.end : std::max(last.last_work, last.first_work + last.end - last.start);
+}
+
 std::vector<StepSpan> windows(const std::vector<std::int64_t>& boundaries) {
   std::vector<StepSpan> spans;
   for (std::size_t i = 0; i + 1 < boundaries.size(); ++i) {
@@ -82,15 +106,17 @@ StepSpan alone(const MarkedRange& range) {
 Steps from_ranges(const RangeGroup& chosen) {
   Steps steps;
   const bool on_gpu = chosen.kind == EventKind::gpu_annotation;
-  steps.found_by = names_profiler_step(chosen.name)
-                       ? "ProfilerStep annotations"
-                       : std::string(on_gpu ? "GPU range" : "annotation") + " '" + std::string(trim(chosen.name)) + "'";
+  steps.found_by = found_by(chosen);
+  steps.marked = is_explicit(chosen);
   steps.found = static_cast<int>(chosen.ranges.size());
   std::vector<std::int64_t> boundaries;
   for (const MarkedRange& range : chosen.ranges) {
     if (range.work_ns == 0 && chosen.work_share > 0) continue;  // it launched nothing: part of the one before
     boundaries.push_back(on_gpu || range.work_ns == 0 ? range.start : range.first_work);
   }
+  const bool few = boundaries.size() > 1 && boundaries.size() <= kFewest;  // too few to do without the last
+  if (few && is_explicit(chosen) && chosen.ranges.back().work_ns > 0)
+    boundaries.push_back(end_of_last(chosen.ranges.back(), on_gpu));
   steps.analyzed = windows(boundaries);
   if (steps.analyzed.empty() && !chosen.ranges.empty()) steps.analyzed.push_back(alone(chosen.ranges.front()));
   return steps;
@@ -135,9 +161,19 @@ Steps whole_recording(const Timeline& timeline, const WorkList& list, const std:
   return steps;
 }
 
+double length_of(const StepSpan& span) { return static_cast<double>(span.end_ns - span.start_ns); }
+
+double median_length(const std::vector<StepSpan>& spans) {
+  std::vector<double> lengths;
+  for (const StepSpan& span : spans) lengths.push_back(length_of(span));
+  return upper_median(std::move(lengths));
+}
+
 /// Leaves out start-up, where enough steps remain: the first window.
 void leave_out_start(Steps& steps) {
-  if (steps.analyzed.size() > kFewest) steps.analyzed.erase(steps.analyzed.begin());
+  const std::size_t count = steps.analyzed.size();
+  const bool slow = count == kFewest && length_of(steps.analyzed.front()) > 2 * median_length(steps.analyzed);
+  if (count > kFewest || slow) steps.analyzed.erase(steps.analyzed.begin());
 }
 
 /// Above this a step is an outlier: three scaled median absolute deviations (Leys et al., "Detecting outliers", J. Exp.
@@ -145,10 +181,9 @@ void leave_out_start(Steps& steps) {
 /// median, as steps that hardly vary have no deviation.
 double longest_steady_ns(const std::vector<StepSpan>& spans) {
   constexpr double kDeviations = 3 * 1.4826;
-  std::vector<double> lengths, deviations;
-  for (const StepSpan& span : spans) lengths.push_back(static_cast<double>(span.end_ns - span.start_ns));
-  const double median = upper_median(lengths);
-  for (const double length : lengths) deviations.push_back(std::abs(length - median));
+  const double median = median_length(spans);
+  std::vector<double> deviations;
+  for (const StepSpan& span : spans) deviations.push_back(std::abs(length_of(span) - median));
   return std::max(median + kDeviations * upper_median(std::move(deviations)), 2 * median);
 }
 
@@ -180,6 +215,21 @@ double work_in(const WorkList& list, const std::vector<StepSpan>& spans) {
   return sum;
 }
 
+double time_in(const std::vector<StepSpan>& spans) {
+  double sum = 0;
+  for (const StepSpan& span : spans) sum += length_of(span);
+  return sum;
+}
+
+/// What seems to repeat, but holds most of the work, or time, in windows far longer than the usual one, does not.
+bool is_irregular(const WorkList& list, const std::vector<StepSpan>& spans, bool by_time) {
+  std::vector<StepSpan> usual;
+  const double longest = spans.empty() ? 0 : 2 * median_length(spans);
+  std::ranges::copy_if(spans, std::back_inserter(usual),
+                       [&](const StepSpan& one) { return length_of(one) <= longest; });
+  return by_time ? time_in(usual) * 2 < time_in(spans) : work_in(list, usual) * 2 < work_in(list, spans);
+}
+
 /// Takes the pauses out: the steps analyzed are the longest run of steady ones between two pauses, so that they still
 /// follow one another. Programs whose steps are long again and again, or do far more work than those, have no pauses
 /// but steps of several kinds.
@@ -188,7 +238,7 @@ void separate_pauses(const Timeline& timeline, const WorkList& list, std::string
   const double steady = longest_steady_ns(steps.analyzed);
   std::vector<StepSpan> best, run;
   for (const StepSpan& span : steps.analyzed) {
-    if (static_cast<double>(span.end_ns - span.start_ns) <= steady) {
+    if (length_of(span) <= steady) {
       run.push_back(span);
     } else {
       steps.pauses.push_back({span.start_ns, span.end_ns, ""});
@@ -208,13 +258,21 @@ void separate_pauses(const Timeline& timeline, const WorkList& list, std::string
 
 Steps find_steps(const Timeline& timeline, const WorkList& list) {
   if (timeline.events.size() == 0 || list.empty()) return whole_recording(timeline, list);
-  const std::vector<RangeGroup> groups = marked_ranges(timeline, list);
+  std::vector<RangeGroup> groups = marked_ranges(timeline, list);
   const RangeGroup* chosen = choose(groups);
   Steps steps = chosen != nullptr ? from_ranges(*chosen) : from_launches(timeline, list);
   const std::vector<std::int64_t> loads = loads_of(timeline);
-  // What repeats between two loads is a layer.
-  const bool layers = chosen == nullptr && !loads.empty() && loads.size() * 2 <= steps.analyzed.size();
-  if (layers || steps.analyzed.empty()) return whole_recording(timeline, list, loads);
+  if (chosen == nullptr) {  // what repeats between two loads is a layer
+    const bool layers = !loads.empty() && loads.size() * 2 <= steps.analyzed.size();
+    if (layers || is_irregular(list, steps.analyzed, false)) steps.analyzed.clear();
+  }
+  if (steps.analyzed.empty() && loads.empty()) {
+    groups = calls_of_functions(timeline, list);
+    chosen = choose_function(groups);
+    if (chosen != nullptr) steps = from_ranges(*chosen);
+    if (is_irregular(list, steps.analyzed, true)) steps.analyzed.clear();  // layers, once each
+  }
+  if (steps.analyzed.empty()) return whole_recording(timeline, list, loads);
   steps.repeating = true;
   leave_out_start(steps);
   separate_pauses(timeline, list, chosen != nullptr ? chosen->name : "", steps);

@@ -19,6 +19,7 @@ struct Steps {
       analyzed;                   ///< contiguous and ascending: each ends where the next begins; empty without GPU work
   std::vector<StepPause> pauses;  ///< steps far longer than the others: not analyzed
   int found = 0;                  ///< before leaving out start-up, pauses and the cut end
+  bool marked = false;            ///< by the program or its profiler
   bool repeating = false;         ///< false: there are no steps, and the whole recording is taken as one
   std::int64_t start() const { return analyzed.empty() ? 0 : analyzed.front().start_ns; }
   std::int64_t end() const { return analyzed.empty() ? 0 : analyzed.back().end_ns; }

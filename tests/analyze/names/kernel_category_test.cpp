@@ -11,6 +11,22 @@ struct KernelNameCase {
   MatrixMath math;
 };
 
+TEST(KernelCategory, knows_names_of_cudnn_bitsandbytes_and_deepep) {
+  const KernelNameCase cases[] = {
+      {"_5x_cudnn_ampere_scudnn_128x32_relu_small_nn_v1", Category::convolution, MatrixMath::simt_fp32},
+      {"volta_fp16_s884cudnn_fp16_256x128_ldg8_relu_f2f_exp_small_nhwc_tn_v1", Category::convolution,
+       MatrixMath::tensor_half},
+      {"void kDequantizeBlockwise<__half, 512, 64, 8, 2>(float*, unsigned char*)", Category::elementwise,
+       MatrixMath::none},
+      {"void deep_ep::internode::dispatch<false, 8>", Category::communication, MatrixMath::none},
+      {"void intranode::combine<__nv_bfloat16, 8>", Category::communication, MatrixMath::none},
+  };
+  for (const auto& one : cases) {
+    EXPECT_EQ(kernel_category(one.name, ""), one.category) << one.name;
+    EXPECT_EQ(matrix_math(one.name, one.category), one.math) << one.name;
+  }
+}
+
 TEST(KernelCategory, knows_names_of_many_libraries) {
   const KernelNameCase cases[] = {
       {"nvjet_sm90_tst_128x256_64x4_1x2_h_bz_coopA_NNT", Category::gemm, MatrixMath::tensor_half},

@@ -31,11 +31,17 @@ ProfileSession ranks_of(int collectives, int later) {
   return session;
 }
 
+std::vector<const Timeline*> timelines_of(const ProfileSession& session) {
+  std::vector<const Timeline*> timelines;
+  for (const Timeline& one : session.ranks) timelines.push_back(&one);
+  return timelines;
+}
+
 void expect_aligned(int collectives, int later) {
   const ProfileSession session = ranks_of(collectives, later);
   std::vector<WorkList> lists;
   for (const Timeline& timeline : session.ranks) lists.push_back(list_work(timeline));
-  const auto aligned = align_ranks(session, lists, programs_of(session, lists));
+  const auto aligned = align_ranks(timelines_of(session), lists, programs_of(session, lists));
   EXPECT_TRUE(aligned[1].aligned);
   EXPECT_EQ(aligned[1].clock_offset_ns, 7'000'000);
   EXPECT_EQ(aligned[1].matched, collectives - later);
@@ -66,7 +72,7 @@ TEST(Ranks, of_one_host_have_one_clock_though_kinds_of_collectives_end_unlike) {
   }
   std::vector<WorkList> lists;
   for (const Timeline& timeline : session.ranks) lists.push_back(list_work(timeline));
-  const auto aligned = align_ranks(session, lists, programs_of(session, lists));
+  const auto aligned = align_ranks(timelines_of(session), lists, programs_of(session, lists));
   EXPECT_LT(std::abs(aligned[1].clock_offset_ns), 20'000);
   EXPECT_EQ(aligned[0].matched, 8);
   EXPECT_GT(aligned[0].wait_until[0] - lists[0].works[0].start, 14'000'000);
@@ -88,7 +94,7 @@ TEST(Ranks, of_a_regular_program_are_aligned_by_the_nearest_of_collectives_that_
   }
   std::vector<WorkList> lists;
   for (const Timeline& timeline : session.ranks) lists.push_back(list_work(timeline));
-  const auto aligned = align_ranks(session, lists, programs_of(session, lists));
+  const auto aligned = align_ranks(timelines_of(session), lists, programs_of(session, lists));
   EXPECT_LT(std::abs(aligned[1].clock_offset_ns), 5'000);
   EXPECT_GT(aligned[1].wait_until[0] - lists[1].works[0].start, 24'900'000);
 }
@@ -127,7 +133,7 @@ TEST(Ranks, of_different_programs_do_not_wait_for_one_another) {
   session.ranks[1].origin_ns += 20'000'000'000;
   std::vector<WorkList> lists;
   for (const Timeline& timeline : session.ranks) lists.push_back(list_work(timeline));
-  const auto aligned = align_ranks(session, lists, programs_of(session, lists));
+  const auto aligned = align_ranks(timelines_of(session), lists, programs_of(session, lists));
   EXPECT_FALSE(aligned[1].aligned);
   EXPECT_TRUE(aligned[0].wait_until.empty());
 }

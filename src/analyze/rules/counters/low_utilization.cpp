@@ -7,10 +7,13 @@
 
 #include "analyze/recommendations/counters.h"
 #include "analyze/rules/rules.h"
+#include "base/text.h"
 
 namespace warpmark::analyze {
 
 namespace {
+
+constexpr double kUsed = 0.01;  // of the time; nvidia-smi shows whole percents
 
 struct Use {
   int device = -1;
@@ -30,8 +33,7 @@ std::vector<Use> uses_of(const Evidence& evidence) {
   std::vector<Use> uses;
   for (const CounterSeries* series : series_of(evidence, "gpu_utilization")) {
     const auto mean = mean_of(*series);
-    if (series->device >= 0 && mean && *mean > 0)
-      uses.push_back({series->device, *mean, memory_share(evidence, series->device)});
+    if (series->device >= 0 && mean) uses.push_back({series->device, *mean, memory_share(evidence, series->device)});
   }
   return uses;
 }
@@ -47,6 +49,17 @@ Finding of_idle(const Use& use, std::size_t gpus) {
   finding.recommendations = {{AdviceKind::measure, "See what the GPU waits for: data, the host, copies or other ranks.",
                               "warpmark profile -- <command>"}};
   finding.gain = {1.0, 1 / use.busy, "no idle time at all, at most; what the GPU waits for is not in counters"};
+  if (use.busy < kUsed) finding.gain = {.method = "the GPU is hardly used at all", .unknown = true};
+  return finding;
+}
+
+Finding of_unused(const std::vector<std::string>& gpus) {
+  Finding finding = make_finding(kLowUtilizationRule, 0, 1,
+                                 fmt::format("GPU {} {} not used", join(gpus, ", "), gpus.size() == 1 ? "is" : "are"));
+  finding.severity = kWarning;
+  finding.recommendations = {
+      {AdviceKind::config, "Run on all GPUs, or leave those that are not needed to others.", ""}};
+  finding.gain = {.method = "what the program could do there is not known", .unknown = true};
   return finding;
 }
 
@@ -69,10 +82,18 @@ std::vector<Finding> apply(const Evidence& evidence) {
   if (evidence.has_timeline()) return {};  // whose rules know why
   std::vector<Use> uses = uses_of(evidence);
   if (uses.empty()) return {};
+  // A GPU that nothing runs on is not slow, unless no GPU is used.
+  const bool any_used = std::ranges::any_of(uses, [](const Use& one) { return one.busy >= kUsed; });
+  std::vector<std::string> unused;
+  for (const Use& one : uses) {
+    if (any_used && one.busy < kUsed) unused.push_back(std::to_string(one.device));
+  }
+  if (any_used) std::erase_if(uses, [](const Use& one) { return one.busy < kUsed; });
   const Use& least = *std::ranges::min_element(uses, {}, &Use::busy);
   std::vector<Finding> findings;
   if (least.busy < kEffectiveUse) findings.push_back(of_idle(least, uses.size()));
   if (least.busy < kEffectiveUse && least.memory && *least.memory < kEffectiveUse) findings.push_back(of_memory(least));
+  if (!unused.empty()) findings.push_back(of_unused(unused));
   return findings;
 }
 

@@ -1,0 +1,204 @@
+// Kinds of programs that published profiles show: a late host among ranks, GPUs of one process that meet in
+// collectives, start-up that takes the whole recording, kernels side by side, pages of managed memory, GPUs that
+// nothing uses.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <random>
+
+#include "analyze/steps/steps.h"
+#include "support/analyzed.h"
+#include "support/timeline_scene.h"
+
+namespace warpmark::analyze {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::Not;
+using testing::StartsWith;
+using testing_support::find;
+using testing_support::iterated;
+using testing_support::kAllReduce;
+using testing_support::kTensorGemm;
+using testing_support::of;
+using testing_support::stepped;
+using testing_support::TimelineScene;
+
+/// Four ranks that compute the same; the host of rank 2 does something else for 2 ms in a range of its own.
+ProfileSession with_late_host() {
+  ProfileSession session;
+  constexpr std::int64_t kLate = 2'000'000, kStep = 4'000'000;
+  for (int rank = 0; rank < 4; ++rank) {
+    TimelineScene scene;
+    for (int i = 0; i < 6; ++i) {
+      const std::int64_t begin = scene.now();
+      scene.within("ProfilerStep#" + std::to_string(i), EventKind::annotation, [&] {
+        scene.within("sparse part", EventKind::annotation, [&] {
+          scene.idle_host(rank == 2 ? kLate : 10'000);
+          scene.launch(kTensorGemm, 500'000);
+        });
+        const std::int64_t meets = begin + kLate + 600'000;  // where the last rank comes to the collective
+        const std::int64_t since = scene.now() + 520'000;
+        scene.launch(kAllReduce, std::max<std::int64_t>(100'000, meets + 100'000 - since));
+        scene.idle_host(begin + kStep - scene.now());
+      });
+    }
+    Timeline timeline = scene.build();
+    timeline.rank = rank;
+    timeline.world_size = 4;
+    session.ranks.push_back(std::move(timeline));
+  }
+  return session;
+}
+
+TEST(Programs, name_the_rank_whose_host_is_late_and_what_it_does) {
+  const Analysis analysis = analyze(with_late_host());
+  const Finding* finding = find(analysis, "load_imbalance");
+  ASSERT_NE(finding, nullptr) << analysis.verdict;
+  EXPECT_THAT(finding->title, StartsWith("Rank 2's host is late"));
+  EXPECT_THAT(finding->recommendations.front().text, HasSubstr("others' hosts do not do"));
+  bool named = false;
+  for (const Fact& fact : finding->evidence) named = named || fact.text.find("runs sparse part: ") != std::string::npos;
+  EXPECT_TRUE(named) << "the range around it";
+}
+
+/// Two GPUs of one process: what one waits for in a collective is the other, and no communication.
+TEST(Programs, see_which_of_several_gpus_of_a_process_is_late) {
+  TimelineScene scene;
+  const std::uint32_t first = scene.stream(7), second = scene.stream(8);
+  scene.timeline().tracks[second].device = 1;
+  std::uint32_t id = 0;
+  const auto kernel = [&](std::uint32_t track, std::int64_t start, std::int64_t ns, const char* name) {
+    scene.add({EventKind::runtime_api, start - 20'000, 2'000, "cudaLaunchKernel", TimelineScene::kHost, ++id});
+    scene.add({EventKind::kernel, start, ns, name, track, id});
+  };
+  for (int i = 0; i < 6; ++i) {
+    const std::int64_t begin = 1'000'000 + i * 2'000'000;
+    scene.add({EventKind::annotation, begin - 50'000, 1'990'000, "ProfilerStep#" + std::to_string(i)});
+    kernel(first, begin, 200'000, kTensorGemm);
+    kernel(second, begin, 1'700'000, kTensorGemm);
+    kernel(first, begin + 210'000, 1'600'000, kAllReduce);
+    kernel(second, begin + 1'710'000, 100'000, kAllReduce);
+  }
+  const Analysis analysis = of(scene.build());
+  const auto waiting = std::ranges::find(analysis.breakdown, "idle_waiting_for_rank", &BreakdownPart::id);
+  ASSERT_NE(waiting, analysis.breakdown.end());
+  EXPECT_NEAR(waiting->share, 0.375, 0.02) << "1.5 of 2 ms on one of the two";
+}
+
+TEST(Programs, that_start_for_all_of_the_recording_are_told_so) {
+  TimelineScene scene;
+  scene.api("cudaMalloc", 400'000);
+  scene.add({EventKind::runtime_api, scene.now(), 200'000'000, "cudaLaunchKernel", TimelineScene::kHost, 900});
+  scene.idle_host(200'000'000);
+  scene.add({EventKind::kernel, scene.now() - 3'000, 5'000, "add", scene.stream(7), 900});
+  EXPECT_THAT(of(scene.build()).verdict,
+              AllOf(StartsWith("Start-up takes 200.0 ms of the 200.0 ms since the first launch (cudaLaunchKernel:"),
+                    HasSubstr("the GPU's work 5.000 \u00b5s")));
+}
+
+TEST(Programs, whose_steps_are_marked_start_without_a_word_in_the_verdict) {
+  TimelineScene scene;
+  scene.api("cudaLaunchKernel", 200'000'000);
+  for (int i = 0; i < 5; ++i) {
+    scene.within("ProfilerStep#" + std::to_string(i), EventKind::annotation, [&] {
+      for (int k = 0; k < 5; ++k) scene.launch(kTensorGemm, 100'000);
+    });
+  }
+  scene.synchronize();
+  EXPECT_THAT(of(scene.build()).verdict, Not(HasSubstr("Start-up")));
+}
+
+/// 66 of 132 multiprocessors each: together they fill the GPU.
+TEST(Programs, fill_the_gpu_with_kernels_side_by_side) {
+  const auto both = [](std::int64_t second_stream) {
+    return of(stepped(5, [second_stream](TimelineScene& scene) {
+      scene.launch("half", 1'000'000, 66);
+      scene.launch("other half", 1'000'000, 66, second_stream);
+      scene.synchronize();
+    }));
+  };
+  const Analysis together = both(8);
+  EXPECT_EQ(find(together, "gpu_underused"), nullptr);
+  const Analysis in_turn = both(7);
+  const Finding* finding = find(in_turn, "gpu_underused");
+  ASSERT_NE(finding, nullptr);
+  EXPECT_THAT(finding->title, StartsWith("Kernels with few blocks leave 49"));
+}
+
+TEST(Programs, prefetch_pages_of_managed_memory) {
+  const auto moved = [](const std::string& how) {
+    return of(iterated(5, [&how](TimelineScene& scene) {
+      scene.launch(kTensorGemm, 100'000);
+      scene.synchronize();
+      scene.add({EventKind::memcpy, scene.now(), 400'000, "Page migration HtoD (" + how + ")", scene.stream(7), 0,
+                 8'388'608, copy_detail(CopyKind::host_to_device, HostMemory::managed)});
+      scene.idle_host(410'000);
+    }));
+  };
+  const auto advice = [](const Analysis& analysis) {
+    const Finding* finding = find(analysis, "host_transfer");
+    return finding == nullptr ? analysis.verdict : finding->recommendations.front().text;
+  };
+  EXPECT_THAT(advice(moved("GPU page fault")), HasSubstr("before it is touched"));
+  EXPECT_THAT(advice(moved("prefetch by the program")), HasSubstr("piece by piece"));
+}
+
+TEST(Programs, for_amd_are_told_of_its_tools) {
+  TimelineScene scene;
+  scene.api("hipLaunchKernel", 5'000);
+  scene.launch(kTensorGemm, 1'000'000);
+  scene.synchronize();
+  for (const MissingData& missing : of(scene.build()).missing) {
+    EXPECT_THAT(missing.how, AllOf(Not(HasSubstr("ncu")), Not(HasSubstr("nvidia-smi")), Not(HasSubstr("nsys"))));
+  }
+}
+
+TEST(Programs, leave_gpus_unused_and_are_no_slower_for_it) {
+  ProfileSession session;
+  const auto used = [](int device, double share) {
+    CounterSeries series{.id = "gpu_utilization", .unit = "", .device = device, .times = {}, .values = {}};
+    for (int i = 0; i < 4; ++i) {
+      series.times.push_back(i * 1'000'000'000LL);
+      series.values.push_back(share);
+    }
+    return series;
+  };
+  session.counters = {used(0, 0.95), used(1, 0.0001)};
+  const Analysis analysis = analyze(session);
+  EXPECT_THAT(analysis.verdict, StartsWith("GPU 1 is not used"));
+  EXPECT_TRUE(analysis.findings.front().gain.unknown);
+}
+
+TEST(ProgramSteps, of_few_markers_end_with_the_last_and_leave_a_slow_start_out) {
+  int i = 0;
+  const Timeline timeline = stepped(3, [&i](TimelineScene& scene) {
+    scene.launch(kTensorGemm, i++ == 0 ? 3'000'000 : 1'000'000);
+    scene.synchronize();
+  });
+  const Steps steps = find_steps(timeline, list_work(timeline));
+  ASSERT_EQ(steps.analyzed.size(), 2U);
+  for (const StepSpan& span : steps.analyzed) EXPECT_NEAR(static_cast<double>(span.end_ns - span.start_ns), 1e6, 3e4);
+}
+
+TEST(ProgramSteps, are_calls_of_a_python_function_around_all_of_the_work) {
+  std::mt19937 random(5);
+  TimelineScene scene;
+  for (int i = 0; i < 8; ++i) {
+    scene.within("worker.py(12): execute_model", EventKind::python, [&] {
+      for (unsigned k = 0; k < 3 + random() % 6; ++k) {  // no two calls launch the same
+        scene.within("worker.py(40): layer", EventKind::python,
+                     [&] { scene.launch("kernel_" + std::to_string(random() % 97), 200'000); });
+      }
+      scene.synchronize();
+    });
+  }
+  const Timeline timeline = scene.build();
+  const Steps steps = find_steps(timeline, list_work(timeline));
+  EXPECT_EQ(steps.found_by, "calls of execute_model");
+  EXPECT_EQ(steps.found, 8);
+}
+
+}  // namespace
+}  // namespace warpmark::analyze
