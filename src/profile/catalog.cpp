@@ -12,6 +12,7 @@
   READER(kNcuCsvReader)         \
   READER(kRocprofJsonReader)    \
   READER(kRocprofChromeReader)  \
+  READER(kRocprofCsvReader)     \
   READER(kNvidiaSmiDmonReader)  \
   READER(kNvidiaSmiQueryReader) \
   READER(kDcgmDmonReader)       \
