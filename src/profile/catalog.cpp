@@ -13,6 +13,7 @@
   READER(kRocprofJsonReader)    \
   READER(kRocprofChromeReader)  \
   READER(kRocprofCsvReader)     \
+  READER(kRocprofSqliteReader)  \
   READER(kNvidiaSmiDmonReader)  \
   READER(kNvidiaSmiQueryReader) \
   READER(kDcgmDmonReader)       \
