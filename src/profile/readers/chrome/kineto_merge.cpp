@@ -4,6 +4,7 @@
 #include <tuple>
 #include <utility>
 
+#include "profile/readers/chrome/merged_ranks.h"
 #include "profile/readers/text/json_text.h"
 
 namespace warpmark::profile {
@@ -39,12 +40,19 @@ void KinetoMerge::skip(std::size_t parser, const EventBatch& batch) {
   if (batch.restart) words = Words();
   words.texts.insert(words.texts.end(), batch.new_texts.begin(), batch.new_texts.end());
   words.names.resize(words.texts.size());
-  for (const Track& track : batch.new_tracks) {
-    Track decoded = track;
-    decoded.name = decode_json_text(track.name).text;
+  for (std::size_t i = 0; i < batch.new_tracks.size(); ++i) {
+    Track decoded = batch.new_tracks[i];
+    decoded.name = decode_json_text(decoded.name).text;
     words.tracks.push_back(builder_.track(decoded));
+    note_rank(words.tracks.back(), batch.new_ranks[i]);
   }
   for (const LaunchShape& shape : batch.new_shapes) words.shapes.push_back(builder_.launch_shape(shape));
+}
+
+void KinetoMerge::note_rank(std::uint32_t track, int rank) {
+  if (track >= ranks_.size()) ranks_.resize(track + 1, kNoRank);
+  if (rank < 0) return;
+  ranks_[track] = ranks_[track] == kNoRank || ranks_[track] == rank ? rank : kSeveralRanks;
 }
 
 void KinetoMerge::add(std::size_t parser, const EventBatch& batch) {
