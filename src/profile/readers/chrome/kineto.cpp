@@ -59,6 +59,12 @@ Status read_chrome_trace(ByteSource& source, const ReadOptions& options, Profile
     KinetoMerge merge(builder, parsers_needed(options));
     WM_ASSIGN(const EventListText list, read_event_list(source, std::move(first).value(), options, merge, xla));
     merge.finish();
+    if (xla != nullptr && xla->lacks_streams()) {
+      builder.issue(
+          "no_streams",
+          "the timeline has no rows of GPU streams, only times of the host: record with RunOptions.FULL_TRACE and "
+          "CUPTI");
+    }
     ranks = merge.ranks();
     if (list.rest.empty() && bare) {
       builder.issue("open_list", "the list of events has no end, as the format allows");

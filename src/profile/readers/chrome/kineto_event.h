@@ -100,6 +100,7 @@ struct RawBracket {
   std::int64_t process = 0, thread = 0, time = 0;
   std::uint32_t event = 0;  ///< index within the batch of what begins; kEndBracket: the one that was opened last ends
 };
+inline constexpr std::size_t kMostCategories = 5;  // that are named
 inline constexpr std::uint32_t kEndBracket = 0xFFFFFFFF;
 
 struct RawTrackName {
@@ -134,6 +135,7 @@ struct EventBatch {
   std::vector<Track> new_tracks;
   std::vector<int> new_ranks;  ///< of the new tracks; -1 where their events say none
   std::vector<LaunchShape> new_shapes;
+  std::vector<std::string> new_categories;           ///< that are not known, the first few
   bool restart = false;                              ///< the thread forgot its earlier names, tracks and shapes
   std::vector<std::shared_ptr<char[]>> kept_memory;  ///< with `restart`: the texts of the batches before
   std::int64_t rows = 0;

@@ -4,6 +4,7 @@
 #include <tuple>
 #include <utility>
 
+#include "base/text.h"
 #include "profile/readers/chrome/merged_ranks.h"
 #include "profile/readers/text/json_text.h"
 
@@ -86,6 +87,10 @@ void KinetoMerge::add(std::size_t parser, const EventBatch& batch) {
     const RawBracket& one = batch.brackets[next_bracket];
     brackets_.push_back({one.process, one.thread, one.time, kEndBracket});
   }
+  for (const std::string& category : batch.new_categories) {
+    const std::string name = decode_json_text(category).text;
+    if (categories_.size() < kMostCategories && std::ranges::count(categories_, name) == 0) categories_.push_back(name);
+  }
   add_counters(words, batch);
   flows_.insert(flows_.end(), batch.flows.begin(), batch.flows.end());
   track_names_.insert(track_names_.end(), batch.track_names.begin(), batch.track_names.end());
@@ -136,6 +141,7 @@ void KinetoMerge::add_counters(Words& words, const EventBatch& batch) {
 
 void KinetoMerge::finish() {
   builder_.add_metadata("rows", std::to_string(rows_));
+  if (!categories_.empty()) builder_.add_metadata("unknown_categories", join(categories_, ", "));
   close_brackets();
   name_tracks();
   count_flows();

@@ -50,7 +50,8 @@ class KinetoMerge {
 
   TimelineBuilder& builder_;
   std::vector<Words> words_;
-  std::vector<int> ranks_;  ///< by the builder's track
+  std::vector<std::string> categories_;  ///< that are not known
+  std::vector<int> ranks_;               ///< by the builder's track
   std::vector<std::uint64_t> flows_;
   std::vector<RawTrackName> track_names_;
   std::vector<RawBracket> brackets_;           ///< with the index of the event in the builder

@@ -163,6 +163,7 @@ void KinetoParser::record_event(const EventFields& fields, EventBatch& batch) {
   if (!read_times(fields, event, batch)) return;
   const EventArgs& args = fields.args;
   if (args.odd) count_flaw(batch, Flaw::odd_argument, fields.name);
+  if (kind == EventKind::other && !fields.category.empty()) note_category(fields.category, batch);
   event.kind = kind;
   event.name = texts_.intern(fields.name);
   event.track = track_of(fields, kind, batch);
@@ -330,6 +331,12 @@ std::uint32_t KinetoParser::shape_of(const LaunchShape& shape, EventBatch& batch
   const auto [known, added] = shapes_.try_emplace(shape, static_cast<std::uint32_t>(shapes_.size()));
   if (added) batch.new_shapes.push_back(shape);
   return known->second;
+}
+
+void KinetoParser::note_category(std::string_view category, EventBatch& batch) {
+  category = category.substr(0, 40);
+  if (categories_.size() >= kMostCategories || std::ranges::count(categories_, category) > 0) return;
+  batch.new_categories.push_back(categories_.emplace_back(category));
 }
 
 void KinetoParser::restart_if_large(EventBatch& batch) {

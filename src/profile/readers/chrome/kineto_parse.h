@@ -56,6 +56,7 @@ class KinetoParser {
   [[nodiscard]] std::uint32_t track_of(const EventFields& fields, EventKind kind, EventBatch& batch);
   [[nodiscard]] std::uint32_t shape_of(const LaunchShape& shape, EventBatch& batch);
   [[nodiscard]] bool read_times(const EventFields& fields, RawEvent& event, EventBatch& batch);
+  void note_category(std::string_view category, EventBatch& batch);
   void restart_if_large(EventBatch& batch);
   using RankedTrack = std::pair<Track, int>;
   struct TrackOrder {
@@ -80,7 +81,8 @@ class KinetoParser {
   TextTable texts_;
   std::map<RankedTrack, std::uint32_t, TrackOrder> tracks_;
   std::unordered_map<LaunchShape, std::uint32_t, ShapeHash> shapes_;
-  TrackMemo memo_[2];  ///< the last thread and the last stream
+  std::vector<std::string> categories_;  ///< that are not known
+  TrackMemo memo_[2];                    ///< the last thread and the last stream
 };
 
 }  // namespace warpmark::profile
