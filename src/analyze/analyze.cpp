@@ -177,7 +177,9 @@ void merge_quality(const ProfileSession& session, Analysis& analysis) {
 Analysis analyze(const ProfileSession& session, const AnalyzeOptions& options) {
   Analysis analysis;
   analysis.rank_count = static_cast<int>(session.ranks.size());
-  for (const Timeline& timeline : session.ranks) analysis.sources.push_back(timeline.source);
+  for (const Timeline& timeline : session.ranks) {
+    if (!std::ranges::count(analysis.sources, timeline.source)) analysis.sources.push_back(timeline.source);
+  }
   const Evidence evidence = gather_evidence(session);
   analysis.rank_count = std::max(analysis.rank_count, static_cast<int>(evidence.ranks.size()));
   describe_ranks(evidence, analysis);

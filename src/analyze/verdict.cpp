@@ -14,6 +14,7 @@
 #include "analyze/recommendations/strongest.h"
 #include "analyze/recorded/collective_benchmarks.h"
 #include "analyze/rules/rules.h"
+#include "analyze/verdicts_without_steps.h"
 #include "base/quantity.h"
 
 namespace warpmark::analyze {
@@ -35,16 +36,6 @@ std::string benchmarks_verdict(const ProfileSession& session) {
                      best->peak_bus_bandwidth * 1e-9, best->collective, best->ranks);
 }
 
-/// Chrome traces of other tools: rows, but of no kind that PyTorch, XLA or a recorder of ours names.
-bool is_of_unknown_kinds(const ProfileSession& session) {
-  std::size_t all = 0, unknown = 0;
-  for (const Timeline& timeline : session.ranks) {
-    all += timeline.events.size();
-    for (EventIndex i = 0; i < timeline.events.size(); ++i) unknown += timeline.events.kind[i] == EventKind::other;
-  }
-  return all > 0 && unknown * 2 > all;
-}
-
 /// Of a session without steps in which nothing is wrong: what was looked at. Adds what the host alone shows.
 std::string verdict_without_steps(const ProfileSession& session, Analysis& analysis) {
   if (!session.collectives.empty()) return benchmarks_verdict(session);
@@ -62,8 +53,7 @@ std::string verdict_without_steps(const ProfileSession& session, Analysis& analy
            ": what the GPU did is not in what is left of it, and nothing can be said about the GPU.";
   }
   if (gpus.empty() && is_of_unknown_kinds(session)) {
-    return "This trace has no event categories, so GPU and host work cannot be separated. Nothing is reported about "
-           "the GPU.";
+    return unknown_kinds_verdict(session);
   }
   if (gpus.empty() && !session.ranks.empty()) {
     if (const auto phases = host_phases_of(session.ranks.front())) {
@@ -72,8 +62,7 @@ std::string verdict_without_steps(const ProfileSession& session, Analysis& analy
     }
   }
   if (gpus.empty()) return "No GPU work was recorded: nothing can be said about the GPU.";
-  return fmt::format("Counters alone, of {}: no sign of throttling or of a full link in them; no program was recorded.",
-                     gpus.size() == 1 ? "1 GPU" : fmt::format("{} GPUs", gpus.size()));
+  return counters_verdict(session, gpus.size());
 }
 
 /// Share of the step in which the GPU idles for no reason that was recorded.

@@ -12,6 +12,8 @@
   READER(kNcuCsvReader)         \
   READER(kRocprofJsonReader)    \
   READER(kRocprofChromeReader)  \
+  READER(kRocprofCsvReader)     \
+  READER(kRocprofSqliteReader)  \
   READER(kNvidiaSmiDmonReader)  \
   READER(kNvidiaSmiQueryReader) \
   READER(kDcgmDmonReader)       \

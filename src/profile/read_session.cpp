@@ -9,6 +9,7 @@
 
 #include "profile/catalog.h"
 #include "profile/join_kernels.h"
+#include "profile/readers/rocprof/rocprof_csv.h"
 #include "profile/timeline_builder.h"
 
 namespace warpmark::profile {
@@ -164,6 +165,7 @@ Status add_folder(const fs::path& folder, const ReadOptions& options, ProfileSes
   WM_ASSIGN(const std::vector<fs::path> files, files_in(folder));
   std::size_t read = 0;
   for (const fs::path& file : files) {
+    if (is_read_with_kernels(file, files)) continue;
     if (is_copy_for_perfetto(file, files)) {
       count_issue(session.quality, "copy_left_out", "copies of a trace that JAX wrote for Perfetto: left out",
                   file.filename().string());
@@ -211,6 +213,7 @@ Result<ProfileSession> read_session(std::span<const fs::path> paths, const ReadO
   ProfileSession session;
   for (const fs::path& path : paths) {
     std::error_code code;
+    if (is_read_with_kernels(path, {paths.begin(), paths.end()})) continue;
     if (fs::is_directory(path, code)) {
       WM_TRY(add_folder(path, options, session));
     } else {

@@ -111,6 +111,15 @@ Refusal look_at(std::string_view head) {
   }
   if (is_binary(head)) return {"binary data of an unknown format", "'warpmark analyze --help' lists the formats"};
   if (!is_json(begin)) {
+    if (has(begin, {"calls", "totaldurationns"})) {
+      return {"sums of rocprof, without the times of single calls",
+              "read the *_kernel_trace.csv of the same run, or record it: rocprofv3 --kernel-trace --hip-trace "
+              "--output-format csv -- <command>"};
+    }
+    if (has(begin, {"counter_name", "counter_value"})) {
+      return {"hardware counters of rocprofv3, without a timeline",
+              "record the times of kernels: rocprofv3 --kernel-trace --hip-trace --output-format csv -- <command>"};
+    }
     if (has(begin, {"utilization", "temp"}) || has(begin, {"utilization", "memory"})) {
       return {
           "a log of GPU counters in a format of its own",

@@ -209,7 +209,11 @@ TEST(Verdict, calls_no_idle_gpu_healthy_of_which_the_launches_are_unknown) {
 TEST(Verdict, of_counters_alone_says_so) {
   ProfileSession session;
   session.counters.push_back({"gpu_utilization", "", 0, {0, 1}, {0.9, 0.9}});
-  EXPECT_THAT(analyze(session).verdict, testing::StartsWith("Counters alone, of 1 GPU: no sign"));
+  EXPECT_THAT(analyze(session).verdict, testing::StartsWith("Counters alone, of 1 GPU (gpu utilization): they do not"));
+  session.counters.push_back({"throttle_reasons", "", 0, {0, 1}, {0, 0}});
+  EXPECT_THAT(analyze(session).verdict, testing::StartsWith("Counters alone, of 1 GPU: no sign of throttling in them"));
+  session.counters.push_back({"pcie_rx", "B/s", 0, {0, 1}, {0, 0}});
+  EXPECT_THAT(analyze(session).verdict, testing::StartsWith("Counters alone, of 1 GPU: no sign of throttling or of a"));
 }
 
 TEST(Steps, of_an_even_number_have_the_middle_of_two_as_median) {

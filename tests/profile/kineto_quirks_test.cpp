@@ -25,6 +25,15 @@ TEST(KinetoQuirks, unescaped_quotes_in_a_name) {
   EXPECT_EQ(timeline.events.link[1], 7U) << "fields behind the broken one are lost";
 }
 
+TEST(KinetoQuirks, categories_of_other_tools_are_named) {
+  std::string events = op("known", "1");
+  for (const char* category : {"forward", "backward", "a", "forward", "b", "c", "d"}) {
+    events += std::string(R"(, {"ph": "X", "name": "n", "cat": ")") + category + R"(", "pid": 1, "tid": 2, "ts": 3})";
+  }
+  EXPECT_EQ(test::fact(timeline_of(trace_of(events)), "unknown_categories"), "forward, backward, a, b, c");
+  EXPECT_EQ(test::fact(timeline_of(trace_of(op("known", "1"))), "unknown_categories"), "");
+}
+
 TEST(KinetoQuirks, one_stray_quote) {
   const Timeline timeline = timeline_of(trace_of(op("a", "1") + "," + op(R"(5" disk)", "2") + "," + op("c", "3")));
   EXPECT_THAT(names_of(timeline), testing::ElementsAre("a", R"(5" disk)", "c"));

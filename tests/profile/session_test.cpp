@@ -47,6 +47,54 @@ TEST(Session, takes_ranks_from_names_and_then_from_the_order) {
   EXPECT_EQ(session->ranks[0].name_of(0), "plain");
 }
 
+/// As TraceLens joins ranks: ids of processes are made unique, and every event says its rank.
+std::string merged(bool with_rank, bool one_device) {
+  std::string events;
+  for (int rank = 0; rank < 2; ++rank) {
+    const std::string said = with_rank ? ", \"rank\": " + std::to_string(rank) : "";
+    const std::string device = std::to_string(one_device ? 2 : rank + 2), pid = std::to_string(rank * 100000000 + 2);
+    const std::string start = std::to_string(10 + rank);
+    const auto row = [&](const char* category, const std::string& name, const std::string& more) {
+      events += (events.empty() ? "" : ",") + std::string(R"({"ph": "X", "cat": ")") + category + R"(", "name": ")" +
+                name + std::to_string(rank) + R"(", "pid": )" + pid + R"(, "tid": 7, "ts": )" + start +
+                R"(, "dur": 5, "args": {"correlation": )" + std::to_string(rank + 1) + more + said + "}}";
+    };
+    row("cuda_runtime", "launch", "");
+    row("kernel", "gemm", R"(, "stream": 0, "grid": [4, 1, 1], "device": )" + device);
+    row("gpu_user_annotation", "step", R"(, "stream": 0, "pid_raw": )" + device);
+  }
+  return "{\"traceEvents\": [" + events + R"(, {"ph": "i", "name": "mark", "pid": 1, "tid": 1, "ts": 12}]})";
+}
+
+TEST(Session, splits_a_merged_file_by_the_rank_of_its_events) {
+  FakeTree tree;
+  tree.file("merged.json", merged(true, false));
+  const std::vector<fs::path> paths{tree.root() / "merged.json"};
+  const auto session = read_session(paths);
+  ASSERT_TRUE(session.ok());
+  EXPECT_THAT(ranks_of(*session), testing::ElementsAre(0, 1));
+  const Timeline& second = session->ranks[1];
+  ASSERT_EQ(second.events.size(), 3U);
+  EXPECT_EQ(session->ranks[0].events.size(), 4U) << "what says no rank is of the first";
+  EXPECT_EQ(second.origin_ns, 11'000);
+  for (EventIndex i = 0; i < second.events.size(); ++i) {
+    EXPECT_TRUE(second.name_of(i).ends_with('1'));
+    if (second.events.kind[i] == EventKind::runtime_api) continue;
+    EXPECT_EQ(second.tracks[second.events.track[i]].device, 3);
+    if (second.events.kind[i] != EventKind::kernel) continue;
+    EXPECT_EQ(second.launch_shapes[second.events.detail[i]].grid[0], 4U);
+  }
+}
+
+TEST(Session, splits_no_file_whose_streams_have_no_rank_or_two) {
+  for (const std::string& text : {merged(false, false), merged(true, true)}) {
+    const auto session = test::read_text(text);
+    ASSERT_TRUE(session.ok());
+    ASSERT_EQ(session->ranks.size(), 1U);
+    EXPECT_EQ(session->ranks[0].events.size(), 7U);
+  }
+}
+
 TEST(Session, gives_the_second_of_one_rank_a_free_number_and_says_so) {
   FakeTree tree;
   tree.file("a.json", ranked(1)).file("b.json", R"({"distributedInfo": {"rank": 1}, "traceEvents": []})");

@@ -248,6 +248,12 @@ TEST(NcclTests, leaves_out_and_counts_what_no_sweep_prints) {
   EXPECT_EQ(session->quality[0].count, 20'000 - 16384);
 }
 
+TEST(NvidiaSmiQuery, of_another_tool_is_not_called_by_its_name) {
+  const auto session = read_text("timestamp,gpu_power_w,gpu_energy_kwh\n2025-07-03T08:43:07.981514,4939.00,0.00137\n");
+  ASSERT_TRUE(session.ok());
+  for (const auto& issue : session->quality) EXPECT_THAT(issue.text, testing::Not(testing::HasSubstr("nvidia-smi")));
+}
+
 TEST(NvidiaSmiQuery, reads_units_times_and_reasons) {
   const auto session = read_text(
       "timestamp, index, utilization.gpu [%], power.draw [W], clocks.current.sm [MHz], memory.used [MiB], memory.total "

@@ -240,6 +240,46 @@ TEST(XlaTrace, in_a_folder_is_read_once) {
   EXPECT_EQ(session->quality[0].id, "copy_left_out");
 }
 
+/// As tensorflow/python/client/timeline.py writes a step of a GPU.
+std::string run_metadata(const std::vector<std::string>& devices) {
+  std::string text =
+      R"({"traceEvents": [{"name": "process_name", "ph": "M", "pid": 0, "args": {"name": "Allocators"}})";
+  std::string events;
+  for (std::size_t i = 0; i < devices.size(); ++i) {
+    const std::string pid = std::to_string(i + 1);
+    text += R"(, {"name": "process_name", "ph": "M", "pid": )" + pid +
+            R"(, "args": {"name": "/job:localhost/replica:0/task:0)" + devices[i] + R"( Compute"}})";
+    const char* op = devices[i].ends_with("memcpy") ? "MEMCPYHtoD" : "Conv2D";
+    events += R"(, {"ph": "X", "cat": "Op", "name": ")" + std::string(op) + R"(", "pid": )" + pid +
+              R"(, "tid": 0, "ts": 5, "dur": 2, "args": {"name": "conv1/Conv2D", "op": ")" + op + R"("}})";
+  }
+  return text + events + "]}";
+}
+
+TEST(TensorFlowTimeline, has_kernels_and_copies_of_streams_once) {
+  const Timeline timeline = timeline_of(
+      run_metadata({"/device:GPU:1", "/device:GPU:1/stream:all", "/device:GPU:1/stream:13", "/device:GPU:1/memcpy"}));
+  EXPECT_EQ(timeline.format, "xla_trace");
+  ASSERT_EQ(timeline.events.size(), 2U);
+  EXPECT_EQ(timeline.events.kind[0], EventKind::op);
+  EXPECT_EQ(timeline.events.kind[1], EventKind::kernel);
+  EXPECT_EQ(timeline.name_of(1), "Conv2D");
+  EXPECT_EQ(timeline.tracks[timeline.events.track[1]].device, 1);
+  EXPECT_EQ(timeline.tracks[timeline.events.track[1]].thread, 13);
+  const Timeline summed = timeline_of(run_metadata({"/gpu:0/stream:all", "/gpu:0/memcpy"}));
+  ASSERT_EQ(summed.events.size(), 2U);
+  EXPECT_EQ(count(summed, EventKind::kernel), 1);
+  EXPECT_EQ(count(summed, EventKind::memcpy), 1);
+  EXPECT_EQ(copy_kind(summed.events.detail[1]), CopyKind::host_to_device);
+}
+
+TEST(TensorFlowTimeline, without_streams_says_so) {
+  const Timeline timeline = timeline_of(run_metadata({"/gpu:7", "/cpu:0"}));
+  EXPECT_EQ(count(timeline, EventKind::op), 2);
+  EXPECT_EQ(issue_count(timeline, "no_streams"), 1);
+  EXPECT_EQ(issue_count(timeline_of(run_metadata({"/cpu:0"})), "no_streams"), 0);
+}
+
 TEST(XlaTrace, names_the_trace_beside_an_xplane) {
   const auto session = test::read_text(std::string("\n\x20\x08\x01\x12\x0D/device:GPU:0\x1A\x00", 22));
   ASSERT_FALSE(session.ok());

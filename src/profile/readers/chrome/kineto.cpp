@@ -5,6 +5,7 @@
 
 #include "profile/readers/chrome/kineto_list.h"
 #include "profile/readers/chrome/kineto_root.h"
+#include "profile/readers/chrome/merged_ranks.h"
 #include "profile/readers/chrome/xla_rows.h"
 
 namespace warpmark::profile {
@@ -51,12 +52,20 @@ Status read_chrome_trace(ByteSource& source, const ReadOptions& options, Profile
   TimelineBuilder builder;
   builder.reserve(guess_events(source));
   WM_ASSIGN(const bool bare, is_bare_list(source));
+  std::vector<int> ranks;
   auto first = read_kineto_head(source, builder);
   if (first.ok()) {
     if (xla != nullptr) WM_TRY(read_xla_names(source, first.value(), *xla));
     KinetoMerge merge(builder, parsers_needed(options));
     WM_ASSIGN(const EventListText list, read_event_list(source, std::move(first).value(), options, merge, xla));
     merge.finish();
+    if (xla != nullptr && xla->lacks_streams()) {
+      builder.issue(
+          "no_streams",
+          "the timeline has no rows of GPU streams, only times of the host: record with RunOptions.FULL_TRACE and "
+          "CUPTI");
+    }
+    ranks = merge.ranks();
     if (list.rest.empty() && bare) {
       builder.issue("open_list", "the list of events has no end, as the format allows");
     } else if (list.rest.empty()) {
@@ -70,7 +79,7 @@ Status read_chrome_trace(ByteSource& source, const ReadOptions& options, Profile
     builder.issue("no_events", first.error().what + ": only the text around it was read");
   }
   if (!source.damage().empty()) builder.issue(source.damage_id(), source.damage() + ": what comes behind is missing");
-  session.ranks.push_back(builder.finish());
+  for (Timeline& part : split_by_rank(builder.finish(), ranks)) session.ranks.push_back(std::move(part));
   return {};
 }
 

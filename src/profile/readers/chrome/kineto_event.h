@@ -39,6 +39,8 @@ struct EventArgs {
   std::int64_t out_elements = 0;
   std::int64_t group_size = 0;
   std::int64_t sequence = -1;
+  std::int64_t rank = -1;     ///< of files that a tool merged
+  std::int64_t raw_pid = -1;  ///< likewise: the process before its id was made unique; of GPU work the device
   std::string_view collective;
   std::string_view data_type;
   std::string_view group;
@@ -98,6 +100,7 @@ struct RawBracket {
   std::int64_t process = 0, thread = 0, time = 0;
   std::uint32_t event = 0;  ///< index within the batch of what begins; kEndBracket: the one that was opened last ends
 };
+inline constexpr std::size_t kMostCategories = 5;  // that are named
 inline constexpr std::uint32_t kEndBracket = 0xFFFFFFFF;
 
 struct RawTrackName {
@@ -130,7 +133,9 @@ struct EventBatch {
   std::vector<std::uint64_t> flows;  ///< id * 4 + 2 for gpu arrows + 1 for their ends
   std::vector<std::string_view> new_texts;
   std::vector<Track> new_tracks;
+  std::vector<int> new_ranks;  ///< of the new tracks; -1 where their events say none
   std::vector<LaunchShape> new_shapes;
+  std::vector<std::string> new_categories;           ///< that are not known, the first few
   bool restart = false;                              ///< the thread forgot its earlier names, tracks and shapes
   std::vector<std::shared_ptr<char[]>> kept_memory;  ///< with `restart`: the texts of the batches before
   std::int64_t rows = 0;

@@ -60,6 +60,8 @@ constexpr KeyTable kArguments{
                integer("In msg nelems", &EventArgs::in_elements),
                integer("Out msg nelems", &EventArgs::out_elements),
                integer("Group size", &EventArgs::group_size),
+               integer("rank", &EventArgs::rank),
+               integer("pid_raw", &EventArgs::raw_pid),
                integer("Seq", &EventArgs::sequence),
                integer("seq", &EventArgs::sequence),
                text("Collective name", &EventArgs::collective),

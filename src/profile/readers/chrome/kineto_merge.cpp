@@ -4,6 +4,8 @@
 #include <tuple>
 #include <utility>
 
+#include "base/text.h"
+#include "profile/readers/chrome/merged_ranks.h"
 #include "profile/readers/text/json_text.h"
 
 namespace warpmark::profile {
@@ -39,12 +41,19 @@ void KinetoMerge::skip(std::size_t parser, const EventBatch& batch) {
   if (batch.restart) words = Words();
   words.texts.insert(words.texts.end(), batch.new_texts.begin(), batch.new_texts.end());
   words.names.resize(words.texts.size());
-  for (const Track& track : batch.new_tracks) {
-    Track decoded = track;
-    decoded.name = decode_json_text(track.name).text;
+  for (std::size_t i = 0; i < batch.new_tracks.size(); ++i) {
+    Track decoded = batch.new_tracks[i];
+    decoded.name = decode_json_text(decoded.name).text;
     words.tracks.push_back(builder_.track(decoded));
+    note_rank(words.tracks.back(), batch.new_ranks[i]);
   }
   for (const LaunchShape& shape : batch.new_shapes) words.shapes.push_back(builder_.launch_shape(shape));
+}
+
+void KinetoMerge::note_rank(std::uint32_t track, int rank) {
+  if (track >= ranks_.size()) ranks_.resize(track + 1, kNoRank);
+  if (rank < 0) return;
+  ranks_[track] = ranks_[track] == kNoRank || ranks_[track] == rank ? rank : kSeveralRanks;
 }
 
 void KinetoMerge::add(std::size_t parser, const EventBatch& batch) {
@@ -77,6 +86,10 @@ void KinetoMerge::add(std::size_t parser, const EventBatch& batch) {
   for (; next_bracket < batch.brackets.size(); ++next_bracket) {  // ends behind the last event
     const RawBracket& one = batch.brackets[next_bracket];
     brackets_.push_back({one.process, one.thread, one.time, kEndBracket});
+  }
+  for (const std::string& category : batch.new_categories) {
+    const std::string name = decode_json_text(category).text;
+    if (categories_.size() < kMostCategories && std::ranges::count(categories_, name) == 0) categories_.push_back(name);
   }
   add_counters(words, batch);
   flows_.insert(flows_.end(), batch.flows.begin(), batch.flows.end());
@@ -128,6 +141,7 @@ void KinetoMerge::add_counters(Words& words, const EventBatch& batch) {
 
 void KinetoMerge::finish() {
   builder_.add_metadata("rows", std::to_string(rows_));
+  if (!categories_.empty()) builder_.add_metadata("unknown_categories", join(categories_, ", "));
   close_brackets();
   name_tracks();
   count_flows();

@@ -23,6 +23,8 @@ class KinetoMerge {
   /// After the last batch: names of threads, counts of flaws.
   void finish();
   [[nodiscard]] std::int64_t rows() const { return rows_; }
+  /// Of the builder's tracks: see split_by_rank().
+  [[nodiscard]] const std::vector<int>& ranks() const { return ranks_; }
 
  private:
   struct Name {
@@ -44,9 +46,12 @@ class KinetoMerge {
   void count_flaws();
   void close_brackets();
   void name_tracks();
+  void note_rank(std::uint32_t track, int rank);
 
   TimelineBuilder& builder_;
   std::vector<Words> words_;
+  std::vector<std::string> categories_;  ///< that are not known
+  std::vector<int> ranks_;               ///< by the builder's track
   std::vector<std::uint64_t> flows_;
   std::vector<RawTrackName> track_names_;
   std::vector<RawBracket> brackets_;           ///< with the index of the event in the builder

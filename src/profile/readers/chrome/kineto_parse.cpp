@@ -163,6 +163,7 @@ void KinetoParser::record_event(const EventFields& fields, EventBatch& batch) {
   if (!read_times(fields, event, batch)) return;
   const EventArgs& args = fields.args;
   if (args.odd) count_flaw(batch, Flaw::odd_argument, fields.name);
+  if (kind == EventKind::other && !fields.category.empty()) note_category(fields.category, batch);
   event.kind = kind;
   event.name = texts_.intern(fields.name);
   event.track = track_of(fields, kind, batch);
@@ -302,10 +303,12 @@ std::uint32_t KinetoParser::track_of(const EventFields& fields, EventKind kind, 
   const EventArgs& args = fields.args;
   const bool on_gpu = is_stream_kind(kind);
   const bool is_text = fields.process.is_text() || fields.thread.is_text();
-  const std::int64_t first = on_gpu && args.device >= 0 ? args.device : fields.process.number;
+  const std::int64_t gpu = args.device >= 0 ? args.device : args.raw_pid;
+  const std::int64_t first = on_gpu && gpu >= 0 ? gpu : fields.process.number;
+  const int rank = static_cast<int>(std::clamp<std::int64_t>(args.rank, -1, INT32_MAX));
   const std::int64_t second = on_gpu && args.stream != INT64_MIN ? args.stream : fields.thread.number;
   TrackMemo& memo = memo_[on_gpu ? 1 : 0];
-  if (!is_text && memo.valid && memo.first == first && memo.second == second) return memo.track;
+  if (!is_text && memo.valid && memo.first == first && memo.second == second && memo.rank == rank) return memo.track;
   Track track;
   if (on_gpu) {
     track = {TrackKind::gpu_stream, 0, second, static_cast<int>(std::clamp<std::int64_t>(first, -1, 0xFFFF)), ""};
@@ -317,9 +320,10 @@ std::uint32_t KinetoParser::track_of(const EventFields& fields, EventKind kind, 
   } else {
     track = {first < 0 ? TrackKind::other : TrackKind::cpu_thread, first, second, -1, ""};
   }
-  const auto [known, added] = tracks_.try_emplace(track, static_cast<std::uint32_t>(tracks_.size()));
+  const auto [known, added] = tracks_.try_emplace({track, rank}, static_cast<std::uint32_t>(tracks_.size()));
   if (added) batch.new_tracks.push_back(track);
-  if (!is_text) memo = {first, second, known->second, true};
+  if (added) batch.new_ranks.push_back(rank);
+  if (!is_text) memo = {first, second, rank, known->second, true};
   return known->second;
 }
 
@@ -327,6 +331,12 @@ std::uint32_t KinetoParser::shape_of(const LaunchShape& shape, EventBatch& batch
   const auto [known, added] = shapes_.try_emplace(shape, static_cast<std::uint32_t>(shapes_.size()));
   if (added) batch.new_shapes.push_back(shape);
   return known->second;
+}
+
+void KinetoParser::note_category(std::string_view category, EventBatch& batch) {
+  category = category.substr(0, 40);
+  if (categories_.size() >= kMostCategories || std::ranges::count(categories_, category) > 0) return;
+  batch.new_categories.push_back(categories_.emplace_back(category));
 }
 
 void KinetoParser::restart_if_large(EventBatch& batch) {
@@ -338,9 +348,11 @@ void KinetoParser::restart_if_large(EventBatch& batch) {
   memo_[0].valid = memo_[1].valid = false;
 }
 
-bool KinetoParser::TrackOrder::operator()(const Track& a, const Track& b) const {
-  return std::tie(a.kind, a.process, a.thread, a.device, a.name) <
-         std::tie(b.kind, b.process, b.thread, b.device, b.name);
+bool KinetoParser::TrackOrder::operator()(const RankedTrack& one, const RankedTrack& other) const {
+  const auto& [a, rank] = one;
+  const auto& [b, other_rank] = other;
+  return std::tie(a.kind, a.process, a.thread, a.device, a.name, rank) <
+         std::tie(b.kind, b.process, b.thread, b.device, b.name, other_rank);
 }
 
 std::size_t KinetoParser::ShapeHash::operator()(const LaunchShape& shape) const {

@@ -4,6 +4,7 @@
 #include <map>
 #include <string>
 #include <unordered_map>
+#include <utility>
 
 #include "profile/readers/chrome/kineto_fields.h"
 #include "profile/readers/text/text_table.h"
@@ -55,9 +56,11 @@ class KinetoParser {
   [[nodiscard]] std::uint32_t track_of(const EventFields& fields, EventKind kind, EventBatch& batch);
   [[nodiscard]] std::uint32_t shape_of(const LaunchShape& shape, EventBatch& batch);
   [[nodiscard]] bool read_times(const EventFields& fields, RawEvent& event, EventBatch& batch);
+  void note_category(std::string_view category, EventBatch& batch);
   void restart_if_large(EventBatch& batch);
+  using RankedTrack = std::pair<Track, int>;
   struct TrackOrder {
-    bool operator()(const Track& a, const Track& b) const;
+    bool operator()(const RankedTrack& a, const RankedTrack& b) const;
   };
   struct ShapeHash {
     std::size_t operator()(const LaunchShape& shape) const;
@@ -65,6 +68,7 @@ class KinetoParser {
 
   struct TrackMemo {
     std::int64_t first = -1, second = -1;  ///< process and thread, or device and stream
+    int rank = -1;
     std::uint32_t track = 0;
     bool valid = false;
   };
@@ -75,9 +79,10 @@ class KinetoParser {
   std::string one_line_;
   std::string xla_name_;
   TextTable texts_;
-  std::map<Track, std::uint32_t, TrackOrder> tracks_;
+  std::map<RankedTrack, std::uint32_t, TrackOrder> tracks_;
   std::unordered_map<LaunchShape, std::uint32_t, ShapeHash> shapes_;
-  TrackMemo memo_[2];  ///< the last thread and the last stream
+  std::vector<std::string> categories_;  ///< that are not known
+  TrackMemo memo_[2];                    ///< the last thread and the last stream
 };
 
 }  // namespace warpmark::profile

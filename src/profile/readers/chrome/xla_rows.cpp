@@ -127,9 +127,50 @@ bool is_xla_process(std::string_view name) {
   return false;
 }
 
+bool is_timeline_process(std::string_view name) { return name.starts_with("/job:") && name.ends_with(" Compute"); }
+
+void XlaRows::add_timeline_row(std::int64_t process, std::string_view name) {
+  const std::string device = ascii_lower(name);
+  const auto number_behind = [&](std::string_view word) {
+    const auto at = device.find(word);
+    if (at == std::string::npos) return std::int64_t{-1};
+    const std::string_view rest = std::string_view(device).substr(at + word.size());
+    const auto number = parse_integer(rest.substr(0, std::min(rest.find_first_not_of("0123456789"), rest.size())));
+    return std::clamp<std::int64_t>(number.value_or(-1), -1, 0xFFFF);
+  };
+  TimelineRow& row = timeline_rows_[process];
+  row.gpu = static_cast<int>(number_behind("gpu:"));
+  row.stream = number_behind("/stream:");
+  row.of_stream = device.find("/stream:") != std::string::npos || device.find("/memcpy") != std::string::npos;
+  row.summed = row.of_stream && row.stream < 0;
+  has_numbered_streams_ |= row.stream >= 0;
+}
+
+bool XlaRows::lacks_streams() const {
+  const auto any = [this](auto wanted) { return std::ranges::any_of(timeline_rows_, wanted); };
+  return any([](const auto& one) { return one.second.gpu >= 0; }) &&
+         !any([](const auto& one) { return one.second.of_stream; });
+}
+
+/// Names are operations ("Conv2D", "MEMCPYHtoD"); the name of the node stands in "args".
+bool XlaRows::translate_timeline(const TimelineRow& row, EventFields& fields) const {
+  if (row.summed && has_numbered_streams_) return false;
+  fields.args = EventArgs();
+  fields.category = !row.of_stream                      ? "cpu_op"
+                    : fields.name.starts_with("MEMCPY") ? "gpu_memcpy"
+                    : fields.name.starts_with("MEMSET") ? "gpu_memset"
+                                                        : "kernel";
+  if (!row.of_stream) return true;
+  fields.args.device = std::max(row.gpu, 0);
+  fields.args.stream = row.summed ? fields.process.number : row.stream;
+  return true;
+}
+
 void XlaRows::add_name(const EventFields& fields) {
   const std::string name = decode_json_text(fields.args.name).text;
-  if (fields.name == "process_name") {
+  if (fields.name == "process_name" && is_timeline_process(name)) {
+    add_timeline_row(fields.process.number, name);
+  } else if (fields.name == "process_name") {
     const auto at = name.find(kGpuName);
     if (at == std::string::npos) return;
     std::size_t end = at + kGpuName.size();
@@ -161,6 +202,8 @@ bool XlaRows::translate(EventFields& fields, std::string& scratch) const {
   if (fields.phase == "M") return translate_name_row(fields), true;
   if (fields.phase == "C" && on_gpu) fields.id = gpu->second.digits;
   if (fields.phase != "X") return true;
+  const auto timeline_row = timeline_rows_.find(fields.process.number);
+  if (timeline_row != timeline_rows_.end()) return translate_timeline(timeline_row->second, fields);
   const XlaDetails details = xla_details_of(fields.args_text);
   fields.args = EventArgs();
   fields.args.odd = details.odd;

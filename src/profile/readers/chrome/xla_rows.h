@@ -1,5 +1,6 @@
 // The rows of a Chrome trace by XLA's profiler, and its events in Kineto's terms. XLA gives an event neither category
-// nor stream: both follow from the row it stands in, and the rows are named at the head of the list.
+// nor stream: both follow from the row it stands in, and the rows are named at the head of the list. So do the
+// timelines that TensorFlow 1 made of tf.RunMetadata (tensorflow/python/client/timeline.py).
 #pragma once
 
 #include <cstdint>
@@ -21,6 +22,8 @@ class XlaRows {
   /// Changes the fields to what Kineto would have written. False if there is no event to keep. Texts may then point
   /// into `scratch`, which lives as long as the fields.
   [[nodiscard]] bool translate(EventFields& fields, std::string& scratch) const;
+  /// Whether it is a timeline of tf.RunMetadata that shows of GPUs only what their hosts did.
+  [[nodiscard]] bool lacks_streams() const;
 
  private:
   enum class RowKind : std::uint8_t {
@@ -34,9 +37,20 @@ class XlaRows {
     std::string digits;
     std::map<std::int64_t, RowKind> rows;  ///< by thread
   };
+  /// A process of a timeline of tf.RunMetadata: a stream of a GPU, several of them in one row, or a device's host work.
+  struct TimelineRow {
+    int gpu = -1;
+    std::int64_t stream = -1;  ///< its number
+    bool of_stream = false;
+    bool summed = false;  ///< "stream:all", "memcpy": the numbered streams again
+  };
+  void add_timeline_row(std::int64_t process, std::string_view name);
+  [[nodiscard]] bool translate_timeline(const TimelineRow& row, EventFields& fields) const;
   void translate_name_row(EventFields& fields) const;
 
-  std::map<std::int64_t, Gpu> gpus_;  ///< by process
+  std::map<std::int64_t, Gpu> gpus_;                   ///< by process
+  std::map<std::int64_t, TimelineRow> timeline_rows_;  ///< by process
+  bool has_numbered_streams_ = false;                  ///< of a timeline of tf.RunMetadata
 };
 
 /// Reads the rows at the head of the list of events that name processes and threads. `text` is what of the list was
@@ -45,5 +59,7 @@ class XlaRows {
 
 /// Whether the text of a name row is that of a device or a host of XLA: "/device:GPU:0", "/host:CPU".
 [[nodiscard]] bool is_xla_process(std::string_view name);
+/// "/job:localhost/replica:0/task:0/device:GPU:0/stream:all Compute" of a timeline of tf.RunMetadata.
+[[nodiscard]] bool is_timeline_process(std::string_view name);
 
 }  // namespace warpmark::profile

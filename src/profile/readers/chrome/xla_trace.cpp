@@ -16,7 +16,8 @@ Sniff sniff_xla(std::string_view head) {
     if (key == std::string_view::npos) return {};
     const auto begin = head.find('"', key + kName.size());
     if (begin == std::string_view::npos) return {};
-    if (is_xla_process(head.substr(begin + 1, head.find('"', begin + 1) - begin - 1))) return {95, ""};
+    const std::string_view name = head.substr(begin + 1, head.find('"', begin + 1) - begin - 1);
+    if (is_xla_process(name) || is_timeline_process(name)) return {95, ""};
   }
   return {};
 }

@@ -98,18 +98,19 @@ class QueryTable {
   [[nodiscard]] Status finish() {
     table_.finish();
     if (table_.empty() && !unread_time_.empty()) {
-      return data_error("no time in the table of nvidia-smi can be read: '" + unread_time_ + "'",
+      return data_error("no time in the table of GPU counters can be read: '" + unread_time_ + "'",
                         "write times as nvidia-smi does (2026/04/23 11:23:24.250), as ISO 8601 or as seconds");
     }
     if (table_.empty()) {
-      return data_error("the table of nvidia-smi has no rows", "repeat the query: nvidia-smi --query-gpu=... -l 1");
+      return data_error("the table of GPU counters has no rows", "repeat the query: nvidia-smi --query-gpu=... -l 1");
     }
     if (time_column_ >= columns_.size()) {
-      count_issue(session_.quality, "no_clock_times",
-                  "the table of nvidia-smi has no times: one second from row to row was assumed; add timestamp to the "
-                  "query");
+      count_issue(
+          session_.quality, "no_clock_times",
+          "the table of GPU counters has no times: one second from row to row was assumed; add timestamp to the "
+          "query");
     } else if (local_times_) {
-      count_issue(session_.quality, "local_time", "the times of nvidia-smi have no time zone: taken as UTC");
+      count_issue(session_.quality, "local_time", "times without a time zone: taken as UTC");
     }
     return {};
   }

@@ -58,16 +58,10 @@ class NsysEvents {
 
 template <typename Row>
 Status NsysEvents::each(const char* table, std::initializer_list<const char*> columns, Row row) {
-  if (!tables_.has(table)) return {};
-  WM_ASSIGN(Statement rows, tables_.select(table, columns));
-  for (;;) {
-    const auto more = rows.step();
-    // A damaged page ends the table, not the whole file.
-    const bool damaged = !more.ok() || (*more && !allowance_.take_row());
-    if (damaged) process(0).builder.issue("damaged_table", "tables that could not be read to their end", table);
-    if (damaged || !*more) return {};
-    row(rows);
-  }
+  WM_ASSIGN(const bool whole, each_row(tables_, table, columns, allowance_, row));
+  // A damaged page ends the table, not the whole file.
+  if (!whole) process(0).builder.issue("damaged_table", "tables that could not be read to their end", table);
+  return {};
 }
 
 }  // namespace warpmark::profile

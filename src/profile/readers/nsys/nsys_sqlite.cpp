@@ -2,15 +2,12 @@
 // with CUDA work becomes one timeline, so that a report of a whole node becomes its ranks.
 #include "profile/readers/nsys/nsys_sqlite.h"
 
-#include <utility>
-
 #include "profile/readers/nsys/nsys_events.h"
+#include "profile/readers/rocprof/rocprof_sqlite.h"
 #include "profile/timeline_builder.h"
 
 namespace warpmark::profile {
 namespace {
-
-constexpr std::size_t kMostMemoryBytes = std::size_t{1} << 30;  // of an export that is not a plain file
 
 Sniff sniff(std::string_view head) {
   if (!head.starts_with("SQLite format 3")) return {};
@@ -22,23 +19,15 @@ Sniff sniff(std::string_view head) {
   return {20, ""};
 }
 
-Result<Database> open_database(ByteSource& source) {
-  if (source.packing().empty() && !source.path().empty() && source.stored_bytes() > 0) {
-    return Database::open_read_only(source.path());
-  }
-  WM_ASSIGN(std::string bytes, read_all(source, kMostMemoryBytes));
-  return Database::open_bytes(std::move(bytes));
-}
-
 Status read(ByteSource& source, const ReadOptions&, ProfileSession& session) {
-  WM_ASSIGN(Database database, open_database(source));
-  WM_ASSIGN(const NsysTables tables, NsysTables::open(std::move(database)));
+  WM_ASSIGN(const NsysTables tables, NsysTables::open(source));
   const bool is_nsys = tables.has("StringIds") || tables.has("CUPTI_ACTIVITY_KIND_KERNEL") || tables.has("NVTX_EVENTS");
   if (!is_nsys && tables.has("raw_events") && tables.has("launch_shapes")) {
     return data_error(
         "these are the tables that warpmark convert --to sqlite writes: for sqlite3, not to be read again",
         "give the profile that they were made of");
   }
+  if (!is_nsys && is_rocprof_database(tables)) return read_rocprof_tables(tables, session);
   if (!is_nsys) {
     return data_error("this SQLite database is no export of Nsight Systems: the table StringIds is missing",
                       "make it with: nsys export --type sqlite --force-overwrite true FILE.nsys-rep");

@@ -15,13 +15,24 @@ std::string sql_name(const std::string& name) {
   return result + "\"";
 }
 
-constexpr std::int64_t kLeastRowBytes = 6;   // a cell of NULLs and its entry in the page
+constexpr std::size_t kMostMemoryBytes = std::size_t{1} << 30;  // of an export that is not a plain file
+constexpr std::int64_t kLeastRowBytes = 6;                      // a cell of NULLs and its entry in the page
 constexpr std::int64_t kMostTextGrowth = 2;  // from UTF-16 to UTF-8, and all rows of a text that is stored once
 
 }  // namespace
 
 Allowance::Allowance(std::int64_t file_bytes)
     : rows_(file_bytes / kLeastRowBytes), text_bytes_(file_bytes * kMostTextGrowth) {}
+
+Result<NsysTables> NsysTables::open(ByteSource& source) {
+  if (source.packing().empty() && !source.path().empty() && source.stored_bytes() > 0) {
+    WM_ASSIGN(Database database, Database::open_read_only(source.path()));
+    return open(std::move(database));
+  }
+  WM_ASSIGN(std::string bytes, read_all(source, kMostMemoryBytes));
+  WM_ASSIGN(Database database, Database::open_bytes(std::move(bytes)));
+  return open(std::move(database));
+}
 
 Result<NsysTables> NsysTables::open(Database database) {
   NsysTables tables;
@@ -51,6 +62,14 @@ Result<NsysTables> NsysTables::open(Database database) {
     tables.strings_[strings.integer(0)] = fix_utf8(strings.text(1));
   }
   return tables;
+}
+
+std::vector<std::string> NsysTables::names(const std::string& begin) const {
+  std::vector<std::string> found;
+  for (auto table = columns_.lower_bound(begin); table != columns_.end() && table->first.starts_with(begin); ++table) {
+    found.push_back(table->first);
+  }
+  return found;
 }
 
 Result<Statement> NsysTables::select(const std::string& table, std::initializer_list<const char*> columns) const {

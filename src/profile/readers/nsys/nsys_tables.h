@@ -7,7 +7,9 @@
 #include <set>
 #include <string>
 #include <unordered_map>
+#include <vector>
 
+#include "profile/source.h"
 #include "profile/sqlite_database.h"
 
 namespace warpmark::profile {
@@ -30,8 +32,11 @@ class Allowance {
 class NsysTables {
  public:
   [[nodiscard]] static Result<NsysTables> open(Database database);
+  [[nodiscard]] static Result<NsysTables> open(ByteSource& source);
 
   [[nodiscard]] bool has(const std::string& table) const { return columns_.contains(table); }
+  /// Names of tables that begin so.
+  [[nodiscard]] std::vector<std::string> names(const std::string& begin) const;
   /// Rows of the table with these columns in this order; "a|b" is the first of two names that exists.
   [[nodiscard]] Result<Statement> select(const std::string& table, std::initializer_list<const char*> columns) const;
   /// Of the table StringIds; empty if unknown.
@@ -46,6 +51,20 @@ class NsysTables {
   std::map<std::string, std::set<std::string>> columns_;
   std::unordered_map<std::int64_t, std::string> strings_;
 };
+
+/// Calls `row(statement)` for each row of a table, if the table is there. False if a damaged page ends it early.
+template <typename Row>
+[[nodiscard]] Result<bool> each_row(const NsysTables& tables, const std::string& table,
+                                    std::initializer_list<const char*> columns, Allowance& allowance, Row row) {
+  if (!tables.has(table)) return true;
+  WM_ASSIGN(Statement rows, tables.select(table, columns));
+  for (;;) {
+    const auto more = rows.step();
+    if (!more.ok() || (*more && !allowance.take_row())) return false;
+    if (!*more) return true;
+    row(rows);
+  }
+}
 
 [[nodiscard]] inline std::int64_t process_of(std::int64_t global_id) { return global_id >> 24 & 0xFFFFFF; }
 [[nodiscard]] inline std::int64_t thread_of(std::int64_t global_id) { return global_id & 0xFFFFFF; }

@@ -11,6 +11,7 @@
 
 #include "base/json.h"
 #include "base/text.h"
+#include "profile/readers/rocprof/rocprof_kinds.h"
 #include "profile/readers/rocprof/source_buffer.h"
 #include "profile/readers/text/decimal.h"
 #include "profile/timeline_builder.h"
@@ -32,14 +33,6 @@ std::int64_t integer_in(const Fields& fields, std::string_view key, std::int64_t
 }
 
 int to_device(std::int64_t number) { return static_cast<int>(std::clamp<std::int64_t>(number, -1, 0xFFFF)); }
-
-CopyKind copy_kind_of(std::string_view name) {
-  const auto has = [name](std::string_view part) { return name.find(part) != std::string_view::npos; };
-  if (has("HostToDevice")) return CopyKind::host_to_device;
-  if (has("DeviceToHost")) return CopyKind::device_to_host;
-  if (has("DeviceToDevice")) return CopyKind::device_to_device;
-  return has("PeerToPeer") ? CopyKind::peer_to_peer : CopyKind::unknown;
-}
 
 class RocprofTrace {
  public:
@@ -122,7 +115,7 @@ class RocprofTrace {
     event.duration = dur.value_or(0);
     if (begin && end && __builtin_sub_overflow(*end, *begin, &event.duration)) event.duration = INT64_MAX;
     if (event.kind == EventKind::memcpy)
-      event.detail = copy_detail(copy_kind_of(text_in(fields, "name")), HostMemory::unknown);
+      event.detail = copy_detail(rocprof_copy_kind(text_in(fields, "name")), HostMemory::unknown);
     const std::int64_t thread = integer_in(fields, "args.tid", integer_in(fields, "tid"));
     event.track =
         is_gpu_work(event.kind)

@@ -1,7 +1,6 @@
 // JSON of AMD's rocprofv3 (rocprofiler-sdk, source/lib/output/generateJSON.cpp): per process its agents, the names of
 // kinds and operations, kernel symbols, and lists of records with times of the monotonic clock. Parsed as a stream, as
 // the lists hold millions of records; one record is in memory at a time.
-#include <algorithm>
 #include <array>
 #include <istream>
 #include <map>
@@ -10,6 +9,7 @@
 #include <vector>
 
 #include "base/json.h"
+#include "profile/readers/rocprof/rocprof_kinds.h"
 #include "profile/readers/rocprof/source_buffer.h"
 #include "profile/timeline_builder.h"
 #include "profile/trace_reader.h"
@@ -85,14 +85,12 @@ class Process {
 
   void kernel(const Record& one) {
     constexpr std::array kAxes = {"x", "y", "z"};
-    LaunchShape shape;
-    for (std::size_t i = 0; i < kAxes.size(); ++i) {  // grids are told in work items
-      const std::int64_t block = one.number(std::string("dispatch_info.workgroup_size.") + kAxes[i]);
-      const std::int64_t grid = one.number(std::string("dispatch_info.grid_size.") + kAxes[i]);
-      shape.block[i] = to_count(block);
-      shape.grid[i] = to_count(block > 0 ? (grid + block - 1) / block : grid);
+    std::array<std::int64_t, 3> grid{}, block{};
+    for (std::size_t i = 0; i < kAxes.size(); ++i) {
+      block[i] = one.number(std::string("dispatch_info.workgroup_size.") + kAxes[i]);
+      grid[i] = one.number(std::string("dispatch_info.grid_size.") + kAxes[i]);
     }
-    shape.shared_bytes = to_count(one.number("dispatch_info.group_segment_size"));
+    const LaunchShape shape = rocprof_shape(grid, block, one.number("dispatch_info.group_segment_size"));
     const auto name = symbols_.find(one.number("dispatch_info.kernel_id"));
     add(one, {.name = name == symbols_.end() ? builder_.intern("kernel") : name->second,
               .track = stream(one.number("dispatch_info.agent_id.handle"), one, "dispatch_info.queue_id.handle"),
@@ -102,12 +100,7 @@ class Process {
 
   void copy(const Record& one) {
     const std::string name = operation_of(one);
-    const auto ends = [&name](std::string_view end) { return name.ends_with(end); };
-    const CopyKind kind = ends("HOST_TO_DEVICE")     ? CopyKind::host_to_device
-                          : ends("DEVICE_TO_HOST")   ? CopyKind::device_to_host
-                          : ends("DEVICE_TO_DEVICE") ? CopyKind::device_to_device
-                          : ends("HOST_TO_HOST")     ? CopyKind::host_to_host
-                                                     : CopyKind::unknown;
+    const CopyKind kind = rocprof_copy_kind(name);
     const char* gpu = kind == CopyKind::host_to_device ? "dst_agent_id.handle" : "src_agent_id.handle";
     add(one, {.value = one.number("bytes"),
               .name = builder_.intern(name),
@@ -147,10 +140,6 @@ class Process {
     const auto kind = static_cast<std::size_t>(one.number("kind"));
     const auto operation = static_cast<std::size_t>(one.number("operation"));
     return kind < kinds_.size() && operation < kinds_[kind].size() ? kinds_[kind][operation] : "unknown";
-  }
-
-  static std::uint32_t to_count(std::int64_t value) {
-    return static_cast<std::uint32_t>(std::clamp<std::int64_t>(value, 0, UINT32_MAX));
   }
 
   TimelineBuilder builder_;

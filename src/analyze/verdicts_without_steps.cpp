@@ -1,0 +1,72 @@
+#include "analyze/verdicts_without_steps.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <set>
+#include <string_view>
+#include <vector>
+
+#include "base/text.h"
+
+namespace warpmark::analyze {
+namespace {
+
+template <std::size_t N>
+bool has_any(const ProfileSession& session, const std::array<std::string_view, N>& ids) {
+  return std::ranges::any_of(session.counters, [&](const CounterSeries& series) {
+    return std::ranges::find(ids, std::string_view(series.id)) != ids.end();
+  });
+}
+
+}  // namespace
+
+bool is_of_unknown_kinds(const ProfileSession& session) {
+  std::size_t all = 0, unknown = 0;
+  for (const Timeline& timeline : session.ranks) {
+    all += timeline.events.size();
+    for (EventIndex i = 0; i < timeline.events.size(); ++i) unknown += timeline.events.kind[i] == EventKind::other;
+  }
+  return all > 0 && unknown * 2 > all;
+}
+
+std::string unknown_kinds_verdict(const ProfileSession& session) {
+  for (const Timeline& timeline : session.ranks) {
+    for (const auto& [key, value] : timeline.metadata) {
+      if (key != "unknown_categories") continue;
+      return fmt::format(
+          "The event categories of this trace are not known: {}. GPU work is recognized by the categories of the "
+          "PyTorch "
+          "profiler: kernel, gpu_memcpy, gpu_memset, cuda_runtime. Nothing is reported about the GPU.",
+          value);
+    }
+  }
+  return "This trace has no event categories, so GPU and host work cannot be separated. Nothing is reported about "
+         "the GPU.";
+}
+
+std::string counters_verdict(const ProfileSession& session, std::size_t gpus) {
+  static constexpr std::array<std::string_view, 1> kThrottling{"throttle_reasons"};
+  static constexpr std::array<std::string_view, 4> kLink{"pcie_rx", "pcie_tx", "pcie_rx_utilization",
+                                                         "pcie_tx_utilization"};
+  const bool throttling = has_any(session, kThrottling), link = has_any(session, kLink);
+  const std::string of = gpus == 1 ? "1 GPU" : fmt::format("{} GPUs", gpus);
+  if (throttling || link) {
+    return fmt::format("Counters alone, of {}: no sign of {} in them; no program was recorded.", of,
+                       throttling && link ? "throttling or of a full link"
+                       : throttling       ? "throttling"
+                                          : "a full link");
+  }
+  std::set<std::string> names;
+  for (const CounterSeries& series : session.counters) {
+    std::string name = series.id;
+    std::ranges::replace(name, '_', ' ');
+    names.insert(name);
+  }
+  return fmt::format(
+      "Counters alone, of {} ({}): they do not show throttling or the load of a link; no program was recorded.", of,
+      join(std::vector<std::string>(names.begin(), names.end()), ", "));
+}
+
+}  // namespace warpmark::analyze
