@@ -35,3 +35,13 @@ foreach(twin IN LISTS twins)
   file(CONFIGURE OUTPUT ${CMAKE_BINARY_DIR}/generated/generated/${name}
        CONTENT "#pragma once\n#include \"${chosen}\"\n")
 endforeach()
+
+# Other compilers than GCC know no "#pragma GCC target": the instructions of a file are an option there.
+if(WARPMARK_PROCESSOR STREQUAL x86_64 AND NOT CMAKE_CXX_COMPILER_ID STREQUAL GNU)
+  foreach(kernels attention/x86_64/flash_kernels memory/x86_64/kernels)
+    set_source_files_properties(${CMAKE_SOURCE_DIR}/src/workloads/${kernels}_avx2.cpp
+                                PROPERTIES COMPILE_OPTIONS "-mavx2;-mfma;-mf16c")
+    set_source_files_properties(${CMAKE_SOURCE_DIR}/src/workloads/${kernels}_avx512.cpp
+                                PROPERTIES COMPILE_OPTIONS "-mavx512f;-mfma;-mf16c")
+  endforeach()
+endif()

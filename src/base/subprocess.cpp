@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <poll.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -59,12 +60,15 @@ class InputFile {
  public:
   InputFile() = default;
   ~InputFile() {
-    if (fd_ >= 0) ::close(fd_);
+    for (const int fd : {fd_, master_}) {
+      if (fd >= 0) ::close(fd);
+    }
   }
   InputFile(const InputFile&) = delete;
   InputFile& operator=(const InputFile&) = delete;
   [[nodiscard]] int fd() const { return fd_; }
-  [[nodiscard]] Status fill(std::string_view text) {
+  [[nodiscard]] Status fill(std::string_view text, bool like_terminal) {
+    if (text.empty() && like_terminal && ::isatty(STDIN_FILENO) == 1 && open_terminal()) return {};
     fd_ = text.empty() ? ::open("/dev/null", O_RDONLY | O_CLOEXEC) : ::memfd_create("input", MFD_CLOEXEC);
     if (fd_ >= 0 && text.empty()) return {};
     while (fd_ >= 0 && !text.empty()) {
@@ -78,7 +82,22 @@ class InputFile {
   }
 
  private:
+  /// A pseudo-terminal in which somebody has typed nothing but ends of input (pty(7), termios(3): VEOF).
+  bool open_terminal() {
+    constexpr std::string_view kEnds = "\x04\x04\x04\x04\x04\x04\x04\x04";
+    std::array<char, 64> name{};
+    winsize size{};
+    master_ = ::posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC);
+    if (master_ < 0 || ::grantpt(master_) != 0 || ::unlockpt(master_) != 0) return false;
+    if (::ptsname_r(master_, name.data(), name.size()) != 0) return false;
+    if (::ioctl(STDIN_FILENO, TIOCGWINSZ, &size) == 0) ::ioctl(master_, TIOCSWINSZ, &size);
+    if (::write(master_, kEnds.data(), kEnds.size()) < 0) return false;
+    fd_ = ::open(name.data(), O_RDWR | O_NOCTTY | O_CLOEXEC);
+    return fd_ >= 0;
+  }
+
   int fd_ = -1;
+  int master_ = -1;  ///< of the terminal
 };
 
 bool stopped(const ProcessOptions& options) {
@@ -100,7 +119,7 @@ Result<ProcessOutput> run_process(const std::vector<std::string>& words, const P
   Pipe out, err;
   if (!out.open() || !err.open()) return environment_error(std::string("cannot make a pipe: ") + std::strerror(errno));
   InputFile input;
-  WM_TRY(input.fill(options.input));
+  WM_TRY(input.fill(options.input, options.like_terminal));
   WM_ASSIGN(auto child, Reaped::start(words, {.descriptors = {{input.fd(), STDIN_FILENO},
                                                               {out.write_end, STDOUT_FILENO},
                                                               {err.write_end, STDERR_FILENO}},

@@ -28,6 +28,9 @@ struct ProcessOptions {
   std::size_t output_cap_bytes = 64 << 20;  ///< of stdout and of stderr; the rest is read and dropped
   std::string directory;                    ///< working directory; empty keeps ours
   std::string input{};                      ///< its standard input; empty: none
+  /// Without input, and where ours is a terminal: an empty terminal of the same size, which ends at once when it is
+  /// read. Programs that ask for the width of theirs run as they do in a shell.
+  bool like_terminal = false;
   /// Variables set or replaced in our environment.
   std::vector<std::pair<std::string, std::string>> environment;
   /// In a process group of its own, without a terminal; what it leaves behind is killed when it ends. In any case all

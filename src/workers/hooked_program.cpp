@@ -127,6 +127,7 @@ Result<HookedRun> run_hooked(const HookedCommand& command, const fs::path& hook,
   const auto words = keep_variables(command.words, hook.string(), variables);
   auto output = run_process(words, {.deadline_s = command.deadline_s,
                                     .directory = command.directory,
+                                    .like_terminal = true,
                                     .environment = variables,
                                     .own_group = true,
                                     .interrupted = command.interrupted});

@@ -1,7 +1,9 @@
 #include "base/subprocess.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <signal.h>
+#include <sys/ioctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -107,6 +109,28 @@ TEST(RunProcess, leaves_a_program_of_its_own_session_no_terminal_to_stop_it) {
   EXPECT_NE(output->exit_code, 0);
 }
 
+/// In a terminal: pytorch-cifar and what copied its progress bar ask stty for the width.
+TEST(RunProcess, gives_a_program_an_empty_terminal_where_we_have_one) {
+  const int master = ::posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC);
+  ASSERT_GE(master, 0);
+  ASSERT_EQ(::grantpt(master), 0);
+  ASSERT_EQ(::unlockpt(master), 0);
+  const winsize size{.ws_row = 30, .ws_col = 101, .ws_xpixel = 0, .ws_ypixel = 0};
+  ASSERT_EQ(::ioctl(master, TIOCSWINSZ, &size), 0);
+  const int slave = ::open(::ptsname(master), O_RDWR | O_NOCTTY | O_CLOEXEC);
+  const int ours = ::dup(STDIN_FILENO);
+  ::dup2(slave, STDIN_FILENO);
+  const ProcessOptions options{.deadline_s = 30, .like_terminal = true, .environment = {}, .own_group = true};
+  const auto output = run_process({"sh", "-c", "stty size; cat; cat; echo read"}, options);
+  const auto without = run_process({"sh", "-c", "stty size 2>&1; cat"}, {.deadline_s = 30, .own_group = true});
+  ::dup2(ours, STDIN_FILENO);
+  for (const int fd : {ours, slave, master}) ::close(fd);
+  ASSERT_TRUE(output.ok()) << output.error().what;
+  EXPECT_EQ(output->out, "30 101\nread\n");
+  ASSERT_TRUE(without.ok());
+  EXPECT_EQ(without->out.find("101"), std::string::npos);
+}
+
 TEST(RunProcess, leaves_nothing_when_we_are_killed) {
   for (const bool own_group : {true, false}) {
     const auto duration = own_duration(3);
@@ -181,7 +205,7 @@ TEST(RunProcess, names_a_program_that_is_not_there) {
   EXPECT_NE(run_process({"no-such-program"}).error().what.find("no-such-program"), std::string::npos);
 }
 
-TEST(RunProcess, does_not_attribution_the_program_for_a_folder_that_is_not_there) {
+TEST(RunProcess, says_that_the_folder_and_not_the_program_is_missing) {
   if (!testing_support::spawn_tells_errors()) GTEST_SKIP() << "an emulator that loses the errors of posix_spawn()";
   const auto output = run_process({"true"}, {.directory = "/proc/no-such-folder"});
   ASSERT_FALSE(output.ok());

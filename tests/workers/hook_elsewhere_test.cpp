@@ -261,5 +261,25 @@ assert compiling.compiled_by_program(model) == [(model[0], compiled)]
   EXPECT_EQ(hooked.output.exit_code, 0) << hooked.output.err;
 }
 
+/// TensorBoard's add_graph traces the module, in which sizes and counts are tensors.
+TEST_F(HookElsewhere, leaves_a_traced_forward_alone) {
+  WM_NEEDS_TORCH();
+  const auto hooked = run({python_with_torch()}, R"(
+import torch
+model = torch.nn.Sequential(torch.nn.Linear(4, 4), torch.nn.Linear(4, 4))
+torch.jit.trace(model, torch.randn(2, 4))
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+for step in range(3):
+    model(torch.randn(2, 4)).sum().backward()
+    optimizer.step()
+)",
+                          {});
+  ASSERT_EQ(hooked.output.exit_code, 0) << hooked.output.err;
+  const auto& report = main_of(hooked);
+  EXPECT_TRUE(report.faults.empty()) << report.faults.front();
+  ASSERT_EQ(report.modules.size(), 1U);
+  EXPECT_EQ(report.modules.front().parameters, 40);
+}
+
 }  // namespace
 }  // namespace warpmark::workers

@@ -303,6 +303,7 @@ Result<ProcessOutput> CommandExperiment::execute(const CommandSpec& spec, std::v
   const auto run = [&](std::vector<std::string> words, double deadline_s) {
     return run_process(words, {.deadline_s = deadline_s,
                                .directory = options_.directory,
+                               .like_terminal = true,
                                .environment = spec.environment,
                                .own_group = true,
                                .interrupted = options_.interrupted});

@@ -341,7 +341,7 @@ class Hook:
         hook = self
 
         def __call__(module, *args, **kwargs):
-            if hook.recorder.in_forward or not hook.has_parameters(module):
+            if hook.recorder.in_forward or hook.traces() or not hook.has_parameters(module):
                 return hook.module_call(module, *args, **kwargs)
             hook.recorder.await_turn()
             hook.put_back()
@@ -360,6 +360,10 @@ class Hook:
     def patch_graphs(self):
         if hasattr(self.torch.cuda, "CUDAGraph"):  # since torch 1.10
             self.recorder.graphs.patch(self.torch.cuda.CUDAGraph, self.replace, self.recorder.replayed)
+
+    def traces(self):
+        """Whether torch.jit.trace runs the module (also for TensorBoard's add_graph): sizes are tensors then."""
+        return self.torch._C._get_tracing_state() is not None
 
     def has_parameters(self, module):
         try:
@@ -394,7 +398,7 @@ class Hook:
             return lambda module, args, kwargs: around(module, args, kwargs, inside)
 
         def run(called, args, kwargs, inside):
-            if recorder.in_forward:
+            if recorder.in_forward or self.traces():
                 return inside(called, *args, **kwargs)
             recorder.begins_forward()
             recorder.may_evaluate()
