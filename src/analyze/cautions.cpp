@@ -223,6 +223,11 @@ std::optional<OutsideOfSteps> outside_of_steps(const RankEvidence& rank) {
 
 }  // namespace
 
+bool is_all_start_up(const Evidence& evidence) {
+  const auto outside = outside_of_steps(evidence.rank());
+  return !start_up_text(evidence).empty() && outside->analyzed_ns * 100 < outside->recorded_ns;
+}
+
 std::string start_up_text(const Evidence& evidence) {
   if (!evidence.has_timeline()) return {};
   const RankEvidence& rank = evidence.rank();
@@ -231,9 +236,10 @@ std::string start_up_text(const Evidence& evidence) {
   if (!little || rank.steps.marked) return {};
   return fmt::format(
       "Start-up takes {} of the {} since the first launch ({}{}: the driver creates its context and loads "
-      "code), the GPU's work {}",
+      "code), {} {}",
       seconds_text(outside->taken_ns), seconds_text(outside->recorded_ns), outside->longest,
-      outside->calls > 1 ? fmt::format(" and {} more", outside->calls - 1) : "", seconds_text(outside->analyzed_ns));
+      outside->calls > 1 ? fmt::format(" and {} more call{}", outside->calls - 1, outside->calls == 2 ? "" : "s") : "",
+      rank.steps.repeating ? "the analyzed steps" : "the GPU's work, from first to last,", seconds_text(outside->analyzed_ns));
 }
 
 /// A step that holds little of the recorded time says nothing about the rest, which may be what takes long.

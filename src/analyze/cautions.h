@@ -28,6 +28,8 @@ enum class Loss {
 
 /// Of a program whose steps nobody marked and that starts for most of the recording: how long, and in which call.
 [[nodiscard]] std::string start_up_text(const Evidence& evidence);
+/// The rest is less than a hundredth of it: nothing there is worth a headline.
+[[nodiscard]] bool is_all_start_up(const Evidence& evidence);
 
 [[nodiscard]] std::vector<MissingData> missing_data(const Evidence& evidence);
 

@@ -179,7 +179,7 @@ std::string verdict_of(Analysis& analysis, const Evidence& evidence) {
   const std::string start_up = start_up_text(evidence);
   std::string verdict = minor && !copies_alone.empty() ? copies_alone : verdict_of_all(analysis, evidence.missing);
   verdict += late_rank_text(analysis, evidence);
-  if (!start_up.empty()) verdict = start_up + ". Of that work: " + verdict;
+  if (!start_up.empty()) verdict = start_up + (is_all_start_up(evidence) ? "." : ". Of that: " + verdict);
   return loss_of(session) == Loss::none ? verdict : loss_text(session) + "; of what is left of it: " + verdict;
 }
 

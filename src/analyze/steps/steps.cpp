@@ -83,17 +83,37 @@ std::string found_by(const RangeGroup& chosen) {
          "'";
 }
 
-/// When a marked step ends that no other follows: as long after its first work as its range lasts, or with its work.
-std::int64_t end_of_last(const MarkedRange& last, bool on_gpu) {
-  return on_gpu ? last.end : std::max(last.last_work, last.first_work + last.end - last.start);
-}
-
 std::vector<StepSpan> windows(const std::vector<std::int64_t>& boundaries) {
   std::vector<StepSpan> spans;
   for (std::size_t i = 0; i + 1 < boundaries.size(); ++i) {
     if (boundaries[i + 1] > boundaries[i]) spans.push_back({boundaries[i], boundaries[i + 1]});
   }
   return spans;
+}
+
+double length_of(const StepSpan& span) { return static_cast<double>(span.end_ns - span.start_ns); }
+
+/// Of two windows one is a warm-up or a pause: a third tells which.
+bool differ(const std::vector<StepSpan>& spans) {
+  if (spans.size() != 2) return false;
+  const auto [shorter, longer] = std::minmax({length_of(spans[0]), length_of(spans[1])});
+  return longer > 2 * shorter;
+}
+
+/// The boundaries with an end of the last step, which no other follows. Where the GPU has done its work whenever a range
+/// begins, steps are the host's ranges; else the last ends with its work.
+std::vector<std::int64_t> with_last(const RangeGroup& chosen, std::vector<std::int64_t> boundaries) {
+  const std::vector<MarkedRange>& ranges = chosen.ranges;
+  if (ranges.back().work_ns == 0) return boundaries;
+  const auto behind = [](const MarkedRange& one, const MarkedRange& next) { return one.last_work > next.start; };
+  if (std::ranges::adjacent_find(ranges, behind) == ranges.end()) {
+    boundaries.clear();
+    for (const MarkedRange& range : ranges) boundaries.push_back(range.start);
+    boundaries.push_back(std::max(ranges.back().end, ranges.back().last_work));
+  } else {
+    boundaries.push_back(ranges.back().last_work);
+  }
+  return boundaries;
 }
 
 /// A step that stands alone lasts as long as the slower of both sides: the host's range, or the GPU's work.
@@ -114,10 +134,8 @@ Steps from_ranges(const RangeGroup& chosen) {
     if (range.work_ns == 0 && chosen.work_share > 0) continue;  // it launched nothing: part of the one before
     boundaries.push_back(on_gpu || range.work_ns == 0 ? range.start : range.first_work);
   }
-  const bool few = boundaries.size() > 1 && boundaries.size() <= kFewest;  // too few to do without the last
-  if (few && is_explicit(chosen) && chosen.ranges.back().work_ns > 0)
-    boundaries.push_back(end_of_last(chosen.ranges.back(), on_gpu));
   steps.analyzed = windows(boundaries);
+  if (differ(steps.analyzed) && is_explicit(chosen)) steps.analyzed = windows(with_last(chosen, std::move(boundaries)));
   if (steps.analyzed.empty() && !chosen.ranges.empty()) steps.analyzed.push_back(alone(chosen.ranges.front()));
   return steps;
 }
@@ -160,8 +178,6 @@ Steps whole_recording(const Timeline& timeline, const WorkList& list, const std:
   if (end > start) steps.analyzed.push_back({start, end});
   return steps;
 }
-
-double length_of(const StepSpan& span) { return static_cast<double>(span.end_ns - span.start_ns); }
 
 double median_length(const std::vector<StepSpan>& spans) {
   std::vector<double> lengths;
