@@ -21,6 +21,7 @@ namespace {
 
 constexpr std::int64_t kSecondNs = 1'000'000'000;
 constexpr std::size_t kMostGpus = 1024;
+constexpr double kMostWatts = 3000;  // of one GPU; the largest of 2026 take less
 
 bool is_header(std::string_view line) {
   std::vector<SmiColumn> columns;
@@ -153,7 +154,12 @@ class QueryTable {
     for (std::size_t i = 0; i < columns_.size(); ++i) {
       const SmiColumn& column = columns_[i];
       if (column.role == ColumnRole::counter) {
-        table_.add_value(column.id, column.unit, *device, time, smi_value(cells[i], column.scale));
+        const double value = smi_value(cells[i], column.scale);
+        table_.add_value(column.id, column.unit, *device, time, value);
+        if (value > kMostWatts && column.unit == std::string_view("W")) {
+          count_issue(session_.quality, "odd_power", "power above 3 kW: the column may be in milliwatts",
+                      column.header);
+        }
       } else if (column.role == ColumnRole::throttle_reason) {
         any_reason = true;
         reasons += cells[i] == "Active" ? column.throttle_bit : 0;
