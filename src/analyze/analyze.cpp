@@ -181,6 +181,7 @@ Analysis analyze(const ProfileSession& session, const AnalyzeOptions& options) {
     if (!std::ranges::count(analysis.sources, timeline.source)) analysis.sources.push_back(timeline.source);
   }
   const Evidence evidence = gather_evidence(session);
+  analysis.of_one_process = session.ranks.size() == 1;
   analysis.rank_count = std::max(analysis.rank_count, static_cast<int>(evidence.ranks.size()));
   describe_ranks(evidence, analysis);
   mean_breakdown(evidence, analysis);

@@ -239,7 +239,8 @@ std::string start_up_text(const Evidence& evidence) {
       "code), {} {}",
       seconds_text(outside->taken_ns), seconds_text(outside->recorded_ns), outside->longest,
       outside->calls > 1 ? fmt::format(" and {} more call{}", outside->calls - 1, outside->calls == 2 ? "" : "s") : "",
-      rank.steps.repeating ? "the analyzed steps" : "the GPU's work, from first to last,", seconds_text(outside->analyzed_ns));
+      rank.steps.repeating ? "the analyzed steps" : "the GPU's work, from first to last,",
+      seconds_text(outside->analyzed_ns));
 }
 
 /// A step that holds little of the recorded time says nothing about the rest, which may be what takes long.

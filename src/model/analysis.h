@@ -79,6 +79,7 @@ struct MissingData {
 struct Analysis {
   std::vector<std::string> sources;
   int rank_count = 0;
+  bool of_one_process = false;  ///< the ranks are GPUs of it
   std::vector<std::string> gpus;
   std::string steps_found_by;
   std::vector<RankAnalysis> ranks;

@@ -5,19 +5,20 @@
 
 // Every reader, in the order in which they are asked whether a file is theirs, and every writer. A new one is a line
 // here.
-#define WM_READERS(READER)      \
-  READER(kKinetoReader)         \
-  READER(kXlaTraceReader)       \
-  READER(kNsysSqliteReader)     \
-  READER(kNcuCsvReader)         \
-  READER(kRocprofJsonReader)    \
-  READER(kRocprofChromeReader)  \
-  READER(kRocprofCsvReader)     \
-  READER(kRocprofSqliteReader)  \
-  READER(kNvidiaSmiDmonReader)  \
-  READER(kNvidiaSmiQueryReader) \
-  READER(kDcgmDmonReader)       \
-  READER(kNcclTestsReader)      \
+#define WM_READERS(READER)       \
+  READER(kKinetoReader)          \
+  READER(kXlaTraceReader)        \
+  READER(kNsysSqliteReader)      \
+  READER(kNcuCsvReader)          \
+  READER(kRocprofJsonReader)     \
+  READER(kRocprofChromeReader)   \
+  READER(kRocprofCsvReader)      \
+  READER(kRocprofSqliteReader)   \
+  READER(kNvidiaSmiDmonReader)   \
+  READER(kNvidiaSmiQueryReader)  \
+  READER(kNvidiaSmiReportReader) \
+  READER(kDcgmDmonReader)        \
+  READER(kNcclTestsReader)       \
   READER(kRecordingReader)
 #define WM_WRITERS(WRITER) \
   WRITER(kChromeWriter)    \

@@ -216,6 +216,22 @@ TEST(Verdict, of_counters_alone_says_so) {
   EXPECT_THAT(analyze(session).verdict, testing::StartsWith("Counters alone, of 1 GPU: no sign of throttling or of a"));
 }
 
+TEST(Verdict, of_a_trace_of_another_tool_names_its_categories) {
+  Timeline timeline = stepped(2, [](TimelineScene& scene) { scene.launch(kTensorGemm, 100'000); });
+  for (EventIndex i = 0; i < timeline.events.size(); ++i) timeline.events.kind[i] = EventKind::other;
+  timeline.metadata.emplace_back("unknown_categories", "forward, backward");
+  EXPECT_THAT(analyze(session_of(std::move(timeline))).verdict, testing::HasSubstr("forward, backward"));
+}
+
+TEST(Analysis, lists_a_file_of_several_processes_once) {
+  ProfileSession session;
+  for (const char* source : {"a.sqlite", "b.sqlite", "a.sqlite"}) {
+    session.ranks.emplace_back();
+    session.ranks.back().source = source;
+  }
+  EXPECT_THAT(analyze(session).sources, testing::ElementsAre("a.sqlite", "b.sqlite"));
+}
+
 TEST(Steps, of_an_even_number_have_the_middle_of_two_as_median) {
   const Analysis analysis = analyze(session_of(training(10)));
   std::vector<std::int64_t> lengths;

@@ -71,8 +71,9 @@ TEST(RocprofCsv, reads_the_files_next_to_the_kernels_once) {
   tree.file("7_kernel_trace.csv", kKernels).file("7_hip_api_trace.csv", kCalls);
   tree.file("7_memory_copy_trace.csv", kCopies);
   const std::vector<std::filesystem::path> folder{tree.root()}, file{tree.root() / "7_kernel_trace.csv"},
+      calls{tree.root() / "7_hip_api_trace.csv"},
       files{tree.root() / "7_hip_api_trace.csv", tree.root() / "7_kernel_trace.csv"};
-  for (const auto& paths : {folder, file, files}) {
+  for (const auto& paths : {folder, file, calls, files}) {
     const auto session = read_session(paths);
     ASSERT_TRUE(session.ok());
     ASSERT_EQ(session->ranks.size(), 1U);
@@ -85,6 +86,12 @@ TEST(RocprofCsv, reads_the_files_next_to_the_kernels_once) {
     EXPECT_EQ(copy_kind(timeline.events.detail[2]), CopyKind::host_to_device);
     EXPECT_EQ(timeline.tracks[timeline.events.track[2]].device, 1);
   }
+}
+
+TEST(RocprofCsv, of_calls_alone_names_the_file_that_lacks) {
+  const Timeline timeline = timeline_of(kCalls);
+  ASSERT_EQ(timeline.quality.size(), 1U);
+  EXPECT_THAT(timeline.quality[0].text, HasSubstr("kernel_trace.csv"));
 }
 
 TEST(RocprofCsv, names_the_line_that_cannot_be_read) {

@@ -251,7 +251,12 @@ TEST(NcclTests, leaves_out_and_counts_what_no_sweep_prints) {
 TEST(NvidiaSmiQuery, of_another_tool_is_not_called_by_its_name) {
   const auto session = read_text("timestamp,gpu_power_w,gpu_energy_kwh\n2025-07-03T08:43:07.981514,4939.00,0.00137\n");
   ASSERT_TRUE(session.ok());
-  for (const auto& issue : session->quality) EXPECT_THAT(issue.text, testing::Not(testing::HasSubstr("nvidia-smi")));
+  std::vector<std::string> ids;
+  for (const auto& issue : session->quality) {
+    EXPECT_THAT(issue.text, testing::Not(testing::HasSubstr("nvidia-smi")));
+    ids.push_back(issue.id);
+  }
+  EXPECT_THAT(ids, testing::Contains("odd_power"));
 }
 
 TEST(NvidiaSmiQuery, reads_units_times_and_reasons) {

@@ -52,6 +52,24 @@ bool names_convolution(std::string_view name) {
   return false;
 }
 
+/// Not the end of "batched" or "grouped" before a "gemm".
+bool names_dgemm(std::string_view name) {
+  for (auto at = name.find("dgemm"); at != std::string_view::npos; at = name.find("dgemm", at + 1)) {
+    if (at == 0 || name[at - 1] != 'e') return true;
+  }
+  return false;
+}
+
+/// Of llama.cpp (ggml-cuda).
+Category of_ggml(std::string_view name) {
+  if (holds_any(name, {"mul_mat_"})) return Category::gemm;
+  if (holds_any(name, {"get_rows"})) return Category::gather;
+  if (holds_any(name, {"soft_max_f"})) return Category::softmax;
+  const bool passes =
+      holds_any(name, {"bin_bcast", "unary_op_kernel", "scale_f32", "concat_cont", "ssm_conv", "cpy_f"});
+  return passes ? Category::elementwise : Category::other;
+}
+
 /// Kernels that inference servers bring, and libraries that name them in ways of their own.
 Category of_server(std::string_view name) {
   // Tensile's (rocBLAS, hipBLASLt) names spell the indices of the contraction; mixture-of-experts kernels multiply.
@@ -60,6 +78,7 @@ Category of_server(std::string_view name) {
       name.starts_with("bmm_") || name.starts_with("triton_bmm")) {
     return Category::gemm;
   }
+  if (const Category category = of_ggml(name); category != Category::other) return category;
   if (name.starts_with("igemm_") || name.starts_with("miopensp3asmconv")) return Category::convolution;
   // Positions are turned in place; new keys and values are copied into a cache.
   if (holds_any(name, {"rotary", "rope_kernel", "reshape_and_cache", "concat_and_cache"})) return Category::elementwise;
@@ -178,17 +197,18 @@ MatrixMath matrix_math(std::string_view name, Category category) {
   if (category != Category::gemm && category != Category::convolution) return MatrixMath::none;
   const std::string text = ascii_lower(name);
   if (holds_any(text, {"cusparse::csr", "cusparse::coo"}))
-    return MatrixMath::none;  // gathers rows, which no tensor core does
-  if (holds_any(text, {"dgemm", "d884", "f64f64", "double", "_dd_", "cd_"}) && !holds_any(text, {"bf16", "f16f16"})) {
-    return MatrixMath::simt_fp64;
+    return MatrixMath::none;                                  // gathers rows, which no tensor core does
+  if (holds_any(text, {"mul_mat"})) return MatrixMath::none;  // of llama.cpp: its types are numbers
+  if (names_dgemm(text) || holds_any(text, {"d884", "f64f64", "double", "_dd_", "cd_"})) {
+    if (!holds_any(text, {"bf16", "f16f16", "float16"})) return MatrixMath::simt_fp64;
   }
   if (holds_any(text, {"tf32", "s1688", "nvjet_sm90_sss", "nvjet_sm100_sss"}) &&
       !holds_any(text, {"bf16", "_f16", "half"})) {
     return MatrixMath::tensor_tf32;
   }
-  if (holds_any(text, {"bf16",  "bfloat16", "f16f16", "_f16", "half",  "hmma",  "imma",  "h884",
-                       "h1688", "s16816",   "i16832", "e4m3", "e5m2",  "fp8",   "nvjet", "wgmma",
-                       "gmma",  "hgemm",    "int8",   "i8i8", "_fp16", "h16816"})) {
+  if (holds_any(text, {"bf16",  "float16", "f16f16", "_f16", "half",  "hmma",  "imma",  "h884",
+                       "h1688", "s16816",  "i16832", "e4m3", "e5m2",  "fp8",   "nvjet", "wgmma",
+                       "gmma",  "hgemm",   "int8",   "i8i8", "_fp16", "h16816"})) {
     return MatrixMath::tensor_half;
   }
   if (holds_any(text, {"tensorop", "triton"}))

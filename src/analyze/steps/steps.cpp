@@ -100,8 +100,8 @@ bool differ(const std::vector<StepSpan>& spans) {
   return longer > 2 * shorter;
 }
 
-/// The boundaries with an end of the last step, which no other follows. Where the GPU has done its work whenever a range
-/// begins, steps are the host's ranges; else the last ends with its work.
+/// The boundaries with an end of the last step, which no other follows. Where the GPU has done its work whenever a
+/// range begins, steps are the host's ranges; else the last ends with its work.
 std::vector<std::int64_t> with_last(const RangeGroup& chosen, std::vector<std::int64_t> boundaries) {
   const std::vector<MarkedRange>& ranges = chosen.ranges;
   if (ranges.back().work_ns == 0) return boundaries;

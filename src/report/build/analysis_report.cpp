@@ -87,7 +87,7 @@ double group_share(const RankAnalysis& rank, std::string_view group) {
 }
 
 Section ranks_section(const Analysis& analysis) {
-  Table table{{{"rank", Align::right},
+  Table table{{{analysis.of_one_process ? "gpu" : "rank", Align::right},
                {"step", Align::right},
                {"compute", Align::right},
                {"comm.", Align::right},
@@ -104,7 +104,7 @@ Section ranks_section(const Analysis& analysis) {
                           {format_percent(group_share(rank, "idle"))},
                           {rank.gpu}});
   }
-  return {"Ranks", {std::move(table)}};
+  return {analysis.of_one_process ? "GPUs" : "Ranks", {std::move(table)}};
 }
 
 /// What times and gains refer to: a profile of single kernels has no steps.
@@ -170,7 +170,9 @@ std::string gpus_text(const Analysis& analysis) {
   for (const auto& gpu : analysis.gpus) {
     if (std::find(models.begin(), models.end(), gpu) == models.end()) models.push_back(gpu);
   }
-  const std::string ranks = analysis.rank_count > 1 ? fmt::format("{} ranks on ", analysis.rank_count) : "";
+  const std::string ranks = analysis.rank_count > 1
+                                ? fmt::format("{} {} ", analysis.rank_count, analysis.of_one_process ? "x" : "ranks on")
+                                : "";
   return ranks + join(models, ", ");
 }
 
@@ -195,7 +197,8 @@ Section breakdown_section(const Analysis& analysis) {
   const double step_s = ns_to_s(step_ns);
   std::string title = "Where the time of a step goes";
   if (analysis.ranks.size() > 1) {
-    title += fmt::format(": {}, the mean of {} ranks", format_seconds(step_s), analysis.ranks.size());
+    title += fmt::format(": {}, the mean of {} {}", format_seconds(step_s), analysis.ranks.size(),
+                         analysis.of_one_process ? "GPUs" : "ranks");
   }
   return {std::move(title), {breakdown_table(analysis.breakdown, step_s)}};
 }

@@ -209,7 +209,8 @@ extern const Command analyze_command{
     .summary = "find the bottleneck in a profile and estimate the speedup of a fix",
     .details =
         "Reads PyTorch (Kineto) traces, traces of jax.profiler and TensorFlow's profiler, Nsight Systems SQLite "
-        "exports, JSON of AMD's rocprofv3, Nsight Compute CSVs, nvidia-smi (dmon, pmon, --query-gpu) and dcgmi dmon "
+        "exports, JSON, CSV and SQLite of AMD's rocprofv3, Nsight Compute CSVs, nvidia-smi (dmon, pmon, --query-gpu) "
+        "and dcgmi dmon "
         "logs, nccl-tests output and warpmark recordings, compressed with gzip, zstd or not at all. The format is "
         "detected from the content. Several files, or a folder, become one session with one rank per file.\n"
         "\n"

@@ -4,9 +4,11 @@
 
 #include <algorithm>
 #include <array>
+#include <limits>
 #include <set>
 
 #include "base/text.h"
+#include "profile/readers/text/decimal.h"
 
 namespace warpmark::profile {
 namespace {
@@ -156,6 +158,17 @@ std::set<std::string> words_of(std::string_view name, std::string_view& unit) {
 double smi_unit_scale(std::string_view unit, double otherwise) {
   const Unit* const known = unit_of(unit);
   return known == nullptr ? otherwise : known->scale;
+}
+
+double smi_value(std::string_view cell, double scale) {
+  if (cell.starts_with("0x")) {
+    double bits = 0;
+    for (const char c : ascii_lower(cell.substr(2))) bits = bits * 16 + (c <= '9' ? c - '0' : c - 'a' + 10);
+    return std::min(bits, 1e15);
+  }
+  const auto end = std::min(cell.find_first_not_of("0123456789.+-"), cell.size());
+  const auto number = parse_number(cell.substr(0, end));
+  return number ? *number * smi_unit_scale(cell.substr(end), scale) : std::numeric_limits<double>::quiet_NaN();
 }
 
 SmiColumn smi_column(std::string_view header) {

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <limits>
 #include <map>
 #include <optional>
 #include <set>
@@ -22,6 +21,7 @@ namespace {
 
 constexpr std::int64_t kSecondNs = 1'000'000'000;
 constexpr std::size_t kMostGpus = 1024;
+constexpr double kMostWatts = 3000;  // of one GPU; the largest of 2026 take less
 
 bool is_header(std::string_view line) {
   std::vector<SmiColumn> columns;
@@ -154,7 +154,12 @@ class QueryTable {
     for (std::size_t i = 0; i < columns_.size(); ++i) {
       const SmiColumn& column = columns_[i];
       if (column.role == ColumnRole::counter) {
-        table_.add_value(column.id, column.unit, *device, time, value_of(cells[i], column.scale));
+        const double value = smi_value(cells[i], column.scale);
+        table_.add_value(column.id, column.unit, *device, time, value);
+        if (value > kMostWatts && column.unit == std::string_view("W")) {
+          count_issue(session_.quality, "odd_power", "power above 3 kW: the column may be in milliwatts",
+                      column.header);
+        }
       } else if (column.role == ColumnRole::throttle_reason) {
         any_reason = true;
         reasons += cells[i] == "Active" ? column.throttle_bit : 0;
@@ -173,18 +178,6 @@ class QueryTable {
     if (devices_.size() >= kMostGpus) return std::nullopt;
     const std::string name(cells[gpu_columns_.back()]);  // an address tells more than a name
     return devices_.try_emplace(name, static_cast<int>(devices_.size())).first->second;
-  }
-
-  /// "97 %", "97%", "48000 MiB" and "0x0000000000000004"; NaN for "[N/A]".
-  static double value_of(std::string_view cell, double scale) {
-    if (cell.starts_with("0x")) {
-      double bits = 0;
-      for (const char c : ascii_lower(cell.substr(2))) bits = bits * 16 + (c <= '9' ? c - '0' : c - 'a' + 10);
-      return std::min(bits, 1e15);
-    }
-    const auto end = std::min(cell.find_first_not_of("0123456789.+-"), cell.size());
-    const auto number = parse_number(cell.substr(0, end));
-    return number ? *number * smi_unit_scale(cell.substr(end), scale) : std::numeric_limits<double>::quiet_NaN();
   }
 
   ProfileSession& session_;

@@ -90,9 +90,9 @@ constexpr Known kKnown[] = {{"agentid", Column::agent},
                             {"countername", Column::counter}};
 
 constexpr std::size_t kAbsent = SIZE_MAX;
-constexpr std::string_view kKernels = "kernel_trace.csv";
-constexpr std::array kWithKernels = {"memory_copy_trace.csv", "hip_api_trace.csv", "marker_api_trace.csv",
-                                     "rccl_api_trace.csv"};
+/// Ends of the names of a process's files: first the one with the kernels.
+constexpr std::array<std::string_view, 5> kOfProcess = {
+    "kernel_trace.csv", "memory_copy_trace.csv", "hip_api_trace.csv", "marker_api_trace.csv", "rccl_api_trace.csv"};
 
 class Columns {
  public:
@@ -143,6 +143,10 @@ class RocprofTable {
   }
 
   [[nodiscard]] Status finish(ProfileSession& session) {
+    if (builder_.size() > 0 && !has_work_) {
+      builder_.issue("calls_alone",
+                     "calls without the kernels that they start: read the *_kernel_trace.csv of the same run");
+    }
     if (builder_.size() > 0) return session.ranks.push_back(builder_.finish()), Status();
     if (!bad_row_.empty()) return data_error("no row of rocprof's table can be read: " + bad_row_, kRecord);
     return data_error("rocprof's table has no rows", kRecord);
@@ -180,6 +184,7 @@ class RocprofTable {
     } else {
       call(fields, event);
     }
+    has_work_ |= is_gpu_work(event.kind);
     (void)builder_.add(event);
   }
 
@@ -220,12 +225,16 @@ class RocprofTable {
   std::optional<Columns> columns_;
   std::int64_t line_ = 0;
   std::string bad_row_;
+  bool has_work_ = false;
 };
 
-/// "out/1234_" of out/1234_kernel_trace.csv.
-std::string prefix_of(const fs::path& path) {
+/// "out/1234_" of out/1234_kernel_trace.csv and of the files that belong to it; nothing of others.
+std::optional<std::string> prefix_of(const fs::path& path) {
   const std::string name = path.string();
-  return name.ends_with(kKernels) ? name.substr(0, name.size() - kKernels.size()) : "";
+  for (const std::string_view ending : kOfProcess) {
+    if (name.ends_with(ending)) return name.substr(0, name.size() - ending.size());
+  }
+  return std::nullopt;
 }
 
 Sniff sniff(std::string_view head) {
@@ -236,11 +245,11 @@ Sniff sniff(std::string_view head) {
 Status read(ByteSource& source, const ReadOptions&, ProfileSession& session) {
   RocprofTable table;
   WM_TRY(table.add(source));
-  const bool has_kernels = source.path().string().ends_with(kKernels);
-  for (const char* name : kWithKernels) {
+  const auto prefix = prefix_of(source.path());
+  for (const std::string_view ending : kOfProcess) {
     std::error_code code;
-    const fs::path path = prefix_of(source.path()) + name;
-    if (!has_kernels || !fs::is_regular_file(path, code)) continue;
+    const fs::path path = prefix.value_or("") + std::string(ending);
+    if (!prefix || path == source.path() || !fs::is_regular_file(path, code)) continue;
     WM_ASSIGN(const auto next, open_source(path));
     WM_TRY(table.add(*next));
   }
@@ -250,12 +259,9 @@ Status read(ByteSource& source, const ReadOptions&, ProfileSession& session) {
 }  // namespace
 
 bool is_read_with_kernels(const fs::path& file, const std::vector<fs::path>& files) {
-  const std::string name = file.string();
-  return std::ranges::any_of(kWithKernels, [&](std::string_view ending) {
-    if (!name.ends_with(ending)) return false;
-    const fs::path kernels = name.substr(0, name.size() - ending.size()) + std::string(kKernels);
-    return std::ranges::find(files, kernels) != files.end();
-  });
+  const auto prefix = prefix_of(file);
+  const fs::path kernels = prefix.value_or("") + std::string(kOfProcess[0]);
+  return prefix && file != kernels && std::ranges::find(files, kernels) != files.end();
 }
 
 extern const TraceReader kRocprofCsvReader = {"rocprof_csv", "CSV of AMD's rocprofv3 (*_kernel_trace.csv)", sniff,

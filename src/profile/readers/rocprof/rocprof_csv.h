@@ -6,7 +6,7 @@
 
 namespace warpmark::profile {
 
-/// Whether a file of `files` has the kernels of the same process: its reader reads this one as well.
+/// Whether another file of `files` has the kernels of the same process: its reader reads this one as well.
 [[nodiscard]] bool is_read_with_kernels(const std::filesystem::path& file,
                                         const std::vector<std::filesystem::path>& files);
 
