@@ -106,7 +106,7 @@ std::string unexplained_verdict(const Analysis& analysis, const MissingWork& mis
 
 std::string healthy_verdict(const Analysis& analysis, const MissingWork& missing) {
   const double unexplained = unexplained_idle(analysis);
-  if (severity_of(unexplained, 1) >= kWorthFixing) return unexplained_verdict(analysis, missing, unexplained);
+  if (severity_of(unexplained, 1) > kMostOfANote) return unexplained_verdict(analysis, missing, unexplained);
   const std::string scattered = scattered_idle(analysis);
   const std::string begin = scattered.empty() ? "No significant bottleneck." : scattered;
   if (analysis.findings.empty() || analysis.findings.front().severity <= 0) return begin;

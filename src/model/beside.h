@@ -21,7 +21,8 @@ inline constexpr std::array kGpuFigures{kGpuUtilization, kGpuPeakMemory, kGpuEne
   return std::find(kGpuFigures.begin(), kGpuFigures.end(), metric) != kGpuFigures.end();
 }
 [[nodiscard]] constexpr bool is_beside(std::string_view metric) {
-  return metric == kProcessorTime || is_gpu_figure(metric);
+  const bool of_hyperfine = metric == "user_time" || metric == "system_time";
+  return metric == kProcessorTime || of_hyperfine || is_gpu_figure(metric);
 }
 
 }  // namespace warpmark

@@ -17,6 +17,9 @@ Result<std::int64_t> count_of(const ParsedOptions& options, const char* name, st
 Result<double> ratio_of(const ParsedOptions& options, const char* name, double otherwise) {
   if (!options.has(name)) return otherwise;
   WM_ASSIGN(const auto value, parse_ratio(options.get(name)));
+  if (value >= 1 && value < 100) {
+    return usage_error(std::string(name) + " must be between 0 and 1", fmt::format("{} {:g}%", name, value));
+  }
   if (!(value > 0 && value < 1)) return usage_error(std::string(name) + " must be between 0 and 1");
   return value;
 }

@@ -93,7 +93,7 @@ class Walk {
     const EventIndex launch = works[i].launch;
     std::size_t earlier = end_of(other_[i]) > end_of(before_[i]) ? other_[i] : before_[i];
     if (launch == kNoEvent) earlier = ended_by(at_);
-    const bool at_once = at_ - end_of(earlier) <= kLatencyNs;
+    const bool at_once = earlier != kNone && at_ - end_of(earlier) <= kLatencyNs;
     if (launch == kNoEvent || at_once || input_.timeline.events.start[launch] <= end_of(earlier)) {
       const Part part = launch != kNoEvent || at_once ? Part::idle_kernel_gap : Part::idle_unknown;
       if (earlier != kNone) give(part, 0, works[earlier].end);

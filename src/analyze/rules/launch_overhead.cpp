@@ -257,7 +257,8 @@ void recommend(const Evidence& evidence, double limit, double launches, Finding&
     give(evidence.compiled ? kFixGraphBreaks : kCompile, "compile", compiled);
     give(kFuseKernels, "fewer_launches", compiled);
   };
-  if (graph_first(evidence)) {
+  const bool nothing_to_fuse = launches < double{kFewest};
+  if (graph_first(evidence) || nothing_to_fuse) {
     finding.gain = graph;
     give(training ? kCaptureTraining : kCapture, "cuda_graph", graph);
     finding.recommendations.front().text =
@@ -278,7 +279,7 @@ void recommend(const Evidence& evidence, double limit, double launches, Finding&
     }
     if (training) give(kCaptureTrainingByCompiler, "", std::nullopt);
     if (!training) give(kCaptureByCompiler, "", std::nullopt);
-    if (!as_one) fuse();
+    if (!as_one && !nothing_to_fuse) fuse();
   } else {
     finding.gain = compiled;
     fuse();

@@ -122,9 +122,10 @@ Section summary(const Bisection& bisection) {
         Paragraph{fmt::format("{} against {}: {}.", short_sha(bisection.change_b), short_sha(bisection.change_a),
                               change_sentence(bisection, *bisection.change))});
   }
-  section.blocks.push_back(
-      Paragraph{fmt::format("{} (bad) against {} (good): {}.", short_sha(bisection.bad.sha),
-                            short_sha(bisection.good.sha), change_sentence(bisection, bisection.range))});
+  if (!bisection.range.id.empty())
+    section.blocks.push_back(
+        Paragraph{fmt::format("{} (bad) against {} (good): {}.", short_sha(bisection.bad.sha),
+                              short_sha(bisection.good.sha), change_sentence(bisection, bisection.range))});
   if (bisection.change && levels_differ(*bisection.change, bisection.range)) {
     section.blocks.push_back(Paragraph{
         "These two were measured at different times, and the machine had another speed at each: compare their changes "

@@ -128,6 +128,26 @@ std::optional<Table> drift_table(const Trend& trend) {
   return table;
 }
 
+/// A session alone is no change; one far from the one before is to be measured again.
+std::string newest_apart(const Trend& trend) {
+  constexpr double kFar = 1.2;
+  const TrendSeries* farthest = nullptr;
+  double most = kFar;
+  const auto ratio_of = [](const TrendSeries& series) {
+    const std::size_t n = series.points.size();
+    const double before = n < 2 ? 0 : series.points[n - 2].point.value;
+    return before > 0 && series.points[n - 1].point.value > 0 ? series.points[n - 1].point.value / before : 1;
+  };
+  for (const TrendSeries& series : trend.series) {
+    const double apart = std::max(ratio_of(series), 1 / ratio_of(series));
+    if (apart > most) farthest = &series, most = apart;
+  }
+  if (farthest == nullptr) return "";
+  return fmt::format(
+      " The newest session of {} {} is {} of the one before: one session alone is no change, measure again.",
+      farthest->label, farthest->metric, format_times(ratio_of(*farthest)));
+}
+
 /// The latest change of a series, for the worse before others.
 Paragraph headline(const Trend& trend) {
   const TrendSeries* series = nullptr;
@@ -144,8 +164,10 @@ Paragraph headline(const Trend& trend) {
     }
   }
   if (latest == nullptr) {
-    return {fmt::format("No change of {} or more in {}.", format_percent(trend.threshold),
-                        format_plural(trend.series.size(), "series", "series"))};
+    const std::string none = fmt::format("No change of {} or more in {}.", format_percent(trend.threshold),
+                                         format_plural(trend.series.size(), "series", "series"));
+    const std::string newest = newest_apart(trend);
+    return {none + newest, newest.empty() ? Tone::plain : Tone::warning};
   }
   return {fmt::format("{} {}: {} at {}, p {}.", series->label, series->metric, size_of(*latest),
                       where_of(series->points[static_cast<std::size_t>(latest->index)].point), format_p(latest->p)),

@@ -30,7 +30,7 @@ namespace warpmark::apps {
 namespace {
 
 constexpr OptionSpec kMonitorOptions[] = {
-    {"--interval", "TIME", "between two looks (default 1s, at least 50ms)"},
+    {"--interval", "TIME", "between two samples (default 1s, at least 50ms)"},
     {"--duration", "TIME", "end after this long; without it, Ctrl-C ends it"},
     {"--processes", "N", "processes shown in addition to those that use a GPU (default 10)"},
     {"--csv", "FILE", "append a row for the host and one for each GPU; - is the output", false, "<files>"},
