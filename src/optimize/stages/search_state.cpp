@@ -149,6 +149,14 @@ void SearchState::go_back(TrialOutcome outcome, const std::string& reason) {
   }
 }
 
+void SearchState::selected_further(const Settings& before, const TrialResult& result) {
+  if (!selected_ || selected_->settings != before || !result.speedup) return;
+  TrialResult joined = result;
+  joined.speedup = product(selected_->result.speedup, *result.speedup);
+  joined.times_from_s = selected_->result.times_from_s;
+  selected_ = Selected{best, kept, std::move(joined)};
+}
+
 void SearchState::fall_back_on_selection() {
   if (proof || !selected_) return;
   proven = selected_->settings;

@@ -53,6 +53,9 @@ class SearchState {
   /// The best so far was compared with the original in fresh processes to select it: its proof where no other one comes
   /// in time.
   void selected_by(const TrialResult& result) { selected_ = Selected{best, kept, result}; }
+  /// The same, where it was compared with what was selected before: both comparisons are of fresh processes, so their
+  /// product is its speedup over the original.
+  void selected_further(const Settings& before, const TrialResult& result);
   /// Takes that comparison for the proof if there is none and none was tried.
   void fall_back_on_selection();
   /// The best so far is again what was proven.

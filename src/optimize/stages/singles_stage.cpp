@@ -64,9 +64,9 @@ class SinglesStage {
     const auto reason = step.reason;
     state_.close(proposal, outcome, reason);
     if (outcome != TrialOutcome::kept) return {};
-    const bool against_original = state_.best.empty();
+    const Settings before = state_.best;
     state_.keep(proposal);
-    if (against_original) state_.selected_by(result);
+    before.empty() ? state_.selected_by(result) : state_.selected_further(before, result);
     auto& kept_step = state_.step_of(proposal);
     so_far_ = product(so_far_, *result.speedup);
     kept_step.cumulative = so_far_;
