@@ -21,6 +21,7 @@
 #include "stats/tests/compare.h"
 #include "validate/guard/series.h"
 #include "validate/judge/verdict.h"
+#include "warpmark/sessions/result_files.h"
 #include "warpmark/sessions/store_access.h"
 
 namespace warpmark::apps {
@@ -349,8 +350,14 @@ Result<Comparison> compare_stored(const Context& context, const ParsedOptions& o
   comparison.name_b = words.back() + " (" + (words.size() == 2 ? b.id : b.runs[0].workload) + ")";
   WM_TRY(read_prices(options, comparison));
   if (a.machine.fingerprint == kUnknownMachine) {
-    context.err << "The files do not say on which machine they were measured: the comparison takes it\n"
-                   "for one and the same.\n";
+    context.err << "The files do not name their machine; they are compared as if it were the same one.\n";
+  }
+  const bool single = std::ranges::all_of(comparison.metrics, [](const auto& one) { return one.a.size() < 2; });
+  if (single && words.size() == 2 && is_result_file(words[0]) && is_result_file(words[1])) {
+    context.err << fmt::format(
+        "Each file is of one process, which is one round. To judge its values alone:\n"
+        "  warpmark check --results {} --baseline {} --threshold 5%\n",
+        shell_quote(words[1]), shell_quote(words[0]));
   }
   if (!missing.empty()) {
     const auto width = static_cast<std::size_t>(context.width);

@@ -48,10 +48,12 @@ std::string version_in(const std::string& text, const std::string& before) {
   return {};
 }
 
-HealthCheck check_of(std::string id, std::string title, const std::string& version, const std::string& gives) {
+/// `missing`: what to say without a version.
+HealthCheck check_of(std::string id, std::string title, const std::string& version, const std::string& gives,
+                     const char* missing = "not installed") {
   HealthCheck check{.id = "tool_" + std::move(id), .title = std::move(title)};
   check.state = version.empty() ? HealthState::info : HealthState::good;
-  check.found = (version.empty() ? "not installed; it gives: " : version + "; gives: ") + gives;
+  check.found = (version.empty() ? std::string(missing) + "; it gives: " : version + "; gives: ") + gives;
   return check;
 }
 
@@ -66,7 +68,8 @@ std::vector<HealthCheck> tool_checks(const AskTool& ask) {
   const auto installed = validate::framework_versions({"python3"});
   for (const auto& [name, gives] : kFrameworks) {
     const auto found = std::ranges::find(installed, name, [](const auto& item) { return item.first; });
-    checks.push_back(check_of(ascii_lower(name), name, found == installed.end() ? "" : found->second, gives));
+    checks.push_back(check_of(ascii_lower(name), name, found == installed.end() ? "" : found->second, gives,
+                              "not in the python3 on PATH"));
   }
   return checks;
 }

@@ -64,6 +64,30 @@ bool counts_for_share(const Run& run) {
          !defines_its_peak(run);
 }
 
+/// What a machine is bought for: the memory's bandwidth, products by type, links; not caches and launches.
+bool is_told(const Ceiling& ceiling) {
+  return (ceiling.id == "bandwidth" && ceiling.scope == "memory") || ceiling.id == "flop_rate" || ceiling.id == "link";
+}
+
+/// "cpu: memory bandwidth 93.4 GB/s, f32 compute 918 GFLOP/s"; of several GPUs from the lowest to the highest.
+std::string reached_sentence(const Session& session, const DeviceGroup& group) {
+  std::string text;
+  bool unreliable = false;
+  for (const Ceiling& one : session.ceilings) {
+    if (!is_told(one) || group.ids.front() != one.device) continue;
+    double low = one.value, high = one.value;
+    for (const Ceiling& other : session.ceilings) {
+      if (other.id != one.id || other.scope != one.scope || !group.contains(other.device)) continue;
+      low = std::min(low, other.value);
+      high = std::max(high, other.value);
+      unreliable = unreliable || other.unreliable;
+    }
+    text += (text.empty() ? "" : ", ") + ceiling_name(one) + " " + format_quantity(low, one.unit);
+    if (low < high) text += " to " + format_quantity(high, one.unit);
+  }
+  return text.empty() ? text : group.label() + ": " + text + (unreliable ? " (the machine was disturbed)." : ".");
+}
+
 /// How near the results of a device, or of several of one make, are to their peaks; no text where none has a peak.
 std::string peak_sentence(const Session& session, const DeviceGroup& group) {
   std::vector<double> shares;
@@ -141,8 +165,9 @@ Section summary_section(const Session& session, const RunLabels& labels) {
   const Run* lead = leading_run(session);
   if (shown > 1 && !is_to_quality(*lead)) {
     for (const auto& group : device_groups(session)) {
-      auto sentence = peak_sentence(session, group);
-      if (!sentence.empty()) section.blocks.push_back(Paragraph{std::move(sentence)});
+      for (const auto& sentence : {reached_sentence(session, group), peak_sentence(session, group)}) {
+        if (!sentence.empty()) section.blocks.push_back(Paragraph{sentence});
+      }
     }
   }
   if (lead != nullptr && section.blocks.empty()) {
@@ -165,6 +190,9 @@ std::string headline_value(const Session& session) {
     if (counts_for_share(run)) shares.push_back(run.peak->share);
   }
   if (shares.size() > 1) return format_percent(stats::median(shares)) + " of peak";
+  const auto memory = std::ranges::find_if(session.ceilings, is_told);
+  if (memory != session.ceilings.end())
+    return ceiling_name(*memory) + " " + format_quantity(memory->value, memory->unit);
   const Metric& metric = lead->metrics.front();
   return metric.id + " " + format_quantity(metric.summary.median, metric.unit);
 }

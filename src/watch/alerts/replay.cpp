@@ -30,13 +30,15 @@ class Past {
     result_.to = format_utc(options_.to_s);
     std::set<double> agenda = {options_.from_s, options_.to_s};
     for (const auto& rule : rules_.rules) {
-      result_.by_rule[rule.name] = 0;
       if (rule.source == RuleSource::live) {
-        result_.notes.push_back("rule " + rule.name + " is about live metrics, which have no history");
+        result_.live.push_back(rule.name);
         continue;
       }
+      result_.by_rule[rule.name] = 0;
       for (const double at_s : history_.moments(rule, options_.from_s, options_.to_s)) agenda.insert(at_s);
     }
+    if (!result_.live.empty())
+      result_.notes.push_back("live metrics have no history: nothing is known of " + join(result_.live, ", "));
     for (const auto& sink : rules_.sinks) result_.messages[sink.name] = 0;
     double at_s = options_.from_s;
     while (true) {
@@ -154,6 +156,11 @@ Table alerts_table(const Replay& replay) {
   return table;
 }
 
+Paragraph without_alerts(const Replay& replay) {
+  if (!replay.by_rule.empty()) return {"Nothing.", Tone::good};
+  return {"No rule can be evaluated from history: all are about live metrics.", Tone::warning};
+}
+
 Table rules_table(const Replay& replay) {
   Table table;
   table.columns = {{"rule", Align::left, 0}, {"fired", Align::right, 0}};
@@ -174,13 +181,13 @@ Report build_report(const Replay& replay) {
   report.title = "What would have fired";
   report.subtitle = fmt::format("{} to {} UTC", to_the_minute(replay.from), to_the_minute(replay.to));
   Section alerts;
-  if (replay.alerts.empty()) alerts.blocks.emplace_back(Paragraph{"Nothing.", Tone::good});
+  if (replay.alerts.empty()) alerts.blocks.emplace_back(without_alerts(replay));
   if (!replay.alerts.empty()) alerts.blocks.emplace_back(alerts_table(replay));
   if (replay.alerts.size() > kShownAlerts) {
     alerts.blocks.emplace_back(Paragraph{fmt::format("and {} more", replay.alerts.size() - kShownAlerts)});
   }
   report.sections.push_back(std::move(alerts));
-  report.sections.push_back({"Rules", {rules_table(replay)}});
+  if (!replay.by_rule.empty()) report.sections.push_back({"Rules", {rules_table(replay)}});
   if (!replay.messages.empty()) {
     std::vector<std::string> told;
     for (const auto& [sink, count] : replay.messages) told.push_back(fmt::format("{} to {}", count, sink));

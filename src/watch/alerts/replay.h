@@ -24,6 +24,7 @@ struct Replay {
   std::string to;
   std::vector<Alert> alerts;                     ///< that fired, by when they did; without resolved_at: fires still
   std::map<std::string, std::int64_t> messages;  ///< that each sink would have got
+  std::vector<std::string> live;                 ///< rules about live metrics, which were not evaluated
   std::vector<std::string> notes;                ///< rules without a past, and what could not be judged
   std::map<std::string, std::int64_t> by_rule;   ///< how often each rule fired, those that never did as 0
 };
