@@ -24,11 +24,12 @@ enum class TrialOutcome {
   rejected,  ///< its answers are not the same
   no_gain,   ///< and not slower
   slower,
+  replaced,   ///< faster, and another value of it faster still
   failed,     ///< it did not run to its end, or was not in force
   undecided,  ///< the runs cannot tell
 };
 inline constexpr auto kTrialOutcomeNames =
-    in_order(TrialOutcome::undecided, "kept", "rejected", "no_gain", "slower", "failed", "undecided");
+    in_order(TrialOutcome::undecided, "kept", "rejected", "no_gain", "slower", "replaced", "failed", "undecided");
 constexpr Names names_of(TrialOutcome) { return kTrialOutcomeNames; }
 [[nodiscard]] std::string words_of(TrialOutcome outcome);  ///< for people: "no gain"
 
@@ -126,7 +127,7 @@ struct Optimization {
   std::vector<std::string> decisions;
   std::vector<OptimizationAdvice> advice;
   std::vector<OptimizationFinding> findings;
-  std::optional<double> recorded_seconds_per_step;  ///< of the original while they were found, with that cost
+  std::optional<double> recorded_seconds_per_step;        ///< of the original while they were found, with that cost
   std::vector<std::pair<std::string, std::string>> plan;  ///< the kept settings
   std::optional<SpeedUp> measured_speedup;
   std::optional<SpeedUp> likely_speedup;

@@ -189,7 +189,7 @@ TEST_F(SearchTest, a_value_that_replaces_another_leaves_one_of_them_in_the_plan)
   const auto optimization = run();
   ASSERT_EQ(optimization.plan.size(), 1u);
   EXPECT_EQ(optimization.plan.front().second, "128");
-  EXPECT_NE(optimization.steps.front().reason.find("replaced by batch=128"), std::string::npos);
+  EXPECT_NE(optimization.steps.front().reason.find("batch=128 is faster"), std::string::npos);
 }
 
 TEST_F(SearchTest, without_a_living_process_everything_gets_fresh_ones) {

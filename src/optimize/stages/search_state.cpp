@@ -72,8 +72,8 @@ void SearchState::keep(const Proposal& proposal) {
   step.outcome = TrialOutcome::kept;
   for (const auto& known : kept) {
     if (known.proposal.setting.knob != proposal.setting.knob) continue;
-    optimization.steps[known.step].outcome = TrialOutcome::no_gain;
-    optimization.steps[known.step].reason = "replaced by " + text_of({proposal.setting});
+    optimization.steps[known.step].outcome = TrialOutcome::replaced;
+    optimization.steps[known.step].reason = text_of({proposal.setting}) + " is faster";
   }
   std::erase_if(kept, [&](const auto& known) { return known.proposal.setting.knob == proposal.setting.knob; });
   kept.push_back({proposal, steps_.at(text_of({proposal.setting}))});

@@ -26,6 +26,7 @@ Tone outcome_tone(TrialOutcome outcome) {
     case TrialOutcome::failed: return Tone::bad;
     case TrialOutcome::undecided: return Tone::warning;
     case TrialOutcome::no_gain:
+    case TrialOutcome::replaced:
     case TrialOutcome::slower: return Tone::quiet;
   }
   return Tone::plain;

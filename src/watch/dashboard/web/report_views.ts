@@ -138,7 +138,7 @@ function optimization_view(doc: Document): Child[] {
     table("Steps", [
       {name: "setting", cell: (step: any) => `${step.knob} ${step.value}`, kind: "long"},
       {name: "what", cell: (step: any) => step.title, kind: "long"},
-      {name: "", cell: (step: any) => h("span", {class: "badge " + ({kept: "good", rejected: "bad", failed: "bad", no_gain: "quiet", slower: "quiet"}[step.outcome as string] ?? "warning")}, (step.outcome as string).replace("_", " "))},
+      {name: "", cell: (step: any) => h("span", {class: "badge " + ({kept: "good", rejected: "bad", failed: "bad", no_gain: "quiet", slower: "quiet", replaced: "quiet"}[step.outcome as string] ?? "warning")}, (step.outcome as string).replace("_", " "))},
       {name: "predicted", number: true, cell: (step: any) => step.predicted ? `${step.predicted.low?.toFixed(2)} to ${step.predicted.high?.toFixed(2)}` : ""},
       {name: "measured", number: true, cell: (step: any) => factor(step.measured ?? step.found)},
       {name: "why", cell: (step: any) => step.reason, kind: "long quiet"},
