@@ -42,8 +42,7 @@ struct SpeedUp {
 
 /// The predicted speedup of a setting, and the method.
 struct Prediction {
-  double low = 1;
-  double high = 1;
+  double low = 1, high = 1;
   std::string method;
 };
 

@@ -77,7 +77,7 @@ TEST_F(Exchange, never_takes_names_for_commands) {
 TEST_F(Exchange, compares_two_files_of_another_tool) {
   const auto output = warpmark({"compare", kFiles + "hyperfine.json", kFiles + "hyperfine.json"});
   EXPECT_THAT(output.out, HasSubstr("sleep 0.01"));
-  EXPECT_THAT(output.err, HasSubstr("do not say on which machine"));
+  EXPECT_THAT(output.err, HasSubstr("do not name their machine"));
   const auto foreign = warpmark({"compare", kFiles + "pytest_benchmark.json", kFiles + "google_benchmark.json"});
   EXPECT_EQ(foreign.exit_code, 5) << foreign.err;
   EXPECT_THAT(foreign.err, HasSubstr("different machines"));

@@ -59,6 +59,7 @@ struct Field {
   const char* former_key = nullptr;
   double scale = 0;
   bool decimal = false;
+  bool unwritten = false;
   Names names;
 
   template <typename Value>
@@ -74,7 +75,8 @@ struct Field {
   [[nodiscard]] constexpr Field formerly(const char* old_key) const { return with(&Field::former_key, old_key); }
   /// Another one writes this key.
   [[nodiscard]] constexpr Field only_read() const {
-    return with(&Field::compute, [](const void* /*owner*/, const Field& /*field*/, Json& /*out*/) {});
+    return with(&Field::compute, [](const void* /*owner*/, const Field& /*field*/, Json& /*out*/) {})
+        .with(&Field::unwritten, true);
   }
   /// A whole number that is written times `factor`: nanoseconds as seconds.
   [[nodiscard]] constexpr Field scaled(double factor) const { return with(&Field::scale, factor); }

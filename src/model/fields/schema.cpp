@@ -31,6 +31,7 @@ class SchemaBuilder {
  private:
   void add_fields(const Record& record, Json& properties, Json& required, Json& dependencies) {
     for (const Field& field : record.fields) {
+      if (field.unwritten) continue;
       const bool there = field.condition == nullptr && field.presence != Presence::unless_empty &&
                          field.type->kind != Type::Kind::optional;
       if (field.key == nullptr) {
