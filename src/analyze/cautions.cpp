@@ -179,12 +179,12 @@ std::optional<OutsideOfSteps> held_outside(const RankEvidence& rank) {
   EventIndex longest = kNoEvent;
   for (EventIndex i = 0; i < events.size(); ++i) {
     if (!is_api_call(events.kind[i]) || events.start[i] < first || events.end(i) > last) continue;
-    if (is_sync_call(rank.timeline->name_of(i))) continue;
     // The first launch returns after its kernel has begun.
     const std::int64_t before = std::min(events.end(i), rank.steps.start()) - events.start[i];
     const std::int64_t after = events.end(i) - std::max(events.start[i], rank.steps.end());
     const std::int64_t ns = std::max<std::int64_t>(0, before) + std::max<std::int64_t>(0, after);
-    if (ns < kHeldLaunchNs || rank.busy.covered(events.start[i], events.end(i)) * 2 > events.duration[i]) continue;
+    if (ns < kHeldLaunchNs || is_sync_call(rank.timeline->name_of(i))) continue;
+    if (rank.busy.covered(events.start[i], events.end(i)) * 2 > events.duration[i]) continue;
     if (longest == kNoEvent || events.duration[i] > events.duration[longest]) longest = i;
     outside.taken_ns += ns;
     ++outside.calls;
