@@ -221,32 +221,29 @@ std::optional<OutsideOfSteps> outside_of_steps(const RankEvidence& rank) {
   return outside && outside->analyzed_ns * 2 < outside->recorded_ns ? outside : std::nullopt;
 }
 
-}  // namespace
-
-bool is_all_start_up(const Evidence& evidence) {
-  const auto outside = outside_of_steps(evidence.rank());
-  return !start_up_text(evidence).empty() && outside->analyzed_ns * 100 < outside->recorded_ns;
+bool is_start_up(const RankEvidence& rank, const OutsideOfSteps& outside) {
+  return !rank.steps.marked && outside.by_calls && outside.analyzed_ns * kStartUpTimes < outside.recorded_ns;
 }
 
-std::string start_up_text(const Evidence& evidence) {
-  if (!evidence.has_timeline()) return {};
-  const RankEvidence& rank = evidence.rank();
-  const auto outside = outside_of_steps(rank);
-  const bool little = outside && outside->by_calls && outside->analyzed_ns * kStartUpTimes < outside->recorded_ns;
-  if (!little || rank.steps.marked) return {};
-  return fmt::format(
+}  // namespace
+
+std::optional<StartUp> start_up_of(const Evidence& evidence) {
+  const auto outside = evidence.has_timeline() ? outside_of_steps(evidence.rank()) : std::nullopt;
+  if (!outside || !is_start_up(evidence.rank(), *outside)) return std::nullopt;
+  std::string text = fmt::format(
       "Start-up takes {} of the {} since the first launch ({}{}: the driver creates its context and loads "
       "code), {} {}",
       seconds_text(outside->taken_ns), seconds_text(outside->recorded_ns), outside->longest,
       outside->calls > 1 ? fmt::format(" and {} more call{}", outside->calls - 1, outside->calls == 2 ? "" : "s") : "",
-      rank.steps.repeating ? "the analyzed steps" : "the GPU's work, from first to last,",
+      evidence.rank().steps.repeating ? "the analyzed steps" : "the GPU's work, from first to last,",
       seconds_text(outside->analyzed_ns));
+  return StartUp{std::move(text), outside->analyzed_ns * 100 < outside->recorded_ns};
 }
 
 /// A step that holds little of the recorded time says nothing about the rest, which may be what takes long.
-std::string caution_of_coverage(const Evidence& evidence) {
-  const auto outside = outside_of_steps(evidence.rank());
-  if (!outside || !start_up_text(evidence).empty()) return "";
+std::string caution_of_coverage(const RankEvidence& rank) {
+  const auto outside = outside_of_steps(rank);
+  if (!outside || is_start_up(rank, *outside)) return "";
   return fmt::format("Most of the recording lies outside of the analyzed steps ({} of {}): {} takes {}.",
                      seconds_text(outside->analyzed_ns), seconds_text(outside->recorded_ns),
                      outside->longest + (outside->by_calls && outside->calls > 1 ? " with other calls" : " alone"),
@@ -256,7 +253,7 @@ std::string caution_of_coverage(const Evidence& evidence) {
 std::vector<std::string> cautions_of(const Evidence& evidence) {
   std::vector<std::string> cautions;
   if (evidence.has_timeline()) {
-    if (std::string text = caution_of_coverage(evidence); !text.empty()) cautions.push_back(std::move(text));
+    if (std::string text = caution_of_coverage(evidence.rank()); !text.empty()) cautions.push_back(std::move(text));
   }
   if (!evidence.of_one_program()) cautions.push_back(caution_of_programs(evidence));
   for (std::string& caution : cautions_of_losses(*evidence.session)) cautions.push_back(std::move(caution));

@@ -2,6 +2,7 @@
 // several programs. And what the data does not tell, and how to record it.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -26,10 +27,12 @@ enum class Loss {
 /// Whole sentences, one paragraph each.
 [[nodiscard]] std::vector<std::string> cautions_of(const Evidence& evidence);
 
-/// Of a program whose steps nobody marked and that starts for most of the recording: how long, and in which call.
-[[nodiscard]] std::string start_up_text(const Evidence& evidence);
-/// The rest is less than a hundredth of it: nothing there is worth a headline.
-[[nodiscard]] bool is_all_start_up(const Evidence& evidence);
+struct StartUp {
+  std::string text;     ///< how long, and in which call
+  bool is_all = false;  ///< the rest is less than a hundredth of it: nothing there is worth a headline
+};
+/// Of a program whose steps nobody marked and that starts for most of the recording.
+[[nodiscard]] std::optional<StartUp> start_up_of(const Evidence& evidence);
 
 [[nodiscard]] std::vector<MissingData> missing_data(const Evidence& evidence);
 

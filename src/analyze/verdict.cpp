@@ -176,10 +176,11 @@ std::string verdict_of(Analysis& analysis, const Evidence& evidence) {
   if (analysis.findings.empty() && analysis.ranks.empty()) return verdict_without_steps(session, analysis);
   const std::string copies_alone = without_kernels(evidence);
   const bool minor = analysis.findings.empty() || analysis.findings.front().severity < kWarning;
-  const std::string start_up = start_up_text(evidence);
   std::string verdict = minor && !copies_alone.empty() ? copies_alone : verdict_of_all(analysis, evidence.missing);
   verdict += late_rank_text(analysis, evidence);
-  if (!start_up.empty()) verdict = start_up + (is_all_start_up(evidence) ? "." : ". Of that: " + verdict);
+  if (const auto start_up = start_up_of(evidence)) {
+    verdict = start_up->text + (start_up->is_all ? "." : ". Of that: " + verdict);
+  }
   return loss_of(session) == Loss::none ? verdict : loss_text(session) + "; of what is left of it: " + verdict;
 }
 

@@ -17,11 +17,10 @@ Result<std::int64_t> count_of(const ParsedOptions& options, const char* name, st
 Result<double> ratio_of(const ParsedOptions& options, const char* name, double otherwise) {
   if (!options.has(name)) return otherwise;
   WM_ASSIGN(const auto value, parse_ratio(options.get(name)));
-  if (value >= 1 && value < 100) {
-    return usage_error(std::string(name) + " must be between 0 and 1", fmt::format("{} {:g}%", name, value));
-  }
-  if (!(value > 0 && value < 1)) return usage_error(std::string(name) + " must be between 0 and 1");
-  return value;
+  if (value > 0 && value < 1) return value;
+  const bool in_percent = value >= 1 && value < 100;
+  return usage_error(std::string(name) + " must be between 0 and 1",
+                     in_percent ? fmt::format("{} {:g}%", name, value) : std::string());
 }
 
 Result<std::optional<double>> monthly_cost_of(const ParsedOptions& options) {

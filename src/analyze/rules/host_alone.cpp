@@ -39,8 +39,8 @@ constexpr Advice kMoreRequests = {
         "The GPU has nothing to do: send more requests at once, or serve them with fewer GPUs. In a program that feeds "
         "itself, see what the thread that launches waits for.",
     .native = "gdb -p $(pidof PROGRAM) -batch -ex 'thread apply all bt'",
-    .pytorch = "py-spy dump --pid $(pgrep -n python)",
-    .jax = "py-spy dump --pid $(pgrep -n python)",
+    .pytorch = kPythonStacks,
+    .jax = kPythonStacks,
 };
 constexpr Advice kFindBlockedCall = {
     .kind = AdviceKind::measure,

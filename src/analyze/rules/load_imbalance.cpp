@@ -31,15 +31,14 @@ constexpr Advice kSameSettings = {
     .pytorch = "torch.set_float32_matmul_precision('high'); torch.backends.cudnn.allow_tf32 = True  # on every rank",
     .jax = "jax.config.update('jax_default_matmul_precision', 'tensorfloat32')  # in every process",
 };
-constexpr const char* kStacks = "py-spy dump --pid $(pgrep -n python)";
 constexpr Advice kLateHost = {
     .kind = AdviceKind::code,
     .text =
         "Take off this rank what the others' hosts do not do: logging, saving, evaluation, data of its own; or do it "
         "on another thread.",
     .native = "gdb -p $(pidof PROGRAM) -batch -ex 'thread apply all bt'  # where its host is meanwhile",
-    .pytorch = kStacks,
-    .jax = kStacks,
+    .pytorch = kPythonStacks,
+    .jax = kPythonStacks,
 };
 constexpr const char* kMachines = "nvidia-smi dmon -s pucvmet";
 constexpr Advice kCompareMachines = {

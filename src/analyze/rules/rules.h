@@ -46,6 +46,9 @@ namespace warpmark::analyze {
 WM_RULES(WM_DECLARE_RULE)
 #undef WM_DECLARE_RULE
 
+/// What the Python program that was started last does now.
+inline constexpr const char* kPythonStacks = "py-spy dump --pid $(pgrep -n python)";
+
 /// In the order of the list above.
 [[nodiscard]] Catalog<Rule> rules();
 

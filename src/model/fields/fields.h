@@ -74,10 +74,7 @@ struct Field {
   /// Read, too, under the key that it has in files of before.
   [[nodiscard]] constexpr Field formerly(const char* old_key) const { return with(&Field::former_key, old_key); }
   /// Another one writes this key.
-  [[nodiscard]] constexpr Field only_read() const {
-    return with(&Field::compute, [](const void* /*owner*/, const Field& /*field*/, Json& /*out*/) {})
-        .with(&Field::unwritten, true);
-  }
+  [[nodiscard]] constexpr Field only_read() const { return with(&Field::unwritten, true); }
   /// A whole number that is written times `factor`: nanoseconds as seconds.
   [[nodiscard]] constexpr Field scaled(double factor) const { return with(&Field::scale, factor); }
   /// A 64-bit number as text, as doubles hold 53 bits of it.

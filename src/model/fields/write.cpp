@@ -68,7 +68,7 @@ bool is_empty(const Type& type, const void* value) {
 }
 
 void write_field(const Field& field, const void* owner, Json& out) {
-  if (field.condition != nullptr && !field.condition(owner)) return;
+  if (field.unwritten || (field.condition != nullptr && !field.condition(owner))) return;
   if (field.compute != nullptr) {
     field.compute(owner, field, out);
   } else {

@@ -1,6 +1,7 @@
 // The parts of build_report(), one file each.
 #pragma once
 
+#include <cstddef>
 #include <optional>
 #include <string>
 #include <vector>
@@ -8,6 +9,7 @@
 #include "model/report.h"
 #include "model/run.h"
 #include "model/run_query.h"
+#include "report/results/device_groups.h"
 #include "report/results/labels.h"
 
 namespace warpmark::report {
@@ -20,6 +22,14 @@ namespace warpmark::report {
 [[nodiscard]] std::optional<Section> ceilings_section(const Session& session);
 /// "memory bandwidth", "bf16 compute", "h2d link", "launch".
 [[nodiscard]] std::string ceiling_name(const Ceiling& ceiling);
+/// The same peak on the devices of a group.
+struct MeasuredPeak {
+  std::size_t devices = 0;
+  bool unreliable = false;  ///< on any of them
+  std::string text;         ///< "93.4 GB/s", "3.1 TB/s to 3.2 TB/s"
+};
+[[nodiscard]] MeasuredPeak measured_peak(const std::vector<Ceiling>& ceilings, const Ceiling& wanted,
+                                         const DeviceGroup& group);
 /// Names and texts without a header.
 [[nodiscard]] Table machine_table(const Machine& machine);
 [[nodiscard]] Table device_table(const DeviceInfo& device);

@@ -67,16 +67,6 @@ std::size_t rank_of(const Session& session, const std::string& device) {
   return static_cast<std::size_t>(found - devices.begin());
 }
 
-/// The same peak on each device of the group.
-std::vector<double> values_like(const std::vector<Ceiling>& ceilings, const Ceiling& wanted, const DeviceGroup& group) {
-  std::vector<double> values;
-  for (const auto& ceiling : ceilings) {
-    const bool same = ceiling.id == wanted.id && ceiling.scope == wanted.scope;
-    if (same && group.contains(ceiling.device)) values.push_back(ceiling.value);
-  }
-  return values;
-}
-
 }  // namespace
 
 std::string ceiling_name(const Ceiling& ceiling) {
@@ -85,6 +75,21 @@ std::string ceiling_name(const Ceiling& ceiling) {
   if (ceiling.id == "link") return ceiling.scope + " link";
   if (ceiling.id == "launch") return "launch";
   return ceiling.scope.empty() ? ceiling.id : ceiling.id + " " + ceiling.scope;
+}
+
+MeasuredPeak measured_peak(const std::vector<Ceiling>& ceilings, const Ceiling& wanted, const DeviceGroup& group) {
+  MeasuredPeak peak;
+  double low = wanted.value, high = wanted.value;
+  for (const Ceiling& ceiling : ceilings) {
+    if (ceiling.id != wanted.id || ceiling.scope != wanted.scope || !group.contains(ceiling.device)) continue;
+    ++peak.devices;
+    low = std::min(low, ceiling.value);
+    high = std::max(high, ceiling.value);
+    peak.unreliable = peak.unreliable || ceiling.unreliable;
+  }
+  peak.text = format_quantity(low, wanted.unit);
+  if (low < high) peak.text += " to " + format_quantity(high, wanted.unit);
+  return peak;
 }
 
 Section machine_section(const Session& session) { return {"Machine and build", {session_table(session)}}; }
@@ -133,15 +138,12 @@ std::optional<Section> ceilings_section(const Session& session) {
   for (const auto& ceiling : ceilings) {
     const auto group = std::find_if(groups.begin(), groups.end(),
                                     [&](const DeviceGroup& each) { return each.contains(ceiling.device); });
-    const auto alike = values_like(ceilings, ceiling, group == groups.end() ? DeviceGroup{} : *group);
+    const auto peak = measured_peak(ceilings, ceiling, group == groups.end() ? DeviceGroup{} : *group);
     // Once for all GPUs of one make, by the first of them.
-    if (alike.size() > 1 && group->ids.front() != ceiling.device) continue;
-    const auto [low, high] = std::minmax_element(alike.begin(), alike.end());
-    table.rows.push_back({{alike.size() > 1 ? group->label() : ceiling.device},
+    if (peak.devices > 1 && group->ids.front() != ceiling.device) continue;
+    table.rows.push_back({{peak.devices > 1 ? group->label() : ceiling.device},
                           {ceiling_name(ceiling)},
-                          {alike.size() > 1 && *low < *high
-                               ? format_quantity(*low, ceiling.unit) + " to " + format_quantity(*high, ceiling.unit)
-                               : format_quantity(ceiling.value, ceiling.unit)},
+                          {peak.text},
                           {ceiling.source + (ceiling.unreliable ? " (unreliable: the machine was disturbed)" : ""),
                            ceiling.unreliable ? Tone::warning : Tone::quiet}});
   }

@@ -75,15 +75,9 @@ std::string reached_sentence(const Session& session, const DeviceGroup& group) {
   bool unreliable = false;
   for (const Ceiling& one : session.ceilings) {
     if (!is_told(one) || group.ids.front() != one.device) continue;
-    double low = one.value, high = one.value;
-    for (const Ceiling& other : session.ceilings) {
-      if (other.id != one.id || other.scope != one.scope || !group.contains(other.device)) continue;
-      low = std::min(low, other.value);
-      high = std::max(high, other.value);
-      unreliable = unreliable || other.unreliable;
-    }
-    text += (text.empty() ? "" : ", ") + ceiling_name(one) + " " + format_quantity(low, one.unit);
-    if (low < high) text += " to " + format_quantity(high, one.unit);
+    const MeasuredPeak peak = measured_peak(session.ceilings, one, group);
+    unreliable = unreliable || peak.unreliable;
+    text += (text.empty() ? "" : ", ") + ceiling_name(one) + " " + peak.text;
   }
   return text.empty() ? text : group.label() + ": " + text + (unreliable ? " (the machine was disturbed)." : ".");
 }

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <span>
+
 namespace warpmark::analyze {
 namespace {
 
@@ -10,6 +12,14 @@ struct KernelNameCase {
   Category category;
   MatrixMath math;
 };
+
+void expect_all(std::span<const KernelNameCase> cases) {
+  for (const KernelNameCase& one : cases) {
+    const Category category = kernel_category(one.name, "");
+    EXPECT_EQ(category, one.category) << one.name << " is " << category_id(category);
+    EXPECT_EQ(matrix_math(one.name, category), one.math) << one.name;
+  }
+}
 
 TEST(KernelCategory, knows_names_of_cudnn_bitsandbytes_and_deepep) {
   const KernelNameCase cases[] = {
@@ -27,10 +37,7 @@ TEST(KernelCategory, knows_names_of_cudnn_bitsandbytes_and_deepep) {
       {"void deep_ep::internode::dispatch<false, 8>", Category::communication, MatrixMath::none},
       {"void intranode::combine<__nv_bfloat16, 8>", Category::communication, MatrixMath::none},
   };
-  for (const auto& one : cases) {
-    EXPECT_EQ(kernel_category(one.name, ""), one.category) << one.name;
-    EXPECT_EQ(matrix_math(one.name, one.category), one.math) << one.name;
-  }
+  expect_all(cases);
 }
 
 TEST(KernelCategory, knows_names_of_many_libraries) {
@@ -100,11 +107,7 @@ TEST(KernelCategory, knows_names_of_many_libraries) {
       {"convolve_rows(float const*, float*, int)", Category::convolution, MatrixMath::simt_fp32},
       {"my_kernel", Category::other, MatrixMath::none},
   };
-  for (const KernelNameCase& one : cases) {
-    const Category category = kernel_category(one.name, "");
-    EXPECT_EQ(category, one.category) << one.name << " is " << category_id(category);
-    EXPECT_EQ(matrix_math(one.name, category), one.math) << one.name;
-  }
+  expect_all(cases);
 }
 
 TEST(KernelCategory, knows_names_of_rocm_and_of_inference_servers) {
@@ -122,11 +125,7 @@ TEST(KernelCategory, knows_names_of_rocm_and_of_inference_servers) {
       {"flash_fwd_mla_kernel", Category::attention, MatrixMath::none},
       {"triton_per_fused_native_layer_norm_2", Category::normalization, MatrixMath::none},
   };
-  for (const KernelNameCase& one : cases) {
-    const Category category = kernel_category(one.name, "");
-    EXPECT_EQ(category, one.category) << one.name << " is " << category_id(category);
-    EXPECT_EQ(matrix_math(one.name, category), one.math) << one.name;
-  }
+  expect_all(cases);
 }
 
 TEST(KernelCategory, asks_the_operator_where_the_name_says_nothing) {
