@@ -63,6 +63,15 @@ constexpr Advice kWatchHost = {
     .jax = kWatch,
 };
 
+/// Where no range names the loader: a thread that is blocked waits for workers, one that computes loads the batch
+/// itself.
+bool have_workers(const Evidence& evidence) {
+  const RankEvidence& rank = evidence.rank();
+  if (!rank.loading.waits_ns.empty()) return rank.loading.by_workers();
+  const auto thread = main_thread(*evidence.session, rank);
+  return thread && thread->idle_blocked_low > 0.5;
+}
+
 std::vector<Finding> apply(const Evidence& evidence) {
   const RankEvidence& rank = evidence.rank();
   const double lost = evidence.attribution.lost_ns(Claimant::data_loading);
@@ -82,8 +91,7 @@ std::vector<Finding> apply(const Evidence& evidence) {
   // The first batch of a loader takes its start, too, and what the next ones take was not recorded.
   if (!rank.steps.repeating && rank.loading.waits_ns.size() == 1)
     finding.gain = {.method = "one batch alone was recorded", .unknown = true};
-  const bool workers = rank.loading.by_workers();
-  advise(evidence, {workers ? kMoreWorkers : kLoadAhead, kReadAhead}, finding);
+  advise(evidence, {have_workers(evidence) ? kMoreWorkers : kLoadAhead, kReadAhead}, finding);
   advise(evidence, {kDecodeOnGpu, kReadPastHost, kWatchHost}, finding);
   show_main_thread(evidence, finding);
   show_idle(rank, {Part::idle_data_loading}, finding);

@@ -23,6 +23,7 @@ struct Launched {
   NameId name = 0;          ///< of the one work; of graphs a number beyond all names, the same for the same nodes
   std::uint32_t shape = 0;  ///< of a kernel's launch: an element of Timeline::launch_shapes
   std::int64_t busy_ns = 0;
+  bool uploads = false;
 };
 
 /// In the order in which they began on the main stream. The layers of a graph may be alike, so that its nodes' names
@@ -51,7 +52,8 @@ std::vector<Launched> launched_on_main_stream(const Timeline& timeline, const Wo
     const bool kernel = next - first == 1 && events.kind[work] == EventKind::kernel;
     std::int64_t busy = 0;
     for (std::size_t i = first; i < next; ++i) busy += order[i]->end - order[i]->start;
-    launched.push_back({order[first]->start, order[first]->launch, name, kernel ? events.detail[work] : 0, busy});
+    launched.push_back({order[first]->start, order[first]->launch, name, kernel ? events.detail[work] : 0, busy,
+                        next - first == 1 && uploads(timeline, *order[first])});
     first = next;
   }
   return launched;
@@ -127,6 +129,12 @@ std::vector<std::size_t> step_starts(const Timeline& timeline, const std::vector
   return are_layers(waited, spacing) ? waited : starts;
 }
 
+/// Iterations with input of their own: some of them wait for it longer than others.
+bool upload_in_turn(std::span<const Launched> order, const std::vector<std::size_t>& starts) {
+  const auto uploads = static_cast<std::size_t>(std::ranges::count_if(order, &Launched::uploads));
+  return uploads + 1 >= starts.size();
+}
+
 /// Where a loop within the step was found, the host reads, writes or waits at the end of the step only: every so many
 /// windows one is much longer, and they take much of the time. The step then ends where a long window ends.
 std::vector<std::int64_t> up_to_long_windows(const std::vector<std::int64_t>& boundaries, double least_share) {
@@ -150,6 +158,17 @@ std::vector<std::int64_t> up_to_long_windows(const std::vector<std::int64_t>& bo
 std::int64_t busy_of(std::span<const Launched> launches) {
   std::int64_t sum = 0;
   for (const Launched& one : launches) sum += one.busy_ns;
+  return sum;
+}
+
+/// The work of all streams that begins while these launches do: the layers of one model may run on several streams.
+std::int64_t busy_meanwhile(const WorkList& list, std::span<const Launched> launches) {
+  if (launches.empty()) return 0;
+  std::int64_t sum = 0;
+  for (const GpuWork& work : list.works) {
+    const bool meanwhile = work.start >= launches.front().start && work.start <= launches.back().start;
+    if (meanwhile) sum += work.end - work.start;
+  }
   return sum;
 }
 
@@ -182,15 +201,15 @@ std::vector<std::int64_t> repeating_launches(const Timeline& timeline, const Wor
     const std::span<const Launched> before = whole.first(starts.front());
     const std::span<const Launched> behind = whole.subspan(starts.back());
     const std::span<const Launched> most = busy_of(before) > busy_of(behind) ? before : behind;
-    if (static_cast<double>(busy_of(most)) < least_share * static_cast<double>(all)) return {};
+    if (static_cast<double>(busy_meanwhile(list, most)) < least_share * static_cast<double>(all)) return {};
     order = std::vector<Launched>(most.begin(), most.end());
     starts = step_starts(timeline, order);
   }
-  if (static_cast<double>(busy_of(order)) * share_covered(order, starts) < least_share * static_cast<double>(all))
-    return {};
+  const double covered = static_cast<double>(busy_meanwhile(list, order)) * share_covered(order, starts);
+  if (covered < least_share * static_cast<double>(all)) return {};
   std::vector<std::int64_t> boundaries;
   for (const std::size_t at : starts) boundaries.push_back(order[at].start);
-  return up_to_long_windows(boundaries, least_share);
+  return upload_in_turn(order, starts) ? boundaries : up_to_long_windows(boundaries, least_share);
 }
 
 }  // namespace warpmark::analyze

@@ -247,8 +247,8 @@ bool is_irregular(const WorkList& list, const std::vector<StepSpan>& spans, bool
 }
 
 /// Takes the pauses out: the steps analyzed are the longest run of steady ones between two pauses, so that they still
-/// follow one another. Programs whose steps are long again and again, or do far more work than those, have no pauses
-/// but steps of several kinds.
+/// follow one another. Programs whose steps are long again and again (every fourth, where four workers load batches),
+/// or do far more work than those, have no pauses but steps of several kinds.
 void separate_pauses(const Timeline& timeline, const WorkList& list, std::string_view step, Steps& steps) {
   if (steps.analyzed.size() <= kFewest) return;
   const double steady = longest_steady_ns(steps.analyzed);
@@ -265,7 +265,9 @@ void separate_pauses(const Timeline& timeline, const WorkList& list, std::string
   if (steps.pauses.empty()) return;
   const bool usual = work_in(list, best) * static_cast<double>(steps.analyzed.size()) >=
                      kRepeatedShare * work_in(list, steps.analyzed) * static_cast<double>(best.size());
-  if (steps.pauses.size() * kFewest > steps.analyzed.size() || best.size() < 2 || !usual) return steps.pauses.clear();
+  const auto rare = static_cast<std::size_t>((1 - kNearlyAll) * static_cast<double>(steps.analyzed.size()));
+  const bool recur = steps.pauses.size() > std::max<std::size_t>(rare, 1);
+  if (recur || best.size() < 2 || !usual) return steps.pauses.clear();
   for (StepPause& pause : steps.pauses) pause.name = what_paused(timeline, {pause.start_ns, pause.end_ns}, step);
   steps.analyzed = std::move(best);
 }

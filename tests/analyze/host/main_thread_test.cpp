@@ -123,6 +123,32 @@ TEST(MainThread, is_nothing_without_samples_in_the_steps) {
   EXPECT_FALSE(main_thread(session, gather_evidence(session).rank()));
 }
 
+/// What data loading is advised where no range names the loader: the host is there before each upload.
+std::string unnamed_loading_advice(double running) {
+  ProfileSession session;
+  TimelineScene scene;
+  (void)scene.timeline().names.intern("aten::add");
+  for (int step = 0; step < 12; ++step) {
+    scene.within("ProfilerStep#" + std::to_string(step), EventKind::annotation, [&] {
+      scene.idle_host(320'000'000);
+      scene.copy(CopyKind::host_to_device, HostMemory::pinned, 1'000'000, 100'000, false);
+      scene.launch("gemm", 79'000'000);
+      scene.synchronize();
+    });
+  }
+  session.ranks.push_back(scene.build());
+  session.ranks[0].origin_ns = kOrigin;
+  sample(session, running, 0);
+  const auto findings = kDataLoadingRule.apply(gather_evidence(session));
+  EXPECT_EQ(findings.size(), 1U);
+  return findings.empty() ? "" : findings[0].recommendations.at(0).text;
+}
+
+TEST(MainThread, that_is_blocked_before_uploads_has_workers_that_do_not_keep_up) {
+  EXPECT_NE(unnamed_loading_advice(0.1).find("workers do not keep up"), std::string::npos);
+  EXPECT_EQ(unnamed_loading_advice(0.9).find("workers do not keep up"), std::string::npos);
+}
+
 TEST(MainThread, is_evidence_of_data_loading) {
   auto session = loading(80'000'000);
   sample(session, 0.2, 0);

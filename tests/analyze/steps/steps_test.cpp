@@ -155,6 +155,37 @@ TEST(Steps, of_a_loop_that_the_host_reads_after_go_from_read_to_read) {
   for (const StepSpan& span : steps.analyzed) EXPECT_LT(std::abs(span.end_ns - span.start_ns - length), 100'000);
 }
 
+/// Four workers bring a batch each: every fourth iteration waits for them, and is no pause.
+TEST(Steps, of_a_loader_that_does_not_keep_up_are_iterations_not_rounds_of_its_workers) {
+  TimelineScene scene;
+  for (int i = 0; i < 25; ++i) {
+    scene.copy(CopyKind::host_to_device, HostMemory::pinned, 77'000'000, 1'000'000, false);
+    for (int layer = 0; layer < 40; ++layer) scene.launch("layer_" + std::to_string(layer), 1'500'000);
+    scene.launch("update", 1'000'000);
+    scene.synchronize();
+    if (i % 4 == 3) scene.idle_host(150'000'000);
+  }
+  const Timeline timeline = scene.build();
+  const Steps steps = steps_of(timeline);
+  EXPECT_EQ(steps.found, 25);
+  EXPECT_TRUE(steps.pauses.empty());
+  EXPECT_GE(steps.analyzed.size(), 22U);
+}
+
+/// cuDNN spreads a recurrent layer over streams of its own.
+TEST(Steps, hold_the_work_of_all_streams) {
+  TimelineScene scene;
+  for (int i = 0; i < 20; ++i) {
+    scene.launch("begin", 10'000);
+    for (int layer = 0; layer < 10; ++layer) {
+      for (const int stream : {7, 13, 30}) scene.launch("gemm_" + std::to_string(layer), 20'000, 1024, stream);
+    }
+    scene.launch("update", 10'000);
+    scene.synchronize();
+  }
+  EXPECT_EQ(steps_of(scene.build()).found, 20);
+}
+
 TEST(Steps, keep_their_windows_where_a_few_are_long_at_no_even_distance) {
   TimelineScene scene;
   for (int i = 0; i < 200; ++i) {
