@@ -54,8 +54,9 @@ PhaseShares phases_of(const workers::ProgramReport& report) {
   return shares;
 }
 
-ProgramFacts facts_of(workers::ProgramReport report) {
+ProgramFacts facts_of(workers::ProgramReport report, std::optional<double> gpu_utilization) {
   ProgramFacts facts;
+  facts.gpu_utilization = gpu_utilization;
   facts.phases = phases_of(report);
   if (report.window) {
     facts.seconds_per_step = report.window->seconds / static_cast<double>(report.window->steps);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -31,9 +32,10 @@ struct ProgramFacts {
   workers::ProgramReport report;
   PhaseShares phases;
   double seconds_per_step = 0;
-  bool analyzed = false;         ///< a recording of it was, and had work of a GPU
-  std::vector<FoundGain> found;  ///< in that recording
-  bool draws = false;            ///< its forward draws random numbers, as dropout does
+  std::optional<double> gpu_utilization;  ///< share of the measured time with a kernel on the GPU, as NVML has it
+  bool analyzed = false;                  ///< a recording of it was, and had work of a GPU
+  std::vector<FoundGain> found;           ///< in that recording
+  bool draws = false;                     ///< its forward draws random numbers, as dropout does
 
   /// The settings have moved the bottleneck: this share of a step waits for data now.
   void wait_for_data(double share);
@@ -47,7 +49,7 @@ struct ProgramFacts {
 
 /// The steps of the window, or all but the first where there was none.
 [[nodiscard]] PhaseShares phases_of(const workers::ProgramReport& report);
-[[nodiscard]] ProgramFacts facts_of(workers::ProgramReport report);
+[[nodiscard]] ProgramFacts facts_of(workers::ProgramReport report, std::optional<double> gpu_utilization);
 
 /// The next multiple of `epoch` that is at least `steps`.
 [[nodiscard]] std::int64_t whole_multiple(std::int64_t steps, std::int64_t epoch);

@@ -45,6 +45,14 @@ TEST_F(BundleTest, compiles_in_no_other_mode_what_one_could_not_compile_and_tune
       std::ranges::any_of(trials_.asked, [](const auto& text) { return text.find("autotune") != std::string::npos; }));
 
   trials_ = {};
+  proposals_[2].predicted.high = 4;  // graphs first: what breaks them may compile all the same
+  trials_.settings = {{"workers=on", {0.5}},
+                      {"compile=reduce-overhead", {1, "overwritten by a subsequent run"}},
+                      {"compile=default", {0.5}}};
+  optimization = run();
+  EXPECT_EQ(asked("within workers=on | [workers=on compile=default]"), 1);
+
+  trials_ = {};
   trials_.settings = {{"workers=on", {0.5}}};
   trials_.seconds_left = 35;  // not enough to compile
   optimization = run();

@@ -100,6 +100,22 @@ TEST(Knobs, workers_that_helped_are_doubled_while_steps_still_wait_for_data) {
   EXPECT_EQ(offered(0.1, "8"), "") << "little is left to gain";
 }
 
+TEST(Knobs, a_gpu_that_idles_most_of_the_time_is_compiled_to_graphs_first) {
+  ProgramFacts facts = slow_loading();
+  facts.report.torch = "2.11.0";
+  facts.report.modules.front().device = "cuda";
+  facts.phases = {.data = 0.02, .forward = 0.4, .backward = 0.4, .optimizer = 0.1, .rest = 0.08};
+  const auto first = [&](std::optional<double> utilization) {
+    facts.gpu_utilization = utilization;
+    auto found = proposals(facts, {}, {.only = {kCompile}});
+    const auto best = std::ranges::max_element(found, {}, [](const Proposal& one) { return one.predicted.high; });
+    return best == found.end() ? std::string() : best->setting.value;
+  };
+  EXPECT_EQ(first(0.13), kCompileToGraphs);
+  EXPECT_EQ(first(0.9), "default");
+  EXPECT_EQ(first(std::nullopt), "default");
+}
+
 TEST(Knobs, workers_are_not_offered_to_an_iterable_dataset) {
   auto facts = slow_loading();
   facts.report.loaders.front().iterable = true;

@@ -228,7 +228,7 @@ Result<FirstLook> look_at(ProgramRuns& runs, const OptimizeOptions& options) {
   if (!first.ok()) return first.error();
   look.first = std::move(*first);
   const auto& run = look.first;
-  look.facts = facts_of(run.report);
+  look.facts = facts_of(run.report, run.gpu_utilization);
   look.facts.found = gains_of(options.findings);
   look.facts.analyzed = !look.facts.found.empty();
   look.host_bytes = run.host_bytes;

@@ -271,7 +271,7 @@ void ProgramTrials::judge(const ProgramRun& run, const Variant& to, bool state_c
   result.memory_bytes = run.memory_bytes;
   result.gpu_utilization = run.gpu_utilization;
   result.joules_per_step = run.joules_per_step;
-  result.facts = facts_of(run.report);
+  result.facts = facts_of(run.report, run.gpu_utilization);
   if (options_.run.time_of == TimeOf::run) {
     result.answers = {.kind = "none", .text = "only the time of the run is known"};
     return;

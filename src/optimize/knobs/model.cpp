@@ -1,4 +1,6 @@
 // Settings of how modules run.
+#include <algorithm>
+
 #include "optimize/knobs/offers.h"
 
 namespace warpmark::optimize {
@@ -28,6 +30,16 @@ constexpr const char* kAnswers =
     "launch_overhead:cuda_graph launch_overhead:compile memory_bandwidth memory_bound_kernel";
 constexpr const char* kAnswersWithoutGraph = "launch_overhead:compile memory_bandwidth memory_bound_kernel";
 
+/// A graph of the step takes the launches off the host: where the GPU idles most of the time it gains more than kernels
+/// that are fused, and a short budget is enough for one of both.
+Prediction gain_of_compiling(const ProgramFacts& facts, bool graph) {
+  constexpr double kFused = 3, kMostByGraph = 8;
+  const double busy = facts.gpu_utilization.value_or(1);
+  const double factor =
+      graph && busy < 0.5 ? std::clamp(1 / std::max(busy, 1 / kMostByGraph), kFused, kMostByGraph) : kFused;
+  return gain_of_share(model_share(facts), 1.05, factor, "the model");
+}
+
 Offer offer_compile(const ProgramFacts& facts, [[maybe_unused]] const Settings& settings) {
   if (!torch_at_least(facts, 2, 2))
     return no_offer("torch " + facts.report.torch + " cannot compile a module in place");
@@ -38,10 +50,10 @@ Offer offer_compile(const ProgramFacts& facts, [[maybe_unused]] const Settings& 
     return no_offer("it needs a C++ compiler and pays seldom on a CPU; --try compile=default asks for it");
   Offer offer;
   const auto now = value_of(settings, "compile");
-  for (const char* mode : {"default", "reduce-overhead", "max-autotune-no-cudagraphs"}) {
-    const bool graph = std::string_view(mode) == "reduce-overhead";
+  for (const char* mode : {"default", kCompileToGraphs, "max-autotune-no-cudagraphs"}) {
+    const bool graph = mode == kCompileToGraphs;
     if (now == mode || (!now.empty() && std::string_view(mode) == "default") || (!own.empty() && !graph)) continue;
-    auto predicted = gain_of_share(model_share(facts), 1.05, 3, "the model");
+    auto predicted = gain_of_compiling(facts, graph);
     if (!now.empty() || !own.empty()) predicted.low = 1, predicted.high = 1.2;
     offer.candidates.push_back({mode, std::move(predicted), graph ? kAnswers : kAnswersWithoutGraph});
   }
@@ -104,7 +116,7 @@ extern const Knob cudnn_benchmark_knob{
 };
 
 extern const Knob compile_knob{
-    .id = "compile",
+    .id = kCompile,
     .title = "torch.compile",
     .answers = kAnswers,
     .breaks = "minutes of compiling; shapes that change are compiled again; graph breaks",

@@ -280,7 +280,9 @@ class BundleStage {
       if (changes_nothing(one, candidates[i])) continue;
       if (candidates[i].setting.knob == kCompile) {
         compile_timed_ = compile_timed_ || one.gain;
-        compile_failed_ = compile_failed_ || !one.failure.empty();
+        const bool by_graphs =
+            candidates[i].setting.value == kCompileToGraphs;  // which break where fused kernels may not
+        compile_failed_ = compile_failed_ || (!one.failure.empty() && !by_graphs);
       }
       const bool gains = passes(one) && one.gain->low > 1;
       if (!gains) {

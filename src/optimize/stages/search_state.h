@@ -97,8 +97,6 @@ class SearchState {
 /// Of a setting that is not proven faster: slower where its interval shows that.
 [[nodiscard]] TrialOutcome without_gain(const std::optional<SpeedUp>& measured);
 
-inline constexpr const char* kCompile = "compile";
-
 /// The stages, in this order.
 Status bundle_stage(SearchState& state);
 /// Part of it. `compile_s`: what a compiler took in the living process.
