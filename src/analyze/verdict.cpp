@@ -13,6 +13,7 @@
 #include "analyze/evidence/severity.h"
 #include "analyze/recommendations/strongest.h"
 #include "analyze/recorded/collective_benchmarks.h"
+#include "analyze/recorded/recording_cost.h"
 #include "analyze/rules/rules.h"
 #include "analyze/verdicts_without_steps.h"
 #include "base/quantity.h"
@@ -104,20 +105,34 @@ std::string unexplained_verdict(const Analysis& analysis, const MissingWork& mis
       missing.graphs_without_work, missing.graph_launches, format_percent(share), whole);
 }
 
-std::string healthy_verdict(const Analysis& analysis, const MissingWork& missing) {
+/// What is left of the step may be busy only because the estimate of what recording took is too large.
+std::string doubt_of_estimate(const Analysis& analysis, const Evidence& evidence) {
+  const double recorded = analysis.undisturbed_step_ns + analysis.recording_ns;
+  if (severity_of(analysis.recording_ns, recorded) < kWarning) return "";
+  if (measured_inflation(*evidence.rank().timeline)) return "";
+  return fmt::format(
+      " This assumes that the profiler caused {} of the recorded step, in which the GPU idles: time a step without it.",
+      format_percent(analysis.recording_ns / recorded));
+}
+
+std::string healthy_verdict(const Analysis& analysis, const Evidence& evidence) {
+  const MissingWork& missing = evidence.missing;
   const double unexplained = unexplained_idle(analysis);
   if (severity_of(unexplained, 1) > kMostOfANote) return unexplained_verdict(analysis, missing, unexplained);
   const std::string scattered = scattered_idle(analysis);
   const std::string begin = scattered.empty() ? "No significant bottleneck." : scattered;
-  if (analysis.findings.empty() || analysis.findings.front().severity <= 0) return begin;
+  const std::string doubt = doubt_of_estimate(analysis, evidence);
+  if (analysis.findings.empty() || analysis.findings.front().severity <= 0) return begin + doubt;
   const Finding& largest = analysis.findings.front();
   const std::string speedup = speedup_text(largest.gain);
   const std::string gain = speedup == "up to 1.00x" ? "" : ", estimated speedup " + speedup;
   const double share = largest.lost_ns > 0 && analysis.undisturbed_step_ns > 0
                            ? static_cast<double>(largest.lost_ns) / analysis.undisturbed_step_ns
                            : largest.severity / 2;
-  return begin + fmt::format(" Largest candidate: {} ({} of the {}{}).", largest.rule, format_percent(share),
-                             analysis.ranks.empty() ? "time" : "step", gain);
+  return begin +
+         fmt::format(" Largest candidate: {} ({} of the {}{}).", largest.rule, format_percent(share),
+                     analysis.ranks.empty() ? "time" : "step", gain) +
+         doubt;
 }
 
 /// "; first: compile the model; most, where it can be done: replay the step as a CUDA graph, 4.8x-9.6x".
@@ -132,9 +147,10 @@ std::string fixes_named(const Finding& finding) {
 }
 
 /// Of what was read.
-std::string verdict_of_all(const Analysis& analysis, const MissingWork& missing) {
+std::string verdict_of_all(const Analysis& analysis, const Evidence& evidence) {
+  const MissingWork& missing = evidence.missing;
   if (analysis.findings.empty() || analysis.findings.front().severity < kWarning)
-    return healthy_verdict(analysis, missing);
+    return healthy_verdict(analysis, evidence);
   const Finding& top = analysis.findings.front();
   std::string gain = top.gain.unknown ? "not known" : speedup_text(top.gain);
   if (top.gain.per_sample) gain += " samples per second";
@@ -176,7 +192,7 @@ std::string verdict_of(Analysis& analysis, const Evidence& evidence) {
   if (analysis.findings.empty() && analysis.ranks.empty()) return verdict_without_steps(session, analysis);
   const std::string copies_alone = without_kernels(evidence);
   const bool minor = analysis.findings.empty() || analysis.findings.front().severity < kWarning;
-  std::string verdict = minor && !copies_alone.empty() ? copies_alone : verdict_of_all(analysis, evidence.missing);
+  std::string verdict = minor && !copies_alone.empty() ? copies_alone : verdict_of_all(analysis, evidence);
   verdict += late_rank_text(analysis, evidence);
   if (const auto start_up = start_up_of(evidence)) {
     verdict = start_up->text + (start_up->is_all ? "." : ". Of that: " + verdict);

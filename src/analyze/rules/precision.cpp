@@ -185,11 +185,13 @@ std::vector<Finding> apply(const Evidence& evidence) {
   Finding finding = make_finding(kPrecisionRule, lost, step, title_of({simt, wide, tf32}, step));
   // TF32 already runs on tensor cores: 16 bits may still help, but that is a note, never a warning.
   if (simt + wide < tf32) finding.severity = std::min(finding.severity, kMostOfANote);
-  add_times({{"fp32_matrix_per_step", "Matrix kernels on FP32 units, per step", simt},
-             {"tf32_matrix_per_step", "Matrix kernels on tensor cores with FP32 inputs (TF32), per step", tf32},
-             {"half_matrix_per_step", "Matrix kernels on tensor cores with 16 bits or fewer, per step", half},
-             {"fp64_matrix_per_step", "Matrix kernels in double precision, per step", wide}},
-            finding);
+  add_times(
+      {{"fp32_matrix_per_step", "Matrix kernels on FP32 units, per step", simt},
+       {"tf32_matrix_per_step", "Matrix kernels on tensor cores with FP32 inputs (TF32), per step", tf32},
+       {"half_matrix_per_step", "Matrix kernels on tensor cores with 16 bits or fewer, per step", half},
+       {"fp64_matrix_per_step", "Matrix kernels in double precision, per step", wide},
+       {"around_matrix_per_step", "Saved around them, where kernels move half the bytes, per step", loss.around_ns}},
+      finding);
   const bool convolves = owns(rank, Category::convolution);
   const bool in_doubles = wide > simt;
   if (in_doubles) advise(evidence, {kLeaveDoubles}, finding);

@@ -1,6 +1,8 @@
 // Step and idle times of a recording, corrected by what the recorder measured of its own cost.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "analyze/analyze.h"
 #include "analyze/evidence/evidence.h"
 #include "support/timeline_scene.h"
 
@@ -11,14 +13,15 @@ using testing_support::TimelineScene;
 
 /// 20 steps of 100 short kernels whose launches bound the program: 12 us each, of which `recording_ns` is the
 /// recorder's.
-ProfileSession launch_bound(std::vector<std::pair<std::string, std::string>> facts) {
+ProfileSession launch_bound(std::vector<std::pair<std::string, std::string>> facts, std::int64_t kernel_ns = 2'000,
+                            const char* format = "warpmark") {
   TimelineScene scene;
-  scene.timeline().format = "warpmark";
+  scene.timeline().format = format;
   scene.timeline().metadata = std::move(facts);
   scene.dispatch_ns = 12'000;
   for (int step = 0; step < 20; ++step) {
     scene.within("step " + std::to_string(step), EventKind::annotation, [&] {
-      for (int i = 0; i < 100; ++i) scene.launch("kernel_" + std::to_string(i % 10), 2'000);
+      for (int i = 0; i < 100; ++i) scene.launch("kernel_" + std::to_string(i % 10), kernel_ns);
       scene.synchronize();
     });
   }
@@ -50,6 +53,15 @@ TEST(MeasuredInflation, goes_before_the_estimate_for_each_call) {
       gather_evidence(launch_bound({{"inflation", "0.5"}})).ranks.at(0).part_ns(Part::idle_profiler);
   EXPECT_GT(estimated, 0);
   EXPECT_GT(measured, 2 * estimated);
+}
+
+/// Kernels of 9 us are launched every 12 us: the estimate is that without the profiler the GPU would be busy.
+TEST(EstimatedInflation, that_alone_makes_a_program_healthy_is_named_as_an_assumption) {
+  const std::string estimated = analyze(launch_bound({}, 9'000, "kineto")).verdict;
+  EXPECT_THAT(estimated, testing::HasSubstr("No significant bottleneck"));
+  EXPECT_THAT(estimated, testing::HasSubstr("This assumes that the profiler caused 2"));
+  const std::string measured = analyze(launch_bound({{"inflation", "0.33"}}, 9'000)).verdict;
+  EXPECT_THAT(measured, testing::Not(testing::HasSubstr("This assumes")));
 }
 
 TEST(MeasuredInflation, is_not_used_twice_nor_when_it_is_no_number) {
