@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <iterator>
+#include <map>
 #include <optional>
 #include <span>
 #include <string_view>
@@ -160,6 +161,23 @@ std::vector<std::int64_t> loads_of(const Timeline& timeline) {
   return starts;
 }
 
+/// One call of a module launched most of the GPU's work: what repeats within it are layers.
+bool is_of_one_module_call(const Timeline& timeline, const WorkList& list) {
+  const EventColumns& events = timeline.events;
+  std::map<std::int64_t, std::int64_t> launched{{INT64_MIN, 0}};  // work up to each launch, ns
+  for (const GpuWork& work : list.works) {
+    if (work.launch != kNoEvent) launched[events.start[work.launch]] += work.end - work.start;
+  }
+  std::int64_t sum = 0;
+  for (auto& [time, work] : launched) work = sum += work;
+  const auto before = [&](std::int64_t time) { return std::prev(launched.lower_bound(time))->second; };
+  for (EventIndex i = 0; i < events.size(); ++i) {
+    const bool module = events.kind[i] == EventKind::python && timeline.name_of(i).starts_with("nn.Module: ");
+    if (module && (before(events.end(i)) - before(events.start[i])) * 2 > sum) return true;
+  }
+  return false;
+}
+
 /// From the first work of the GPU, or from the load that it works on.
 Steps whole_recording(const Timeline& timeline, const WorkList& list, const std::vector<std::int64_t>& loads = {}) {
   Steps steps;
@@ -280,11 +298,12 @@ Steps find_steps(const Timeline& timeline, const WorkList& list) {
   const RangeGroup* chosen = choose(groups);
   Steps steps = chosen != nullptr ? from_ranges(*chosen) : from_launches(timeline, list);
   const std::vector<std::int64_t> loads = loads_of(timeline);
+  const bool one_pass = chosen == nullptr && is_of_one_module_call(timeline, list);
   if (chosen == nullptr) {  // what repeats between two loads is a layer
     const bool layers = !loads.empty() && loads.size() * 2 <= steps.analyzed.size();
-    if (layers || is_irregular(list, steps.analyzed, false)) steps.analyzed.clear();
+    if (one_pass || layers || is_irregular(list, steps.analyzed, false)) steps.analyzed.clear();
   }
-  if (steps.analyzed.empty() && loads.empty()) {
+  if (steps.analyzed.empty() && loads.empty() && !one_pass) {
     groups = calls_of_functions(timeline, list);
     chosen = choose_function(groups);
     if (chosen != nullptr) steps = from_ranges(*chosen);

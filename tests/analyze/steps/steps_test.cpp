@@ -172,6 +172,23 @@ TEST(Steps, of_a_loader_that_does_not_keep_up_are_iterations_not_rounds_of_its_w
   EXPECT_GE(steps.analyzed.size(), 22U);
 }
 
+TEST(Steps, are_no_layers_within_one_call_of_a_module) {
+  const auto passes = [](int count) {
+    TimelineScene scene;
+    for (int pass = 0; pass < count; ++pass) {
+      scene.within("nn.Module: Transformer_0", EventKind::python, [&] {
+        for (int layer = 0; layer < 12; ++layer) {
+          for (int k = 0; k < 20; ++k) scene.launch("kernel_" + std::to_string(k), 20'000);
+        }
+      });
+      scene.synchronize();
+    }
+    return scene.build();
+  };
+  EXPECT_FALSE(steps_of(passes(1)).repeating);
+  EXPECT_TRUE(steps_of(passes(12)).repeating);
+}
+
 /// cuDNN spreads a recurrent layer over streams of its own.
 TEST(Steps, hold_the_work_of_all_streams) {
   TimelineScene scene;
