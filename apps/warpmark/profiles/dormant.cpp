@@ -57,7 +57,7 @@ void remove_leftovers(const fs::path& folder) {
 Result<profile::RecordOutcome> record_dormant(Context& context, const std::string& programs,
                                               profile::RecordOptions& record) {
   constexpr double kLongestSearch_s = 180;  // of steps in a program that is woken
-  if (has_gpu_recorder(context.environment("WARPMARK_CUPTI"))) WM_TRY(find_recorder(context, record));
+  if (has_gpu_recorder(context.environment("WARPMARK_CUPTI"))) WM_TRY(find_cupti(context, record));
   WM_ASSIGN(const auto folder, dormant_folder());
   record.stacks = folder / "stacks";
   record.deadline_s = 4 * record.duration_s + kLongestSearch_s;

@@ -25,9 +25,13 @@ std::vector<std::string> python_folders() {
 }  // namespace
 
 Status find_recorder(Context& context, profile::RecordOptions& record) {
-  std::error_code ignored;
   WM_ASSIGN(const auto self, own_executable());
   WM_ASSIGN(record.library, profile::find_inject_library(self, context.environment("WARPMARK_INJECT_LIBRARY")));
+  return find_cupti(context, record);
+}
+
+Status find_cupti(Context& context, profile::RecordOptions& record) {
+  std::error_code ignored;
   const char* named = context.environment("WARPMARK_CUPTI");
   if (named != nullptr && *named != '\0' && !fs::exists(named, ignored)) {
     return environment_error("WARPMARK_CUPTI names " + std::string(named) + ", which does not exist",

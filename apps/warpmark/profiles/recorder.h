@@ -11,6 +11,9 @@ namespace warpmark::apps {
 
 /// The library that is injected, and CUPTI. Environment error where they are not.
 Status find_recorder(Context& context, profile::RecordOptions& record);
+/// CUPTI alone, for a program that runs: it has the library, or PyTorch's own profiler. Environment error where
+/// WARPMARK_CUPTI names no file.
+Status find_cupti(Context& context, profile::RecordOptions& record);
 
 /// A folder beside the recording, which is removed with this.
 class StacksFolder {

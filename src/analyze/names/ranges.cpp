@@ -40,8 +40,9 @@ bool names_step(std::string_view range) {
   return contains_any(range, {"step", "iteration", "train_batch", "execute_", "run_batch"});
 }
 
-// torch.autograd.profiler.emit_nvtx names operators "aten::mm, op_id = 3", c10d its collectives "nccl:all_reduce";
-// PyTorch's profiler modules "nn.Module: Linear_0".
+bool names_module(std::string_view call) { return call.starts_with("nn.Module: "); }
+
+// torch.autograd.profiler.emit_nvtx names operators "aten::mm, op_id = 3", c10d its collectives "nccl:all_reduce".
 bool names_part(std::string_view range) {
   return contains_any(range, {"aten::", "op_id =", "nccl:", "gloo:", "mpi:", "c10d", "nn.module", "layer", "block"});
 }

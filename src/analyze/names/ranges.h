@@ -21,6 +21,8 @@ enum class Loader : std::uint8_t { none, some, single, multi };
 [[nodiscard]] bool names_profiler_step(std::string_view range);
 /// A user's or an inference server's own range around one iteration ("train_step", "execute_32_context_0").
 [[nodiscard]] bool names_step(std::string_view range);
+/// A call of a PyTorch module, as its profiler names it: "nn.Module: Linear_0".
+[[nodiscard]] bool names_module(std::string_view call);
 /// Around a part of a step, again and again within it: an operator, a collective, a layer of the model.
 [[nodiscard]] bool names_part(std::string_view range);
 /// The range's name without digits is `plain`.

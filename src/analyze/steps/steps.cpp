@@ -170,9 +170,10 @@ bool is_of_one_module_call(const Timeline& timeline, const WorkList& list) {
   }
   std::int64_t sum = 0;
   for (auto& [time, work] : launched) work = sum += work;
+  const NameSet modules(timeline.names, names_module);
   const auto before = [&](std::int64_t time) { return std::prev(launched.lower_bound(time))->second; };
   for (EventIndex i = 0; i < events.size(); ++i) {
-    const bool module = events.kind[i] == EventKind::python && timeline.name_of(i).starts_with("nn.Module: ");
+    const bool module = events.kind[i] == EventKind::python && modules.contains(events.name[i]);
     if (module && (before(events.end(i)) - before(events.start[i])) * 2 > sum) return true;
   }
   return false;
