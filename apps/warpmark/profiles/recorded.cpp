@@ -15,8 +15,10 @@ namespace {
 std::string cost_text(const Timeline& timeline) {
   if (fact(timeline, "inflation").empty()) return "its own cost could not be measured";
   const auto percent = [&](const char* key) { return std::strtod(fact(timeline, key).c_str(), nullptr) * 100; };
-  return fmt::format("the program ran {:.1f} % slower while recorded ({:.1f} to {:.1f} %)", percent("inflation"),
-                     percent("inflation_low"), percent("inflation_high"));
+  const double low = percent("inflation_low"), high = percent("inflation_high");
+  if (low <= 0 && high > 100) return "the program's speed varied too much to tell how much recording slowed it down";
+  return fmt::format("the program ran {:.1f} % slower while recorded ({:.1f} to {:.1f} %)", percent("inflation"), low,
+                     high);
 }
 
 bool is_of_recorder(const DataQualityIssue& issue) { return issue.id.starts_with(profile::recording::kRecorderIssue); }
