@@ -3,6 +3,8 @@
 
 #include <gmock/gmock.h>
 
+#include <regex>
+
 #include "apps/cli_fixture.h"
 #include "base/text.h"
 #include "serving/reference/reference_server.h"
@@ -26,6 +28,8 @@ class LoadCli : public Cli {
                  "D(20,10)"},
                 more);
   }
+  /// Without line breaks, which depend on the length of numbers.
+  static std::string unwrapped(const std::string& text) { return std::regex_replace(text, std::regex(R"(\s+)"), " "); }
   std::unique_ptr<serving::ReferenceServer> server_;
 };
 

@@ -41,7 +41,22 @@ TEST(LoadDashboard, shows_progress_rates_percentiles_and_errors_within_its_width
   EXPECT_THAT(text, HasSubstr("out 2000/s"));
   EXPECT_THAT(text, HasSubstr("reset 3"));
   EXPECT_THAT(text, ::testing::ContainsRegex("TTFT +(99|100|101)\\.[0-9]+ ms"));
-  EXPECT_THAT(progress_text(view, *live), HasSubstr("10 s of 40  200 done, 3 failed"));
+  EXPECT_THAT(progress_text(view, *live), HasSubstr("10 s of 40 s  200 done, 3 failed"));
+}
+
+TEST(LoadDashboard, waits_for_the_last_answers_after_its_time) {
+  const auto live = std::make_unique<serving::LiveCounters>();
+  live->in_flight = 3;
+  const LoadView view{.title = "D(100,100), 8 users", .elapsed_s = 5.2, .duration_s = 4};
+  EXPECT_THAT(progress_text(view, *live), ::testing::StartsWith("4 s done, waiting for answers  0 done, 3 under way"));
+  EXPECT_THAT(dashboard_lines(view, *live, 79, true)[1], HasSubstr("] 4 s done, waiting for answers"));
+}
+
+TEST(LoadDashboard, is_drawn_over_line_by_line) {
+  EXPECT_EQ(redraw({"a", "b"}, 0), "a\x1b[K\nb\x1b[K\n");
+  EXPECT_EQ(redraw({"c", "d"}, 2), "\x1b[2A\rc\x1b[K\nd\x1b[K\n");
+  EXPECT_EQ(redraw({"e"}, 3), "\x1b[3A\re\x1b[K\n\x1b[K\n\x1b[K\n\x1b[2A") << "what is left over is emptied";
+  EXPECT_EQ(redraw({}, 0), "");
 }
 
 }  // namespace

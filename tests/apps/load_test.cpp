@@ -13,13 +13,18 @@ namespace {
 
 TEST_F(LoadCli, measures_a_server_and_writes_what_the_schema_says) {
   start();
-  const auto output =
-      warpmark(run({"--num-concurrency", "1,4", "--max-requests-per-run", "40", "--json", path("load.json"), "--slo",
-                    "ttft:p50<10s,errors<20%", "--experiment-folder-name", path("experiment")}));
+  const auto output = warpmark(
+      run({"--num-concurrency", "1,4", "--max-requests-per-run", "40", "--json", path("load.json"), "--slo",
+           "ttft:p50<10s,errors<20%", "--experiment-folder-name", path("experiment"), "--html", path("load.html")}));
   // 5 where the machine was too busy for the client: the numbers are there all the same.
   EXPECT_THAT(output.exit_code, ::testing::AnyOf(0, 5)) << output.err;
   EXPECT_THAT(output.out, HasSubstr("D(20,10), 4 users"));
   EXPECT_THAT(output.out, HasSubstr("TTFT"));
+  const std::string headline = split(output.out, '\n').at(2);
+  EXPECT_THAT(headline, ::testing::AnyOf(::testing::StartsWith("SLO met with "), ::testing::StartsWith("Unreliable:")));
+  const auto page = *read_file(path("load.html"));
+  EXPECT_THAT(page, HasSubstr("SLO"));
+  EXPECT_THAT(page, Not(HasSubstr("Interrupted")));
   const Json report = json("load.json");
   EXPECT_EQ(schema_errors(report, "load.schema.json"), "");
   ASSERT_EQ(report["scenarios"].size(), 2U);
@@ -45,8 +50,12 @@ TEST_F(LoadCli, sends_at_a_rate_and_fails_the_gate_of_a_missed_objective) {
   const auto output = warpmark(run({"--request-rate", "40", "--arrivals", "constant", "--max-time-per-run", "2s",
                                     "--slo", "ttft:p50<20ms", "--no-store"}));
   EXPECT_THAT(output.exit_code, ::testing::AnyOf(1, 5)) << output.err;
-  EXPECT_THAT(output.out, HasSubstr("objective ttft:p50<20ms: missed"));
+  EXPECT_THAT(output.out, HasSubstr("SLO ttft:p50<20ms"));
+  EXPECT_THAT(output.out, HasSubstr("missed: 5"));
   EXPECT_THAT(output.out, HasSubstr("40 requests/s, constant"));
+  EXPECT_THAT(output.out, ::testing::AnyOf(HasSubstr("\nSLO missed at every load: ttft:p50<20ms (5"),
+                                           HasSubstr("\nUnreliable: the client was late")))
+      << "the verdict comes first";
 }
 
 TEST_F(LoadCli, ends_at_the_limit_of_open_files_and_says_what_to_do) {
@@ -56,7 +65,7 @@ TEST_F(LoadCli, ends_at_the_limit_of_open_files_and_says_what_to_do) {
                                             "--no-calibrate", "--no-store", "--json", path("load.json")})),
                                   {.deadline_s = 120});
   ASSERT_TRUE(output.ok()) << output.error().what;
-  EXPECT_THAT(output->out, HasSubstr("no more")) << output->err;
+  EXPECT_THAT(unwrapped(output->out), HasSubstr("no more")) << output->err;
   const Json load = json("load.json")["scenarios"][0];
   EXPECT_THAT(
       load["stopped_because"].get<std::string>(),
@@ -254,7 +263,7 @@ TEST_F(LoadCli, shows_an_experiment_in_other_forms) {
                     "--experiment-folder-name", path("e"), "--gpu-hour-price", "2", "--server-gpu-count", "4",
                     "--requests-csv", path("q.csv"), "--vllm-json", path("v.json")}));
   EXPECT_THAT(measured.exit_code, ::testing::AnyOf(0, 5)) << measured.err;
-  EXPECT_THAT(measured.out, HasSubstr("per million output tokens"));
+  EXPECT_THAT(unwrapped(measured.out), HasSubstr("per million output tokens"));
   const auto rows = *read_file(path("q.csv"));
   EXPECT_EQ(std::count(rows.begin(), rows.end(), '\n'), 1 + 2 * 30) << "a title, and a row for each request";
   const Json last = json("v.json");
@@ -270,7 +279,13 @@ TEST_F(LoadCli, shows_an_experiment_in_other_forms) {
   EXPECT_GE(last["mean_e2el_ms"].get<double>(), last["mean_ttft_ms"].get<double>());
   EXPECT_EQ(warpmark({"load", "excel", "--experiment-folder", path("e"), "--excel-name", path("b.xlsx")}).exit_code, 0);
   EXPECT_EQ(read_file(path("b.xlsx"))->substr(0, 2), "PK");
-  EXPECT_EQ(warpmark({"load", "plot", "--experiments-folder", path("e")}).exit_code, 0);
+  const auto page = warpmark({"load", "plot", "--experiments-folder", path("e")});
+  EXPECT_EQ(page.exit_code, 0);
+  EXPECT_THAT(page.out, HasSubstr("8 plots in " + path("e/plots.html") + "; open it in a browser"));
+  const auto drawn =
+      warpmark({"load", "plot", "--experiments-folder", path("e"), "--format", "svg", "--out", path("svg")});
+  EXPECT_THAT(drawn.out, HasSubstr("  " + path("svg/plot-01-")));
+  EXPECT_THAT(drawn.out, HasSubstr("\n  warpmark load plot --experiments-folder " + path("e") + "\n"));
   EXPECT_THAT(*read_file(path("e/plots.html")), HasSubstr("<svg"));
   const auto png = warpmark({"load", "plot", "--experiments-folder", path("e"), "--preset", "simple_2x2", "--format",
                              "png", "--out", path("p")});
@@ -280,7 +295,7 @@ TEST_F(LoadCli, shows_an_experiment_in_other_forms) {
   }
   const auto compared = warpmark({"load", "compare", path("e"), path("e"), "--json", path("k.json")});
   EXPECT_EQ(compared.exit_code, 0) << compared.err;
-  EXPECT_THAT(compared.out, HasSubstr("ttft p50"));
+  EXPECT_THAT(compared.out, HasSubstr("TTFT p50"));
   EXPECT_EQ(schema_errors(json("k.json"), "load_comparison.schema.json"), "");
   EXPECT_EQ(warpmark({"load", "compare", path("e")}).exit_code, 2);
   EXPECT_EQ(warpmark({"load", "plot", "--experiments-folder", path("none")}).exit_code, 2);

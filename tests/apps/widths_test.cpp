@@ -5,6 +5,8 @@
 #include <regex>
 
 #include "apps/cli_fixture.h"
+#include "base/json.h"
+#include "base/text.h"
 #include "support/golden.h"
 
 namespace warpmark::apps {
@@ -91,6 +93,50 @@ TEST_F(Widths, of_what_other_verbs_found) {
   for (const char* verb : {"acceptance", "bisection", "comparison", "matrix", "monitor_summary", "optimization"}) {
     expect_goldens(verb, {"report", std::string("answers/") + verb + ".json"});
   }
+}
+
+/// The page that `load run` shows is the one of its result.
+TEST_F(Widths, of_loads) {
+  write("load.json", *read_file("answers/load.json"));
+  const auto measured = parse_json(*read_file("answers/load.json"), "load.json");
+  ASSERT_TRUE(measured.ok());
+  ASSERT_EQ(chdir(folder_.c_str()), 0);  // names without a folder, whose length would move line breaks
+  expect_goldens("load", {"report", "load.json"});
+  Json slower = *measured, unreliable = *measured;
+  for (auto& scenario : slower["scenarios"]) {
+    for (const char* id : {"ttft", "e2e"}) {
+      for (auto& sample : scenario["metrics"][id]["samples"]) sample = 1.3 * sample.get<double>();
+    }
+    for (auto& sample : scenario["metrics"]["tpot"]["samples"]) sample = 0.8 * sample.get<double>();
+  }
+  for (auto& scenario : unreliable["scenarios"]) {
+    auto& client = scenario["client"];
+    client["verdict"] = "unreliable";
+    client["cause"] = "machine";
+    client["reasons"] = {"p99 lag of sending 6.200 ms, limit 5.000 ms"};
+    client["lag"]["send"]["p99"] = 0.0062;
+    client["other_programs_share"] = 0.97;
+  }
+  write("slower.json", slower.dump());
+  write("unreliable.json", unreliable.dump());
+  expect_goldens("load_unreliable", {"report", "unreliable.json"});
+  const std::vector<std::string> compare{"load", "compare", "load.json"};
+  expect_goldens("load_compare", with(compare, {"slower.json"}));
+  expect_goldens("load_compare_unreliable", with(compare, {"unreliable.json"}));
+}
+
+TEST_F(Widths, of_a_narrow_terminal_hold_a_load) {
+  setenv("COLUMNS", "60", 1);
+  for (const auto& words : {std::vector<std::string>{"report", "answers/load.json"},
+                            std::vector<std::string>{"load", "compare", "answers/load.json", "answers/load.json"}}) {
+    const auto output = warpmark(words);
+    for (const auto& line : split(output.out, '\n')) {
+      const bool command = line.starts_with("  warpmark ");  // which stays whole
+      EXPECT_TRUE(command || display_width(line) <= 60) << line;
+    }
+  }
+  EXPECT_NE(warpmark({"report", "answers/load.json"}).out.find("load      requests/s  TTFT p95  SLO     client"),
+            std::string::npos);
 }
 
 TEST_F(Widths, of_help) {

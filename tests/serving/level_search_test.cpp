@@ -42,7 +42,7 @@ TEST(LevelSearch, takes_an_unreliable_level_for_no_miss) {
   EXPECT_EQ(found->met, 31);
   EXPECT_EQ(found->unreliable, 32);
   const std::string sentence = found->sentence("users");
-  EXPECT_NE(sentence.find("met at 31 users; from 32 users on, the client was the limit"), std::string::npos)
+  EXPECT_NE(sentence.find("met at 31 users; from 32 users on, the client was unreliable"), std::string::npos)
       << sentence;
   EXPECT_EQ(sentence.find("not shown"), std::string::npos) << sentence;
 }

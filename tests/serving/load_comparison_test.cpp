@@ -17,7 +17,7 @@ LoadVariant variant_around(const std::string& name, double ttft_s, std::uint64_t
   LoadCell cell{.scenario = "D(100,100)", .level = level};
   for (int i = 0; i < 400; ++i) cell.samples["ttft"].push_back(ttft_s * (1 + 0.05 * draw_normal(random)));
   cell.values["cost_per_request"] = 1e-4;
-  return {name, {cell}};
+  return {.name = name, .cells = {cell}};
 }
 
 const LoadComparisonRow* row_of(const LoadComparison& comparison, const std::string& statistic) {
@@ -84,6 +84,22 @@ TEST(LoadComparison, compares_a_load_with_the_same_one_of_several) {
     steps += row.number.metric == "ttft_turn_2" ? 1 : 0;
   }
   EXPECT_EQ(steps, 4) << "p50 and p95 of two loads";
+}
+
+TEST(LoadComparison, judges_no_load_that_an_unreliable_client_measured) {
+  LoadVariant late = variant_around("b", 0.2, 2);
+  late.cells[0].trusted = false;
+  for (LoadCell cell : variant_around("b", 0.2, 3, "1 user").cells) late.cells.push_back(cell);
+  LoadVariant first = variant_around("a", 0.1, 1);
+  for (LoadCell cell : variant_around("a", 0.1, 4, "1 user").cells) first.cells.push_back(cell);
+  const auto comparison = compare_loads({first, late});
+  ASSERT_TRUE(comparison.ok());
+  EXPECT_EQ(comparison->unreliable, std::vector<std::string>{"b"});
+  for (const auto& row : comparison->rows) {
+    if (row.number.metric != "ttft" || row.number.statistic == "sd") continue;
+    EXPECT_EQ(row.variants[1].verdict, row.level == "8 users" ? "unreliable" : "worse") << row.number.statistic;
+    EXPECT_NEAR(row.variants[1].ratio.value_or(0), 2, 0.1) << "what was measured is shown";
+  }
 }
 
 TEST(LoadComparison, needs_a_load_that_all_have) {

@@ -197,5 +197,33 @@ TEST(Lag, is_judged_by_the_limit_where_there_is_one) {
   EXPECT_FALSE(judge_client(outcome, result, *parse_slo("ttft:p99<500ms,tpot:p99<20ms")).trusted);
 }
 
+TEST(Lag, has_one_limit_for_sending_and_receiving) {
+  ScenarioResult result;
+  const auto limit = [&](const char* slo) {
+    return judge_client({}, result, *slo == 0 ? Slo() : *parse_slo(slo)).lag_limit_s;
+  };
+  EXPECT_DOUBLE_EQ(limit(""), 1e-3) << "nothing was answered";
+  EXPECT_DOUBLE_EQ(limit("ttft:p99<500ms,tpot:p99<50ms"), 2.5e-3) << "5 % of the smallest objective";
+  EXPECT_DOUBLE_EQ(limit("ttft:p99<5ms"), 1e-3) << "at least 1 ms";
+  result.metrics = {request_metric("ttft", "s", Better::lower, std::vector<double>(100, 0.004), 0.95)};
+  EXPECT_DOUBLE_EQ(limit(""), 0.2e-3) << "5 % of the median TTFT";
+  result.metrics = {request_metric("ttft", "s", Better::lower, std::vector<double>(100, 0.4), 0.95)};
+  EXPECT_DOUBLE_EQ(limit(""), 1e-3) << "at most 1 ms";
+}
+
+TEST(Lag, has_a_cause) {
+  LoadOutcome outcome;
+  for (int i = 0; i < 1000; ++i) outcome.send_lag.add(3'000'000);
+  outcome.busy_share = 0.002;
+  const ClientReport waiting = judge_client(outcome, {});
+  EXPECT_STREQ(waiting.verdict(), "unreliable");
+  EXPECT_STREQ(waiting.cause(), "machine") << "a client that is not busy is not its own limit";
+  EXPECT_EQ(waiting.reasons, std::vector<std::string>{"p99 lag of sending 2.998 ms, limit 1.000 ms"})
+      << "of a histogram 1.6 % wide";
+  outcome.busy_share = 0.97;
+  EXPECT_STREQ(judge_client(outcome, {}).cause(), "client");
+  EXPECT_STREQ(judge_client({}, {}).cause(), "");
+}
+
 }  // namespace
 }  // namespace warpmark::serving

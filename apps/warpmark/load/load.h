@@ -3,7 +3,6 @@
 
 #include "base/options.h"
 #include "base/result.h"
-#include "model/report.h"
 #include "serving/results/load_result.h"
 #include "warpmark/command.h"
 
@@ -23,20 +22,6 @@ struct LoadRequest;
 [[nodiscard]] Result<int> load_compare(Context& context, const ParsedOptions& options);
 [[nodiscard]] Result<int> load_tokens(Context& context, const ParsedOptions& options);
 
-/// One scenario at one load, in parts: lines are not broken yet.
-struct LoadText {
-  std::string before;  ///< what was sent and answered, rates, resources
-  Table latencies;
-  std::string after;   ///< what few requests leave open, tokens, prompts, objectives
-  std::string client;  ///< whether it kept up
-};
-[[nodiscard]] LoadText load_text_of(const serving::ScenarioResult& result);
-[[nodiscard]] Table load_summary_of(const std::vector<serving::ScenarioResult>& results);
-
-/// The same for a terminal.
-[[nodiscard]] std::string scenario_text(const Context& context, const serving::ScenarioResult& result);
-/// All of them side by side; empty for one.
-[[nodiscard]] std::string summary_text(const Context& context, const std::vector<serving::ScenarioResult>& results);
 /// "8 users", "25 requests/s".
 [[nodiscard]] std::string level_text(const serving::ScenarioResult& result);
 

@@ -1,19 +1,18 @@
-// `warpmark load compare A B [C...]`: servers side by side.
+// `warpmark load compare A B [C...]`: loads of two or more servers.
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <filesystem>
-#include <map>
 #include <ostream>
 
 #include "base/files.h"
 #include "base/json.h"
-#include "base/quantity.h"
+#include "base/text.h"
 #include "base/untrusted/read_fields.h"
 #include "exchange/load/experiment.h"
-#include "report/draw/format.h"
 #include "serving/results/load_comparison.h"
 #include "warpmark/load/load.h"
+#include "warpmark/load/pages/comparison_page.h"
 #include "warpmark/sessions/store_access.h"
 #include "warpmark/terminal/report_output.h"
 
@@ -38,7 +37,7 @@ std::string with_parameters(std::string level, const Json& scenario) {
 
 /// Of `load run --json`.
 Result<LoadVariant> variant_of_json(const Json& json, const std::string& name) {
-  LoadVariant variant{.name = name};
+  LoadVariant variant{.name = name, .command = json.value("command", "")};
   const Json scenarios = json.value("scenarios", Json::array());
   for (const auto& scenario : scenarios) {
     LoadCell cell{.scenario = scenario.value("scenario", "")};
@@ -99,7 +98,7 @@ bool names_target(std::string_view parameter) {
 
 /// Of a stored session.
 Result<LoadVariant> variant_of_session(const Session& session, const std::string& session_name) {
-  LoadVariant variant{.name = session_name};
+  LoadVariant variant{.name = session_name, .command = session.command};
   for (const auto& run : session.runs) {
     if (run.workload != "serving") continue;
     LoadCell cell{.level = "as recorded"};
@@ -148,97 +147,29 @@ Result<LoadVariant> variant_of(const Context& context, const ParsedOptions& opti
   return variant_of_session(session, word);
 }
 
-std::string number_text(double value, const std::string& unit) {
-  if (unit == "s") return format_seconds(value);
-  if (unit == "B") return report::format_bytes(value);
-  return format_significant(value, 4);
-}
-
-Cell difference_cell(const serving::LoadDifference& variant, const std::string& unit) {
-  if (!variant.value) return {"-"};
-  std::string text = number_text(*variant.value, unit);
-  if (variant.ratio) text += " (" + report::format_change(*variant.ratio) + ")";
-  if (variant.few_requests) text += " *";
-  if (variant.verdict == "inconclusive") text += " ?";
-  if (variant.verdict == "same") text += " =";
-  const Tone tone = variant.verdict == "better" ? Tone::good : variant.verdict == "worse" ? Tone::bad : Tone::plain;
-  return {text, tone};
-}
-
-/// Names without the folders that all of them stand in, which leave no room for the numbers.
-std::vector<std::string> without_common_folders(std::vector<std::string> names) {
-  for (;;) {
-    const auto folder = names.front().substr(0, names.front().find('/') + 1);
-    const bool is_common = std::all_of(names.begin(), names.end(), [&](const std::string& name) {
-      return name.size() > folder.size() && name.starts_with(folder);
-    });
-    if (folder.empty() || !is_common) return names;
-    for (auto& name : names) name.erase(0, folder.size());
-  }
-}
-
-/// How many numbers came out how, and the request rate of the heaviest load.
-Paragraph headline(const serving::LoadComparison& comparison, const std::vector<std::string>& names) {
-  std::string text;
-  const serving::LoadComparisonRow* heaviest = nullptr;
-  std::map<std::string, int> verdicts;
-  for (const auto& row : comparison.rows) {
-    for (std::size_t i = 1; i < row.variants.size(); ++i) ++verdicts[row.variants[i].verdict];
-    const bool rate = row.number.metric == "request_throughput" && row.variants.size() > 1 && row.variants[0].value;
-    if (rate && (heaviest == nullptr || *row.variants[0].value > *heaviest->variants[0].value)) heaviest = &row;
-  }
-  if (heaviest != nullptr) {
-    text = fmt::format("{}, {}:", heaviest->scenario, heaviest->level);
-    for (std::size_t i = 0; i < heaviest->variants.size(); ++i) {
-      text += (i == 0 ? " " : ", ") + names[i] + " " + difference_cell(heaviest->variants[i], "").text;
-    }
-    text += " requests/s. ";
-  }
-  text += fmt::format("{} better, {} worse, {} the same, {} inconclusive.", verdicts["better"], verdicts["worse"],
-                      verdicts["same"], verdicts["inconclusive"]);
-  const Tone tone = verdicts["worse"] > 0 ? Tone::bad : verdicts["better"] > 0 ? Tone::good : Tone::plain;
-  return {text, tone};
-}
-
-Report report_of(const serving::LoadComparison& comparison) {
-  const auto names = without_common_folders(comparison.names);
-  Report page{.title = "Servers side by side", .subtitle = "the change is to " + comparison.names.front()};
-  page.sections.push_back({"", {headline(comparison, names)}});
-  std::string heading;
-  for (const auto& row : comparison.rows) {
-    const std::string here = row.scenario + ", " + row.level;
-    if (here != heading) {
-      heading = here;
-      Table table{{{""}}, {}};
-      for (const auto& name : names) table.columns.push_back({name, Align::right});
-      page.sections.push_back({here, {table}});
-    }
-    Table& table = std::get<Table>(page.sections.back().blocks.front());
-    std::vector<Cell> cells{{row.number.metric + (row.number.statistic == "mean" ? "" : " " + row.number.statistic)}};
-    for (const auto& variant : row.variants) cells.push_back(difference_cell(variant, row.number.unit));
-    table.rows.push_back(std::move(cells));
-  }
-  Section last{"", {}};
-  last.blocks.push_back(
-      Paragraph{"? the difference may be chance; = less than 2 % apart; * the value of too few requests to compare. "
-                "Over the whole table the chance of calling any of "
-                "equal servers different is 5 %. Loads measured at different times differ by more than their intervals "
-                "show: `warpmark compare` alternates."});
-  for (const auto& note : comparison.notes) last.blocks.push_back(Paragraph{note, Tone::warning});
-  page.sections.push_back(std::move(last));
-  return page;
-}
-
-/// "ttft p95 of vllm with 8 users is worse"; empty where no number has the verdict.
+/// How a number came out that has this verdict: "TTFT p95 of vllm with 8 users is worse"; empty where none has.
 std::string first_with(const serving::LoadComparison& comparison, std::string_view verdict) {
   for (const auto& row : comparison.rows) {
     for (std::size_t i = 0; i < row.variants.size() && i < comparison.names.size(); ++i) {
       if (row.variants[i].verdict != verdict) continue;
-      return fmt::format("{} {} of {} with {} is {}", row.number.metric, row.number.statistic, comparison.names[i],
-                         row.level, verdict);
+      return fmt::format("{} of {} with {} is {}", number_name(row.number), comparison.names[i], row.level, verdict);
     }
   }
   return {};
+}
+
+/// What --fail-if-worse decides, and why.
+int gate(Context& context, const serving::LoadComparison& comparison) {
+  const std::string worse = first_with(comparison, "worse"), open = first_with(comparison, "inconclusive");
+  if (!worse.empty()) return exit_because(context, kGateFailed, "--fail-if-worse: " + worse);
+  if (!comparison.unreliable.empty()) {
+    return exit_because(
+        context, kEnvironment,
+        "--fail-if-worse: not decided, as the client of " + join(comparison.unreliable, " and ") + " was unreliable");
+  }
+  if (!open.empty()) return exit_because(context, kInconclusive, "--fail-if-worse: not decided, as " + open);
+  if (!context.quiet) context.err << "--fail-if-worse: passed, no number is worse\n";
+  return kSuccess;
 }
 
 }  // namespace
@@ -254,17 +185,14 @@ Result<int> load_compare(Context& context, const ParsedOptions& options) {
     WM_ASSIGN(auto variant, variant_of(context, options, words[i]));
     variants.push_back(std::move(variant));
   }
+  std::vector<std::string> commands;
+  for (const auto& variant : variants) commands.push_back(variant.command);
   WM_ASSIGN(const auto comparison, serving::compare_loads(variants));
   WM_ASSIGN(const std::string format, format_of(options));
-  const auto shown = shown_as([&] { return to_json(comparison); }, report_of(comparison));
+  const auto shown = shown_as([&] { return to_json(comparison); }, comparison_page_of(comparison, commands));
   WM_TRY(show(context, shown, format));
   WM_TRY(write_named_files(options, shown));
-  if (!options.has("--fail-if-worse")) return kSuccess;
-  for (const auto& [verdict, code] : {std::pair{"worse", kGateFailed}, {"inconclusive", kInconclusive}}) {
-    const auto number = first_with(comparison, verdict);
-    if (!number.empty()) return exit_because(context, code, number);
-  }
-  return kSuccess;
+  return options.has("--fail-if-worse") ? gate(context, comparison) : kSuccess;
 }
 
 }  // namespace warpmark::apps

@@ -61,6 +61,13 @@ std::string title_line(const LoadView& view, std::size_t columns) {
   return left + std::string(used < columns ? columns - used : 1, ' ') + right;
 }
 
+/// After its time a load waits for the last answers.
+std::string time_text(const LoadView& view) {
+  if (!(view.duration_s > 0)) return fmt::format("{:.0f} s", view.elapsed_s);
+  if (view.elapsed_s < view.duration_s) return fmt::format("{:.0f} s of {:.0f} s", view.elapsed_s, view.duration_s);
+  return fmt::format("{:.0f} s done, waiting for answers", view.duration_s);
+}
+
 /// By whichever limit is nearer: time or requests.
 std::string progress_bar(const LoadView& view, const serving::LiveCounters& live, std::size_t columns) {
   const auto ended = live.completed.load() + live.failed.load();
@@ -68,8 +75,7 @@ std::string progress_bar(const LoadView& view, const serving::LiveCounters& live
   if (view.most_requests > 0) {
     share = std::max(share, static_cast<double>(ended) / static_cast<double>(view.most_requests));
   }
-  std::string right = fmt::format(" {:.0f} s", view.elapsed_s);
-  if (view.duration_s > 0) right += fmt::format(" of {:.0f} s", view.duration_s);
+  std::string right = " " + time_text(view);
   if (view.most_requests > 0) right += fmt::format(", {} of {}", ended, view.most_requests);
   const std::size_t room = columns > right.size() + 12 ? columns - right.size() - 2 : 10;
   const auto filled = static_cast<std::size_t>(std::clamp(share, 0.0, 1.0) * static_cast<double>(room));
@@ -142,15 +148,24 @@ std::vector<std::string> dashboard_lines(const LoadView& view, const serving::Li
 }
 
 std::string progress_text(const LoadView& view, const serving::LiveCounters& live) {
-  std::string text = fmt::format("{:.0f} s", view.elapsed_s);
-  if (view.duration_s > 0) text += fmt::format(" of {:.0f}", view.duration_s);
+  std::string text = time_text(view);
   const auto done = live.completed.load(), failed = live.failed.load();
   text += fmt::format("  {} done", format_count(done));
   if (view.most_requests > 0) text += fmt::format(" of {}", format_count(view.most_requests));
   if (failed > 0) text += fmt::format(", {} failed", failed);
-  return text + fmt::format(", {} under way  {:.4g}/s  {:.4g} tokens/s  TTFT p50 {} p99 {}", live.in_flight.load(),
-                            per_second(done, view.elapsed_s), per_second(live.output_tokens.load(), view.elapsed_s),
-                            quantile_text(live.ttft, 0.5), quantile_text(live.ttft, 0.99));
+  return text + fmt::format(", {} under way  {:.4g} requests/s  {:.4g} tokens/s  TTFT p50 {} p99 {}",
+                            live.in_flight.load(), per_second(done, view.elapsed_s),
+                            per_second(live.output_tokens.load(), view.elapsed_s), quantile_text(live.ttft, 0.5),
+                            quantile_text(live.ttft, 0.99));
+}
+
+std::string redraw(const std::vector<std::string>& lines, std::size_t drawn) {
+  std::string text;
+  if (drawn > 0) text = fmt::format("\x1b[{}A\r", drawn);
+  for (const auto& line : lines) text += line + "\x1b[K\n";
+  if (drawn <= lines.size()) return text;
+  for (std::size_t i = lines.size(); i < drawn; ++i) text += "\x1b[K\n";
+  return text + fmt::format("\x1b[{}A", drawn - lines.size());
 }
 
 LoadDashboard::LoadDashboard(Context& context, LoadView view)
@@ -180,14 +195,12 @@ void LoadDashboard::draw(const serving::LiveCounters& live) {
   auto lines = dashboard_lines(view_, live, width, context_.unicode);
   // More lines than the window has cannot be drawn over.
   if (known && lines.size() + 1 >= size.ws_row) lines.resize(1);
-  clear();
-  for (const auto& line : lines) context_.err << line << "\x1b[K\n";
-  context_.err << std::flush;
+  context_.err << redraw(lines, drawn_) << std::flush;
   drawn_ = lines.size();
 }
 
 void LoadDashboard::clear() {
-  if (drawn_ > 0) context_.err << fmt::format("\x1b[{}A\r\x1b[J", drawn_) << std::flush;
+  context_.err << redraw({}, drawn_) << std::flush;
   drawn_ = 0;
 }
 

@@ -28,6 +28,10 @@ struct LoadView {
 /// One line that says the same in short.
 [[nodiscard]] std::string progress_text(const LoadView& view, const serving::LiveCounters& live);
 
+/// Writes the lines over the `drawn` ones above the cursor, each in its place: what clears a whole screen is kept by
+/// terminals that remember what scrolled away.
+[[nodiscard]] std::string redraw(const std::vector<std::string>& lines, std::size_t drawn);
+
 class LoadDashboard {
  public:
   LoadDashboard(Context& context, LoadView view);

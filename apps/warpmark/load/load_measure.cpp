@@ -1,11 +1,13 @@
 #include "warpmark/load/load_measure.h"
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <optional>
 #include <thread>
 
 #include "base/clock.h"
+#include "device/cpu/conditions.h"
 #include "serving/client/load_client.h"
 #include "serving/results/mlperf.h"
 #include "serving/results/own_tokens.h"
@@ -59,6 +61,29 @@ Result<serving::LoadOutcome> run_here(Context& context, const LoadRequest& reque
   return std::move(*outcome);
 }
 
+/// The CPU time of this machine, and how much of it others had.
+class OtherPrograms {
+ public:
+  [[nodiscard]] std::optional<double> share() const {
+    const auto now = device::read_cpu_conditions("/");
+    const auto busy = increase(now, "busy_time"), own = increase(now, "process_time");
+    const double cpu_s = static_cast<double>(monotonic_ns() - began_ns_) * 1e-9 * std::thread::hardware_concurrency();
+    if (!busy || !own || !(cpu_s > 0)) return std::nullopt;
+    return std::clamp((*busy - *own) / cpu_s, 0.0, 1.0);
+  }
+
+ private:
+  [[nodiscard]] std::optional<double> increase(const device::Conditions& now, std::string_view id) const {
+    const auto before = std::ranges::find(before_.sensors, id, &device::Sensor::id);
+    const auto after = std::ranges::find(now.sensors, id, &device::Sensor::id);
+    if (before == before_.sensors.end() || after == now.sensors.end()) return std::nullopt;
+    if (!before->value || !after->value) return std::nullopt;
+    return *after->value - *before->value;
+  }
+  device::Conditions before_ = device::read_cpu_conditions("/");
+  std::int64_t began_ns_ = monotonic_ns();
+};
+
 }  // namespace
 
 void set_grace_for(const serving::LoadOutcome& outcome) {
@@ -89,11 +114,14 @@ Result<ScenarioResult> measure_load(Context& context, const LoadRequest& request
   WM_ASSIGN(serving::LoadPlan plan, load_plan_of(context, request, step, fit));
   const std::string started = format_utc(wall_clock_s());
   WM_ASSIGN(const auto telemetry, LoadTelemetry::start(request.telemetry));
+  const OtherPrograms others;
   WM_ASSIGN(auto outcome, request.clients > 0 ? run_clients(context, request, step, fit, plan)
                                               : run_here(context, request, step, plan, place));
+  const auto others_share = request.clients > 0 ? std::nullopt : others.share();
   set_grace_for(outcome);
   if (request.target.tokenizer != nullptr) WM_TRY(serving::count_answers(*request.target.tokenizer, plan, outcome));
   ScenarioResult result = serving::evaluate_load(std::move(outcome), plan, request.evaluation);
+  result.client.others_share = others_share;
   result.scenario = step.traffic.scenario.text;
   result.arrivals = serving::to_text(step.traffic.arrivals);
   result.users = step.traffic.users;

@@ -14,16 +14,18 @@
 #include "base/text.h"
 #include "base/untrusted/read_fields.h"
 #include "report/formats/html.h"
+#include "report/formats/render.h"
 #include "serving/files/exports.h"
 #include "serving/files/genai_folder.h"
 #include "serving/results/load_runs.h"
 #include "store/document.h"
-#include "warpmark/load/load.h"
+#include "warpmark/load/load_exit.h"
 #include "warpmark/load/pages/load_page.h"
 #include "warpmark/sessions/build_info.h"
 #include "warpmark/sessions/new_session.h"
 #include "warpmark/sessions/session_output.h"
 #include "warpmark/sessions/store_access.h"
+#include "warpmark/terminal/report_output.h"
 
 namespace warpmark::apps {
 namespace {
@@ -208,11 +210,19 @@ Status write_report_json(const LoadOutputs& outputs) {
   return written.ok() ? in_folder : written;
 }
 
+/// With the loads that --resume found.
+Report page_of(const LoadReport& report) {
+  if (report.earlier) {
+    if (const auto whole = serving::load_report_from_json(to_json(report)); whole.ok()) return load_page_of(*whole);
+  }
+  return load_page_of(report);
+}
+
 Status write_page(const LoadOutputs& outputs) {
   const std::string file = outputs.options.get("--html");
   return file.empty() || outputs.report.scenarios.empty()
              ? Status()
-             : write_file(file, report::render_html(load_page_of(outputs.report)));
+             : write_file(file, report::render_html(page_of(outputs.report)));
 }
 
 Status write_vllm_json(const LoadOutputs& outputs) {
@@ -248,40 +258,6 @@ TargetLabels target_labels(const ParsedOptions& options, const LoadRequest& requ
           {"api", request.target.api->id},
           {"task", request.target.api->task},
           {"backend", options.get("--api-backend", "openai")}};
-}
-
-/// nullptr if none has the verdict.
-const serving::SloOutcome* objective_with(const ScenarioResult& result, std::string_view verdict) {
-  const auto found = std::ranges::find_if(result.slo, [&](const auto& outcome) { return outcome.verdict == verdict; });
-  return found == result.slo.end() ? nullptr : &*found;
-}
-
-/// What decides the exit code, the gravest first; the reason names the first load that it holds for.
-int exit_code(Context& context, const LoadReport& report, bool interrupted) {
-  if (interrupted) return kInterrupted;
-  const auto because = [&](int code, const ScenarioResult& result, const std::string& why) {
-    return exit_because(context, code, fmt::format("{}, {}: {}", result.scenario, level_text(result), why));
-  };
-  const auto first = [&](auto holds) {
-    const auto found = std::ranges::find_if(report.scenarios, holds);
-    return found == report.scenarios.end() ? nullptr : &*found;
-  };
-  const auto* result = first([](const auto& load) { return load.completed == 0; });
-  if (result != nullptr) return because(kEnvironment, *result, "no request was completed");
-  if (report.search && report.search_met) return kSuccess;
-  result = first([](const auto& load) { return load.too_many_errors; });
-  if (result != nullptr) return because(kGateFailed, *result, "too many requests failed");
-  result = first([](const auto& load) { return !load.client.trusted; });
-  if (result != nullptr) return because(kEnvironment, *result, "the client was the bottleneck");
-  result = first([](const auto& load) { return load.mlperf && !load.mlperf->valid; });
-  if (result != nullptr) return because(kGateFailed, *result, "the MLPerf run is INVALID");
-  for (const auto& [verdict, code] : {std::pair{"missed", kGateFailed}, {"undecided", kInconclusive}}) {
-    if (report.search && code == kInconclusive) return exit_because(context, code, *report.search);
-    result = first([&](const auto& load) { return objective_with(load, verdict) != nullptr; });
-    if (result == nullptr) continue;
-    return because(code, *result, fmt::format("objective {} is {}", objective_with(*result, verdict)->text, verdict));
-  }
-  return kSuccess;
 }
 
 }  // namespace
@@ -352,7 +328,6 @@ Status write_load_outputs(const LoadOutputs& outputs) {
 }
 
 Status keep_load(LoadOutputs& outputs, serving::ScenarioResult result) {
-  outputs.context.out << scenario_text(outputs.context, result) << std::flush;
   outputs.report.scenarios.push_back(std::move(result));
   const auto index = static_cast<std::int64_t>(outputs.report.scenarios.size()) - 1;
   Status stored;
@@ -377,20 +352,27 @@ Status store_load_report(LoadOutputs& outputs) {
 
 }  // namespace
 
-Result<int> finish_load(LoadOutputs& outputs, bool interrupted) {
+Result<int> finish_load(LoadOutputs& outputs, const Status& measured, bool interrupted) {
   Context& context = outputs.context;
-  outputs.report.complete = !interrupted;
-  context.out << summary_text(context, outputs.report.scenarios) << std::flush;
-  if (outputs.report.search) context.out << *outputs.report.search << '\n' << std::flush;
-  // Files of requests were written with each load; the report tells now how all of it ended.
-  WM_TRY(outputs.report.scenarios.empty() ? write_load_outputs(outputs) : write_report_json(outputs));
+  outputs.report.complete = !interrupted && measured.ok();
+  if (measured.ok() || !outputs.report.scenarios.empty()) {
+    context.out << report::render(page_of(outputs.report), "text", render_options(context)) << std::flush;
+  }
+  if (!measured.ok()) return measured.error();
+  // Files of requests were written with each load; how all of it ended is known now.
+  if (outputs.report.scenarios.empty()) {
+    WM_TRY(write_load_outputs(outputs));
+  } else {
+    WM_TRY(write_report_json(outputs));
+    WM_TRY(write_page(outputs));
+  }
   if (outputs.store != nullptr) {
     WM_TRY(store_load_report(outputs));
     if (!interrupted) WM_TRY(outputs.store->finish(outputs.session.id, {}));
     context.err << stored_note(outputs.session.id);
   }
   if (interrupted) context.err << "warpmark: interrupted; what was measured is kept\n";
-  return exit_code(context, outputs.report, interrupted);
+  return load_exit_code(context, outputs.report, interrupted);
 }
 
 }  // namespace warpmark::apps

@@ -32,12 +32,12 @@ struct LoadOutputs {
 /// Whether --resume found this step done.
 [[nodiscard]] bool done_earlier(const serving::LoadReport& report, const LoadStep& step);
 
-/// Shows, stores and writes one result. Environment error, after that, where its records could not be kept to the end.
+/// Stores and writes one result. Environment error, after that, where its records could not be kept to the end.
 [[nodiscard]] Status keep_load(LoadOutputs& outputs, serving::ScenarioResult result);
 
 [[nodiscard]] Status write_load_outputs(const LoadOutputs& outputs);
 
-/// The loads side by side, the files, the end of the stored session; the exit code.
-[[nodiscard]] Result<int> finish_load(LoadOutputs& outputs, bool interrupted);
+/// Shows the page, writes the files and ends the stored session; the exit code, or the error that ended measuring.
+[[nodiscard]] Result<int> finish_load(LoadOutputs& outputs, const Status& measured, bool interrupted);
 
 }  // namespace warpmark::apps

@@ -96,21 +96,25 @@ Status write_png(const std::string& svg, const fs::path& path) {
   return {};
 }
 
-Status write_plots(Context& context, const std::vector<Plot>& plots, const std::string& format, const fs::path& out) {
+Status write_plots(Context& context, const std::vector<Plot>& plots, const std::string& format, const fs::path& out,
+                   const std::string& folder) {
   if (format == "html") {
     Report page{.title = "Load on inference servers", .subtitle = "", .sections = {}};
     for (const auto& plot : plots) page.sections.push_back({plot.title, {plot}});
     WM_TRY(write_file(out, report::render_html(page)));
-    context.out << out.string() << '\n';
+    context.out << fmt::format("{} plots in {}; open it in a browser\n", plots.size(), out.string());
     return {};
   }
   WM_TRY(make_named_folder(out));
+  std::vector<std::string> files;
   for (std::size_t i = 0; i < plots.size(); ++i) {
     const fs::path file = out / (file_stem(i, plots[i].title) + "." + format);
     const std::string svg = report::render_svg(plots[i]);
     WM_TRY(format == "png" ? write_png(svg, file) : write_file(file, report::standalone_svg(svg)));
-    context.out << file.string() << '\n';
+    files.push_back(file.string());
   }
+  context.out << fmt::format("{} plots:\n  {}\nAll on one page:\n  warpmark load plot --experiments-folder {}\n",
+                             files.size(), join(files, "\n  "), shell_quote(folder));
   return {};
 }
 
@@ -150,7 +154,7 @@ Result<int> load_plot(Context& context, const ParsedOptions& options) {
   }
   const fs::path out = options.get("--out", format == "html" ? (fs::path(folder) / "plots.html").string() : folder);
   if (format == "html") WM_TRY(check_writable(out));
-  WM_TRY(write_plots(context, plots, format, out));
+  WM_TRY(write_plots(context, plots, format, out, folder));
   return kSuccess;
 }
 

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <ostream>
 
-#include "base/quantity.h"
 #include "serving/results/level_search.h"
 #include "serving/results/sweep.h"
 #include "stats/random.h"
@@ -12,6 +11,7 @@
 #include "warpmark/load/load_clients.h"
 #include "warpmark/load/load_measure.h"
 #include "warpmark/load/load_outputs.h"
+#include "warpmark/load/pages/load_verdict.h"
 #include "warpmark/sessions/session_output.h"
 #include "warpmark/terminal/interrupt.h"
 
@@ -19,20 +19,6 @@ namespace warpmark::apps {
 namespace {
 
 using serving::ScenarioResult;
-
-bool has_objective(const ScenarioResult& result, const char* verdict) {
-  return std::any_of(result.slo.begin(), result.slo.end(),
-                     [&](const auto& outcome) { return outcome.verdict == verdict; });
-}
-
-serving::LevelVerdict level_verdict(const ScenarioResult& result) {
-  using serving::LevelVerdict;
-  if (result.interrupted) return LevelVerdict::stopped;
-  if (!result.client.trusted) return LevelVerdict::unreliable;
-  if (has_objective(result, "missed") || result.too_many_errors) return LevelVerdict::missed;
-  const bool shown = result.completed > 0 && !has_objective(result, "undecided");
-  return shown ? LevelVerdict::met : LevelVerdict::undecided;
-}
 
 /// The loads of one command, one after another.
 class LoadRun {
@@ -50,7 +36,7 @@ class LoadRun {
       if (interrupted_ || context_.interrupted.load()) break;
       if (done_earlier(outputs_.report, step)) continue;
       WM_ASSIGN(auto result, measure(step));
-      WM_TRY(keep_load(outputs_, std::move(result)));
+      WM_TRY(keep(std::move(result)));
     }
     return {};
   }
@@ -63,6 +49,16 @@ class LoadRun {
     WM_ASSIGN(auto result, measure_load(context_, request_, step, fit_, place_));
     interrupted_ = interrupted_ || result.interrupted;
     return result;
+  }
+
+  /// The page comes when all are measured; until then a line for each of several.
+  Status keep(ScenarioResult result) {
+    if (place_.steps != 1 && !context_.quiet) {
+      context_.err << fmt::format("{}, {}: {}; client {}\n", result.scenario, level_text(result), numbers_text(result),
+                                  result.client.verdict())
+                   << std::flush;
+    }
+    return keep_load(outputs_, std::move(result));
   }
 
   /// The step at another load.
@@ -86,7 +82,7 @@ class LoadRun {
       place_.steps = 0;
       WM_ASSIGN(auto result, measure(at_level(first, level, open_loop)));
       const auto verdict = level_verdict(result);
-      WM_TRY(keep_load(outputs_, std::move(result)));
+      WM_TRY(keep(std::move(result)));
       return verdict;
     };
     const serving::LevelSearch bounds{.least = first.level, .most = request_.search_most, .whole = !open_loop};
@@ -104,7 +100,7 @@ class LoadRun {
       WM_ASSIGN(auto result, measure(at_level(request_.steps.front(), level, open_loop)));
       const auto* rate = metric_of(result, "request_throughput");
       const serving::SweepLook seen{level, open_loop, rate == nullptr ? 0 : rate->mean, result.interrupted};
-      WM_TRY(keep_load(outputs_, std::move(result)));
+      WM_TRY(keep(std::move(result)));
       return seen;
     };
     WM_ASSIGN(const auto found, serving::sweep_loads({.rates = request_.sweep_rates}, look));
@@ -120,21 +116,6 @@ class LoadRun {
   LoadPlace place_{.step = 0, .steps = static_cast<std::int64_t>(request_.steps.size())};
   bool interrupted_ = false;
 };
-
-/// A cold server is told from a warm one where the difference is plain.
-std::string first_look_text(const serving::FirstLook& look) {
-  constexpr double kPlain = 2;
-  std::string text;
-  if (look.first_s > kPlain * look.warm_s) {
-    text += fmt::format("cold: the first request took {}, a later one of its size {}\n", format_seconds(look.first_s),
-                        format_seconds(look.warm_s));
-  }
-  if (look.cached_tokens > 0 || look.warm_s > kPlain * look.repeated_s) {
-    text += fmt::format("prefix cache: {} with the same prompt once more, {} before\n", format_seconds(look.repeated_s),
-                        format_seconds(look.warm_s));
-  }
-  return text;
-}
 
 /// Of a task; empty without one.
 std::string first_question(const LoadRequest& request) {
@@ -176,11 +157,10 @@ Result<int> load_run(Context& context, const ParsedOptions& options) {
   outputs.report.warm_s = looked->warm_s;
   outputs.report.repeated_s = looked->repeated_s;
   outputs.report.cached_tokens = looked->cached_tokens;
-  if (looked->warm_s > 0) context.out << first_look_text(*looked);
   set_grace(request.clients > 0 ? 600 : 60);  // records of clients come over the network
   LoadRun run(context, request, looked->fit, outputs);
-  WM_TRY(run.all());
-  return finish_load(outputs, run.interrupted() || context.interrupted.load());
+  const Status measured = run.all();
+  return finish_load(outputs, measured, run.interrupted() || context.interrupted.load());
 }
 
 }  // namespace warpmark::apps

@@ -87,9 +87,6 @@ Result<int> load_workload(Context& context, const ParsedOptions& options, const 
   WM_ASSIGN(LoadOutputs outputs, open_load_outputs(context, options, request));
   WM_ASSIGN(const StartedModel model, model_for(context, options, request));
   WM_TRY(look_warm(model, request.most_batched, outputs.report));
-  context.out << fmt::format("cold: the first query took {}, a later one {}\n", format_seconds(outputs.report.first_s),
-                             format_seconds(outputs.report.warm_s))
-              << std::flush;
   set_grace(10);
   WM_ASSIGN(auto plan, plan_of(context, request, model));
   plan.records_file = outputs.records_file;
@@ -101,9 +98,9 @@ Result<int> load_workload(Context& context, const ParsedOptions& options, const 
               return infer(model, request.most_batched > 1 ? queries : 0);
             }));
   if (request.most_batched > 1 && batches > 0) {
-    context.out << fmt::format("batches: {:.3g} queries in the mean, {} at most\n",
-                               static_cast<double>(outcome.records.size()) / static_cast<double>(batches),
-                               request.most_batched);
+    outputs.report.notes.push_back(
+        fmt::format("batches: {:.3g} queries in the mean, {} at most",
+                    static_cast<double>(outcome.records.size()) / static_cast<double>(batches), request.most_batched));
   }
   set_grace_for(outcome);
   serving::LoadPlan asked;
@@ -121,8 +118,8 @@ Result<int> load_workload(Context& context, const ParsedOptions& options, const 
   if (!samples.empty()) serving::add_telemetry(samples, result);
   result.mlperf = serving::judge_mlperf(*request.mlperf, result, request.evaluation.slo);
   WM_TRY(result.records.status());
-  WM_TRY(keep_load(outputs, std::move(result)));
-  return finish_load(outputs, context.interrupted.load());
+  const Status kept = keep_load(outputs, std::move(result));
+  return finish_load(outputs, kept, context.interrupted.load());
 }
 
 }  // namespace warpmark::apps

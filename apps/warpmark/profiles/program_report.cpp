@@ -6,6 +6,7 @@
 #include <ostream>
 
 #include "base/command_line.h"
+#include "base/files.h"
 #include "base/units.h"
 #include "profile/collectors/tools.h"
 #include "report/formats/render.h"

@@ -90,12 +90,13 @@ std::vector<RequestMetric> request_metrics() {
        [](R r) { return r.connect_ns > 0 ? std::optional(seconds(r.connect_ns)) : std::nullopt; }},
       {"longest_gap", "s", Better::lower,
        [](R r) { return r.events > 1 ? std::optional(seconds(r.longest_gap_ns)) : std::nullopt; }},
-      {"input_tokens", "1", Better::neither, [=](R r) { return count(r.prompt_tokens); }},
-      {"output_tokens", "1", Better::neither,  // counted by events where the server says nothing: TokenCheck::source
+      {"input_tokens", "tokens", Better::neither, [=](R r) { return count(r.prompt_tokens); }},
+      {"output_tokens", "tokens",
+       Better::neither,  // counted by events where the server says nothing: TokenCheck::source
        [](R r) { return r.events > 0 ? std::optional(output_tokens_of(r)) : std::nullopt; }},
-      {"reasoning_tokens", "1", Better::neither, [=](R r) { return count(r.reasoning_tokens); }},
-      {"cached_tokens", "1", Better::neither, [=](R r) { return count(r.cached_tokens); }},
-      {"output_speed", "1/s", Better::higher,
+      {"reasoning_tokens", "tokens", Better::neither, [=](R r) { return count(r.reasoning_tokens); }},
+      {"cached_tokens", "tokens", Better::neither, [=](R r) { return count(r.cached_tokens); }},
+      {"output_speed", "tokens/s", Better::higher,
        [](R r) {
          const auto tpot = tpot_of(r);
          return tpot && *tpot > 0 ? std::optional(1 / *tpot) : std::nullopt;
@@ -217,20 +218,20 @@ void add_rates(const LoadOutcome& outcome, const Window& window, const Evaluatio
     add_over(input, window, {record.sent_ns, read_ns, static_cast<double>(record.prompt_tokens)});
   }
   const double part_s = window.length_s() / kRateParts;
-  const auto add = [&](const char* id, std::vector<double> parts) {
+  const auto add = [&](const char* id, const char* unit, std::vector<double> parts) {
     const double rate = std::accumulate(parts.begin(), parts.end(), 0.0) / window.length_s();
     for (double& part : parts) part /= part_s;
-    result.metrics.push_back(rate_metric(id, "1/s", rate, parts, options.confidence));
+    result.metrics.push_back(rate_metric(id, unit, rate, parts, options.confidence));
   };
   std::vector<double> total = output;
   for (std::size_t i = 0; i < kRateParts; ++i) total[i] += input[i];
-  add("request_throughput", std::move(requests));
-  add("output_throughput", std::move(output));
+  add("request_throughput", "requests/s", std::move(requests));
+  add("output_throughput", "tokens/s", std::move(output));
   if (all_inputs_known && result.completed > 0) {
-    add("input_throughput", std::move(input));
-    add("total_throughput", std::move(total));
+    add("input_throughput", "tokens/s", std::move(input));
+    add("total_throughput", "tokens/s", std::move(total));
   }
-  if (!options.good_requests().empty()) add("goodput", std::move(good));
+  if (!options.good_requests().empty()) add("goodput", "requests/s", std::move(good));
 }
 
 std::string error_class(const RequestRecord& record) {

@@ -68,8 +68,8 @@ Result<LevelFound> search_level(const LevelSearch& search, const std::function<R
 std::string LevelFound::sentence(const std::string& unit) const {
   if (looks.empty()) return "nothing was measured";
   const std::string limit = unreliable > 0 ? fmt::format(
-                                                 "; from {:g} {} on, the client was the limit, not the server: "
-                                                 "--threads N or --clients N",
+                                                 "; from {:g} {} on, the client was unreliable, which says "
+                                                 "nothing about the server",
                                                  unreliable, unit)
                                            : "";
   if (met == 0 && unreliable > 0 && unreliable <= looks.front().level) {

@@ -11,8 +11,8 @@
 
 namespace warpmark::serving {
 
-/// Of one level: "undecided" counts as not met, as nothing was shown. "unreliable": the client was the limit, which
-/// says nothing of the server: the level is measured again, and where it stays so, it bounds the search and is no miss.
+/// Of one level: "undecided" counts as not met, as nothing was shown. "unreliable": of the client, which says
+/// nothing about the server: the level is measured again, and where it stays so, it bounds the search and is no miss.
 enum class LevelVerdict { met, missed, undecided, unreliable, stopped };
 
 struct LevelLook {
@@ -30,7 +30,7 @@ struct LevelSearch {
 struct LevelFound {
   double met = 0;         ///< 0: not even the least
   double missed = 0;      ///< the lowest that was not met; 0: none was
-  double unreliable = 0;  ///< the lowest at which the client was the limit; 0: nowhere
+  double unreliable = 0;  ///< the lowest at which the client was unreliable; 0: nowhere
   bool confirmed = false;
   std::vector<LevelLook> looks;
   [[nodiscard]] std::string sentence(const std::string& unit) const;

@@ -29,9 +29,9 @@ struct Statistic {
 
 const std::vector<Statistic>& statistics() {
   static const std::vector<Statistic> kStatistics{
-      {{"request_throughput", "mean", "1/s", Better::higher}, kMean},
-      {{"output_throughput", "mean", "1/s", Better::higher}, kMean},
-      {{"goodput", "mean", "1/s", Better::higher}, kMean},
+      {{"request_throughput", "mean", "requests/s", Better::higher}, kMean},
+      {{"output_throughput", "mean", "tokens/s", Better::higher}, kMean},
+      {{"goodput", "mean", "requests/s", Better::higher}, kMean},
       {{"ttft", "p50", "s", Better::lower}, 0.5},
       {{"ttft", "p95", "s", Better::lower}, 0.95},
       {{"ttft", "p99", "s", Better::lower}, 0.99},
@@ -44,9 +44,9 @@ const std::vector<Statistic>& statistics() {
       {{"e2e", "p95", "s", Better::lower}, 0.95},
       {{"e2e", "p99", "s", Better::lower}, 0.99},
       {{"e2e", "sd", "s", Better::neither}, kStdev},
-      {{"output_tokens", "mean", "1", Better::neither}, kMean},
+      {{"output_tokens", "mean", "tokens", Better::neither}, kMean},
       {{"gpu_memory", "mean", "B", Better::lower}, kMean},
-      {{"tokens_per_joule", "mean", "1/J", Better::higher}, kMean},
+      {{"tokens_per_joule", "mean", "tokens/J", Better::higher}, kMean},
       {{"cost_per_request", "mean", "1", Better::lower}, kMean},
       {{"cost_per_million_output_tokens", "mean", "1", Better::lower}, kMean},
   };
@@ -183,7 +183,7 @@ void decide(LoadComparison& comparison, double confidence) {
   std::vector<double> p;
   for (auto& row : comparison.rows) {
     for (auto& variant : row.variants) {
-      if (!variant.p || row.number.better == Better::neither) continue;
+      if (!variant.p || variant.verdict == "unreliable" || row.number.better == Better::neither) continue;
       tested.push_back(&variant);
       p.push_back(*variant.p);
     }
@@ -211,8 +211,10 @@ constexpr Field kLoadDifferenceFields[] = {
     field<&LoadDifference::interval>("interval", "Of the ratio.", kInterval),
     field<&LoadDifference::p>("p"),
     field<&LoadDifference::adjusted_p>("adjusted_p"),
-    field<&LoadDifference::verdict>("verdict", "Same: within 2 %. Absent for the first variant.")
-        .ruled(R"({"enum": ["better", "worse", "same", "inconclusive"]})")
+    field<&LoadDifference::verdict>("verdict",
+                                    "Same: within 2 %. Unreliable: the client of one of the two was. Absent for the "
+                                    "first variant.")
+        .ruled(R"({"enum": ["better", "worse", "same", "inconclusive", "unreliable"]})")
         .unless_empty(),
     field<&LoadDifference::reason>("reason", "Why there is no verdict.").unless_empty(),
 };
@@ -233,7 +235,8 @@ constexpr RecordOf<Row> kRow{"row", "", kRowFields};
 constexpr Field kLoadComparisonFields[] = {
     field<&LoadComparison::names>("variants").ruled(R"({"minItems": 2})"),
     field<&LoadComparison::rows>("rows", "", kRow),
-    field<&LoadComparison::notes>("notes", "Cells that only some have, variants that are not trusted."),
+    field<&LoadComparison::notes>("notes", "Loads that only some have."),
+    field<&LoadComparison::unreliable>("unreliable", "Variants whose client was unreliable at a load.").unless_empty(),
 };
 
 }  // namespace
@@ -250,10 +253,8 @@ Result<LoadComparison> compare_loads(const std::vector<LoadVariant>& variants, d
         comparison.notes.push_back(fmt::format("{} has no load {}, {}", variant.name, base.scenario, base.level));
         break;
       }
-      if (!cell->trusted) {
-        comparison.notes.push_back(fmt::format("{} at {}, {} is unreliable: the client was its limit", variant.name,
-                                               base.scenario, base.level));
-      }
+      auto& late = comparison.unreliable;
+      if (!cell->trusted && std::ranges::find(late, variant.name) == late.end()) late.push_back(variant.name);
       cells.push_back(cell);
     }
     if (cells.size() < variants.size()) continue;
@@ -267,6 +268,8 @@ Result<LoadComparison> compare_loads(const std::vector<LoadVariant>& variants, d
       bool any = row.variants.front().value.has_value();
       for (std::size_t i = 1; i < cells.size(); ++i) {
         row.variants.push_back(difference(base, *cells[i], statistic, confidence));
+        const bool judged = row.variants.back().p && statistic.number.better != Better::neither;
+        if (judged && (!base.trusted || !cells[i]->trusted)) row.variants.back().verdict = "unreliable";
         any = any || row.variants.back().value.has_value();
       }
       if (any) comparison.rows.push_back(std::move(row));

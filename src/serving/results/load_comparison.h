@@ -29,6 +29,7 @@ struct LoadCell {
 
 struct LoadVariant {
   std::string name;
+  std::string command = {};  ///< that measured it; empty if unknown
   std::vector<LoadCell> cells;
 };
 
@@ -45,7 +46,9 @@ struct LoadDifference {
   std::optional<double> ratio;       ///< to the first variant
   std::optional<Interval> interval;  ///< of the ratio
   std::optional<double> p, adjusted_p;
-  std::string verdict;        ///< "better", "worse", "same" (within 2 %), "inconclusive"; empty for the first variant
+  /// "better", "worse", "same" (within 2 %), "inconclusive", "unreliable" (the client of one of the two was); empty for
+  /// the first variant.
+  std::string verdict;
   bool few_requests = false;  ///< too few for an interval
   std::string reason;         ///< why there is no verdict
 };
@@ -60,7 +63,8 @@ struct LoadComparisonRow {
 struct LoadComparison {
   std::vector<std::string> names;
   std::vector<LoadComparisonRow> rows;
-  std::vector<std::string> notes;  ///< cells that only some have, variants that are not trusted
+  std::vector<std::string> notes;       ///< loads that only some have
+  std::vector<std::string> unreliable;  ///< variants whose client was unreliable at a load
 };
 
 /// Usage error where no scenario and load is in all variants.

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "base/json.h"
+#include "base/units.h"
 #include "model/json/json_parts.h"
 #include "model/names.h"
 
@@ -75,6 +76,10 @@ constexpr Field kReceiveLagFields[] = {
 constexpr RecordOf<ClientReport> kReceiveLag{"receive_lag", "", kReceiveLagFields};
 constexpr Field kLagFields[] = {
     derived("unit", "", [](const ClientReport& /*client*/) { return "s"; }),
+    field<&ClientReport::lag_limit_s>("limit",
+                                      "Of both p99: 5 % of the smallest objective, at least 1 ms; without "
+                                      "objectives 5 % of the median TTFT, at most 1 ms.")
+        .added_later(),
     group("send", "", kSendLag),
     group("receive", "", kReceiveLag),
 };
@@ -88,12 +93,17 @@ constexpr RecordOf<ClientShare> kClientShare{"client_share", "", kClientShareFie
 
 constexpr Field kClientFields[] = {
     derived("verdict", "", [](const ClientReport& client) { return client.verdict(); })
-        .ruled(R"({"enum": ["reliable", "unreliable: client-limited"]})"),
+        .ruled(R"({"enum": ["reliable", "unreliable"]})"),
+    derived("cause", "Of unreliable: the client was busy itself, or the machine did not run it in time.",
+            [](const ClientReport& client) { return client.cause(); })
+        .ruled(R"({"enum": ["client", "machine"]})")
+        .unless_empty(),
     field<&ClientReport::reasons>("reasons", "Why it is unreliable."),
     group("lag", "", kLag),
     field<&ClientReport::kernel_times>("kernel_receive_times"),
     field<&ClientReport::busy_share>("busy_share"),
     field<&ClientReport::cpu_s>("cpu_s"),
+    field<&ClientReport::others_share>("other_programs_share", "Of this machine's CPU time."),
     field<&ClientReport::shares>("clients", "Of --clients: how many requests each of them sent.", kClientShare)
         .unless_empty(),
 };
@@ -142,6 +152,7 @@ constexpr Field kSloFields[] = {
     field<&SloOutcome::verdict>("verdict", "Met and missed where the whole interval is on one side.")
         .ruled(R"({"enum": ["met", "missed", "undecided"]})"),
     field<&SloOutcome::reason>("reason", "Why it is undecided, and which option decides it.").unless_empty(),
+    field<&SloOutcome::option>("option", "That decides it, with its value.").unless_empty(),
     field<&SloOutcome::value>("value"),
     inlined<&SloOutcome::interval>(kInterval),
 };
@@ -286,8 +297,10 @@ constexpr Field kLoadReportFields[] = {
     keyed<&LoadReport::target, &Fact::first, &Fact::second>("target", "base, model, api, engine, ..."),
     derived("scenarios", "", kScenario, [](const LoadReport& report) { return shown_scenarios(report); })
         .formed(kShownScenario),
+    field<&LoadReport::scenarios>("scenarios", "", kScenario).only_read(),
     group("first_look", "", kFirstLook).when([](const LoadReport& report) { return report.warm_s > 0; }),
     field<&LoadReport::search>("search", "What a search for the highest load found."),
+    field<&LoadReport::search_met>("search_met", "A load that meets the objectives was found.").unless_empty(),
     field<&LoadReport::notes>("notes"),
 };
 
@@ -313,5 +326,33 @@ constexpr RecordOf<LoadReport> kLoadReport{
 
 Json to_json(const ScenarioResult& result) { return write(kScenario, result); }
 Json to_json(const LoadReport& report) { return write(kLoadReport, report); }
+
+namespace {
+
+Status read_percentiles(const Json& json, LoadMetric& metric) {
+  for (const auto& [name, item] : json.items()) {
+    WM_ASSIGN(Percentile percentile, read(kPercentile, item));
+    WM_ASSIGN(const double of_100, parse_number(name.starts_with('p') ? name.substr(1) : name));
+    percentile.p = of_100 / 100;
+    metric.percentiles.push_back(std::move(percentile));
+  }
+  std::ranges::sort(metric.percentiles, {}, &Percentile::p);
+  return {};
+}
+
+}  // namespace
+
+Result<LoadReport> load_report_from_json(const Json& json) {
+  WM_ASSIGN(LoadReport report, read(kLoadReport, json));
+  for (std::size_t i = 0; i < report.scenarios.size(); ++i) {
+    ScenarioResult& result = report.scenarios[i];
+    result.client.trusted = result.client.reasons.empty();
+    for (auto& metric : result.metrics) {
+      const Json& written = json["scenarios"][i]["metrics"][metric.id];
+      if (written.contains("percentiles")) WM_TRY(read_percentiles(written["percentiles"], metric));
+    }
+  }
+  return report;
+}
 
 }  // namespace warpmark::serving

@@ -11,8 +11,10 @@
 #include <vector>
 
 #include "base/json_fwd.h"
+#include "base/result.h"
 #include "model/fields/fields_fwd.h"
 #include "model/metric.h"
+#include "serving/client/client_report.h"
 #include "serving/client/load_plan.h"
 #include "serving/records/request_records.h"
 #include "serving/results/token_check.h"
@@ -38,23 +40,12 @@ struct LoadMetric {
   std::vector<double> samples;
 };
 
-struct ClientReport {
-  double send_lag_p50_s = 0, send_lag_p99_s = 0, send_lag_max_s = 0;
-  double receive_lag_p50_s = 0, receive_lag_p99_s = 0, receive_lag_max_s = 0;
-  bool kernel_times = false;
-  double busy_share = 0;
-  double cpu_s = 0;
-  bool trusted = true;
-  std::vector<std::string> reasons;  ///< why it is not
-  std::vector<ClientShare> shares;   ///< of several clients; empty for one
-  [[nodiscard]] std::string verdict() const { return trusted ? "reliable" : "unreliable: client-limited"; }
-};
-
 struct SloOutcome {
   std::string text;
   std::optional<double> value;
   std::optional<Interval> interval;
   std::string reason;  ///< why it is undecided, and what decides it
+  std::string option;  ///< of the command, with its value, which decides it; empty if none
   /// "met" and "missed" where the whole interval is on one side, else "undecided".
   std::string verdict;
 };
@@ -136,6 +127,9 @@ struct LoadReport {
   std::optional<std::string> search;  ///< what a search for the highest load found, a sentence
   bool search_met = false;            ///< a load that meets the objectives was found
 };
+
+/// Data error naming what is missing. Without records; the scenarios of an earlier report are among the others.
+[[nodiscard]] Result<LoadReport> load_report_from_json(const Json& json);
 
 [[nodiscard]] const LoadMetric* metric_of(const ScenarioResult& result, std::string_view id);
 [[nodiscard]] const Percentile* percentile_of(const LoadMetric& metric, double p);

@@ -64,7 +64,7 @@ Run run_of(const LoadReport& report, const ScenarioResult& result, std::int64_t 
     if (metric.id.starts_with("quality.")) run.metrics.push_back(metric_from(metric, {metric.mean}));
   }
   run.outcome = result.client.trusted ? Outcome::passed : Outcome::unreliable;
-  if (!result.client.trusted) run.reason = "client-limited: " + join(result.client.reasons, "; ");
+  if (!result.client.trusted) run.reason = "the client was unreliable: " + join(result.client.reasons, "; ");
   if (run.metrics.empty()) {
     run.outcome = Outcome::error;
     run.fault = ErrorKind::environment;

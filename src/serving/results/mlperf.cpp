@@ -181,7 +181,7 @@ MlperfVerdict judge_mlperf(const MlperfRules& rules, const ScenarioResult& resul
   }
   if (offline || rules.scenario == MlperfScenario::server) {
     verdict.metric = offline ? "samples per second" : "scheduled queries per second";
-    verdict.unit = "1/s";
+    verdict.unit = offline ? "samples/s" : "queries/s";
     const auto n = static_cast<double>(verdict.queries);
     if (verdict.duration_s > 0) verdict.value = (offline ? n : n - 1) / verdict.duration_s;
   } else {
@@ -196,7 +196,7 @@ MlperfVerdict judge_mlperf(const MlperfRules& rules, const ScenarioResult& resul
     }
   }
   if (!result.client.trusted) {
-    verdict.checks.push_back({"client in time", false, "the client was the limit: its lateness is in these numbers"});
+    verdict.checks.push_back({"client in time", false, "the client was unreliable: its lateness is in these numbers"});
   }
   verdict.valid =
       std::all_of(verdict.checks.begin(), verdict.checks.end(), [](const auto& check) { return check.met; });

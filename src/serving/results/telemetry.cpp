@@ -158,7 +158,7 @@ void add_telemetry(const std::vector<TelemetrySample>& samples, ScenarioResult& 
   const auto power = mean_power(within);
   if (!power || tokens == nullptr || !(tokens->mean > 0)) return;
   result.metrics.push_back(
-      {.id = "tokens_per_joule", .unit = "1/J", .better = Better::higher, .n = 1, .mean = tokens->mean / *power});
+      {.id = "tokens_per_joule", .unit = "tokens/J", .better = Better::higher, .n = 1, .mean = tokens->mean / *power});
 }
 
 void add_per_unit(std::int64_t gpus, ScenarioResult& result) {
@@ -168,7 +168,7 @@ void add_per_unit(std::int64_t gpus, ScenarioResult& result) {
   const auto add = [&](const char* id, std::int64_t count) {
     if (count < 1) return;
     const auto n = static_cast<double>(count);
-    LoadMetric metric{.id = id, .unit = "1/s", .better = Better::higher, .n = whole.n, .mean = whole.mean / n};
+    LoadMetric metric{.id = id, .unit = whole.unit, .better = Better::higher, .n = whole.n, .mean = whole.mean / n};
     if (whole.mean_interval) {
       metric.mean_interval =
           Interval{whole.mean_interval->low / n, whole.mean_interval->high / n, whole.mean_interval->confidence};

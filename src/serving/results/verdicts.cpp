@@ -9,6 +9,7 @@
 #include "base/quantity.h"
 #include "serving/results/own_tokens.h"
 #include "serving/results/request_values.h"
+#include "stats/order_statistics.h"
 
 namespace warpmark::serving {
 namespace {
@@ -16,6 +17,7 @@ namespace {
 constexpr double kMostLag_s = 1e-3;
 constexpr double kMostLagShare = 0.05;
 constexpr double kMostTokenShare = 0.02;
+constexpr double kConfidence = 0.95;
 
 double lag_seconds(double ns) { return ns * 1e-9; }
 
@@ -23,26 +25,6 @@ double median_of(const ScenarioResult& result, const char* id) {
   const LoadMetric* metric = metric_of(result, id);
   const Percentile* median = metric == nullptr ? nullptr : percentile_of(*metric, 0.5);
   return median != nullptr && median->value ? *median->value : 0;
-}
-
-/// What lateness is measured by.
-struct LagScale {
-  double metric_s = 0;  ///< a median that it is in; 0 without one
-  const char* metric = "";
-  double limit_s = 0;  ///< the smallest limit of the objectives; 0 without them
-};
-
-void judge_lag(ClientReport& client, const char* what, double p99_s, const LagScale& scale) {
-  const std::string lag = fmt::format("{} lag: p99 {}", what, format_seconds(p99_s));
-  if (scale.limit_s > 0) {
-    const double most = std::max(kMostLag_s, kMostLagShare * scale.limit_s);
-    if (p99_s > most) client.reasons.push_back(fmt::format("{}, more than {}", lag, format_seconds(most)));
-  } else if (p99_s > kMostLag_s) {
-    client.reasons.push_back(fmt::format("{}, more than {}", lag, format_seconds(kMostLag_s)));
-  } else if (scale.metric_s > 0 && p99_s > kMostLagShare * scale.metric_s) {
-    client.reasons.push_back(
-        fmt::format("{}, {} of the median {}", lag, format_percent(p99_s / scale.metric_s), scale.metric));
-  }
 }
 
 double smallest_limit(const Slo& slo) {
@@ -53,6 +35,15 @@ double smallest_limit(const Slo& slo) {
   return least;
 }
 
+/// Of p99 of the lags: a share of the smallest latency that the result is about.
+double lag_limit(const ScenarioResult& result, const Slo& slo) {
+  if (const double objective_s = smallest_limit(slo); objective_s > 0) {
+    return std::max(kMostLag_s, kMostLagShare * objective_s);
+  }
+  const double ttft_s = median_of(result, "ttft"), latency_s = ttft_s > 0 ? ttft_s : median_of(result, "e2e");
+  return latency_s > 0 ? std::min(kMostLag_s, kMostLagShare * latency_s) : kMostLag_s;
+}
+
 void compare_tokens(const char* what, double asked, double told, TokenCheck& check) {
   if (!(asked > 0) || std::abs(told - asked) <= kMostTokenShare * asked) return;
   check.disagreements.push_back(fmt::format("{} tokens: {:.4g} asked for, {:.4g} reported by the server ({:+.1f} %)",
@@ -61,7 +52,7 @@ void compare_tokens(const char* what, double asked, double told, TokenCheck& che
 
 /// Of the share that `count` of `n` stand for: Clopper and Pearson, Biometrika 26, 1934.
 Interval share_interval(std::int64_t count, std::int64_t n) {
-  constexpr double kConfidence = 0.95, kTail = (1 - kConfidence) / 2;
+  constexpr double kTail = (1 - kConfidence) / 2;
   using Binomial = boost::math::binomial_distribution<double>;
   const auto trials = static_cast<double>(n), hits = static_cast<double>(count);
   return {Binomial::find_lower_bound_on_p(trials, hits, kTail), Binomial::find_upper_bound_on_p(trials, hits, kTail),
@@ -81,12 +72,15 @@ ClientReport judge_client(const LoadOutcome& outcome, const ScenarioResult& resu
   client.kernel_times = outcome.kernel_times && outcome.receive_lag.n() > 0;
   client.busy_share = outcome.busy_share;
   client.cpu_s = outcome.cpu_s;
-  const double ttft_s = median_of(result, "ttft");
-  const double limit_s = smallest_limit(slo);
-  judge_lag(client, "send", client.send_lag_p99_s,
-            {ttft_s > 0 ? ttft_s : median_of(result, "e2e"), ttft_s > 0 ? "TTFT" : "time from end to end", limit_s});
+  client.lag_limit_s = lag_limit(result, slo);
+  const auto judge = [&](const char* what, double p99_s) {
+    if (p99_s <= client.lag_limit_s) return;
+    client.reasons.push_back(
+        fmt::format("p99 lag of {} {}, limit {}", what, format_seconds(p99_s), format_seconds(client.lag_limit_s)));
+  };
+  judge("sending", client.send_lag_p99_s);
   if (client.kernel_times) {
-    judge_lag(client, "receive", client.receive_lag_p99_s, {.limit_s = limit_s});
+    judge("receiving", client.receive_lag_p99_s);
   } else if (outcome.busy_share > 0.9) {
     client.reasons.push_back(fmt::format("no receive times from the kernel, and the client was busy {} of the time",
                                          format_percent(outcome.busy_share)));
@@ -185,24 +179,46 @@ std::string why_undefined(const SloClause& clause, const ScenarioResult& result)
   return between_tokens ? "answers have one token each" : "it was not measured";
 }
 
-/// An interval on both sides of the limit gets narrower with the root of the requests.
-std::string why_open(const SloClause& clause, const SloOutcome& outcome, const LoadLimits& limits) {
+/// An interval on both sides of the limit gets narrower with the root of the requests. 0 for one too close to it.
+double times_to_narrow(const SloClause& clause, const SloOutcome& outcome) {
   constexpr double kMostTimes = 100, kSpare = 1.2;
   const double value = *outcome.value, distance = std::abs(clause.limit - value);
   const double half = value < clause.limit ? outcome.interval->high - value : value - outcome.interval->low;
-  const std::string text = "its interval holds the limit";
   const double times = distance > 0 ? kSpare * (half / distance) * (half / distance) : kMostTimes;
-  if (times >= kMostTimes) return text + ", which it is too close to";
-  const std::string option = option_for_more(limits, std::max(times, 2.0));
+  return times >= kMostTimes ? 0 : std::max(times, 2.0);
+}
+
+std::string why_open(const SloClause& clause, const SloOutcome& outcome, const LoadLimits& limits) {
+  const std::string text = "its interval holds the limit";
+  const double times = times_to_narrow(clause, outcome);
+  if (times == 0) return text + ", which it is too close to";
+  const std::string option = option_for_more(limits, times);
   return option.empty() ? text : text + ": " + option;
+}
+
+bool never_failed(const SloClause& clause, const SloOutcome& outcome, const ScenarioResult& result) {
+  return clause.metric == "errors" && result.failed == 0 && outcome.interval;
+}
+
+/// Without a failure.
+std::int64_t requests_for(const SloClause& clause) {
+  return static_cast<std::int64_t>(std::ceil(std::log(0.025) / std::log1p(-clause.limit)));
+}
+
+/// How many times the requests decide an objective; 0 where more of them do not.
+double times_to_decide(const SloClause& clause, const SloOutcome& outcome, const ScenarioResult& result) {
+  const auto times = [](std::int64_t needed, std::int64_t have) {
+    return have > 0 && needed > have ? static_cast<double>(needed) / static_cast<double>(have) : 0;
+  };
+  if (never_failed(clause, outcome, result)) return times(requests_for(clause), result.completed);
+  if (outcome.interval) return times_to_narrow(clause, outcome);
+  const LoadMetric* metric = clause.p > 0 ? metric_of(result, clause.metric) : nullptr;
+  return metric == nullptr ? 0 : times(stats::samples_needed(clause.p, kConfidence), metric->n);
 }
 
 std::string why_undecided(const SloClause& clause, const SloOutcome& outcome, const ScenarioResult& result,
                           const LoadLimits& limits) {
-  if (clause.metric == "errors" && result.failed == 0 && outcome.interval) {
-    const auto needed = static_cast<std::int64_t>(std::ceil(std::log(0.025) / std::log1p(-clause.limit)));
-    return needs_more(limits, needed, result.completed);
-  }
+  if (never_failed(clause, outcome, result)) return needs_more(limits, requests_for(clause), result.completed);
   if (outcome.interval) return why_open(clause, outcome, limits);
   const LoadMetric* metric = metric_of(result, clause.metric);
   if (metric == nullptr) return why_undefined(clause, result);
@@ -246,6 +262,8 @@ std::vector<SloOutcome> judge_slo(const Slo& slo, const ScenarioResult& result, 
           fmt::format("{} of {} answers were buffered by the server or a proxy", result.buffered, result.completed);
     } else if (outcome.verdict == "undecided") {
       outcome.reason = why_undecided(clause, outcome, result, limits);
+      const double times = times_to_decide(clause, outcome, result);
+      if (times > 0) outcome.option = option_for_more(limits, times);
     }
     outcomes.push_back(std::move(outcome));
   }

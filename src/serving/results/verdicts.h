@@ -14,9 +14,8 @@ namespace warpmark::serving {
 /// Whether a request is among those that the numbers of a load are of.
 using CountedRequest = std::function<bool(const RequestRecord&)>;
 
-/// Unreliable where it sent late or read late: p99 above 1 ms, or above 5 % of the median of a metric that the
-/// lateness is in; with objectives, above 5 % of their smallest limit. Times from the kernel are free of reading late;
-/// sending late is in all that is counted from when a request was due.
+/// Unreliable where p99 of sending late or of reading late is above one limit: 5 % of the smallest objective, but at
+/// least 1 ms; without objectives 5 % of the median TTFT (end to end where nothing streams), but at most 1 ms.
 [[nodiscard]] ClientReport judge_client(const LoadOutcome& outcome, const ScenarioResult& result, const Slo& slo = {});
 
 /// Tokens as asked for beside tokens as told by the server, of the counted requests; more than 2 % apart is a

@@ -1,13 +1,19 @@
-// The report of `warpmark load run` as a page: all loads side by side, what grows with the load, and each load with its
-// latencies and judgements.
+// The page of a load test, in every format: its verdict, then the loads. Pure.
 #pragma once
 
+#include <optional>
+
+#include "base/json_fwd.h"
+#include "base/result.h"
 #include "model/report.h"
 #include "serving/results/load_result.h"
 
 namespace warpmark::apps {
 
-/// Of the loads that this run has measured.
+/// With curves over the load where one scenario was measured at several.
 [[nodiscard]] Report load_page_of(const serving::LoadReport& report);
+
+/// Of what --json wrote and the store keeps; nothing for another document. Data error naming what is missing in it.
+[[nodiscard]] Result<std::optional<Report>> load_page_of_document(const Json& document);
 
 }  // namespace warpmark::apps

@@ -17,6 +17,7 @@
 #include "warpmark/terminal/interrupt.h"
 #include "warpmark/terminal/option_values.h"
 #include "warpmark/terminal/report_output.h"
+#include "warpmark/terminal/served.h"
 #include "watch/alerts/replay.h"
 #include "watch/alerts/watcher.h"
 #include "watch/exporter/stored.h"

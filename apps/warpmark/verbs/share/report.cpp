@@ -12,6 +12,7 @@
 #include "report/formats/render.h"
 #include "validate/scaling/stored_scaling.h"
 #include "warpmark/command.h"
+#include "warpmark/load/pages/load_page.h"
 #include "warpmark/profiles/program_report.h"
 #include "warpmark/sessions/result_files.h"
 #include "warpmark/sessions/session_output.h"
@@ -36,33 +37,46 @@ constexpr OptionSpec kReportOptions[] = {
      "<files>"},
 };
 
+/// Of a document that a verb kept or wrote.
+struct Page {
+  Report report;
+  bool has_results = false;  ///< those of the session, too
+};
+
 /// What `report` shows of a word: a session, or the page of what a verb kept or wrote of it.
 struct Shown {
   std::string name;
   Session session;
-  std::optional<Report> page;  ///< of the verdict
+  std::optional<Page> page;  ///< of the verdict
 };
 
+Result<std::optional<Page>> page_of_document(const Json& document) {
+  WM_ASSIGN(auto load, load_page_of_document(document));
+  if (load) return std::optional(Page{std::move(*load), true});
+  WM_ASSIGN(auto page, report::report_of_document(document));
+  return page ? std::optional(Page{std::move(*page)}) : std::nullopt;
+}
+
 /// The newest verdict of a stored session that has a page.
-Result<std::optional<Report>> page_of_verdict(const Context& context, const ParsedOptions& options,
-                                              const std::string& session) {
+Result<std::optional<Page>> page_of_verdict(const Context& context, const ParsedOptions& options,
+                                            const std::string& session) {
   WM_ASSIGN(const auto store, open_to_read(context, options));
   WM_ASSIGN(const auto entries, store->documents({.session = session}));  // the newest first
   for (const auto& entry : entries) {
     WM_ASSIGN(const auto document, store->document(session, entry.index));
     WM_ASSIGN(const Json json, parse_json(document.text, entry.kind));
-    WM_ASSIGN(auto page, report::report_of_document(json));
+    WM_ASSIGN(auto page, page_of_document(json));
     if (page) return page;
   }
-  return std::optional<Report>();
+  return std::optional<Page>();
 }
 
 /// Of a file that holds a verdict.
-Result<std::optional<Report>> page_of_file(const std::string& path) {
+Result<std::optional<Page>> page_of_file(const std::string& path) {
   WM_ASSIGN(const std::string text, read_file(path));
   const auto json = parse_json(text, path);
-  if (!json.ok()) return std::optional<Report>();
-  auto page = report::report_of_document(*json);
+  if (!json.ok()) return std::optional<Page>();
+  auto page = page_of_document(*json);
   if (!page.ok()) return data_error(path + ": " + page.error().what, page.error().hint);
   return page;
 }
@@ -70,7 +84,7 @@ Result<std::optional<Report>> page_of_file(const std::string& path) {
 Result<Shown> look_up(const Context& context, const ParsedOptions& options, const std::string& word) {
   auto session = load_results(context, options, word);
   const bool is_file = is_result_file(word);
-  std::optional<Report> page;
+  std::optional<Page> page;
   if (is_file && !session.ok() && session.error().kind == ErrorKind::data) {
     WM_ASSIGN(page, page_of_file(word));
     if (page) return Shown{word, {}, std::move(page)};
@@ -79,7 +93,8 @@ Result<Shown> look_up(const Context& context, const ParsedOptions& options, cons
   if (!is_file) {
     WM_ASSIGN(page, page_of_verdict(context, options, session->id));
   }
-  if (const auto scaling = validate::scaling_of(*session); scaling && !page) page = report::build_report(*scaling);
+  if (const auto scaling = validate::scaling_of(*session); scaling && !page)
+    page = Page{report::build_report(*scaling)};
   return Shown{session->id, std::move(*session), std::move(page)};
 }
 
@@ -87,8 +102,9 @@ Result<Shown> look_up(const Context& context, const ParsedOptions& options, cons
 report::Shown shown_of(const Shown& one) {
   auto shown = report::shown_session(one.session);
   if (!one.page) return shown;
-  Report report = *one.page;
-  const bool measured = std::ranges::any_of(one.session.runs, [](const Run& run) { return !run.metrics.empty(); });
+  Report report = one.page->report;
+  const bool measured = !one.page->has_results &&
+                        std::ranges::any_of(one.session.runs, [](const Run& run) { return !run.metrics.empty(); });
   for (Section& section : shown.report.sections) {
     if (!measured) break;
     section.detail = true;

@@ -1,0 +1,132 @@
+// What a load test says first, and what it names as the next command: of results that are made here.
+#include "warpmark/load/pages/load_verdict.h"
+
+#include <gmock/gmock.h>
+
+#include "base/json.h"
+#include "serving/results/evaluate_load.h"
+#include "warpmark/load/pages/load_page.h"
+#include "warpmark/load/pages/next_command.h"
+
+namespace warpmark::apps {
+namespace {
+
+using serving::ScenarioResult;
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+
+constexpr const char* kCommand =
+    "warpmark load run --api-base http://a --num-concurrency 1,8 --traffic-scenario 'D(20,10)' --json out.json";
+
+ScenarioResult load_of(std::int64_t users, double rate, const char* verdict = nullptr) {
+  ScenarioResult result;
+  result.scenario = "D(20,10)";
+  result.arrivals = "closed";
+  result.users = users;
+  result.sent = result.completed = 400;
+  result.metrics = {serving::rate_metric("request_throughput", "requests/s", rate, std::vector<double>(20, rate), 0.95),
+                    serving::request_metric("ttft", "s", Better::lower, std::vector<double>(400, 0.02), 0.95)};
+  if (verdict != nullptr)
+    result.slo = {{.text = "ttft:p95<50ms", .value = 0.02 * static_cast<double>(users), .verdict = verdict}};
+  return result;
+}
+
+serving::LoadReport report_of(std::vector<ScenarioResult> loads) {
+  serving::LoadReport report;
+  report.id = "20261130-000000-0000";
+  report.command = kCommand;
+  report.target = {{"base", "http://a"}, {"model", "m"}};
+  report.scenarios = std::move(loads);
+  return report;
+}
+
+void make_late(ScenarioResult& result, double busy_share, std::optional<double> others_share = std::nullopt) {
+  result.client.trusted = false;
+  result.client.reasons = {"p99 lag of sending 3.000 ms, limit 1.000 ms"};
+  result.client.busy_share = busy_share;
+  result.client.others_share = others_share;
+}
+
+TEST(LoadVerdict, is_the_highest_load_that_met_the_objectives) {
+  const auto verdict = verdict_of(report_of({load_of(1, 10, "met"), load_of(8, 80, "met"), load_of(64, 90, "missed")}));
+  EXPECT_EQ(verdict.headline.text,
+            "SLO met with 8 users: 80.00 requests/s, TTFT p95 20.00 ms ±0 %. The client was reliable.");
+  EXPECT_EQ(verdict.headline.tone, Tone::good);
+  ASSERT_EQ(verdict.why.size(), 2U);
+  EXPECT_EQ(verdict.why[1].text, "Missed with 64 users: ttft:p95<50ms (1.280 s).");
+  EXPECT_EQ(verdict.command,
+            "warpmark load run --api-base http://a --num-concurrency 1,8 --traffic-scenario 'D(20,10)' --search 512");
+}
+
+TEST(LoadVerdict, names_the_capacity_that_a_search_found) {
+  auto report = report_of({load_of(16, 99, "met"), load_of(32, 90, "missed"), load_of(16, 98, "met")});
+  report.command += " --search 32";
+  report.search = "the objectives are met at 16 users";
+  report.search_met = true;
+  const auto verdict = verdict_of(report);
+  EXPECT_THAT(verdict.headline.text, StartsWith("Capacity: SLO met with 16 users: 98.00 requests/s"))
+      << "the measurement that confirmed it";
+  EXPECT_EQ(verdict.command, "warpmark report 20261130-000000-0000 --html load.html");
+}
+
+TEST(LoadVerdict, says_that_objectives_are_missed_or_undecided_and_how_to_decide_them) {
+  const auto missed = verdict_of(report_of({load_of(4, 40, "missed"), load_of(8, 80, "missed")}));
+  EXPECT_THAT(missed.headline.text, StartsWith("SLO missed at every load: ttft:p95<50ms (80.00 ms); 40.00 requests/s"));
+  EXPECT_THAT(missed.command, HasSubstr(" --num-concurrency 1 "));
+  auto open = load_of(1, 10, "undecided");
+  open.slo[0].reason = "needs 299 requests, have 60: --max-time-per-run 5m";
+  open.slo[0].option = "--max-time-per-run 5m";
+  const auto undecided = verdict_of(report_of({open}));
+  EXPECT_THAT(undecided.headline.text, StartsWith("SLO undecided: ttft:p95<50ms (20.00 ms); 10.00 requests/s"));
+  EXPECT_THAT(undecided.command, HasSubstr("--traffic-scenario 'D(20,10)' --max-time-per-run 5m"));
+}
+
+TEST(LoadVerdict, of_an_unreliable_client_names_the_cause_and_the_command_that_fixes_it) {
+  ScenarioResult late = load_of(8, 80);
+  make_late(late, 0.002, 0.97);
+  const auto machine = verdict_of(report_of({late}));
+  EXPECT_THAT(machine.headline.text, StartsWith("Unreliable: the client was late, so the server may be faster than "
+                                                "80.00 requests/s, TTFT p95 20.00 ms ±0 % with 8 users."));
+  EXPECT_THAT(machine.why.front().text, HasSubstr("other programs used 97.0 % of its CPU time"));
+  EXPECT_THAT(machine.next, HasSubstr("Stop other programs"));
+  EXPECT_EQ(machine.command,
+            "warpmark load run --api-base http://a --num-concurrency 1,8 --traffic-scenario 'D(20,10)'");
+  make_late(late, 0.96);
+  const auto client = verdict_of(report_of({load_of(1, 10), late}));
+  EXPECT_THAT(client.headline.text, HasSubstr("with 1 user. The client was unreliable at 1 of 2 loads"));
+  EXPECT_THAT(client.why.front().text, HasSubstr("The client itself was the limit: it was busy 96.0 % of the time."));
+  EXPECT_THAT(client.command, HasSubstr(" --threads 2"));
+}
+
+TEST(LoadVerdict, of_no_answer_shows_the_first_error) {
+  ScenarioResult none = load_of(1, 10);
+  none.completed = 0;
+  none.first_error = "http_503: busy";
+  const auto verdict = verdict_of(report_of({none}));
+  EXPECT_EQ(verdict.headline.text, "No request was answered.");
+  EXPECT_EQ(verdict.why.front().text, "First error: http_503: busy");
+}
+
+TEST(LoadPage, of_what_json_holds_is_the_page_of_the_run) {
+  auto report = report_of({load_of(1, 10, "met"), load_of(8, 80, "missed")});
+  make_late(report.scenarios[1], 0.1, 0.5);
+  const auto read = serving::load_report_from_json(to_json(report));
+  ASSERT_TRUE(read.ok()) << read.error().what;
+  EXPECT_EQ(to_json(*read), to_json(report));
+  const auto page = load_page_of_document(to_json(report));
+  ASSERT_TRUE(page.ok() && *page);
+  EXPECT_EQ(std::get<Paragraph>((*page)->sections[0].blocks[0]).text,
+            std::get<Paragraph>(load_page_of(report).sections[0].blocks[0]).text);
+}
+
+TEST(NextCommand, changes_options_and_leaves_out_files_of_results) {
+  NextCommand next("warpmark load run --json out.json --slo 'ttft:p99<1s' --header 'A: it'\\''s' --search=4 --html a");
+  EXPECT_EQ(next.value_of("--slo"), "ttft:p99<1s");
+  EXPECT_TRUE(next.has("--search"));
+  EXPECT_FALSE(next.has("--json"));
+  EXPECT_EQ(next.set("--search", "8").set("--threads", "2").text(),
+            "warpmark load run --slo 'ttft:p99<1s' --header 'A: it'\\''s' --search 8 --threads 2");
+}
+
+}  // namespace
+}  // namespace warpmark::apps
