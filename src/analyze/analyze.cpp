@@ -205,15 +205,14 @@ Analysis analyze(const ProfileSession& session, const AnalyzeOptions& options) {
   return analysis;
 }
 
-std::vector<AnalysisTable> diff(const ProfileSession& before, const ProfileSession& after,
-                                const AnalyzeOptions& options) {
+ProfileDifference diff(const ProfileSession& before, const ProfileSession& after, const AnalyzeOptions& options) {
   const Evidence first = gather_evidence(before);
   const Evidence second = gather_evidence(after);
-  std::vector<AnalysisTable> tables = diff_tables(first, second, options.table_rows);
-  for (const std::string& caution : cautions_of(first))
-    tables[0].note += " Caution, of the earlier profile: " + caution;
-  for (const std::string& caution : cautions_of(second)) tables[0].note += " Caution, of the later profile: " + caution;
-  return tables;
+  ProfileDifference difference{step_difference(first, second), diff_tables(first, second, options.table_rows)};
+  std::string& note = difference.tables[0].note;
+  for (const std::string& caution : cautions_of(first)) note += " Caution, of the earlier profile: " + caution;
+  for (const std::string& caution : cautions_of(second)) note += " Caution, of the later profile: " + caution;
+  return difference;
 }
 
 std::string speedup_text(const Gain& gain) {

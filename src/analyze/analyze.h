@@ -24,7 +24,7 @@ struct AnalyzeOptions {
 [[nodiscard]] std::string speedup_text(const Gain& gain);
 
 /// What changed from `before` to `after`, per step, by operator and by kernel; also which appeared and vanished.
-[[nodiscard]] std::vector<AnalysisTable> diff(const ProfileSession& before, const ProfileSession& after,
-                                              const AnalyzeOptions& options = {});
+[[nodiscard]] ProfileDifference diff(const ProfileSession& before, const ProfileSession& after,
+                                     const AnalyzeOptions& options = {});
 
 }  // namespace warpmark::analyze

@@ -4,12 +4,14 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 #include <variant>
 #include <vector>
 
 #include "model/finding.h"
+#include "model/metric.h"
 #include "model/profile/timeline.h"
 
 namespace warpmark {
@@ -94,6 +96,22 @@ struct Analysis {
   std::vector<AnalysisTable> tables;
   std::vector<MissingData> missing;
   std::vector<DataQualityIssue> quality;
+};
+
+/// The step of the rank that the others wait for, in two profiles.
+struct StepDifference {
+  double before_s = 0;  ///< mean
+  double after_s = 0;   ///< mean
+  std::int64_t steps_before = 0;
+  std::int64_t steps_after = 0;
+  double ratio = 1;                  ///< after / before
+  std::optional<Interval> interval;  ///< of the ratio, from the variation between steps; none with too few of them
+};
+
+/// What changed from one profile to another.
+struct ProfileDifference {
+  std::optional<StepDifference> step;  ///< of two profiles with timelines
+  std::vector<AnalysisTable> tables;   ///< the step, then its parts, largest change first
 };
 
 }  // namespace warpmark

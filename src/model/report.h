@@ -33,7 +33,7 @@ struct Table {
 struct Paragraph {
   std::string text;
   Tone tone = Tone::plain;
-  bool code = false;  ///< a command: shown as it is, never wrapped
+  bool code = false;  ///< commands or code, a line each: broken only so that it can be pasted
 };
 
 /// Points of one series, in the axes' base units.
@@ -86,15 +86,15 @@ struct HeatMap {
   std::vector<std::vector<Square>> squares;  ///< by row, then column
 };
 
-/// Bars of which each begins where the one before ended: how a sum came about.
+/// Bars of which each begins where the one before ended: how a quantity became another.
 struct Waterfall {
-  std::string title;
-  std::string unit;  ///< of the numbers
+  std::string title;  ///< the quantity
+  std::string unit;   ///< of the numbers
   struct Bar {
     std::string name;
     double from = 0;
     double to = 0;
-    std::string text;  ///< what stands beside it
+    std::string text;  ///< the speedup of this bar; stands beside `to`
     Tone tone = Tone::plain;
   };
   std::vector<Bar> bars;

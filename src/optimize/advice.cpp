@@ -18,7 +18,7 @@ void reads_in_the_loop(const ProgramFacts& facts, std::vector<OptimizationAdvice
     if (each < 0.5) continue;
     OptimizationAdvice one{
         .where = read.where,
-        .text = fmt::format(".{}() reads a value {:.3g} times a step and waits for the GPU: keep the "
+        .text = fmt::format(".{}() reads a value {:.3g} times per step and waits for the GPU: keep the "
                             "tensor, and read every some steps.",
                             read.call, each),
         .code = "if step % 50 == 0: print(loss.item())",

@@ -69,7 +69,7 @@ std::string found_text(const std::vector<OptimizationFinding>& findings) {
   std::vector<std::string> texts;
   for (const auto& one : findings) {
     if (texts.size() == kNamed) break;
-    texts.push_back(one.is_gain_known() ? fmt::format("{} ({:.2f} to {:.2f}x without it)", one.rule, one.low, one.high)
+    texts.push_back(one.is_gain_known() ? fmt::format("{} ({:.2f}x-{:.2f}x without it)", one.rule, one.low, one.high)
                                         : one.rule + " (gain not known)");
   }
   return join(texts, ", ");

@@ -244,7 +244,8 @@ TEST(Steps, of_an_even_number_have_the_middle_of_two_as_median) {
 }
 
 TEST(Diff, names_what_appeared_vanished_and_changed) {
-  const auto tables = diff(session_of(training(10)), session_of(training(12)));
+  const auto difference = diff(session_of(training(10)), session_of(training(12)));
+  const auto& tables = difference.tables;
   ASSERT_EQ(tables.size(), 4U);
   EXPECT_EQ(tables[0].id, "diff_step");
   EXPECT_EQ(std::get<std::string>(tables[0].rows[0][1]), "slower");
@@ -252,8 +253,12 @@ TEST(Diff, names_what_appeared_vanished_and_changed) {
   EXPECT_EQ(std::get<std::string>(kernels.rows[0][0]), kTensorGemm);
   EXPECT_EQ(std::get<std::string>(kernels.rows[0][1]), "slower");
   EXPECT_NEAR(std::get<double>(kernels.rows[0][4]), 200e-6, 1e-9);
+  ASSERT_TRUE(difference.step && difference.step->interval);
+  EXPECT_GT(difference.step->interval->low, 1);
+  EXPECT_NEAR(difference.step->ratio, difference.step->after_s / difference.step->before_s, 1e-12);
   const auto empty = diff(session_of(training(10)), {});
-  EXPECT_EQ(std::get<std::string>(empty[3].rows[0][1]), "vanished");
+  EXPECT_FALSE(empty.step);
+  EXPECT_EQ(std::get<std::string>(empty.tables[3].rows[0][1]), "vanished");
 }
 
 struct Replayed {

@@ -65,9 +65,9 @@ TEST(Cautions, call_a_corrupt_file_corrupt_and_not_cut) {
 TEST(Cautions, stand_at_the_top_of_what_changed_too) {
   ProfileSession whole = session_of(training()), cut = session_of(training());
   cut.ranks[0].quality.push_back({"torn_chunk", "the recording ends within a chunk", 1, ""});
-  EXPECT_THAT(diff(whole, whole)[0].note, Not(HasSubstr("Caution")));
-  EXPECT_THAT(diff(cut, whole)[0].note, HasSubstr("Caution, of the earlier profile: scene is cut off"));
-  EXPECT_THAT(diff(whole, cut)[0].note, HasSubstr("Caution, of the later profile: scene is cut off"));
+  EXPECT_THAT(diff(whole, whole).tables[0].note, Not(HasSubstr("Caution")));
+  EXPECT_THAT(diff(cut, whole).tables[0].note, HasSubstr("Caution, of the earlier profile: scene is cut off"));
+  EXPECT_THAT(diff(whole, cut).tables[0].note, HasSubstr("Caution, of the later profile: scene is cut off"));
 }
 
 TEST(Cautions, tell_profiles_of_several_programs_and_compare_nothing_between_them) {

@@ -82,7 +82,7 @@ TEST_F(TeamStore, watch_tells_what_nodes_store_and_goes_on_after_an_outage) {
                           "\"; echo >> \"" + path("told") + "\"']}\n");
   const pid_t watching = begin("watch " + in_quotes(path("rules.yaml")));
   keep({.day = 2, .time = 3});
-  EXPECT_TRUE(prints("firing Slow benchmark=job, metric=time: 3.000 s is above 2 s")) << printed();
+  EXPECT_TRUE(prints("firing Slow benchmark=job, metric=time: value 3.000 s is above the limit 2 s")) << printed();
   EXPECT_TRUE(prints("notified ops")) << printed();
   set_reachable(false);
   EXPECT_TRUE(prints("is not currently accepting connections")) << printed();

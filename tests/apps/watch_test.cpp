@@ -42,7 +42,7 @@ TEST_F(WatchVerb, once_says_by_its_exit_code_whether_something_fires) {
   store_session(store(), {.day = 2, .time = 3});
   const auto fires = watch({"--once"});
   EXPECT_EQ(fires.exit_code, 1) << fires.err;
-  EXPECT_THAT(fires.out, HasSubstr("firing Slow benchmark=job, metric=time: 3.000 s is above 2 s"));
+  EXPECT_THAT(fires.out, HasSubstr("firing Slow benchmark=job, metric=time: value 3.000 s is above the limit 2 s"));
   write("rules.yaml", std::string(kSlowRule) + "sinks:\n  - {name: ops, command: [\"false\"]}\n");
   EXPECT_EQ(watch({"--once"}).exit_code, 1) << "what fires comes before what was not delivered";
   store_session(store(), {.day = 3, .time = 1});

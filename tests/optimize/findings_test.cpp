@@ -40,7 +40,7 @@ TEST(Findings, whose_gain_nobody_knows_promise_none) {
   const std::vector<OptimizationFinding> found{
       {.rule = "host_work", .title = "The GPU waits", .text = "See why."},
       {.rule = "precision", .title = "FP32", .low = 1.1, .high = 1.3, .text = "a"}};
-  EXPECT_EQ(found_text(found), "host_work (gain not known), precision (1.10 to 1.30x without it)");
+  EXPECT_EQ(found_text(found), "host_work (gain not known), precision (1.10x-1.30x without it)");
   const auto advice = advice_of_findings(found, {});
   ASSERT_EQ(advice.size(), 2U);
   EXPECT_FALSE(advice[0].predicted);
@@ -100,7 +100,7 @@ TEST(Findings, of_steps_that_recording_made_longer_gain_no_more_than_the_step_ha
   ASSERT_EQ(recording.found.size(), 1U);
   EXPECT_EQ(recording.found[0].rule, "precision");
   EXPECT_EQ(recording.text(),
-            "found in recorded steps: launch_overhead (gain not known), precision (1.00 to 2.00x without it)");
+            "found in recorded steps: launch_overhead (gain not known), precision (1.00x-2.00x without it)");
   recording.bound_to(0.040);  // a recording is never faster: noise
   EXPECT_DOUBLE_EQ(recording.findings[1].high, 2);
   StepRecording located;

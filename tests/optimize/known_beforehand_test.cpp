@@ -32,7 +32,7 @@ TEST_F(Optimize, starts_from_an_analysis) {
   const auto searched = optimize(
       {path("analysis.json"), "--asked-only", "--try", "loader.workers=4", "--json", path("optimization.json")},
       program);
-  EXPECT_THAT(searched.err, HasSubstr("the analysis: data_loading (2.25 to 3.50x without it)"));
+  EXPECT_THAT(searched.err, HasSubstr("the analysis: data_loading (2.25x-3.50x without it)"));
   EXPECT_EQ(json("optimization.json")["findings"][0]["rule"], "data_loading");
 
   write("broken.json", Json{{"schema", "warpmark.analysis/1"}, {"findings", {{{"rule", 5}}}}}.dump(2));

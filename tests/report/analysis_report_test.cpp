@@ -24,6 +24,44 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 using testing_support::expect_golden;
 
+std::string headline_of(const ProfileDifference& difference) {
+  return std::get<Paragraph>(build_diff_report(difference, 20).sections.front().blocks.front()).text;
+}
+
+AnalysisTable parts_table() {
+  return {"diff_breakdown",
+          "Breakdown",
+          "",
+          {{"name", "Name", ""},
+           {"change", "Change", ""},
+           {"a", "Before", "s"},
+           {"b", "After", "s"},
+           {"d", "Difference", "s"}},
+          {{"idle_profiler", "slower", 0.0, 0.03, 0.03}, {"idle_data_loading", "slower", 0.001, 0.011, 0.010}}};
+}
+
+TEST(DiffReport, begins_with_how_much_faster_and_what_changed_most) {
+  StepDifference step{.before_s = 0.010, .after_s = 0.020, .steps_before = 1, .steps_after = 1, .ratio = 2};
+  EXPECT_EQ(headline_of({step, {parts_table()}}),
+            "The step is 2.00x slower (no interval: one step each): 10.00 ms per step before, 20.00 ms after. "
+            "Largest change: GPU idle: data loading, 10.00 ms more per step.");
+  step.interval = Interval{1.9, 2.1, 0.95};
+  EXPECT_THAT(headline_of({step, {}}), HasSubstr("The step is 2.00x slower (95 % CI 1.90x-2.10x)"));
+  step.interval = Interval{0.9, 2.1, 0.95};
+  EXPECT_THAT(headline_of({step, {}}), HasSubstr("No difference shown: 2.00x slower (95 % CI 0.90x-2.10x)"));
+  step = {.before_s = 2, .after_s = 1, .steps_before = 9, .steps_after = 2, .ratio = 0.5};
+  EXPECT_THAT(headline_of({step, {}}), HasSubstr("2.00x faster (no interval: 9 and 2 steps, at least 3 of each"));
+  step.interval = Interval{0.4, 0.625, 0.95};
+  EXPECT_THAT(headline_of({step, {}}), HasSubstr("2.00x faster (95 % CI 1.60x-2.50x)"));
+  EXPECT_THAT(headline_of({}), HasSubstr("No step to compare"));
+}
+
+TEST(DiffReport, names_parts_in_words) {
+  const auto text = render_text(build_diff_report({{}, {parts_table()}}, 20), {.width = 100});
+  EXPECT_THAT(text, HasSubstr("GPU idle: profiler overhead"));
+  EXPECT_THAT(text, Not(HasSubstr("idle_")));
+}
+
 Finding slow_loading() {
   Finding finding;
   finding.rule = "data_loading";

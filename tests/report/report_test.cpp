@@ -18,6 +18,7 @@
 #include "report/well_formed.h"
 #include "stats/sampled_metric.h"
 #include "support/golden.h"
+#include "support/readable.h"
 #include "support/schema_check.h"
 #include "support/text_measures.h"
 
@@ -263,7 +264,7 @@ TEST(BuildReport, fits_any_terminal_on_any_day) {
     for (const int width : {60, 80, 120}) {
       for (const bool details : {false, true}) {
         const auto text = rendered(day, "text", {.width = width, .unicode = true, .details = details});
-        EXPECT_LE(test::widest_line(text), static_cast<std::size_t>(width));
+        testing_support::expect_fits(text, static_cast<std::size_t>(width));
       }
     }
     EXPECT_EQ(markup_error(rendered(day, "html")), "");

@@ -12,7 +12,9 @@ namespace warpmark::watch {
 namespace {
 
 using testing::ElementsAre;
+using testing::HasSubstr;
 using testing::IsEmpty;
+using testing::Not;
 using testing::SizeIs;
 
 AlertRule rule_for(double for_s) {
@@ -225,6 +227,22 @@ TEST(Live, a_series_that_went_silent_is_told_by_its_labels_and_one_that_never_wa
   EXPECT_THAT(evaluate_live(rule, {}, 0, never).active, IsEmpty());
   EXPECT_THAT(evaluate_live(rule, {}, 60, never).active, SizeIs(1));
   EXPECT_THAT(evaluate_live(rule, {both}, 61, never).active, IsEmpty());
+}
+
+TEST(Live, a_metric_of_gpus_is_missing_where_there_is_no_gpu) {
+  AlertRule rule = rule_for(0);
+  rule.limit = "1";
+  std::map<std::string, SeenSeries> seen;
+  const Family store{"warpmark_store_up", "", FamilyType::gauge, {{{}, 1}}};
+  const Family gpu{"warpmark_gpu_error", "", FamilyType::gauge, {{{}, 1}}};
+  rule.select = "warpmark_gpu_up";
+  EXPECT_EQ(evaluate_live(rule, {store}, 0, seen).problem,
+            "this machine has no metric warpmark_gpu_up: no GPU was found");
+  EXPECT_THAT(evaluate_live(rule, {store, gpu}, 0, seen).problem, Not(HasSubstr("no GPU was found")));
+  rule.select = "warpmark_store_pu";
+  EXPECT_EQ(evaluate_live(rule, {store}, 0, seen).problem,
+            "this machine has no metric warpmark_store_pu; did you mean warpmark_store_up?");
+  EXPECT_EQ(compared_text(0, RuleCondition::below, "1", ""), "value 0 is below the limit 1");
 }
 
 Message message_to(const std::string& sink, const std::string& id) {

@@ -16,7 +16,7 @@
 #include "exchange/import.h"
 #include "model/beside.h"
 #include "model/run_query.h"
-#include "report/draw/table.h"
+#include "report/draw/wrap.h"
 #include "report/results/labels.h"
 #include "stats/tests/compare.h"
 #include "validate/guard/series.h"
@@ -360,10 +360,8 @@ Result<Comparison> compare_stored(const Context& context, const ParsedOptions& o
         shell_quote(words[1]), shell_quote(words[0]));
   }
   if (!missing.empty()) {
-    const auto width = static_cast<std::size_t>(context.width);
-    for (const auto& line : report::wrap("Not compared: " + join(missing, ", ") + ".", width)) {
-      context.err << line << '\n';
-    }
+    context.err << report::wrap_lines("Not compared: " + join(missing, ", ") + ".",
+                                      static_cast<std::size_t>(context.width));
   }
   return comparison;
 }

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <ostream>
+#include <sstream>
 
 #include "accuracy/significance/comparison.h"
 #include "base/files.h"
@@ -205,17 +206,19 @@ void print_comparisons(Context& context, const ParsedOptions& options, const std
   context.out << report::render_table(comparison_table(comparisons), render_options(context));
   if (context.quiet) return;
   for (const auto& one : comparisons) {
-    print_tests(context.out, one);
-    print_flips(context.out, one, flips);
+    std::ostringstream text;
+    print_tests(text, one);
+    print_flips(text, one, flips);
+    print_lines(context, text.str());
     print_subjects(context, one);
     if (one.loss() > warn_drop * one.full) {
-      context.out << fmt::format("  warning: {} loses {:.4f}, more than {:g}\n", one.second, one.loss(),
-                                 warn_drop * one.full);
+      print_lines(context, fmt::format("  warning: {} loses {:.4f}, more than {:g}\n", one.second, one.loss(),
+                                       warn_drop * one.full));
     }
   }
   if (comparisons.size() > 1) context.out << "\np values of the table are adjusted for all of its lines (Holm)\n";
   if (!options.has("--margin") && !options.has("--equivalence")) {
-    context.out << "no difference found is not the same as none: --margin asks whether a loss can be ruled out\n";
+    print_lines(context, "no difference found is not the same as none: --margin asks whether a loss can be ruled out");
   }
 }
 

@@ -78,19 +78,19 @@ void print_scores(Context& context, const std::vector<accuracy::Score>& scores, 
   }
   for (const auto& score : scores) {
     if (score.undefined.empty()) continue;
-    context.out << fmt::format("{} of {} is undefined: {}\n", score.metric, score.system, score.undefined);
+    print_lines(context, fmt::format("{} of {} is undefined: {}", score.metric, score.system, score.undefined));
   }
   std::vector<std::string> told;
   for (const auto& score : scores) {
     if (std::find(told.begin(), told.end(), score.metric) != told.end()) continue;
     told.push_back(score.metric);
-    context.out << fmt::format("{}: {}\n", score.metric, score.signature);
-    if (!score.warning.empty()) context.out << fmt::format("Warning: {}: {}\n", score.metric, score.warning);
+    print_lines(context, fmt::format("{}: {}", score.metric, score.signature));
+    if (!score.warning.empty()) print_lines(context, fmt::format("Warning: {}: {}", score.metric, score.warning));
   }
   for (std::size_t s = 0; s < examples.systems.size(); ++s) {
     const auto problems = accuracy::problems_of(examples, s);
     if (!problems.empty()) {
-      context.out << fmt::format("{}: counted as wrong: {}\n", examples.systems[s], join(problems, "; "));
+      print_lines(context, fmt::format("{}: counted as wrong: {}", examples.systems[s], join(problems, "; ")));
     }
   }
 }

@@ -208,17 +208,18 @@ Result<int> diff_sessions(Context& context, const ParsedOptions& options, store:
     table.columns[2].name = machine_name(candidate.machine);
   }
   context.out << report::render_table(table, rendering);
-  context.out << undecided_text(compared);
+  print_lines(context, undecided_text(compared));
   std::int64_t cases = 0, changed = 0, others = 0;
   for (const auto& [pair, found] : compared) {
     cases += pair.main ? 1 : 0;
     changed += pair.main && differs(found) ? 1 : 0;
     others += pair.main ? 0 : 1;
   }
-  context.out << fmt::format("{} of {} cases differ{}.\n", changed, cases,
-                             others == 0 ? "" : fmt::format(", and {} of their other metrics", others));
-  context.out << "ratio: after / before with its " << report::format_percent(1 - alpha)
-              << " interval; p adjusted over all cases (Holm).\n";
+  print_lines(context,
+              fmt::format("{} of {} cases differ{}.\n"
+                          "ratio: after / before with its {} interval; p adjusted over all cases (Holm).\n",
+                          changed, cases, others == 0 ? "" : fmt::format(", and {} of their other metrics", others),
+                          report::format_percent(1 - alpha)));
   return kSuccess;
 }
 

@@ -92,7 +92,7 @@ Report offers_report(const OptimizeRequest& request, const optimize::FirstLook& 
   const auto& report = look.facts.report;
   Report shown{.title = "Knobs for " + join(request.program.words, " "), .subtitle = look.note, .sections = {}};
   if (shown.subtitle.empty()) {
-    shown.subtitle = fmt::format("torch {}, {}, {} a step", report.torch, look.facts.on_gpu() ? "GPU" : "CPU",
+    shown.subtitle = fmt::format("torch {}, {}, {} per step", report.torch, look.facts.on_gpu() ? "GPU" : "CPU",
                                  format_seconds(look.facts.seconds_per_step));
   }
   Table could{{{"knob"}, {"values"}, {"predicted", Align::right}, {"answers", Align::left, 1}, {"by", Align::left, 2}},
@@ -108,7 +108,7 @@ Report offers_report(const OptimizeRequest& request, const optimize::FirstLook& 
     const auto& predicted = row.offer.candidates.front().predicted;
     could.rows.push_back({{row.id},
                           {join(values, ", ")},
-                          {fmt::format("{:.2f} to {:.2f}", predicted.low, predicted.high)},
+                          {fmt::format("{:.2f}x-{:.2f}x", predicted.low, predicted.high)},
                           {row.numerics, Tone::quiet},
                           {predicted.method, Tone::quiet}});
   }

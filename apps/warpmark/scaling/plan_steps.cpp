@@ -49,7 +49,7 @@ Result<validate::DataParallelJob> data_parallel_job(const ParsedOptions& options
   validate::DataParallelJob job;
   WM_ASSIGN(job.step_s, parse_duration_s(options.get("--step-time")));
   if (!(job.step_s > 0)) return usage_error("--step-time must be above 0");
-  if (!options.has("--gradients")) return usage_error("--gradients is needed: bytes exchanged a step");
+  if (!options.has("--gradients")) return usage_error("--gradients is needed: bytes exchanged per step");
   WM_ASSIGN(const auto bytes, parse_bytes(options.get("--gradients")));
   job.gradient_bytes = static_cast<double>(bytes);
   if (options.has("--bucket")) {

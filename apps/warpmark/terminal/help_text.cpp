@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "report/draw/format.h"
+#include "report/draw/wrap.h"
 #include "warpmark/sessions/build_info.h"
 #include "warpmark/terminal/every_verb_options.h"
 
@@ -24,27 +25,12 @@ std::string usage_line(const Command& command) {
   return line;
 }
 
-/// Breaks at spaces; keeps the text's own line breaks.
+/// Below a first line that begins at column `indent`; keeps the text's own line breaks.
 std::string wrapped(const std::string& text, std::size_t width, std::size_t indent) {
   std::string result;
-  std::size_t column = indent;
   for (const auto& line : split(text, '\n')) {
-    if (!result.empty()) {
-      result += '\n' + std::string(indent, ' ');
-      column = indent;
-    }
-    bool first = true;
-    for (const auto& word : split(line, ' ')) {
-      const std::size_t length = display_width(word);
-      if (!first && column + 1 + length > width) {
-        result += '\n' + std::string(indent, ' ');
-        column = indent;
-        first = true;
-      }
-      if (!first) result += ' ', ++column;
-      result += word;
-      column += length;
-      first = false;
+    for (const auto& part : report::wrap(line, std::max(width, indent + 1) - indent)) {
+      result += (result.empty() ? "" : '\n' + std::string(indent, ' ')) + part;
     }
   }
   return result;
@@ -64,7 +50,10 @@ std::string option_rows(const Command& command, int width) {
     text += help_row(option_usage(option), help, name_width, width);
   }
   text += help_row("--help", "show this help", name_width, width);
-  return text + "\nEvery verb also takes -q (--quiet), -v (--verbose) and --color: warpmark --help\n";
+  return text + "\n" +
+         wrapped("Every verb also takes -q (--quiet), -v (--verbose) and --color: warpmark --help",
+                 static_cast<std::size_t>(width), 0) +
+         "\n";
 }
 
 }  // namespace
@@ -80,8 +69,8 @@ std::string wrapped_text(const std::string& text, int width) {
 
 std::string general_help(int width) {
   std::string text =
-      "warpmark measures a machine and says how far its programs are from the limit.\n\n"
-      "usage: warpmark VERB [OPTIONS]\n";
+      wrapped_text("warpmark measures a machine and says how far its programs are from the limit.", width) +
+      "\n\nusage: warpmark VERB [OPTIONS]\n";
   std::string_view group;
   for (std::size_t i = 0; i < commands().size(); ++i) {
     if (group != verb_groups()[i]) text += fmt::format("\n{}\n", group = verb_groups()[i]);
@@ -91,9 +80,8 @@ std::string general_help(int width) {
   for (const auto& option : every_verb_options()) text += help_row(option_usage(option), option.help, 15, width);
   text += help_row("--json [FILE]", "where a verb has a result: write it as JSON; without a file, or as -, to stdout",
                    15, width);
-  return text +
-         "\nstart with\n  warpmark run\n  warpmark doctor\n  warpmark help WORD    a concept, an option, a metric, "
-         "another tool\n";
+  text += "\nstart with\n  warpmark run\n  warpmark doctor\n";
+  return text + help_row("warpmark help WORD", "a concept, an option, a metric, another tool", 20, width);
 }
 
 std::string help_of(const Command& command, int width) {
@@ -107,7 +95,11 @@ std::string help_of(const Command& command, int width) {
   text += "options\n" + option_rows(command, width);
   if (const std::string examples = command.examples; !examples.empty()) {
     text += "\nexamples\n";
-    for (const auto& line : split(examples, '\n')) text += "  " + line + "\n";
+    for (const auto& line : split(examples, '\n')) {
+      for (const auto& part : report::wrap_code(line, static_cast<std::size_t>(std::max(width, 40)) - 2)) {
+        text += "  " + part + "\n";
+      }
+    }
   }
   return text;
 }

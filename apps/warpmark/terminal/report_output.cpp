@@ -11,6 +11,7 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "report/draw/table.h"
+#include "report/draw/wrap.h"
 #include "report/formats/render.h"
 
 namespace warpmark::apps {
@@ -109,6 +110,10 @@ Status write_named_files(const ParsedOptions& options, const report::Shown& show
     if (options.has(option)) WM_TRY(write_as(options.get(option), shown, format));
   }
   return {};
+}
+
+void print_lines(Context& context, const std::string& text) {
+  context.out << report::wrap_lines(text, static_cast<std::size_t>(std::max(context.width, 40)));
 }
 
 Status show_table(Context& context, const ParsedOptions& options, const std::string& title, const Table& table) {

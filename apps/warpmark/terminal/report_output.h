@@ -45,6 +45,9 @@ inline constexpr OptionSpec kHtmlOption{"--html", "FILE", "write the report as a
 /// Into --json FILE and --html FILE.
 [[nodiscard]] Status write_named_files(const ParsedOptions& options, const report::Shown& shown);
 
+/// Prints lines of text, wrapped as report::wrap_lines() does.
+void print_lines(Context& context, const std::string& text);
+
 /// A table that is the whole answer, as --format says: text (default) or json, which --json FILE writes too.
 [[nodiscard]] Status show_table(Context& context, const ParsedOptions& options, const std::string& title,
                                 const Table& table);

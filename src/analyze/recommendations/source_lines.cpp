@@ -249,7 +249,7 @@ AnalysisTable place_in_source(const Evidence& evidence, const SourceText& source
                        {"function", "Function", ""},
                        {"call", "Calling", ""},
                        {"code", "Code", ""},
-                       {"time", "Lost a step", "s"},
+                       {"time", "Lost per step", "s"},
                        {"share", "Of the finding", "ratio"}},
                       {}};
   if (!evidence.has_timeline()) return table;

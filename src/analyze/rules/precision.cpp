@@ -109,7 +109,7 @@ std::string title_of(const MatrixTimes& times, double step) {
   if (times.simt + times.wide > times.tf32) {
     return "Matrix work takes " + part(times.simt + times.wide) + " outside of tensor cores";
   }
-  return "Matrix work of " + time_text(times.tf32) + " a step runs in TF32, not in 16 bits";
+  return "Matrix work of " + time_text(times.tf32) + " per step runs in TF32, not in 16 bits";
 }
 
 struct NamedTime {

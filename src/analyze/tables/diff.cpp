@@ -5,6 +5,7 @@
 #include <map>
 
 #include "analyze/tables/tables.h"
+#include "stats/distributions.h"
 
 namespace warpmark::analyze {
 
@@ -66,7 +67,7 @@ struct Heading {
   const char* id;
   const char* title;
   const char* note = kNote;
-  std::string counted = "Works";
+  std::string counted = "Launches";
 };
 
 AnalysisTable compare(const Heading& heading, const std::map<std::string, Use>& before,
@@ -123,7 +124,9 @@ Use step_use(const RankEvidence& rank) {
 /// The whole step, so that the parts have something to be measured against.
 std::map<std::string, Use> step_of(const Evidence& evidence) {
   if (!evidence.has_timeline()) return {};
-  return {{"step", step_use(evidence.rank())}};
+  Use use = step_use(evidence.rank());
+  use.calls = evidence.rank().step_count();
+  return {{"step", use}};
 }
 
 /// Fewer tell no variation.
@@ -145,7 +148,29 @@ std::map<std::string, Use> parts_of(const Evidence& evidence) {
   return uses;
 }
 
+double relative_variance(const Use& use) { return use.error * use.error / (use.seconds * use.seconds); }
+
 }  // namespace
+
+std::optional<StepDifference> step_difference(const Evidence& before, const Evidence& after) {
+  if (!before.has_timeline() || !after.has_timeline()) return std::nullopt;
+  const Use a = step_use(before.rank()), b = step_use(after.rank());
+  if (a.seconds <= 0 || b.seconds <= 0) return std::nullopt;
+  StepDifference step{.before_s = a.seconds,
+                      .after_s = b.seconds,
+                      .steps_before = std::ssize(before.rank().steps.analyzed),
+                      .steps_after = std::ssize(after.rank().steps.analyzed),
+                      .ratio = b.seconds / a.seconds,
+                      .interval = std::nullopt};
+  if (has_few_steps(before) || has_few_steps(after)) return step;
+  constexpr double kConfidence = 0.95;
+  const double degrees = static_cast<double>(std::min(step.steps_before, step.steps_after) - 1);
+  // Of the logarithm of the ratio, by the delta method.
+  const double far = stats::t_quantile_of_tail((1 - kConfidence) / 2, degrees) *
+                     std::sqrt(relative_variance(a) + relative_variance(b));
+  step.interval = warpmark::Interval{step.ratio * std::exp(-far), step.ratio * std::exp(far), kConfidence};
+  return step;
+}
 
 std::vector<AnalysisTable> diff_tables(const Evidence& before, const Evidence& after, std::size_t rows) {
   const bool measured = !before.session->kernels.empty() || !after.session->kernels.empty();
@@ -157,8 +182,8 @@ std::vector<AnalysisTable> diff_tables(const Evidence& before, const Evidence& a
                .note = "Mean of the analyzed steps of the rank that the others wait for.",
                .counted = "Steps"},
               step_of(before), step_of(after), few_steps, rows),
-      compare({.id = "diff_breakdown", .title = "Breakdown, before and after", .counted = "Stretches"},
-              parts_of(before), parts_of(after), few_steps, rows),
+      compare({.id = "diff_breakdown", .title = "Breakdown, before and after", .counted = "Count"}, parts_of(before),
+              parts_of(after), few_steps, rows),
       compare({.id = "diff_operators", .title = "Operators by the GPU time they launch, before and after"},
               uses_of(before, true), uses_of(after, true), few_steps, rows),
       compare({.id = "diff_kernels", .title = "Kernels, before and after"}, uses_of(before, false),

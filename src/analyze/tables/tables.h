@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <vector>
 
 #include "analyze/evidence/evidence.h"
@@ -38,6 +39,8 @@ namespace warpmark::analyze {
 
 [[nodiscard]] std::vector<AnalysisTable> all_tables(const Evidence& evidence, std::size_t rows);
 
+/// Nothing unless both have a timeline with steps.
+[[nodiscard]] std::optional<StepDifference> step_difference(const Evidence& before, const Evidence& after);
 /// What changed from `before` to `after`, per step, by operator and by kernel; also which appeared and vanished.
 [[nodiscard]] std::vector<AnalysisTable> diff_tables(const Evidence& before, const Evidence& after, std::size_t rows);
 

@@ -8,10 +8,6 @@
 
 namespace warpmark {
 
-struct ProfileDifference {
-  std::vector<AnalysisTable> tables;
-};
-
 namespace {
 
 constexpr double kSecond = 1e-9, kMillisecond = 1e-6;  ///< of nanoseconds
@@ -199,7 +195,19 @@ struct Findings {
 constexpr Field kFindingsFields[] = {field<&Findings::findings>("findings", "", kFinding).added_later()};
 constexpr RecordOf<Findings> kFindings{"findings", "", kFindingsFields, kAnalysisSchema};
 
+constexpr Field kStepDifferenceFields[] = {
+    field<&StepDifference::before_s>("before", "Mean.").within(kNonNegative),
+    field<&StepDifference::after_s>("after", "Mean.").within(kNonNegative),
+    field<&StepDifference::steps_before>("steps_before", "Analyzed.").within(kNonNegative),
+    field<&StepDifference::steps_after>("steps_after", "Analyzed.").within(kNonNegative),
+    field<&StepDifference::ratio>("ratio", "After divided by before.").within(kPositive),
+    field<&StepDifference::interval>("interval", "Of the ratio; absent with fewer than 3 steps.", kInterval),
+};
+constexpr RecordOf<StepDifference> kStepDifference{"step_difference", "", kStepDifferenceFields};
+
 constexpr Field kProfileDifferenceFields[] = {
+    field<&ProfileDifference::step>("step", "Of the rank that the others wait for; absent without a timeline.",
+                                    kStepDifference),
     field<&ProfileDifference::tables>("tables", "diff_step, diff_breakdown, diff_operators, diff_kernels.", kTable)};
 
 }  // namespace
@@ -217,9 +225,7 @@ constexpr RecordOf<ProfileDifference> kProfileDifference{
     kProfileDifferenceFields, kProfileDiffSchema};
 
 Json to_json(const Analysis& analysis) { return write(kAnalysis, analysis); }
-Json difference_to_json(const std::vector<AnalysisTable>& tables) {
-  return write(kProfileDifference, ProfileDifference{tables});
-}
+Json to_json(const ProfileDifference& difference) { return write(kProfileDifference, difference); }
 
 Result<std::vector<Finding>> findings_from_json(const Json& json) {
   WM_ASSIGN(auto read_findings, read(kFindings, json));

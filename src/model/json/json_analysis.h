@@ -20,6 +20,6 @@ inline constexpr const char* kProfileDiffSchema = "warpmark.profile_diff/1";
 /// fields.
 [[nodiscard]] Result<std::vector<Finding>> findings_from_json(const Json& json);
 /// What changed between two profiles (docs/schema/profile_diff.schema.json).
-[[nodiscard]] Json difference_to_json(const std::vector<AnalysisTable>& tables);
+[[nodiscard]] Json to_json(const ProfileDifference& difference);
 
 }  // namespace warpmark

@@ -137,7 +137,7 @@ extern const Knob ddp_bf16_knob{
 
 extern const Knob ddp_no_sync_knob{
     .id = "ddp.no_sync",
-    .title = "one exchange a step",
+    .title = "one exchange per step",
     .answers = "multi_gpu_comm",
     .breaks = "gradients are wrong where a step ends earlier than those before; then exchange them explicitly",
     .undo = "leave no_sync() out",

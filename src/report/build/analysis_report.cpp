@@ -15,8 +15,7 @@
 namespace warpmark::report {
 namespace {
 
-constexpr double kNoteworthyCost = 0.02;  // of a step
-constexpr std::string_view kRecording = "idle_profiler";
+constexpr double kNoteworthyCost = 0.02;    // of a step
 constexpr std::size_t kRowsOfTimeline = 5;  // of the tables that stand for steps
 constexpr double kNoteworthyPart = 0.001;   // of a step; what is smaller is summed up
 
@@ -36,16 +35,6 @@ Tone tone_of_finding(const Finding& finding) {
   return name == "critical" ? Tone::bad : name == "warning" ? Tone::warning : Tone::plain;
 }
 
-/// "idle_data_loading" in the group "idle" is "data loading".
-std::string part_name(const BreakdownPart& part) {
-  std::string name = part.id;
-  for (const std::string_view prefix : {"idle_", "exposed_"}) {
-    if (name.starts_with(prefix)) name.erase(0, prefix.size());
-  }
-  std::replace(name.begin(), name.end(), '_', ' ');
-  return name;
-}
-
 std::vector<Cell> breakdown_row(std::string name, double share, double step_s, Tone tone) {
   return {{std::move(name), tone}, {format_seconds(share * step_s)}, {format_percent(share), Tone::plain, share}};
 }
@@ -57,7 +46,7 @@ Table breakdown_table(const std::vector<BreakdownPart>& parts, double step_s) {
     std::vector<const BreakdownPart*> members;
     double total = 0;
     for (const auto& part : parts) {
-      if (part.group != group.id || part.total_ns == 0 || part.id == kRecording) continue;
+      if (part.group != group.id || part.total_ns == 0 || part.id == kRecordingPart) continue;
       members.push_back(&part);
       total += part.share;
     }
@@ -71,7 +60,7 @@ Table breakdown_table(const std::vector<BreakdownPart>& parts, double step_s) {
       if (part->share < kNoteworthyPart) {
         rest += part->share;
       } else {
-        table.rows.push_back(breakdown_row("- " + part_name(*part), part->share, step_s, Tone::quiet));
+        table.rows.push_back(breakdown_row("- " + part_name(part->id), part->share, step_s, Tone::quiet));
       }
     }
     // Alone it would say the same as its group.
@@ -193,7 +182,7 @@ double shown_step_s(const Analysis& analysis) {
 /// The parts sum to the mean step, over all ranks.
 Section breakdown_section(const Analysis& analysis) {
   std::int64_t step_ns = 0;
-  for (const BreakdownPart& part : analysis.breakdown) step_ns += part.id == kRecording ? 0 : part.total_ns;
+  for (const BreakdownPart& part : analysis.breakdown) step_ns += part.id == kRecordingPart ? 0 : part.total_ns;
   const double step_s = ns_to_s(step_ns);
   std::string title = "Where the time of a step goes";
   if (analysis.ranks.size() > 1) {
@@ -351,15 +340,6 @@ Report build_analysis_report(const Analysis& analysis, const AnalysisReportOptio
     // Where there is nothing else to say, the tables are the answer; without steps, what the GPU did and when.
     const bool timeline = analysis.steps_found_by == "whole recording" && (table.id == "kernels" || table.id == "idle");
     if (timeline || (analysis.ranks.empty() && analysis.findings.empty())) report.sections.back().detail = false;
-  }
-  return report;
-}
-
-Report build_diff_report(const std::vector<AnalysisTable>& tables, std::size_t table_rows) {
-  Report report{"What changed between two profiles", "", {}};
-  for (const auto& table : tables) {
-    report.sections.push_back(table_section(table, table_rows));
-    report.sections.back().detail = false;
   }
   return report;
 }

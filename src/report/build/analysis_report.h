@@ -16,7 +16,4 @@ struct AnalysisReportOptions {
 
 [[nodiscard]] Report build_analysis_report(const Analysis& analysis, const AnalysisReportOptions& options = {});
 
-/// Tables alone, as sections: what `--against` prints.
-[[nodiscard]] Report build_diff_report(const std::vector<AnalysisTable>& tables, std::size_t table_rows);
-
 }  // namespace warpmark::report

@@ -209,6 +209,61 @@ void add_roofline_plot(const AnalysisTable& table, Section& section) {
   section.blocks.emplace_back(std::move(plot));
 }
 
+constexpr std::string_view kPartsTable = "diff_breakdown";
+
+/// "idle_data_loading" is "GPU idle: data loading".
+std::string words_of_part(const std::string& id) {
+  if (id == kRecordingPart) return "GPU idle: profiler overhead";
+  const std::string name = part_name(id);
+  return id.starts_with("idle_") ? "GPU idle: " + name : id.starts_with("exposed_") ? "exposed " + name : name;
+}
+
+/// "Largest change: gemm, 21.33 ms more per step." Of the cost of recording nothing is said.
+std::string largest_change(const ProfileDifference& difference) {
+  const auto parts = std::ranges::find(difference.tables, kPartsTable, &AnalysisTable::id);
+  if (parts == difference.tables.end()) return {};
+  for (const auto& row : parts->rows) {
+    const auto& id = std::get<std::string>(row[0]);
+    const double change_s = std::get<double>(row[4]);
+    if (id == kRecordingPart) continue;
+    if (change_s == 0) return {};
+    return fmt::format(" Largest change: {}, {} {} per step.", words_of_part(id), format_seconds(std::abs(change_s)),
+                       change_s > 0 ? "more" : "less");
+  }
+  return {};
+}
+
+Paragraph difference_headline(const ProfileDifference& difference) {
+  if (!difference.step) return {"No step to compare: a profile has no timeline with steps.", Tone::warning};
+  const StepDifference& step = *difference.step;
+  const std::string times =
+      fmt::format("{} per step before, {} after.", format_seconds(step.before_s), format_seconds(step.after_s));
+  const bool slower = step.ratio > 1;
+  std::string known;
+  if (step.interval) {
+    const double low = slower ? step.interval->low : 1 / step.interval->high;
+    const double high = slower ? step.interval->high : 1 / step.interval->low;
+    known = fmt::format("{:.3g} % CI {}-{}", 100 * step.interval->confidence, format_times(low), format_times(high));
+    if (low <= 1 && step.ratio != 1) {
+      return {fmt::format("No difference shown: {} {} ({}): ", format_times(slower ? step.ratio : 1 / step.ratio),
+                          slower ? "slower" : "faster", known) +
+                  times,
+              Tone::plain};
+    }
+  } else {
+    known = step.steps_before == 1 && step.steps_after == 1
+                ? "no interval: one step each"
+                : fmt::format("no interval: {} and {} steps, at least 3 of each are needed", step.steps_before,
+                              step.steps_after);
+  }
+  const std::string change = step.ratio == 1
+                                 ? "The step takes the same time"
+                                 : fmt::format("The step is {} {}", format_times(slower ? step.ratio : 1 / step.ratio),
+                                               slower ? "slower" : "faster");
+  return {fmt::format("{} ({}): {}{}", change, known, times, largest_change(difference)),
+          step.interval ? slower ? Tone::bad : Tone::good : Tone::plain};
+}
+
 }  // namespace
 
 Section table_section(const AnalysisTable& table, std::size_t rows) {
@@ -216,6 +271,27 @@ Section table_section(const AnalysisTable& table, std::size_t rows) {
   Section section = rows_section(table, rows);
   if (table.id == kKernelRooflineTable) add_roofline_plot(table, section);
   return section;
+}
+
+std::string part_name(std::string name) {
+  for (const std::string_view prefix : {"idle_", "exposed_"}) {
+    if (name.starts_with(prefix)) name.erase(0, prefix.size());
+  }
+  std::replace(name.begin(), name.end(), '_', ' ');
+  return name;
+}
+
+Report build_diff_report(const ProfileDifference& difference, std::size_t table_rows) {
+  Report report{"What changed between two profiles", "", {}};
+  report.sections.push_back({"", {difference_headline(difference)}});
+  for (AnalysisTable table : difference.tables) {
+    for (auto& row : table.rows) {
+      if (table.id == kPartsTable) row[0] = words_of_part(std::get<std::string>(row[0]));
+    }
+    report.sections.push_back(table_section(table, table_rows));
+    report.sections.back().detail = false;
+  }
+  return report;
 }
 
 }  // namespace warpmark::report

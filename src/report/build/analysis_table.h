@@ -1,4 +1,4 @@
-// An AnalysisTable as a table of a report: values in their columns' units.
+// An AnalysisTable as a table of a report: values in their columns' units; and what changed between two profiles. Pure.
 #pragma once
 
 #include <cstddef>
@@ -16,7 +16,16 @@ namespace warpmark::report {
 /// `byte_digits` is for sizes, see format_bytes.
 [[nodiscard]] std::string format_value(const TableValue& value, const std::string& unit, int byte_digits = 3);
 
+/// Of the parts of a step: the estimated cost of recording.
+inline constexpr std::string_view kRecordingPart = "idle_profiler";
+
+/// "idle_data_loading" is "data loading".
+[[nodiscard]] std::string part_name(std::string id);
+
 /// The table's note, its first rows, and how many more there are.
 [[nodiscard]] Section table_section(const AnalysisTable& table, std::size_t rows);
+
+/// What `--against` prints: how much faster or slower, what changed most, and the tables as sections.
+[[nodiscard]] Report build_diff_report(const ProfileDifference& difference, std::size_t table_rows);
 
 }  // namespace warpmark::report

@@ -135,8 +135,8 @@ Section priors_section(const Optimization& optimization) {
         {{names},
          {bottleneck, Tone::quiet},
          {fmt::format("{:.2g}x", prior.median)},
-         {fmt::format("{:.2g} to {:.2g}x", prior.low, prior.high)},
-         {prior.guide_low && prior.guide_high ? fmt::format("{:.3g} to {:.3g}x", *prior.guide_low, *prior.guide_high)
+         {fmt::format("{:.2g}x-{:.2g}x", prior.low, prior.high)},
+         {prior.guide_low && prior.guide_high ? fmt::format("{:.3g}x-{:.3g}x", *prior.guide_low, *prior.guide_high)
                                               : "",
           Tone::quiet},
          {std::to_string(prior.programs), Tone::quiet}});
@@ -263,11 +263,11 @@ std::string cost_text(const Optimization& optimization) {
 }  // namespace
 
 Waterfall waterfall_of(const Optimization& optimization) {
-  Waterfall waterfall{.title = "Time of a " + optimization.unit, .unit = "s", .bars = {}};
-  double time_s = optimization.times_original_s.empty() ? optimization.baseline.seconds_per_step
-                                                        : stats::median(optimization.times_original_s);
-  waterfall.bars.push_back({"original", 0, time_s, format_seconds(time_s), Tone::plain});
-  const double original_s = time_s;
+  Waterfall waterfall{
+      .title = optimization.unit == "run" ? "time of the run" : "time per step", .unit = "s", .bars = {}};
+  const double original_s = optimization.baseline.seconds_per_step;
+  double time_s = original_s;
+  waterfall.bars.push_back({"original", 0, time_s, "", Tone::plain});
   const bool history = is_history(optimization);  // of which every commit is in what came after it
   std::vector<const OptimizationStep*> kept;
   for (const auto& step : optimization.steps) {
@@ -278,14 +278,12 @@ Waterfall waterfall_of(const Optimization& optimization) {
   }
   for (const auto* step : kept) {
     const double next_s = original_s / step->cumulative->ratio;
-    waterfall.bars.push_back({label_of(*step), time_s, next_s,
-                              fmt::format("{:.3g}x, now {}", time_s / next_s, format_seconds(next_s)),
-                              outcome_tone(step->outcome)});
+    waterfall.bars.push_back(
+        {label_of(*step), time_s, next_s, fmt::format("{:.3g}x", time_s / next_s), outcome_tone(step->outcome)});
     time_s = next_s;
   }
-  if (!history && !optimization.times_optimized_s.empty()) {
-    const double end_s = stats::median(optimization.times_optimized_s);
-    waterfall.bars.push_back({"measured together", 0, end_s, format_seconds(end_s), Tone::plain});
+  if (!history && optimization.optimized && !optimization.times_optimized_s.empty()) {
+    waterfall.bars.push_back({"optimized", 0, optimization.optimized->seconds_per_step, "", Tone::plain});
   }
   return waterfall;
 }
@@ -366,7 +364,7 @@ Report build_calibration_report(const std::vector<CalibrationRow>& rows) {
     within_all += within;
     table.rows.push_back({{knob},
                           {std::to_string(group.size())},
-                          {fmt::format("{:.2f} to {:.2f}", stats::median(low), stats::median(high)), Tone::quiet},
+                          {fmt::format("{:.2f}x-{:.2f}x", stats::median(low), stats::median(high)), Tone::quiet},
                           {fmt::format("{:.3g}x", stats::median(measured))},
                           {fmt::format("{} of {}", within, group.size())}});
   }

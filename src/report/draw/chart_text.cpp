@@ -121,7 +121,7 @@ Table table_of(const HeatMap& map) {
 Table table_of(const Waterfall& waterfall) {
   double most = 0;
   for (const auto& bar : waterfall.bars) most = std::max({most, bar.from, bar.to});
-  Table table{{{"step"}, {waterfall.unit, Align::right}, {"change"}}, {}};
+  Table table{{{"with"}, {waterfall.title, Align::right}, {"speedup", Align::right}}, {}};
   for (const auto& bar : waterfall.bars) {
     Cell amount{format_quantity(bar.to, waterfall.unit), bar.tone};
     if (most > 0) amount.share = bar.to / most;

@@ -16,13 +16,17 @@ const char* class_of(Tone tone) {
   return tone == Tone::bad ? "fall-bad" : "fall-plain";
 }
 
+std::string label_of(const Waterfall::Bar& bar, const std::string& unit) {
+  return format_quantity(bar.to, unit) + (bar.text.empty() ? "" : ", " + bar.text);
+}
+
 }  // namespace
 
 std::string render_svg(const Waterfall& waterfall) {
   double names = 0, texts = 0, most = 0;
   for (const auto& bar : waterfall.bars) {
     names = std::max(names, text_width(bar.name));
-    texts = std::max(texts, text_width(bar.text));
+    texts = std::max(texts, text_width(label_of(bar, waterfall.unit)));
     most = std::max({most, bar.from, bar.to});
   }
   const double left = names + 2 * kEdge;
@@ -38,7 +42,8 @@ std::string render_svg(const Waterfall& waterfall) {
     const double low = at(std::min(bar.from, bar.to)), high = at(std::max(bar.from, bar.to));
     canvas.text({left - kEdge, y + kBarHeight / 2 + 4}, bar.name, "end");
     canvas.rectangle({low, y}, {std::max(high - low, 1.0), kBarHeight}, class_of(bar.tone));
-    canvas.text({at(std::max(bar.from, bar.to)) + kEdge, y + kBarHeight / 2 + 4}, bar.text, "start");
+    canvas.text({at(std::max(bar.from, bar.to)) + kEdge, y + kBarHeight / 2 + 4}, label_of(bar, waterfall.unit),
+                "start");
     if (i + 1 < waterfall.bars.size()) {
       canvas.line({at(bar.to), y + kBarHeight}, {at(bar.to), y + kRowHeight}, "grid");
     }

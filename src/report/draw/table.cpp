@@ -4,10 +4,12 @@
 #include <array>
 #include <cmath>
 #include <numeric>
+#include <optional>
+#include <vector>
 
-#include "base/check.h"
 #include "base/text.h"
 #include "report/draw/format.h"
+#include "report/draw/wrap.h"
 
 namespace warpmark::report {
 namespace {
@@ -15,16 +17,19 @@ namespace {
 constexpr std::size_t kColumnGap = 2;     // blanks between columns
 constexpr std::size_t kComfortable = 22;  // a text column is not wrapped below this while anything else can be given up
 constexpr std::size_t kNarrowest = 6;     // nor below this at all
-constexpr std::size_t kLongestWord = 32;  // that is kept whole while anything else can be given up
+constexpr std::size_t kLongestWord = 32;  // longer ones are paths and names of kernels: they do not widen a column
+constexpr std::size_t kLabel = 12;        // of the first column where names of rows stand above them
 constexpr std::size_t kUnlimited = 1'000'000;
 constexpr std::size_t kWideBar = 10;
 constexpr std::size_t kNarrowBar = 6;
+constexpr std::size_t kIndent = 2;  // of what stands below its row
 
 /// What is shown of a table in a given width.
 struct Layout {
   std::vector<std::size_t> shown;   // indices of columns
-  std::vector<std::size_t> widths;  // of the shown columns, bar included
-  std::size_t bar = 0;
+  std::vector<std::size_t> widths;  // of the texts of the shown columns
+  std::vector<std::size_t> bars;    // 0 where a shown column has none
+  bool below = false;               // a word that is wider than its column stands on a line of its own
 };
 
 std::size_t width_of(const RenderOptions& options) { return static_cast<std::size_t>(std::max(options.width, 40)); }
@@ -45,47 +50,49 @@ bool has_header(const Table& table) {
                      [](const auto& column) { return !column.name.empty(); });
 }
 
-/// Of every column, header included: the widest text, and the widest word.
+/// Of every column, header included: the widest text, and the least width that breaks no word and no number.
 struct Widths {
-  std::vector<std::size_t> texts, words;
+  std::vector<std::size_t> texts, least;
 };
+
+std::size_t widest_word(const std::string& text, std::size_t longest) {
+  std::size_t widest = 0;
+  for (const auto& word : split(text, ' ')) {
+    if (const auto width = display_width(word); width <= longest) widest = std::max(widest, width);
+  }
+  return widest;
+}
 
 Widths natural_widths(const Table& table, const RenderOptions& options) {
   Widths widths;
   for (std::size_t i = 0; i < table.columns.size(); ++i) {
-    std::size_t text_width = 0, word_width = 0;
-    const auto add = [&](const std::string& raw) {
-      const auto text = shown_text(raw, options);
-      text_width = std::max(text_width, display_width(text));
-      for (const auto& word : split(text, ' ')) {
-        if (const auto width = display_width(word); width <= kLongestWord) word_width = std::max(word_width, width);
-      }
-    };
-    add(table.columns[i].name);
+    const std::string name = shown_text(table.columns[i].name, options);
+    std::size_t natural = display_width(name), least = widest_word(name, kLongestWord);
     for (const auto& row : table.rows) {
-      if (i < row.size()) add(row[i].text);
+      if (i >= row.size()) continue;
+      const std::string text = shown_text(row[i].text, options);
+      const std::size_t width = display_width(text);
+      natural = std::max(natural, width);
+      least = std::max(least, table.columns[i].align == Align::right ? width : widest_word(text, kLongestWord));
     }
-    widths.texts.push_back(text_width);
-    widths.words.push_back(word_width);
+    widths.texts.push_back(natural);
+    widths.least.push_back(least);
   }
   return widths;
 }
 
 std::size_t total_width(const Layout& layout) {
-  const auto sum = std::accumulate(layout.widths.begin(), layout.widths.end(), std::size_t{0});
+  std::size_t sum = std::accumulate(layout.widths.begin(), layout.widths.end(), std::size_t{0});
+  for (const std::size_t bar : layout.bars) sum += bar > 0 ? bar + 1 : 0;
   return sum + kColumnGap * (layout.widths.empty() ? 0 : layout.widths.size() - 1);
 }
 
-/// Narrows the widest text column by one until the table fits or no text column is wider than `least` or than its
-/// widest word (`words`, by column; empty: words may be broken).
-void narrow(const Table& table, Layout& layout, std::size_t width, std::size_t least,
-            const std::vector<std::size_t>& words) {
+/// Narrows the widest column by one until the table fits or none is wider than `narrowest` and its own least width.
+void narrow(Layout& layout, std::size_t width, std::size_t narrowest, const std::vector<std::size_t>& least) {
   for (std::size_t total = total_width(layout); total > width; --total) {
     std::size_t* widest = nullptr;
     for (std::size_t i = 0; i < layout.shown.size(); ++i) {
-      const std::size_t column = layout.shown[i];
-      const std::size_t floor = std::max(least, words.empty() ? 0 : words[column]);
-      if (table.columns[column].align == Align::right || layout.widths[i] <= floor) continue;
+      if (layout.widths[i] <= std::max(narrowest, least[layout.shown[i]])) continue;
       if (widest == nullptr || layout.widths[i] > *widest) widest = &layout.widths[i];
     }
     if (widest == nullptr) return;
@@ -93,28 +100,38 @@ void narrow(const Table& table, Layout& layout, std::size_t width, std::size_t l
   }
 }
 
-Layout lay_out(const Table& table, const RenderOptions& options) {
-  const std::size_t width = options.whole_tables && has_header(table) ? kUnlimited : width_of(options);
-  const auto natural = natural_widths(table, options);
+/// Nothing if the table does not fit.
+std::optional<Layout> lay_out(const Table& table, const RenderOptions& options) {
+  const bool whole = options.whole_tables && has_header(table);
+  const std::size_t width = whole ? kUnlimited : width_of(options);
+  auto natural = natural_widths(table, options);
   int most_optional = 0;
-  for (const auto& column : table.columns) most_optional = std::max(most_optional, column.optional);
+  std::vector<bool> barred;
+  for (std::size_t i = 0; i < table.columns.size(); ++i) {
+    most_optional = std::max(most_optional, table.columns[i].optional);
+    barred.push_back(has_bar(table, i));
+  }
   const auto try_layout = [&](int keep, std::size_t bar) {
-    Layout layout{{}, {}, bar};
+    Layout layout{.shown = {}, .widths = {}, .bars = {}, .below = !options.whole_tables};
     for (std::size_t i = 0; i < table.columns.size(); ++i) {
       if (table.columns[i].optional > keep) continue;
       layout.shown.push_back(i);
-      layout.widths.push_back(natural.texts[i] + (bar > 0 && has_bar(table, i) ? bar + 1 : 0));
+      layout.widths.push_back(natural.texts[i]);
+      layout.bars.push_back(barred[i] ? bar : 0);
     }
-    narrow(table, layout, width, kComfortable, natural.words);
+    narrow(layout, width, kComfortable, natural.least);
     return layout;
   };
   Layout layout = try_layout(most_optional, kWideBar);
   for (const std::size_t bar : {kNarrowBar, std::size_t{0}}) {
     for (int keep = most_optional; keep >= 0 && total_width(layout) > width; --keep) layout = try_layout(keep, bar);
   }
-  narrow(table, layout, width, kNarrowest, natural.words);
-  narrow(table, layout, width, kNarrowest, {});
-  return layout;
+  narrow(layout, width, kNarrowest, natural.least);
+  if (layout.below) {  // names of rows may stand above their numbers
+    natural.least.front() = std::min(natural.least.front(), kLabel);
+    narrow(layout, width, kNarrowest, natural.least);
+  }
+  return total_width(layout) <= width ? std::optional(std::move(layout)) : std::nullopt;
 }
 
 /// Colours the text, not the blanks around it.
@@ -128,15 +145,25 @@ std::string padded(const std::string& text, std::size_t width, Align align, Tone
 /// One line of one cell, padded to the column's width; `bar` is the width of the column's share bars.
 std::string cell_line(const Cell& cell, const std::string& text, bool first, std::size_t width, Align align,
                       std::size_t bar, const RenderOptions& options) {
-  const std::string line = padded(text, bar > 0 ? width - bar - 1 : width, align, cell.tone, options);
+  const std::string line = padded(text, width, align, cell.tone, options);
   if (bar == 0) return line;
   const bool drawn = first && cell.share.has_value();
   return line + " " +
          (drawn ? paint(share_bar(*cell.share, bar, options.unicode), cell.tone, options) : std::string(bar, ' '));
 }
 
-void trim_right(std::string& line) {
-  while (!line.empty() && line.back() == ' ') line.pop_back();
+void append_line(std::string& out, std::string line) {
+  line.erase(line.find_last_not_of(' ') + 1);
+  out += line + "\n";
+}
+
+/// "name: text" over the whole width.
+void append_wide(std::string& out, const std::string& name, const std::string& text, std::size_t indent, Tone tone,
+                 const RenderOptions& options) {
+  const std::string before = name.empty() ? "" : name + ": ";
+  for (const auto& line : wrap(before + text, width_of(options) - indent)) {
+    append_line(out, std::string(indent, ' ') + paint(line, tone, options));
+  }
 }
 
 void append_row(std::string& out, const Table& table, const std::vector<Cell>& row, const Layout& layout,
@@ -144,25 +171,50 @@ void append_row(std::string& out, const Table& table, const std::vector<Cell>& r
   const Cell empty;
   std::vector<std::vector<std::string>> lines;
   std::size_t height = 1;
+  bool moved = false;
+  std::string below;
   for (std::size_t i = 0; i < layout.shown.size(); ++i) {
     const std::size_t column = layout.shown[i];
-    const auto text = shown_text(column < row.size() ? row[column].text : std::string(), options);
-    const bool wraps = table.columns[column].align == Align::left;
-    lines.push_back(wraps ? wrap(text, layout.widths[i]) : std::vector<std::string>{text});
+    const Cell& cell = column < row.size() ? row[column] : empty;
+    auto text = shown_text(cell.text, options);
+    if (layout.below && table.columns[column].align == Align::left &&
+        widest_word(text, kUnlimited) > layout.widths[i]) {
+      const bool first = i == 0;
+      append_wide(first ? out : below, first ? "" : shown_text(table.columns[column].name, options), text,
+                  first ? 0 : kIndent, cell.tone, options);
+      text.clear();
+      moved = true;
+    }
+    lines.push_back(wrap(text, std::max<std::size_t>(1, layout.widths[i])));
     height = std::max(height, lines.back().size());
   }
   for (std::size_t line = 0; line < height; ++line) {
     std::string text;
     for (std::size_t i = 0; i < layout.shown.size(); ++i) {
       const std::size_t column = layout.shown[i];
-      const Cell& cell = column < row.size() ? row[column] : empty;
-      const std::size_t bar = has_bar(table, column) ? layout.bar : 0;
       const std::string part = line < lines[i].size() ? lines[i][line] : std::string();
       text += (i > 0 ? std::string(kColumnGap, ' ') : "") +
-              cell_line(cell, part, line == 0, layout.widths[i], table.columns[column].align, bar, options);
+              cell_line(column < row.size() ? row[column] : empty, part, line == 0, layout.widths[i],
+                        table.columns[column].align, layout.bars[i], options);
     }
-    trim_right(text);
-    out += text + "\n";
+    if (!moved || text.find_first_not_of(' ') != std::string::npos) append_line(out, std::move(text));
+  }
+  out += below;
+}
+
+/// A row as lines "name: value", in the order of the columns. An empty first cell continues the row above.
+void append_records(std::string& out, const Table& table, const RenderOptions& options) {
+  std::string group;
+  for (std::size_t at = 0; at < table.rows.size(); ++at) {
+    if (at > 0 && has_header(table)) out += "\n";
+    const auto& row = table.rows[at];
+    for (std::size_t i = 0; i < std::min(row.size(), table.columns.size()); ++i) {
+      std::string text = shown_text(row[i].text, options);
+      if (i == 0) text = group = text.empty() ? group : text;
+      if (text.empty()) continue;
+      const bool indented = !has_header(table) && i > 0;
+      append_wide(out, shown_text(table.columns[i].name, options), text, indented ? kIndent : 0, row[i].tone, options);
+    }
   }
 }
 
@@ -173,43 +225,10 @@ void append_header(std::string& out, const Table& table, const Layout& layout, c
   std::string rule;
   for (std::size_t i = 0; i < layout.shown.size(); ++i) {
     rule += std::string(i > 0 ? kColumnGap : 0, ' ');
-    for (std::size_t dash = 0; dash < layout.widths[i]; ++dash) rule += options.unicode ? "─" : "-";
+    const std::size_t bar = layout.bars[i] > 0 ? layout.bars[i] + 1 : 0;
+    for (std::size_t dash = 0; dash < layout.widths[i] + bar; ++dash) rule += options.unicode ? "─" : "-";
   }
   out += paint(rule, Tone::quiet, options) + "\n";
-}
-
-/// "ms", "%)" or "GB/s,": what belongs to the number before it.
-bool is_unit(std::string_view word) {
-  word = word.substr(0, word.find_last_not_of(").,;:") + 1);
-  constexpr std::array<std::string_view, 17> kUnits{"%",  "s",   "ms",  "µs",  "us",   "ns",   "B",    "kB", "MB",
-                                                    "GB", "KiB", "MiB", "GiB", "MB/s", "GB/s", "TB/s", "TiB"};
-  return std::find(kUnits.begin(), kUnits.end(), word) != kUnits.end();
-}
-
-/// Between blanks; a number and its unit are one word where the line is wide enough for it.
-std::vector<std::string> words_of(std::string_view text, std::size_t width) {
-  std::vector<std::string> words;
-  for (std::string& word : split(text, ' ')) {
-    const bool number = !words.empty() && !words.back().empty() && is_digit(words.back().back());
-    if (number && is_unit(word) && display_width(words.back()) + 1 + display_width(word) <= width) {
-      words.back() += ' ' + word;
-    } else {
-      words.push_back(std::move(word));
-    }
-  }
-  return words;
-}
-
-/// Where the part of a word that begins at `begin` ends: behind all of it where it fits into `room` columns, else
-/// behind the last sign that joins names ("fused_texture/", "size="), else behind the last character that fits.
-std::size_t end_of_part(std::string_view word, std::size_t begin, std::size_t room) {
-  std::size_t end = begin, joint = begin;
-  for (std::size_t used = 0; end < word.size() && used < room; ++used) {
-    ++end;
-    while (end < word.size() && (static_cast<unsigned char>(word[end]) & 0xC0U) == 0x80) ++end;
-    if (std::string_view("_/:.,-=").find(word[end - 1]) != std::string_view::npos) joint = end;
-  }
-  return end == word.size() || joint == begin ? end : joint;
 }
 
 /// Which columns had no room.
@@ -231,41 +250,15 @@ void append_left_out(std::string& out, const Table& table, const Layout& layout,
 std::string render_table(const Table& table, const RenderOptions& options) {
   std::string out;
   if (table.columns.empty()) return out;
-  const Layout layout = lay_out(table, options);
-  if (has_header(table)) append_header(out, table, layout, options);
-  for (const auto& row : table.rows) append_row(out, table, row, layout, options);
-  append_left_out(out, table, layout, options);
-  return out;
-}
-
-std::vector<std::string> wrap(std::string_view text, std::size_t width) {
-  WM_CHECK(width > 0);
-  const std::vector<std::string> words = words_of(text, width);
-  std::vector<std::string> lines;
-  std::string line;
-  std::size_t used = 0;
-  const auto flush = [&] {
-    lines.push_back(std::move(line));
-    line.clear();
-    used = 0;
-  };
-  for (const auto& word : words) {
-    const std::size_t length = display_width(word);
-    if (used > 0 && used + 1 + length > width) flush();
-    if (used > 0) {
-      line += ' ';
-      ++used;
-    }
-    for (std::size_t i = 0; i < word.size();) {
-      const std::size_t end = end_of_part(word, i, width - used);
-      line.append(word, i, end - i);
-      used += display_width(std::string_view(word).substr(i, end - i));
-      i = end;
-      if (i < word.size()) flush();
-    }
+  const auto layout = lay_out(table, options);
+  if (!layout) {
+    append_records(out, table, options);
+    return out;
   }
-  if (!line.empty() || lines.empty()) flush();
-  return lines;
+  if (has_header(table)) append_header(out, table, *layout, options);
+  for (const auto& row : table.rows) append_row(out, table, row, *layout, options);
+  append_left_out(out, table, *layout, options);
+  return out;
 }
 
 std::string paint(std::string_view text, Tone tone, const RenderOptions& options) {

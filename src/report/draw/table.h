@@ -1,10 +1,11 @@
 // A table in a terminal: columns aligned, at most `width` columns wide. Where it does not fit, share bars get narrower,
-// then optional columns go, then the bars, and texts are wrapped over more lines. Numbers are never cut.
+// then optional columns go, then the bars, and texts are wrapped between words. A long path or name that is wider than
+// its column has a line of its own. Where even the words do not fit, each row is shown as "name: value" lines. Nothing
+// is ever cut.
 #pragma once
 
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "model/report.h"
 #include "report/draw/options.h"
@@ -16,9 +17,6 @@ namespace warpmark::report {
 
 /// Without the columns, but for the first, that have no text in any row.
 [[nodiscard]] Table without_empty_columns(Table table);
-
-/// Words wrapped to lines of at most `width` terminal columns; longer words are broken. At least one line.
-[[nodiscard]] std::vector<std::string> wrap(std::string_view text, std::size_t width);
 
 /// The text in the colour of its tone, or as it is without colour.
 [[nodiscard]] std::string paint(std::string_view text, Tone tone, const RenderOptions& options);

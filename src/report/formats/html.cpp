@@ -25,6 +25,28 @@ const char* tone_class(Tone tone) {
 }
 
 constexpr std::size_t kLongText = 24;  // longer texts may wrap, but not into a narrow column
+constexpr std::size_t kLongWide = 18;  // what such a text takes of a narrow page, in characters
+constexpr std::size_t kPhone = 52;     // characters in the width of a phone
+constexpr std::size_t kMostStacked = 12;
+
+/// Whether a phone shows each row as lines "name value": a table that is too wide for it, and short enough to be read
+/// so.
+bool stacks_on_phones(const Table& table) {
+  if (table.rows.size() > kMostStacked) return false;
+  std::size_t width = 0;
+  for (std::size_t i = 0; i < table.columns.size(); ++i) {
+    const bool number = table.columns[i].align == Align::right;
+    std::size_t widest = 0;
+    for (const auto& word : split(table.columns[i].name, ' ')) widest = std::max(widest, display_width(word));
+    for (const auto& row : table.rows) {
+      if (i >= row.size()) continue;
+      const std::size_t text = display_width(row[i].text) + (row[i].share ? kLongWide / 2 : 0);
+      widest = std::max(widest, number || text <= kLongText ? text : kLongWide);
+    }
+    width += widest + 1;
+  }
+  return width > kPhone;
+}
 
 /// Right-aligned cells stay on one line; texts wrap.
 std::string cell_class(const Cell& cell, const Column& column) {
@@ -34,13 +56,14 @@ std::string cell_class(const Cell& cell, const Column& column) {
   return names;
 }
 
-std::string cell_html(const Cell& cell, const Column& column) {
+std::string cell_html(const Cell& cell, const Column& column, bool stacks) {
   std::string bar;
   if (cell.share) {
     const double share = std::isfinite(*cell.share) ? std::clamp(*cell.share, 0.0, 1.0) : 0;
     bar = fmt::format("<span class=\"bar\"><i style=\"width:{:.1f}%\"></i></span>", share * 100);
   }
-  return fmt::format("<td class=\"{}\">{}{}</td>", cell_class(cell, column), escape_markup(cell.text), bar);
+  const std::string name = stacks ? fmt::format(" data-name=\"{}\"", escape_markup(column.name)) : "";
+  return fmt::format("<td class=\"{}\"{}>{}{}</td>", cell_class(cell, column), name, escape_markup(cell.text), bar);
 }
 
 void write(std::string& out, const Paragraph& paragraph) {
@@ -55,7 +78,10 @@ void write(std::string& out, const Table& table) {
   if (table.columns.empty()) return;
   const bool named =
       std::any_of(table.columns.begin(), table.columns.end(), [](const auto& column) { return !column.name.empty(); });
-  out += fmt::format("<div class=\"scroll\"><table{}>\n", named ? "" : " class=\"facts\"");
+  const bool stacks = named && stacks_on_phones(table);
+  out += fmt::format("<div class=\"scroll\"><table{}>\n", stacks  ? " class=\"stacks\""
+                                                          : named ? ""
+                                                                  : " class=\"facts\"");
   if (named) {
     out += "<thead><tr>";
     for (const auto& column : table.columns) {
@@ -68,7 +94,7 @@ void write(std::string& out, const Table& table) {
   for (const auto& row : table.rows) {
     out += "<tr>";
     for (std::size_t i = 0; i < table.columns.size(); ++i) {
-      out += cell_html(i < row.size() ? row[i] : Cell{}, table.columns[i]);
+      out += cell_html(i < row.size() ? row[i] : Cell{}, table.columns[i], stacks);
     }
     out += "</tr>\n";
   }

@@ -5,8 +5,9 @@
 
 namespace warpmark::report {
 
-std::string_view html_style() {
-  return R"css(:root {
+namespace {
+
+constexpr std::string_view kStyle = R"css(:root {
   --page: #ffffff; --panel: #f6f7f9; --ink: #1d2330; --quiet: #5d6779; --rule: #dfe3ea;
   --bar: #2f6fba; --track: #e3e8f0;
   --good: #1a7f37; --warning: #9a6200; --bad: #c02626; --box: #2f6fba33;
@@ -76,9 +77,17 @@ details svg text.limit-name { stroke: var(--panel); }
 .s0 { --c: var(--c0); } .s1 { --c: var(--c1); } .s2 { --c: var(--c2); } .s3 { --c: var(--c3); }
 .s4 { --c: var(--c4); } .s5 { --c: var(--c5); } .s6 { --c: var(--c6); } .s7 { --c: var(--c7); }
 @media (max-width: 600px) { main { padding: 12px 12px 40px; } body { font-size: 14px; } .bar { width: 48px; }
-  table { font-size: 0.86rem; } th, td { padding: 4px 9px 4px 0; } table:not(.facts) td.long { min-width: 9em; } }
+  table { font-size: 0.86rem; } th, td { padding: 4px 9px 4px 0; } table:not(.facts) td.long { min-width: 9em; }
+  section .stacks thead, section .stacks td:empty { display: none; } section .stacks :is(tbody, tr) { display: block; }
+  section .stacks { display: block; } section .stacks tr { border-bottom: 1px solid var(--rule); padding: 6px 0; }
+  section .stacks td { display: flex; border: 0; padding: 1px 0; max-width: none; text-align: left;
+    white-space: normal; }
+  section .stacks td::before { content: attr(data-name); flex: 0 0 9.5em; color: var(--quiet); font-weight: 400; } }
 @media print { details { break-inside: avoid; } body { background: #fff; } }
 )css";
-}
+
+}  // namespace
+
+std::string_view html_style() { return kStyle; }
 
 }  // namespace warpmark::report

@@ -74,10 +74,7 @@ void write_markdown(std::string& out, const HeatMap& map) {
   write_markdown(out, table_of(map));
 }
 
-void write_markdown(std::string& out, const Waterfall& waterfall) {
-  out += "**" + escape_markdown(waterfall.title) + "**\n\n";
-  write_markdown(out, table_of(waterfall));
-}
+void write_markdown(std::string& out, const Waterfall& waterfall) { write_markdown(out, table_of(waterfall)); }
 
 }  // namespace
 

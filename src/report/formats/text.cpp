@@ -8,6 +8,7 @@
 #include "report/draw/chart_text.h"
 #include "report/draw/format.h"
 #include "report/draw/table.h"
+#include "report/draw/wrap.h"
 
 namespace warpmark::report {
 namespace {
@@ -17,7 +18,7 @@ class TextWriter {
   explicit TextWriter(const RenderOptions& options) : options_(options) {}
 
   void title(const Report& report) {
-    out_ += bold(shown(report.title)) + "\n";
+    for (const auto& line : wrap(shown(report.title), width())) out_ += bold(line) + "\n";
     if (!report.subtitle.empty()) wrapped(report.subtitle, Tone::quiet);
   }
 
@@ -64,7 +65,9 @@ class TextWriter {
   void write(const Paragraph& paragraph) {
     if (paragraph.code) {
       for (const auto& line : split(shown(paragraph.text), '\n')) {
-        out_ += "  " + paint(line, paragraph.tone, options_) + "\n";
+        for (const auto& part : wrap_code(line, width() - 2)) {
+          out_ += "  " + paint(part, paragraph.tone, options_) + "\n";
+        }
       }
     } else {
       wrapped(paragraph.text, paragraph.tone);
@@ -90,10 +93,7 @@ class TextWriter {
     write(table_of(map));
   }
 
-  void write(const Waterfall& waterfall) {
-    wrapped(waterfall.title, Tone::plain);
-    write(table_of(waterfall));
-  }
+  void write(const Waterfall& waterfall) { write(table_of(waterfall)); }
 
   const RenderOptions& options_;
   std::string out_;

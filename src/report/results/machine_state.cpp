@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "report/draw/format.h"
 #include "report/draw/table.h"
+#include "report/draw/wrap.h"
 
 namespace warpmark::report {
 namespace {

@@ -22,6 +22,8 @@ bool labels_fit(const Labels& wanted, const Labels& found) {
   });
 }
 
+bool is_of_gpus(const std::string& name) { return name.starts_with("warpmark_gpu_") || name.starts_with("DCGM_"); }
+
 Labels named(const Family& family, const Sample& sample) {
   Labels labels = {{"metric", family.name}};
   for (const auto& [name, value] : sample.labels) labels.emplace_back(name, valid_utf8(value));
@@ -83,8 +85,9 @@ Evaluation evaluate_live(const AlertRule& rule, const std::vector<Family>& famil
     std::vector<std::string> names;
     for (const auto& family : families) names.push_back(family.name);
     const auto meant = nearest(rule.select, names);
+    const bool no_gpu = is_of_gpus(rule.select) && std::ranges::none_of(names, is_of_gpus);
     found.problem = "this machine has no metric " + rule.select;
-    if (!meant.empty()) found.problem += "; did you mean " + meant + "?";
+    found.problem += no_gpu ? ": no GPU was found" : meant.empty() ? "" : "; did you mean " + meant + "?";
   }
   return found;
 }
@@ -93,7 +96,7 @@ std::string compared_text(double value, RuleCondition condition, const std::stri
   const std::string shown = unit.empty() || unit == "1" ? fmt::format("{:.6g}", value)
                             : unit == "s"               ? format_seconds(value)
                                                         : format_si(value, unit);
-  return fmt::format("{} is {} {}", shown, name_of(condition), limit);
+  return fmt::format("value {} is {} the limit {}", shown, name_of(condition), limit);
 }
 
 }  // namespace warpmark::watch

@@ -45,7 +45,7 @@ std::vector<Family> Exporter::of_itself(std::int64_t began_ns) {
   const auto add = [&](const char* name, const char* help, FamilyType type, double value) {
     all.push_back({name, help, type, {{{}, value}}});
   };
-  add("warpmark_exporter_scrapes_total", "Scrapes so far.", FamilyType::counter,
+  add("warpmark_exporter_scrapes_total", "Scrapes since the exporter started.", FamilyType::counter,
       static_cast<double>(++looks_));
   add("warpmark_exporter_scrape_duration_seconds", "Time that this scrape took.", FamilyType::gauge,
       static_cast<double>(monotonic_ns() - began_ns) * 1e-9);

@@ -25,7 +25,7 @@ TEST(KernelCardDiff, sets_the_longest_launch_of_each_kernel_against_the_earlier_
                                     profile_of("copy", 900, 10), profile_of("fill", 300, 5)});
   const auto after =
       session_with({profile_of("gemm", 1000, 80), profile_of("copy", 905, 10), profile_of("fused", 100, 50)});
-  const auto tables = diff(before, after);
+  const auto tables = diff(before, after).tables;
   ASSERT_EQ(tables.size(), 1U) << "there is no timeline whose step could be compared";
   const auto& table = tables.front();
   EXPECT_EQ(table.id, "diff_kernel_cards");

@@ -16,6 +16,7 @@
 #include "model/json/json_analysis.h"
 #include "profile/read_session.h"
 #include "report/build/analysis_report.h"
+#include "report/build/analysis_table.h"
 #include "report/formats/html.h"
 #include "report/formats/render.h"
 #include "report/timeline/timeline_html.h"
@@ -115,10 +116,10 @@ Status show_and_write(Context& context, const ParsedOptions& options, const repo
 
 Result<int> print_difference(Context& context, const ParsedOptions& options, const ProfileSession& session) {
   WM_ASSIGN(const auto earlier, read({options.get("--against")}));
-  const auto tables = analyze::diff(earlier, session);
+  const auto difference = analyze::diff(earlier, session);
   constexpr std::size_t kRows = 20;
-  report::Shown shown{report::build_diff_report(tables, kRows)};
-  shown.forms.push_back({"json", [&] { return difference_to_json(tables).dump(2) + "\n"; }});
+  report::Shown shown{report::build_diff_report(difference, kRows)};
+  shown.forms.push_back({"json", [&] { return to_json(difference).dump(2) + "\n"; }});
   WM_TRY(show_and_write(context, options, shown));
   return kSuccess;
 }

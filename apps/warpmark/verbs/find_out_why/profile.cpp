@@ -168,15 +168,14 @@ void show_top_finding(Context& context, const ProfileSession& session, const fs:
               << "\nwarpmark: more: warpmark analyze " << shell_quote(out.string()) << '\n';
 }
 
-/// "25.3 ms per step: 93 % waiting for data, 2 % forward, ..."; empty where they are not known.
+/// "a step: 93 % waiting for data, 2 % forward, ..."; empty where they are not known. Its time is in the verdict.
 std::string phases_text(const std::string& phases) {
   const auto json = parse_json(phases, "phases");
   if (!json.ok() || !json->is_object()) return {};
   const auto number = [&](const char* key) { return json->value(key, 0.0); };
-  const double steps = number("steps"), seconds = number("seconds");
-  if (!(steps > 0) || !(seconds > 0)) return {};
-  std::string text = fmt::format("{} per step while it was recorded: {:.0f} % waiting for data",
-                                 format_seconds(seconds / steps), 100 * number("data") / seconds);
+  const double seconds = number("seconds");
+  if (!(number("steps") > 0) || !(seconds > 0)) return {};
+  std::string text = fmt::format("a step: {:.0f} % waiting for data", 100 * number("data") / seconds);
   for (const char* phase : {"forward", "backward", "optimizer"}) {
     text += fmt::format(", {:.0f} % {}", 100 * number(phase) / seconds, phase);
   }
@@ -193,7 +192,8 @@ Result<int> show_recorded(Context& context, const profile::RecordOutcome& outcom
   if (const auto phases = phases_text(outcome.phases); !phases.empty()) {
     context.err << "warpmark: " << phases << '\n';
     if (!command.empty()) {
-      context.err << "warpmark: what would help: warpmark optimize --list-knobs -- " << command_line(command) << '\n';
+      context.err << "warpmark: settings that could help: warpmark optimize --list-knobs -- " << command_line(command)
+                  << '\n';
     }
   }
   show_top_finding(context, session, out);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <ostream>
+#include <sstream>
 
 #include "accuracy/allclose.h"
 #include "accuracy/columns.h"
@@ -160,14 +161,17 @@ Result<int> run_allclose(Context& context, const ParsedOptions& options) {
   const auto results = accuracy::allclose(reference, out, settings);
   const bool ok = std::all_of(results.begin(), results.end(), [](const auto& result) { return result.ok(); });
   context.out << report::render_table(table_of(results), render_options(context));
-  print_offenders(context.out, results);
+  std::ostringstream offenders;
+  print_offenders(offenders, results);
+  print_lines(context, offenders.str());
   for (const auto& result : results) {
     if (!result.whole) continue;
-    context.out << "Integers must be equal unless a tolerance names them: --atol '" << result.name << "=1'\n";
+    print_lines(context, "Integers must be equal unless a tolerance names them: --atol '" + result.name + "=1'");
     break;
   }
   const std::string key = ok || options.has("--key") ? "" : accuracy::key_in_another_order(reference, out);
-  if (!key.empty()) context.out << fmt::format("The rows have the same {0} in another order: add --key '{0}'\n", key);
+  if (!key.empty())
+    print_lines(context, fmt::format("The rows have the same {0} in another order: add --key '{0}'", key));
   context.out << (ok ? "The outputs are the same within tolerance.\n" : "The outputs differ.\n");
   WM_TRY(write_json(options, allclose_json(results, ok)));
   if (!ok) context.why = "the outputs differ";

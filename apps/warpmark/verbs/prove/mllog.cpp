@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <ostream>
+#include <sstream>
 
 #include "base/files.h"
 #include "base/json.h"
@@ -202,7 +203,9 @@ Result<int> run_mllog(Context& context, const ParsedOptions& options) {
   WM_ASSIGN(auto result, exchange::judge_result(std::move(logs), options.get("--ruleset"), runs));
   WM_TRY(compare_with_reference(options, result));
   context.out << report::render_table(table_of(result), render_options(context));
-  print_result(context.out, result);
+  std::ostringstream text;
+  print_result(text, result);
+  print_lines(context, text.str());
   if (result.score_s && result.first().division == "closed") {
     const Table published = published_table(result);
     if (!published.rows.empty()) context.out << '\n' << report::render_table(published, render_options(context));

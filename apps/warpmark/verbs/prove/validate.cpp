@@ -3,15 +3,13 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <iterator>
 #include <optional>
 #include <ostream>
 
 #include "base/clock.h"
 #include "base/json.h"
 #include "model/check.h"
-#include "report/build/check.h"
-#include "report/build/comparison.h"
+#include "report/build/validation.h"
 #include "validate/guard/check_history.h"
 #include "warpmark/ab/compare_measure.h"
 #include "warpmark/ab/git_revisions.h"
@@ -174,19 +172,11 @@ Json json_of(const Validation& validation) {
 
 Report report_of(const Validation& validation) {
   const auto judged = judge(validation);
-  Report report = report::build_report(validation.comparison);
-  std::string verdict = judged.verdict;
-  std::replace(verdict.begin(), verdict.end(), '_', ' ');
-  report.subtitle = verdict + ": " + judged.why + (report.subtitle.empty() ? "" : ". " + report.subtitle);
-  if (!validation.check) {
-    report.sections.push_back({.heading = "History", .blocks = {Paragraph{"Not asked: " + validation.no_check + "."}}});
-    return report;
-  }
-  auto history = report::build_report(*validation.check);
-  Section head{.heading = "History of " + validation.check->branch, .blocks = {Paragraph{history.subtitle}}};
-  report.sections.push_back(std::move(head));
-  std::move(history.sections.begin(), history.sections.end(), std::back_inserter(report.sections));
-  return report;
+  return report::build_report(report::Validation{.verdict = judged.verdict,
+                                                 .why = judged.why,
+                                                 .comparison = validation.comparison,
+                                                 .check = validation.check ? &*validation.check : nullptr,
+                                                 .no_check = validation.no_check});
 }
 
 Result<int> run_validate(Context& context, const ParsedOptions& options) {

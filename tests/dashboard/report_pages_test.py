@@ -1,0 +1,79 @@
+"""Pages of reports on a phone, in a real browser: the page never scrolls sideways, and nothing is cut without a mark."""
+
+import os
+import subprocess
+import sys
+import tempfile
+import unittest
+
+import browser as driving
+
+DATA = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "data")
+PAGES = {
+    "compare": ["report", "answers/comparison.json", "--format", "html"],
+    "matrix": ["report", "answers/matrix.json", "--format", "html"],
+    "accept": ["report", "answers/acceptance.json", "--format", "html"],
+    "bisect": ["report", "answers/bisection.json", "--format", "html"],
+    "optimize": ["report", "answers/optimization.json", "--format", "html"],
+    "run": ["report", "exchange/nvbench.json", "--format", "html"],
+    "analyze": ["analyze", "traces/dlrm_row_by_row.wmrec", "--format", "html"],
+    "analyze --against": ["analyze", "traces/dlrm_row_by_row.wmrec", "--against", "traces/dlrm_row_by_row.wmrec",
+                          "--format", "html"],
+}
+
+# What is wider than the page and in no box that scrolls; boxes that scroll and do not show it; stacked tables that do.
+FLAWS = """
+document.querySelectorAll('details').forEach(one => one.open = true);
+const flaws = [], width = document.documentElement.clientWidth;
+if (document.documentElement.scrollWidth > width) flaws.push('the page scrolls sideways');
+for (const one of document.querySelectorAll('main *')) {
+  if (one.closest('.scroll') || one.closest('svg')) continue;
+  if (one.getBoundingClientRect().right > width + 1) flaws.push('cut: ' + one.tagName + ' ' + one.textContent.slice(0, 40));
+}
+for (const box of document.querySelectorAll('.scroll')) {
+  const scrolls = box.scrollWidth > box.clientWidth + 1, text = box.textContent.trim().slice(0, 40);
+  if (box.getBoundingClientRect().right > width + 1) flaws.push('cut: ' + text);
+  if (!scrolls) continue;
+  if (getComputedStyle(box).overflowX !== 'auto') flaws.push('does not scroll: ' + text);
+  if (!getComputedStyle(box).backgroundImage.includes('gradient')) flaws.push('no mark: ' + text);
+  if (box.querySelector('section .stacks') && !box.closest('details')) flaws.push('stacked and yet too wide: ' + text);
+}
+return flaws;
+"""
+
+
+class ReportPages(unittest.TestCase):
+    def test_fit_a_phone(self):
+        with tempfile.TemporaryDirectory(prefix="warpmark-pages-") as folder:
+            browser = driving.start_browser(os.path.join(folder, "profile"))
+            try:
+                for name, words in PAGES.items():
+                    made = subprocess.run([WARPMARK, *words], cwd=DATA, capture_output=True, check=True, timeout=120)
+                    page = os.path.join(folder, "page.html")
+                    with open(page, "wb") as file:
+                        file.write(made.stdout)
+                    for scheme in ("light", "dark"):
+                        with self.subTest(page=name, scheme=scheme):
+                            self.look(browser, page, scheme)
+            finally:
+                browser.quit()
+
+    def look(self, browser, page, scheme):
+        browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride",
+                                {"width": 390, "height": 900, "deviceScaleFactor": 1, "mobile": True})
+        browser.execute_cdp_cmd("Emulation.setEmulatedMedia",
+                                {"features": [{"name": "prefers-color-scheme", "value": scheme}]})
+        browser.get("file://" + page)
+        self.assertEqual(browser.execute_script(FLAWS), [])
+        stacked = browser.execute_script("return [...document.querySelectorAll('section .stacks td')].filter("
+                                         "one => one.textContent !== '' && one.getBoundingClientRect().right > 391).length")
+        self.assertEqual(stacked, 0, "each value of a stacked table is in sight")
+
+
+if __name__ == "__main__":
+    WARPMARK = os.path.abspath(sys.argv.pop(1))
+    PROBLEM = driving.why_not()
+    if PROBLEM:
+        print("skipped:", PROBLEM)
+        sys.exit(77)
+    unittest.main(verbosity=2)
