@@ -152,7 +152,7 @@ const char* meaning_of_exit(int code) {
   switch (code) {
     case kGateFailed: return "a result is wrong or worse, or a gate failed";
     case kUsage: return "usage or bad input";
-    case kInconclusive: return "inconclusive; the report says what would decide it";
+    case kInconclusive: return "inconclusive: too little data, or too much noise, to decide";
     case kAccuracyRejected: return "rejected for its accuracy";
     case kEnvironment: return "unreliable: the environment gave no valid measurement";
     default: return "";

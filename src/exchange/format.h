@@ -39,7 +39,8 @@ struct Format {
   Result<std::vector<Session>> (*read)(const Document& document);
   /// Usage error if the session has nothing that the format can hold.
   Result<Exported> (*write)(const Session& session) = nullptr;
-  bool is_fallback = false;  ///< of a form that others share: taken where no other fits
+  bool is_fallback = false;           ///< of a form that others share: taken where no other fits
+  const char* more_rounds = nullptr;  ///< how the tool measures more, so that a comparison is decided
 };
 
 }  // namespace warpmark::exchange

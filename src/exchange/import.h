@@ -15,6 +15,9 @@ namespace warpmark::exchange {
 /// The note of each imported run that names its tool.
 inline constexpr const char* kMeasuredBy = "measured by";
 
+/// The note of a run whose rounds are all of one process: what differs between processes is not in them.
+inline constexpr const char* kOneProcess = "of one process";
+
 /// What a person says of a file, for what it does not say itself. Empty: as the file has it.
 struct ImportOptions {
   std::string format;  ///< id; empty: by the content

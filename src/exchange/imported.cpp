@@ -172,6 +172,18 @@ Status set_param(Run& run, std::string_view name, ParamValue value) {
   return data_error(fmt::format("'{}' has more than {} parameters", run.workload, kMostParams));
 }
 
+namespace {
+
+std::vector<std::int64_t> block_sizes(std::int64_t samples) {
+  constexpr std::int64_t kMostBlocks = 30;
+  const std::int64_t blocks = std::min(samples, kMostBlocks);
+  std::vector<std::int64_t> sizes;
+  for (std::int64_t i = 0; i < blocks; ++i) sizes.push_back(samples * (i + 1) / blocks - samples * i / blocks);
+  return sizes;
+}
+
+}  // namespace
+
 Status add_metric(Run& run, const Quantity& quantity, std::vector<double> samples, Grouping grouping) {
   if (samples.empty()) return {};
   if (run.metrics.size() == kMostMetrics) {
@@ -190,6 +202,10 @@ Status add_metric(Run& run, const Quantity& quantity, std::vector<double> sample
   const auto count = static_cast<std::int64_t>(samples.size());
   if (grouping == Grouping::one_round) metric.round_sizes = {count};
   if (grouping == Grouping::round_each) metric.round_sizes.assign(samples.size(), 1);
+  if (grouping == Grouping::one_process) {
+    metric.round_sizes = block_sizes(count);
+    run.notes.emplace_back(kOneProcess, fmt::format("{} rounds", metric.round_sizes.size()));
+  }
   metric.summary = stats::summarize(samples);
   if (!std::isfinite(metric.summary.cv)) {  // values that all but cancel
     return data_error(

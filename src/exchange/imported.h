@@ -62,8 +62,9 @@ inline constexpr const char* kUnknownDevice = "unknown";
 
 inline constexpr Quantity kTime{"time", "s", Better::lower};
 
-/// How samples belong together: each is a start of its own, or all were taken in one go.
-enum class Grouping { one_round, round_each };
+/// How samples belong together: each is a start of its own; all were taken in one go; or they are the rounds of one
+/// process, of which each is a round, of more than 30 each of 30 blocks (neighbours are alike). A note says the latter.
+enum class Grouping { one_round, round_each, one_process };
 
 /// Data error beyond kMostParams.
 [[nodiscard]] Status set_param(Run& run, std::string_view name, ParamValue value);

@@ -106,6 +106,7 @@ struct VariantSample {
   std::int64_t round = 0;
   std::string started;
   std::vector<double> values;
+  std::optional<double> disturbance;  ///< of the run, in shares of its time; absent where nothing is known of it
 };
 
 struct Comparison {
@@ -114,6 +115,7 @@ struct Comparison {
   std::string command;
   std::string name_a;
   std::string name_b;
+  std::string session_a, session_b;  ///< where the runs are stored, the newest part of several; else empty
   double effect = 0.01;
   double alpha = 0.05;
   bool paired = true;
@@ -143,5 +145,6 @@ struct Comparison {
 [[nodiscard]] Verdict overall(const Comparison& comparison);
 
 [[nodiscard]] Json to_json(const Comparison& comparison);
+[[nodiscard]] Result<Comparison> comparison_from_json(const Json& json);  ///< data error that names the place
 
 }  // namespace warpmark

@@ -16,8 +16,8 @@ namespace {
 class CheckVerb : public WithHistory {
  protected:
   ProcessOutput check(std::vector<std::string> words = {}) {
-    words.insert(words.begin(), "check");
-    return warpmark(std::move(words));
+    words.insert(words.begin(), {kExecutable, "check"});
+    return run_process(words, {.deadline_s = 200, .directory = folder_.string()}).value();  // in no repository
   }
 };
 
@@ -68,6 +68,8 @@ TEST_F(CheckVerb, is_inconclusive_with_too_little_history) {
   const auto output = check();
   EXPECT_EQ(output.exit_code, 3) << output.err;
   EXPECT_NE(output.out.find("5 sessions of history, 9 needed"), std::string::npos) << output.out;
+  EXPECT_NE(one_line(output.out).find("measure main 4 more times: warpmark run --name job -- ./job"), std::string::npos)
+      << output.out;
   store_session(store(), {.day = 50, .time = 1, .branch = "other"});
   EXPECT_EQ(check({"--baseline", "never-measured"}).exit_code, 3);
   EXPECT_EQ(check({"--baseline", ""}).exit_code, 2);

@@ -48,6 +48,65 @@ TEST_F(Compare, stores_the_variants_and_compares_them_again_by_id) {
   EXPECT_EQ(not_kept.err.find("stored"), std::string::npos);
 }
 
+TEST_F(Compare, shows_the_same_numbers_again) {
+  write_project("echo cost {n}$(($(od -An -N1 -tu1 /dev/urandom) % 10))");
+  const auto measured = compare({"--project", path("warpmark.yaml"), "--a", "n=2", "--b", "n=3", "--effect", "5%",
+                                 "--fixed", "--rounds", "9", "--json", path("first.json")});
+  const auto ids = ids_in(measured.err);
+  const Json first = json("first.json");
+  EXPECT_EQ(schema_errors(first, "compare.schema.json"), "");
+  EXPECT_EQ(first["session_a"], ids[0]);
+  const auto again = compare({ids[0], ids[1], "--json", path("again.json")});
+  EXPECT_EQ(again.exit_code, measured.exit_code) << again.out << again.err;
+  Json second = json("again.json");
+  second["command"] = first["command"];
+  EXPECT_EQ(second, first);
+  const auto wider = compare({ids[0], ids[1], "--effect", "90%", "--json", path("again.json")});
+  EXPECT_EQ(json("again.json")["metrics"][0]["ci_low"], first["metrics"][0]["ci_low"]) << wider.err;
+  EXPECT_EQ(json("again.json")["effect"], 0.9);
+  const auto turned = compare({ids[1], ids[0], "--json", path("again.json")});
+  EXPECT_FALSE(json("again.json")["paired"].get<bool>());
+  EXPECT_EQ(ids_in(turned.err), ids) << turned.err;
+}
+
+TEST_F(Compare, names_both_commands_of_a_file_by_their_own_names) {
+  std::string results;
+  for (const auto& [command, first] : {std::pair{"sleep 1", "1.0"}, {"sleep 2", "2.0"}}) {
+    results += fmt::format(R"({}{{"command":"{}","mean":{}2,"times":[{}1,{}2,{}3,{}2]}})", results.empty() ? "" : ",",
+                           command, first, first, first, first, first);
+  }
+  write("two.json", R"({"results":[)" + results + "]}");
+  const auto output = compare({path("two.json"), "--json", path("c.json")});
+  EXPECT_EQ(output.exit_code, 1) << output.out << output.err;
+  EXPECT_EQ(json("c.json")["metrics"][0]["id"], "time");
+}
+
+TEST_F(Compare, reads_the_rounds_of_pytest_benchmark) {
+  const auto file = [&](const std::string& name, const std::string& stats) {
+    write(name, R"({"machine_info":{"node":"h"},"datetime":"2026-01-01T00:00:00","benchmarks":[{"name":"t","stats":{)" +
+                    stats + "}}]}");
+  };
+  const auto data = [](double level, int rounds) {
+    std::string text;
+    for (int i = 0; i < rounds; ++i) text += fmt::format("{}{}", i == 0 ? "" : ",", level + i % 5 * 1e-3);
+    return R"("data":[)" + text + "]";
+  };
+  file("a.json", data(1, 15));
+  file("b.json", data(1.2, 15));
+  const auto output = compare({path("a.json"), path("b.json"), "--json", path("c.json")});
+  EXPECT_EQ(output.exit_code, 1) << output.out << output.err;
+  EXPECT_EQ(json("c.json")["metrics"][0]["n_a"], 15);
+  EXPECT_NE(output.err.find("All rounds of a file are of one process"), std::string::npos) << output.err;
+  file("b.json", data(1.2, 1000));  // neighbours are alike: blocks count
+  EXPECT_EQ(compare({path("a.json"), path("b.json"), "--json", path("c.json")}).exit_code, 1);
+  EXPECT_EQ(json("c.json")["metrics"][0]["n_b"], 30);
+  file("a.json", R"("median":1,"rounds":5)");
+  file("b.json", R"("median":1.2,"rounds":5)");
+  const auto few = compare({path("a.json"), path("b.json")});
+  EXPECT_EQ(few.exit_code, 3) << few.out;
+  EXPECT_NE(few.err.find("To measure more rounds: pytest --benchmark-min-rounds=30"), std::string::npos) << few.err;
+}
+
 TEST_F(Compare, judges_every_metric_of_stored_commands) {
   ASSERT_TRUE(write_file(path("warpmark.yaml"),
                          "run: 'echo cost {n} wait {m}'\nshell: true\nmetrics:\n"

@@ -50,5 +50,17 @@ TEST_F(PointGate, judges_a_file_by_point_values_and_says_that_they_are_untested)
   EXPECT_NE(check({"--baseline", path("old.json")}).err.find("--results names the file to check"), std::string::npos);
 }
 
+TEST_F(PointGate, judges_by_the_metrics_that_decide_a_comparison) {
+  const auto file = [&](const std::string& name, const std::string& system) {
+    write(name, R"({"results":[{"command":"x","mean":1,"system":)" + system + R"(,"times":[1,1.001,1.002,1]}]})");
+  };
+  file("old.json", "0.000171");
+  file("new.json", "0.000222");
+  EXPECT_EQ(check({"--results", path("new.json"), "--baseline", path("old.json")}).exit_code, 0);
+  EXPECT_EQ(warpmark({"compare", path("old.json"), path("new.json")}).exit_code, 0);
+  EXPECT_EQ(
+      check({"--results", path("new.json"), "--baseline", path("old.json"), "--metrics", "system_time"}).exit_code, 1);
+}
+
 }  // namespace
 }  // namespace warpmark::apps

@@ -105,7 +105,9 @@ TEST_F(StoredReports, of_a_load_test) {
 TEST_F(StoredReports, of_scores_show_the_score_and_its_interval) {
   write("ref.txt", "the cat sat\na dog ran\nhello there\n");
   write("a.txt", "the cat sat\na dog walks\nhello here\n");
-  ASSERT_EQ(warpmark({"eval", "score", "exact_match", "--ref", path("ref.txt"), "--out", path("a.txt")}).exit_code, 0);
+  ASSERT_EQ(
+      warpmark({"eval", "score", "exact_match", "--ref", path("ref.txt"), "--out", path("a.txt")}).exit_code,
+      0);
   const auto shown = warpmark({"report", "last"});
   EXPECT_THAT(shown.out, AllOf(HasSubstr("exact_match 0.333, [0.0084"), HasSubstr("(95 %, exact), n ="),
                                Not(HasSubstr("of peak"))));
@@ -145,9 +147,9 @@ TEST_F(StoredReports, of_acceptances_and_nodes_set_against_each_other) {
 TEST_F(StoredReports, of_a_check_and_none_where_it_is_not_wanted) {
   store_history(store(), 12);
   store_session(store(), {.day = 13, .time = 1.2});
-  EXPECT_EQ(warpmark({"check", "--no-store"}).exit_code, 1);
+  EXPECT_EQ(warpmark({"check", "--run", "last", "--no-store"}).exit_code, 1);
   EXPECT_TRUE(kept("check").empty());
-  EXPECT_EQ(warpmark({"check", "--out", path("out")}).exit_code, 1);
+  EXPECT_EQ(warpmark({"check", "--run", "last", "--out", path("out")}).exit_code, 1);
   const auto entry = expect_kept("check", "out/check.json");
   EXPECT_EQ(entry.session, "2026-0013");
   EXPECT_EQ(entry.title, "worse against main");
@@ -156,13 +158,13 @@ TEST_F(StoredReports, of_a_check_and_none_where_it_is_not_wanted) {
 TEST_F(StoredReports, are_what_report_begins_with_of_a_session_and_of_a_file) {
   store_history(store(), 12);
   store_session(store(), {.day = 13, .time = 1.2});
-  const auto check = warpmark({"check", "--json", path("c.json")});
+  const auto check = warpmark({"check", "--run", "last", "--json", path("c.json")});
   EXPECT_EQ(check.exit_code, 1);
   EXPECT_EQ(warpmark({"report", path("c.json")}).out, check.out);
   const auto stored = warpmark({"report", "2026-0013", "--format", "md"}).out;
   EXPECT_THAT(stored, HasSubstr("worse"));
   EXPECT_LT(stored.find("worse"), stored.find("Machine and build")) << "the results stand behind the verdict";
-  EXPECT_EQ(warpmark({"check", "--threshold", "50%"}).exit_code, 0);
+  EXPECT_EQ(warpmark({"check", "--run", "last", "--threshold", "50%"}).exit_code, 0);
   EXPECT_THAT(warpmark({"report", "2026-0013"}).out, Not(HasSubstr(" 1 worse"))) << "the newest verdict";
 
   const auto optimization = warpmark({"optimize", "--budget", "10s", "--json", path("o.json"), "--", "sleep", "0.05"});
@@ -178,7 +180,7 @@ TEST_F(StoredReports, do_not_change_a_verdict_where_they_cannot_be_kept) {
   store_history(store(), 12);
   store_session(store(), {.day = 13, .time = 1.2});
   ASSERT_TRUE(store::Database::open(path("test.db"), {}).value().script("DROP TABLE documents").ok());
-  const auto output = warpmark({"check"});
+  const auto output = warpmark({"check", "--run", "last"});
   EXPECT_EQ(output.exit_code, 1);
   EXPECT_THAT(output.err, HasSubstr("the database does not have this verdict: "));
 }

@@ -54,6 +54,21 @@ TEST(TrendReport, begins_with_the_latest_change) {
   EXPECT_NE(none.find("No change of 5.0 % or more in 1 series."), std::string::npos) << none;
 }
 
+TEST(TrendReport, says_that_there_are_too_few_sessions) {
+  auto trend = sample_trend();
+  trend.series[0].changes.clear();
+  trend.series[0].points.resize(4);
+  for (std::size_t i = 2; i < 4; ++i) trend.series[0].points[i].point.value = 0.45;
+  const auto text = render_text(build_report(trend, true), {.width = 200, .unicode = true});
+  EXPECT_NE(text.find("Too few sessions to find a change in 1 series: a change needs 6 or more"), std::string::npos)
+      << text;
+  EXPECT_EQ(text.find("No change"), std::string::npos) << text;
+  trend.series.push_back(sample_trend().series[0]);
+  trend.series[1].changes.clear();
+  const auto both = render_text(build_report(trend, true), {.width = 200, .unicode = true});
+  EXPECT_NE(both.find("No change of 5.0 % or more in 1 series. Too few sessions"), std::string::npos) << both;
+}
+
 TEST(TrendReport, labels_sessions_of_one_day_by_their_time) {
   auto trend = sample_trend();
   for (std::size_t i = 0; i < trend.series[0].points.size(); ++i) {

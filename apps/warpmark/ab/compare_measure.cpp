@@ -4,17 +4,21 @@
 
 #include <cmath>
 #include <ostream>
+#include <tuple>
 
 #include "base/clock.h"
 #include "base/files.h"
+#include "base/json.h"
 #include "base/units.h"
 #include "device/machine.h"
+#include "report/build/comparison.h"
 #include "validate/compare/calibrate.h"
 #include "validate/compare/journal.h"
 #include "warpmark/ab/compare_store.h"
 #include "warpmark/ab/compare_variants.h"
 #include "warpmark/ab/project_command.h"
 #include "warpmark/sessions/build_info.h"
+#include "warpmark/sessions/store_access.h"
 #include "warpmark/terminal/interrupt.h"
 #include "warpmark/terminal/option_values.h"
 #include "warpmark/terminal/progress.h"
@@ -51,12 +55,13 @@ class RatioSoFar {
 /// What was measured goes into the history when the comparison ends, by its rounds or by its budget. Marked before it
 /// is stored, and stored before the journal ends: killed between, the repetition stores what is missing and nothing
 /// twice.
-Status keep_comparison(Context& context, const ParsedOptions& options, CompareRequest& request,
-                       const Variants& variants, const std::vector<validate::AbSample>& samples,
-                       const Comparison& comparison, validate::Journal& journal) {
+Status keep_comparison(Context& context, const ParsedOptions& options, const CompareRequest& request,
+                       const Variants& variants, const std::vector<validate::AbSample>& samples, Comparison& comparison,
+                       validate::Journal& journal) {
   if (!options.has("--no-store") && !options.has("--calibrate")) {
     WM_TRY(journal.end_piece());
-    WM_ASSIGN(request.stored, store_variants(context, options, variants, samples, journal.pieces(), comparison));
+    WM_ASSIGN(std::tie(comparison.session_a, comparison.session_b),
+              store_variants(context, options, variants, samples, journal.pieces(), comparison));
   }
   // A budget may be raised: the journal stays open for a repetition to go on.
   const bool over = static_cast<std::int64_t>(samples.size()) == request.test.schedule.slots() || comparison.decided;
@@ -138,6 +143,12 @@ Result<Comparison> measure_variants(Context& context, const ParsedOptions& optio
         comparison, {.effect = request.test.effect, .alpha = request.test.alpha, .paired = true, .sequential = true});
   }
   return comparison;
+}
+
+void remember_comparison(const Context& context, const ParsedOptions& options, const Comparison& comparison) {
+  if (comparison.session_a.empty()) return;
+  remember_verdict(context, options, {.sessions = {comparison.session_a, comparison.session_b}, .commit = {}},
+                   to_json(comparison), report::overall_sentence(comparison));
 }
 
 int exit_code_of(const Comparison& comparison) {

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <string>
-#include <vector>
 
 #include "base/options.h"
 #include "base/result.h"
@@ -16,7 +15,6 @@ namespace warpmark::apps {
 struct CompareRequest {
   validate::AbOptions test;
   std::string format = "text";
-  std::vector<std::string> stored;  ///< ids of the variants' runs, of A and of B; set by measure_variants
 };
 
 /// --effect, --alpha, --rounds, --warmup, --seed, --budget, --interleave, --fixed, --calibrate, --format.
@@ -26,6 +24,10 @@ struct CompareRequest {
 /// comparison is not complete and is taken up by the next call.
 [[nodiscard]] Result<Comparison> measure_variants(Context& context, const ParsedOptions& options,
                                                   CompareRequest& request);
+
+/// Keeps the comparison with the sessions of its variants, so that `compare` shows it again. Does nothing where they
+/// are not stored.
+void remember_comparison(const Context& context, const ParsedOptions& options, const Comparison& comparison);
 
 /// Of its verdict: 4 where the accuracy rejects B, unless all of it is unreliable.
 [[nodiscard]] int exit_code_of(const Comparison& comparison);

@@ -32,10 +32,12 @@ std::vector<Run> runs_of(std::span<const validate::AbSample> samples, int varian
 
 }  // namespace
 
-Result<std::vector<std::string>> store_variants(const Context& context, const ParsedOptions& options,
-                                                const Variants& variants, std::span<const validate::AbSample> samples,
-                                                std::span<const std::size_t> ends, const Comparison& comparison) {
-  std::vector<std::string> ids;
+Result<std::pair<std::string, std::string>> store_variants(const Context& context, const ParsedOptions& options,
+                                                           const Variants& variants,
+                                                           std::span<const validate::AbSample> samples,
+                                                           std::span<const std::size_t> ends,
+                                                           const Comparison& comparison) {
+  std::pair<std::string, std::string> ids;
   std::unique_ptr<store::Store> store;
   Session session = new_session(context);
   std::size_t begin = 0;
@@ -45,7 +47,6 @@ Result<std::vector<std::string>> store_variants(const Context& context, const Pa
     // Without interleaving a budget may end among the runs of A alone: they go with the next piece.
     if (rounds[0].empty() || rounds[1].empty()) continue;
     begin = ends[piece];
-    ids.clear();
     if (store == nullptr) {
       WM_ASSIGN(store, open_store(context, options));
     }
@@ -64,7 +65,7 @@ Result<std::vector<std::string>> store_variants(const Context& context, const Pa
       session.runs = {std::move(run)};
       session.complete = true;
       WM_ASSIGN([[maybe_unused]] const auto kept, store::keep_session(*store, session));
-      ids.push_back(session.id + ".0");
+      (variant == 0 ? ids.first : ids.second) = session.id;
     }
   }
   return ids;

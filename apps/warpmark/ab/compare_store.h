@@ -4,7 +4,7 @@
 
 #include <span>
 #include <string>
-#include <vector>
+#include <utility>
 
 #include "base/options.h"
 #include "base/result.h"
@@ -17,12 +17,10 @@ namespace warpmark::apps {
 
 /// Stores both variants once: doing it again for the same comparison, as after a crash, adds nothing. `ends` says how
 /// many samples there were each time that the comparison ended, by its rounds or by its budget: what lies between two
-/// ends is a pair of sessions of its own, so that no sample is there twice. Returns the ids of the newest pair's runs,
-/// of A and of B; none without any complete sample of both.
-[[nodiscard]] Result<std::vector<std::string>> store_variants(const Context& context, const ParsedOptions& options,
-                                                              const Variants& variants,
-                                                              std::span<const validate::AbSample> samples,
-                                                              std::span<const std::size_t> ends,
-                                                              const Comparison& comparison);
+/// ends is a pair of sessions of its own, so that no sample is there twice. Returns the ids of the newest pair, A and
+/// B; empty without any complete sample of both.
+[[nodiscard]] Result<std::pair<std::string, std::string>> store_variants(
+    const Context& context, const ParsedOptions& options, const Variants& variants,
+    std::span<const validate::AbSample> samples, std::span<const std::size_t> ends, const Comparison& comparison);
 
 }  // namespace warpmark::apps

@@ -13,14 +13,15 @@
 
 #include "base/text.h"
 #include "base/units.h"
-#include "exchange/import.h"
 #include "model/beside.h"
 #include "model/run_query.h"
 #include "report/draw/wrap.h"
 #include "report/results/labels.h"
 #include "stats/tests/compare.h"
+#include "validate/compare/compare_run.h"
 #include "validate/guard/series.h"
 #include "validate/judge/verdict.h"
+#include "warpmark/ab/stored_pair.h"
 #include "warpmark/sessions/result_files.h"
 #include "warpmark/sessions/store_access.h"
 
@@ -143,6 +144,11 @@ class StoredPairs {
     return labels_[side].full(run);
   }
 
+  /// Two commands, or two cases, have no name in common but the metric's.
+  [[nodiscard]] bool nameless(const Run& before, const Run& after) const {
+    return two_runs_ && (before.workload == "command" || !same_case(before, after));
+  }
+
   void add_case(const Run& before, const Run& after) {
     if (has_failed(before) && has_failed(after)) {
       missing_.push_back(label_of(before, 0) + " (failed in both)");
@@ -179,9 +185,7 @@ class StoredPairs {
         if (other != nullptr && metrics_.size() > primary) add_other(before, after, metric, *other, primary);
         continue;
       }
-      // Two commands as they are named have no name in common but the metric's.
-      const bool plain = two_runs_ && before.workload == "command";
-      const std::string id = plain ? metric.id : label_of(before, 0) + (all ? " " + metric.id : "");
+      const std::string id = nameless(before, after) ? metric.id : label_of(before, 0) + (all ? " " + metric.id : "");
       if (other == nullptr) {
         missing_.push_back(id + " (only A has it)");
         continue;
@@ -192,7 +196,7 @@ class StoredPairs {
   }
 
   void add_other(const Run& before, const Run& after, const Metric& metric, const Metric& other, std::size_t primary) {
-    const std::string label = label_of(before, 0) + " ";
+    const std::string label = nameless(before, after) ? "" : label_of(before, 0) + " ";
     others_.push_back({.metric = values_of(label + metric.id, metric, other),
                        .primary = primary,
                        .primary_name = label + before.metrics.front().id,
@@ -341,6 +345,15 @@ Result<Comparison> compare_stored(const Context& context, const ParsedOptions& o
   Session b;
   if (words.size() == 2) {
     WM_ASSIGN(b, results_of(context, options, words[1]));
+    if (!is_result_file(words[0]) && !is_result_file(words[1]) && !stored.across_machines) {
+      WM_ASSIGN(auto measured, measured_together(context, options, a, b));
+      if (measured) {
+        validate::judge_again(*measured, options.has("--effect") ? stored.effect : measured->effect,
+                              options.has("--alpha") ? stored.alpha : measured->alpha);
+        WM_TRY(read_prices(options, *measured));
+        return std::move(*measured);
+      }
+    }
   } else {
     WM_ASSIGN(std::tie(a, b), two_of(a, words[0]));
   }
@@ -349,16 +362,8 @@ Result<Comparison> compare_stored(const Context& context, const ParsedOptions& o
   comparison.name_a = words[0] + " (" + (words.size() == 2 ? a.id : a.runs[0].workload) + ")";
   comparison.name_b = words.back() + " (" + (words.size() == 2 ? b.id : b.runs[0].workload) + ")";
   WM_TRY(read_prices(options, comparison));
-  if (a.machine.fingerprint == kUnknownMachine) {
-    context.err << "The files do not name their machine; they are compared as if it were the same one.\n";
-  }
-  const bool single = std::ranges::all_of(comparison.metrics, [](const auto& one) { return one.a.size() < 2; });
-  if (single && words.size() == 2 && is_result_file(words[0]) && is_result_file(words[1])) {
-    context.err << fmt::format(
-        "Each file is of one process, which is one round. To judge its values alone:\n"
-        "  warpmark check --results {} --baseline {} --threshold 5%\n",
-        shell_quote(words[1]), shell_quote(words[0]));
-  }
+  if (words.size() == 1 || (is_result_file(words[0]) && is_result_file(words[1])))
+    tell_of_files(context, a, b, comparison, words);
   if (!missing.empty()) {
     context.err << report::wrap_lines("Not compared: " + join(missing, ", ") + ".",
                                       static_cast<std::size_t>(context.width));

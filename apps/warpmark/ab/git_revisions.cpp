@@ -119,6 +119,20 @@ validate::CommitOrder ancestry_of(const std::string& commit) {
   return !commit.empty() && find_commit(commit).ok() ? order_of_commits(commit) : validate::CommitOrder{};
 }
 
+std::optional<std::set<std::string>> commits_here(const std::set<std::string>& commits) {
+  if (!repository_folder().ok()) return std::nullopt;
+  std::string input;
+  for (const auto& commit : commits) input += commit + "^{commit}\n";
+  std::set<std::string> here;
+  const auto output =
+      run_process({"git", "cat-file", "--batch-check=%(objectname)"}, {.deadline_s = 60, .input = input});
+  if (!output.ok()) return here;
+  for (const auto& line : split(output->out, '\n')) {
+    if (commits.contains(line)) here.insert(line);  // else it is missing
+  }
+  return here;
+}
+
 Result<std::vector<Commit>> first_parent_range(const std::string& good, const std::string& bad) {
   WM_ASSIGN(auto first, find_commit(good));
   WM_ASSIGN(const auto last, find_commit(bad));

@@ -4,6 +4,7 @@
 
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -25,6 +26,9 @@ namespace warpmark::apps {
 
 /// A commit and all that it descends from; empty where it is no commit of this repository.
 [[nodiscard]] validate::CommitOrder ancestry_of(const std::string& commit);
+
+/// Those of the commits that this repository has; of a shallow clone the newest. Nothing outside of a repository.
+[[nodiscard]] std::optional<std::set<std::string>> commits_here(const std::set<std::string>& commits);
 
 /// The good commit, then those after it on the first-parent line of the bad one that contain it, oldest first; the bad
 /// one is the last. A merged branch is one step. Usage error unless the bad commit descends from the good one.

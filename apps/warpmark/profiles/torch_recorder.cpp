@@ -5,6 +5,7 @@
 #include <system_error>
 
 #include "base/files.h"
+#include "profile/collectors/tools.h"
 #include "warpmark/profiles/gpu_recorder.h"
 #include "workers/command_environment.h"
 #include "workers/hooked_program.h"
@@ -15,6 +16,12 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::int64_t kWarmupSteps = 3;
+/// A program that is not there is named by the error alone.
+bool is_there(const Context& context, const std::string& program) {
+  const char* path = context.environment("PATH");
+  return program.find('/') != std::string::npos || profile::find_tool(program, path == nullptr ? "" : path).ok();
+}
+
 constexpr double kUntilTheEnd_s = 1e9;  // the hook keeps to the steps that memory has room for
 
 }  // namespace
@@ -25,7 +32,8 @@ TorchRecorder::~TorchRecorder() {
 }
 
 Status TorchRecorder::prepare(Context& context, profile::RecordOptions& record) {
-  if (!has_gpu_recorder(context.environment("WARPMARK_CUPTI"))) {  // said before minutes of a program are recorded
+  // Said before minutes of a program are recorded.
+  if (!has_gpu_recorder(context.environment("WARPMARK_CUPTI")) && is_there(context, record.command.front())) {
     context.err << "warpmark: no NVIDIA driver: PyTorch's own profiler records the steps of a PyTorch program; for "
                    "other programs: py-spy record -o host.svg -- COMMAND\n";
   }

@@ -46,7 +46,7 @@ Status add_samples(Run& run, const std::vector<double>& iterations, const std::v
   for (std::size_t i = 0; i < times.size() && i < iterations.size(); ++i) {
     if (iterations[i] > 0) samples.push_back(times[i] / iterations[i] / kNanoseconds);
   }
-  return add_metric(run, kTime, std::move(samples));
+  return add_metric(run, kTime, std::move(samples), Grouping::one_process);
 }
 
 Status read_estimates(JsonFields& fields, Run& run) {

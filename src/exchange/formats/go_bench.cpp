@@ -164,6 +164,7 @@ Result<std::vector<Session>> read_go_bench(const Document& document) {
 
 }  // namespace
 
-extern const Format kGoBench{"go-bench", "what go test -bench prints", detect_go_bench, read_go_bench};
+extern const Format kGoBench{"go-bench", "what go test -bench prints", detect_go_bench, read_go_bench, nullptr,
+                             false,      "go test -bench=. -count=10"};
 
 }  // namespace warpmark::exchange

@@ -376,7 +376,8 @@ Quantity google_quantity(const std::string& key) {
   return {key.c_str(), "", described(key).better};
 }
 
-extern const Format kGoogleBenchmark{"google-benchmark", "JSON of Google Benchmark", detect_google_benchmark,
-                                     read_google_benchmark, write_google_benchmark};
+extern const Format kGoogleBenchmark{"google-benchmark",          "JSON of Google Benchmark", detect_google_benchmark,
+                                     read_google_benchmark,       write_google_benchmark,     false,
+                                     "--benchmark_repetitions=10"};
 
 }  // namespace warpmark::exchange

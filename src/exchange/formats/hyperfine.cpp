@@ -119,7 +119,8 @@ Result<Exported> write_hyperfine(const Session& session) {
 
 }  // namespace
 
-extern const Format kHyperfine{"hyperfine", "JSON of hyperfine --export-json", detect_hyperfine, read_hyperfine,
-                               write_hyperfine};
+extern const Format kHyperfine{
+    "hyperfine", "JSON of hyperfine --export-json",       detect_hyperfine, read_hyperfine, write_hyperfine,
+    false,       "hyperfine --runs 30 --export-json FILE"};
 
 }  // namespace warpmark::exchange

@@ -113,6 +113,7 @@ Result<std::vector<Session>> read_jmh(const Document& document) {
 
 }  // namespace
 
-extern const Format kJmh{"jmh", "JSON of the Java Microbenchmark Harness", detect_jmh, read_jmh};
+extern const Format kJmh{"jmh",  "JSON of the Java Microbenchmark Harness", detect_jmh, read_jmh, nullptr, false,
+                         "-f 10"};
 
 }  // namespace warpmark::exchange

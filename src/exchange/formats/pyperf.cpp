@@ -64,6 +64,6 @@ Result<std::vector<Session>> read_pyperf(const Document& document) {
 
 }  // namespace
 
-extern const Format kPyperf{"pyperf", "JSON of pyperf", detect_pyperf, read_pyperf};
+extern const Format kPyperf{"pyperf", "JSON of pyperf", detect_pyperf, read_pyperf, nullptr, false, "--processes 20"};
 
 }  // namespace warpmark::exchange

@@ -1,6 +1,6 @@
 // JSON of pytest-benchmark (--benchmark-json, .benchmarks/): plugin.py, session.py and stats.py of
 // github.com/ionelmc/pytest-benchmark. Seconds for one iteration. The rounds of a test share one process and one
-// set-up: they are samples of one round.
+// set-up.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -103,7 +103,7 @@ Status read_benchmark(JsonFields& fields, Session& session) {
     WM_TRY(add_summary_metric(run, kTime, median, kMedianAlone));
     run.notes.emplace_back("rounds", std::to_string(rounds));
   } else {
-    WM_TRY(add_metric(run, kTime, std::move(data)));
+    WM_TRY(add_metric(run, kTime, std::move(data), Grouping::one_process));
   }
   return read_extra_info(fields, run);
 }
@@ -246,7 +246,12 @@ Result<Exported> write_pytest_benchmark(const Session& session) {
 
 }  // namespace
 
-extern const Format kPytestBenchmark{"pytest-benchmark", "JSON of pytest-benchmark", detect_pytest_benchmark,
-                                     read_pytest_benchmark, write_pytest_benchmark};
+extern const Format kPytestBenchmark{"pytest-benchmark",
+                                     "JSON of pytest-benchmark",
+                                     detect_pytest_benchmark,
+                                     read_pytest_benchmark,
+                                     write_pytest_benchmark,
+                                     false,
+                                     "pytest --benchmark-min-rounds=30 --benchmark-json=FILE"};
 
 }  // namespace warpmark::exchange

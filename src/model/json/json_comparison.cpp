@@ -117,6 +117,8 @@ constexpr Field kVariantSampleFields[] = {
     field<&VariantSample::round>("round").within(kNonNegative),
     field<&VariantSample::started>("started", "UTC.").unless_empty(),
     field<&VariantSample::values>("values", "In the order of the metrics."),
+    field<&VariantSample::disturbance>(
+        "disturbance", "Shares of the run's time: stolen, waiting for a CPU, and without one, added up."),
 };
 constexpr RecordOf<VariantSample> kVariantSample{"sample", "", kVariantSampleFields};
 
@@ -155,6 +157,8 @@ constexpr Field kComparisonFields[] = {
     field<&Comparison::command>("command"),
     field<&Comparison::name_a>("a", "What A is: a command, a revision, a configuration."),
     field<&Comparison::name_b>("b"),
+    field<&Comparison::session_a>("session_a", "Session of A; of several parts, the newest one.").unless_empty(),
+    field<&Comparison::session_b>("session_b").unless_empty(),
     derived("verdict", "The gravest of all metrics; rejected where B is less right than A.",
             [](const Comparison& comparison) { return decision(comparison); }),
     field<&Comparison::effect>("effect", "Smallest relative difference that matters.").within(kPositive),
@@ -214,5 +218,7 @@ Verdict overall(const Comparison& comparison) {
 }
 
 Json to_json(const Comparison& comparison) { return write(kComparison, comparison); }
+
+Result<Comparison> comparison_from_json(const Json& json) { return read(kComparison, json); }
 
 }  // namespace warpmark

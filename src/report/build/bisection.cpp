@@ -92,12 +92,22 @@ std::string advice_for(const Bisection& bisection) {
                      short_sha(merge.merged));
 }
 
-/// Whether both sides of one comparison were clearly faster than those of the other.
-bool levels_differ(const MetricVerdict& one, const MetricVerdict& other) {
-  constexpr double kClearly = 1.1;
-  if (!(one.median_a > 0 && one.median_b > 0 && other.median_a > 0 && other.median_b > 0)) return false;
-  const double a = one.median_a / other.median_a, b = one.median_b / other.median_b;
-  return (a > kClearly && b > kClearly) || (a < 1 / kClearly && b < 1 / kClearly);
+/// Another commit of the range changed the metric as well, or the other way.
+bool explains_only_a_part(const Bisection& bisection) {
+  if (!bisection.change || !bisection.change->interval || !bisection.range.interval) return false;
+  const Interval &change = *bisection.change->interval, &range = *bisection.range.interval;
+  return change.high < range.low || change.low > range.high;
+}
+
+/// What continues a search that ended too early.
+std::string next_step(const Bisection& bisection) {
+  if (bisection.outcome != BisectOutcome::inconclusive) return {};
+  const bool undecided = bisection.probes.empty() && bisection.range.verdict == Verdict::inconclusive;
+  const std::int64_t rounds = 2 * static_cast<std::int64_t>(bisection.range.a.size());
+  const std::string what = undecided && !bisection.range.id.empty()
+                               ? fmt::format("with --rounds {} or a larger --effect", rounds)
+                               : fmt::format("with --builds {} or a larger --budget", 2 * bisection.builds);
+  return "Run the same command again " + what + ": the search resumes.";
 }
 
 Section summary(const Bisection& bisection) {
@@ -119,18 +129,13 @@ Section summary(const Bisection& bisection) {
   }
   if (bisection.change) {
     section.blocks.push_back(
-        Paragraph{fmt::format("{} against {}: {}.", short_sha(bisection.change_b), short_sha(bisection.change_a),
-                              change_sentence(bisection, *bisection.change))});
+        Paragraph{fmt::format("{} against its parent {}: {}.", short_sha(bisection.change_b),
+                              short_sha(bisection.change_a), change_sentence(bisection, *bisection.change))});
   }
-  if (!bisection.range.id.empty())
+  if (!bisection.range.id.empty() && (!bisection.change || explains_only_a_part(bisection))) {
     section.blocks.push_back(
-        Paragraph{fmt::format("{} (bad) against {} (good): {}.", short_sha(bisection.bad.sha),
+        Paragraph{fmt::format("The whole range, {} against {}: {}.", short_sha(bisection.bad.sha),
                               short_sha(bisection.good.sha), change_sentence(bisection, bisection.range))});
-  if (bisection.change && levels_differ(*bisection.change, bisection.range)) {
-    section.blocks.push_back(Paragraph{
-        "These two were measured at different times, and the machine had another speed at each: compare their changes "
-        "side by side, not their values.",
-        Tone::quiet});
   }
   if (const auto advice = advice_for(bisection); !advice.empty()) {
     section.blocks.push_back(Paragraph{"It is a merge. To look at the commits that it brought in:"});
@@ -151,25 +156,21 @@ Section summary(const Bisection& bisection) {
   if (!bisection.stopped_because.empty()) {
     section.blocks.push_back(Paragraph{"Stopped: " + bisection.stopped_because + ".", Tone::quiet});
   }
+  if (const auto next = next_step(bisection); !next.empty()) section.blocks.push_back(Paragraph{next, Tone::warning});
   return section;
 }
 
 Section probes(const Bisection& bisection) {
-  Table table{{{"commit"},
-               {"place", Align::right},
-               {"answer"},
-               {"to good", Align::right},
-               {"rounds", Align::right, 1},
-               {"subject", Align::left, 2}},
-              {}};
-  Section section{"Commits asked, in order", {}, false};
+  Table table{
+      {{"commit"}, {"position", Align::right}, {"result"}, {"rounds", Align::right, 1}, {"subject", Align::left, 2}},
+      {}};
+  Section section{"Tested commits, in order", {}, false};
   std::vector<Paragraph> reasons;
   for (const auto& probe : bisection.probes) {
     const bool skipped = probe.answer == ProbeAnswer::skipped;
     table.rows.push_back({{short_sha(probe.commit.sha)},
                           {fmt::format("{}/{}", probe.index, bisection.commits)},
                           {name_of(probe.answer), tone_of_answer(probe.answer)},
-                          {probe.ratio_to_good ? change_of(*probe.ratio_to_good) : ""},
                           {skipped ? "" : std::to_string(probe.rounds)},
                           {probe.commit.subject}});
     if (skipped) reasons.push_back({short_sha(probe.commit.sha) + " was skipped: " + probe.reason, Tone::quiet});
@@ -178,9 +179,9 @@ Section probes(const Bisection& bisection) {
   for (auto& reason : reasons) section.blocks.push_back(std::move(reason));
   section.blocks.push_back(Paragraph{
       fmt::format(
-          "Each ran interleaved with the good and the bad revision, in random order, until it was certain which it is "
-          "like, by a test that is valid after every run. A wrong answer (at most {} each) lowers the odds of the "
-          "culprit and does not exclude it.",
+          "Each ran interleaved with the good and the bad revision, in random order, until a sequential test "
+          "classified "
+          "it as good or bad. A wrong result (at most {} each) lowers the odds of the culprit but does not exclude it.",
           format_percent(bisection.alpha)),
       Tone::quiet});
   return section;

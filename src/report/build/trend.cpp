@@ -35,6 +35,10 @@ std::string size_of(const TrendChange& change) {
   return change.before != 0 ? format_change(change.after / change.before) : "from 0";
 }
 
+/// A change needs three sessions on each side: one alone may be an outlier, and two have no spread.
+constexpr std::size_t kFewestSessions = 6;
+bool has_too_few(const TrendSeries& series) { return series.points.size() < kFewestSessions; }
+
 Table overview(const Trend& trend, bool unicode) {
   Table table{{{"benchmark"},
                {"metric"},
@@ -49,7 +53,7 @@ Table overview(const Trend& trend, bool unicode) {
     row.push_back({format_quantity(series.points.back().point.value, series.unit)});
     row.push_back({format_count(static_cast<std::int64_t>(series.points.size())), Tone::quiet});
     if (series.changes.empty()) {
-      row.push_back({"none", Tone::quiet});
+      row.push_back({has_too_few(series) ? "too few sessions" : "none", Tone::quiet});
       row.emplace_back();
     } else {
       const auto& change = series.changes.back();
@@ -144,7 +148,7 @@ std::string newest_apart(const Trend& trend) {
   }
   if (farthest == nullptr) return "";
   return fmt::format(
-      " The newest session of {} {} is {} of the one before: one session alone is no change, measure again.",
+      " The newest session of {} {} is {} of the one before: one session alone is not a change, measure again.",
       farthest->label, farthest->metric, format_times(ratio_of(*farthest)));
 }
 
@@ -164,10 +168,19 @@ Paragraph headline(const Trend& trend) {
     }
   }
   if (latest == nullptr) {
-    const std::string none = fmt::format("No change of {} or more in {}.", format_percent(trend.threshold),
-                                         format_plural(trend.series.size(), "series", "series"));
+    const auto few = static_cast<std::size_t>(std::ranges::count_if(trend.series, has_too_few));
     const std::string newest = newest_apart(trend);
-    return {none + newest, newest.empty() ? Tone::plain : Tone::warning};
+    std::string text;
+    if (few < trend.series.size()) {
+      text = fmt::format("No change of {} or more in {}.", format_percent(trend.threshold),
+                         format_plural(trend.series.size() - few, "series", "series"));
+    }
+    if (few > 0) {
+      text +=
+          fmt::format("{}Too few sessions to find a change in {}: a change needs {} or more, half of them after it.",
+                      text.empty() ? "" : " ", format_plural(few, "series", "series"), kFewestSessions);
+    }
+    return {text + newest, few == 0 && newest.empty() ? Tone::plain : Tone::warning};
   }
   return {fmt::format("{} {}: {} at {}, p {}.", series->label, series->metric, size_of(*latest),
                       where_of(series->points[static_cast<std::size_t>(latest->index)].point), format_p(latest->p)),

@@ -98,21 +98,61 @@ std::optional<double> reading_of(const Run& run, std::string_view id) {
   return std::nullopt;
 }
 
-/// How much each round was disturbed, in shares of its time: taken by the hypervisor, spent waiting for a CPU
-/// (anybody), and spent by the program without one. The mean over the runs of both variants, so that it favours
-/// neither.
-std::vector<double> disturbances_by_round(const std::vector<AbSample>& samples, std::int64_t rounds) {
+/// How much a run was disturbed, in shares of its time: taken by the hypervisor, spent waiting for a CPU (anybody), and
+/// spent by the program without one.
+std::optional<double> disturbance_of(const Run& run) {
+  const auto steal = reading_of(run, "steal"), wait = reading_of(run, "cpu_wait"), cpus = reading_of(run, "cpus_used");
+  if (!steal && !wait && !cpus) return std::nullopt;
+  return steal.value_or(0) + wait.value_or(0) + 1 - std::min(1.0, cpus.value_or(1));
+}
+
+std::vector<VariantSample> samples_taken(const std::vector<AbSample>& samples,
+                                         const std::vector<MetricVerdict>& metrics) {
+  std::vector<VariantSample> taken;
+  for (const auto& sample : samples) {
+    taken.push_back({.variant = sample.slot.variant,
+                     .round = sample.slot.round,
+                     .started = sample.run.started,
+                     .values = {},
+                     .disturbance = disturbance_of(sample.run)});
+    for (const auto& metric : metrics) taken.back().values.push_back(value_of(sample.run, metric.id));
+  }
+  return taken;
+}
+
+/// Of each round the sum over the runs of both variants, so that it favours neither.
+std::vector<double> disturbances_by_round(const std::vector<VariantSample>& samples, std::int64_t rounds) {
   std::vector<double> sums(static_cast<std::size_t>(rounds));
   bool any = false;
   for (const auto& sample : samples) {
-    if (sample.slot.round >= rounds) continue;
-    const auto steal = reading_of(sample.run, "steal"), wait = reading_of(sample.run, "cpu_wait"),
-               cpus = reading_of(sample.run, "cpus_used");
-    any = any || steal || wait || cpus;
-    sums[static_cast<std::size_t>(sample.slot.round)] +=
-        steal.value_or(0) + wait.value_or(0) + 1 - std::min(1.0, cpus.value_or(1));
+    if (sample.round >= rounds) continue;
+    any = any || sample.disturbance;
+    sums[static_cast<std::size_t>(sample.round)] += sample.disturbance.value_or(0);
   }
   return any ? sums : std::vector<double>();
+}
+
+/// By the values, samples and disturbances that are there.
+void judge_metrics(Comparison& comparison, std::int64_t affordable_rounds, bool explain, bool with_tests) {
+  const auto disturbances = disturbances_by_round(comparison.samples, comparison.paired ? comparison.rounds : 0);
+  judge(comparison.metrics,
+        {.effect = comparison.effect,
+         .alpha = comparison.alpha,
+         .paired = comparison.paired,
+         .sequential = comparison.sequential,
+         .seed = comparison.seed,
+         .explain = explain,
+         .disturbances = disturbances,
+         .affordable_rounds = affordable_rounds},
+        with_tests);
+}
+
+void distrust(Comparison& comparison) {
+  if (comparison.disturbances.empty()) return;
+  for (auto& metric : comparison.metrics) {
+    metric.verdict = Verdict::unreliable;
+    metric.reason = comparison.disturbances.front().cause;
+  }
 }
 
 std::vector<Environment> environments(const std::vector<AbSample>& samples, int variant) {
@@ -322,32 +362,22 @@ Comparison judge_samples(const std::vector<AbSample>& samples, const AbOptions& 
   if (!is_work_of_the_cpu(comparison.metrics)) {
     std::erase_if(comparison.metrics, [](const auto& metric) { return metric.id == kProcessorTime; });
   }
-  const auto disturbances = disturbances_by_round(samples, comparison.paired ? comparison.rounds : 0);
-  judge(comparison.metrics,
-        {.effect = options.effect,
-         .alpha = options.alpha,
-         .paired = comparison.paired,
-         .sequential = comparison.sequential,
-         .seed = options.schedule.seed,
-         .explain = final,
-         .disturbances = disturbances,
-         .affordable_rounds = options.affordable_rounds > 0 ? options.affordable_rounds : options.schedule.rounds},
-        final && options.further_tests);
+  comparison.samples = samples_taken(samples, comparison.metrics);
+  judge_metrics(comparison, options.affordable_rounds > 0 ? options.affordable_rounds : options.schedule.rounds, final,
+                final && options.further_tests);
   comparison.accuracy = judge_gates(samples, options, comparison.rounds);
   if (!final) return comparison;
-  for (const auto& sample : samples) {
-    VariantSample taken{
-        .variant = sample.slot.variant, .round = sample.slot.round, .started = sample.run.started, .values = {}};
-    for (const auto& metric : comparison.metrics) taken.values.push_back(value_of(sample.run, metric.id));
-    comparison.samples.push_back(std::move(taken));
-  }
   comparison.disturbances = compare_environments(environments(samples, 0), environments(samples, 1));
-  if (comparison.disturbances.empty()) return comparison;
-  for (auto& metric : comparison.metrics) {
-    metric.verdict = Verdict::unreliable;
-    metric.reason = comparison.disturbances.front().cause;
-  }
+  distrust(comparison);
   return comparison;
+}
+
+void judge_again(Comparison& comparison, double effect, double alpha) {
+  if (effect == comparison.effect && alpha == comparison.alpha) return;
+  comparison.effect = effect;
+  comparison.alpha = alpha;
+  judge_metrics(comparison, comparison.rounds, true, true);
+  distrust(comparison);
 }
 
 Result<AbOutcome> run_ab(const Variant& a, const Variant& b, const AbOptions& options, std::vector<AbSample> known,

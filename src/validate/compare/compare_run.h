@@ -64,4 +64,7 @@ struct AbOutcome {
 /// variants' environments. Pure.
 [[nodiscard]] Comparison judge_samples(const std::vector<AbSample>& samples, const AbOptions& options, bool final);
 
+/// The verdicts on the same rounds for another smallest effect or probability of error; gates stay as they are. Pure.
+void judge_again(Comparison& comparison, double effect, double alpha);
+
 }  // namespace warpmark::validate

@@ -13,6 +13,7 @@
 #include "validate/commands/reference_experiment.h"
 #include "validate/compare/environment_history.h"
 #include "validate/guard/foreign_sessions.h"
+#include "validate/guard/history_advice.h"
 #include "validate/guard/regression.h"
 #include "validate/guard/series.h"
 
@@ -243,7 +244,10 @@ class HistoryCheck {
       beside = beside || !subject.empty();
       wall_time = wall_time || (subject.empty() ? metric.metric : subject) == "time";
     }
-    if (!noisy) return;
+    if (!noisy) {
+      if (check_.advice.empty()) check_.advice = how_to_complete_history(check_, newest().command);
+      return;
+    }
     std::vector<std::string> ways;
     if (command && !beside) {
       ways.emplace_back(

@@ -151,6 +151,7 @@ Result<int> run_bisect(Context& context, const ParsedOptions& options) {
   context.out.flush();
   WM_TRY(write_named_files(options, shown));
   remember_bisection(context, options, *found);
+  context.why = "inconclusive: " + found->stopped_because;
   return bisect_exit_code(*found);
 }
 

@@ -37,8 +37,10 @@ constexpr OptionSpec kCheckOptions[] = {
      "<files>"},
     {"--threshold", "RATIO", "smallest change for the worse that counts (default 5%)"},
     {"--metrics", "GLOB", "only these: a pattern for a metric, or for \"benchmark metric\"", false, "<metrics>"},
-    {"--run", "RUN", "what to check: last (default), a session's id, or a file of results; several of one commit", true,
-     "<runs>"},
+    {"--run", "RUN",
+     "what to check: a session's id (default: the newest of this repository), last, or a file of results; several of "
+     "one commit",
+     true, "<runs>"},
     {"--results", "FILE", "a file of results to check; against a file as --baseline by its values, untested", true,
      "<files>"},
     {"--machine", "NAME",
@@ -74,6 +76,8 @@ constexpr OptionSpec kCheckOptions[] = {
     {"--no-store", "", "add neither the measurement of a command nor the verdict to the history"},
 };
 
+constexpr std::int64_t kMostSessions = 10'000;
+
 struct CheckRequest {
   validate::CheckOptions check;
   std::string format = "text";
@@ -104,12 +108,33 @@ Status check_no_command_options(const ParsedOptions& options) {
   return {};
 }
 
+/// The newest session of a commit of this repository; outside of one the newest of all.
+Result<std::string> newest_session_here(const Context& context, store::Store& store) {
+  WM_ASSIGN(const auto stored, store.sessions({.limit = kMostSessions}));
+  std::set<std::string> commits;
+  for (const auto& session : stored) commits.insert(session.commit);
+  const auto here = commits_here(commits);
+  const auto found =
+      std::ranges::find_if(stored, [&](const auto& session) { return !here || here->contains(session.commit); });
+  if (stored.empty()) return std::string("last");  // which says what is missing
+  if (found == stored.end()) {
+    return usage_error("no stored session is of a commit of this repository",
+                       "measure one: warpmark run -- CMD; or choose one: warpmark history list, check --run ID");
+  }
+  context.err << fmt::format(
+      "Checking {}, the newest session{}: {}\n  --run ID checks another: warpmark history list\n", found->id,
+      here ? " of this repository" : "", found->command);
+  return found->id;
+}
+
 /// Sessions that exist: oldest first.
-Result<std::vector<Session>> named_sessions(store::Store& store, const ParsedOptions& options) {
+Result<std::vector<Session>> named_sessions(const Context& context, store::Store& store, const ParsedOptions& options) {
   std::vector<Session> sessions;
   auto names = options.all("--run");
   for (const auto& file : options.all("--results")) names.push_back(file);
-  if (names.empty()) names = {"last"};
+  if (names.empty()) {
+    WM_ASSIGN(names.emplace_back(), newest_session_here(context, store));
+  }
   for (const auto& name : names) {
     auto session = is_result_file(name) ? read_one_session(name, measured_on(options)) : load_session(store, name);
     if (!session.ok()) return session.error();
@@ -237,7 +262,8 @@ Result<int> run_check(Context& context, const ParsedOptions& options) {
   WM_TRY(check_eval_gate(context, options));
   if (!measures && is_result_file(options.get("--baseline"))) return check_files(context, options, request);
   WM_ASSIGN(const auto store, measures ? open_store(context, options) : open_to_read(context, options));
-  auto sessions = measures ? measured_sessions(context, options, request, *store) : named_sessions(*store, options);
+  auto sessions =
+      measures ? measured_sessions(context, options, request, *store) : named_sessions(context, *store, options);
   if (!sessions.ok()) {
     if (context.interrupted) return kInterrupted;
     return sessions.error();
@@ -267,8 +293,9 @@ extern const Command check_command{
     .id = "check",
     .summary = "fail if a result is worse than the history of a branch",
     .details =
-        "Compares the newest session (or --run, or a command that is measured now: after --, or --project) with the "
-        "history of the baseline branch on a machine with the same fingerprint.\n"
+        "Compares the newest session of this repository with the history of the baseline branch on the same machine. "
+        "--run "
+        "names another session; a command after --, or --project, is measured first.\n"
         "\n"
         "Worse needs both: a change of at least --threshold, and p of at most --alpha (Holm-adjusted over all metrics) "
         "relative to the normal run-to-run variation of the history. After a change point of the history the baseline "
@@ -277,8 +304,8 @@ extern const Command check_command{
         "If a metric is worse, it lists the suspects: the commits since the last session of the baseline. --bisect "
         "continues as `warpmark bisect` does and finds the culprit; the JSON and the comment show it.\n"
         "\n"
-        "With a file as --baseline there is no history and no test: the values decide alone, by --threshold, and the "
-        "output says that they are untested. Results may be of any format that `history import` reads.\n"
+        "With a file as --baseline there is no history and no test: the values alone decide, by --threshold. Results "
+        "may be of any format that `history import` reads.\n"
         "\n"
         "Exit code 0: nothing is worse, and a change of --threshold is ruled out; 1: worse; 2: a measured command "
         "failed; 3: too little history or data, and it says how much is missing; 4: the answers of --eval are worse; "

@@ -312,11 +312,11 @@ extern const Command run_command{
         "Without a name the quick suite runs. With names, the default cases of these workloads run; --set replaces a "
         "parameter in all of them, --sweep measures several values.\n"
         "\n"
-        "A suite may also hold commands: collectives, loads, evaluations, whose results join the same document "
+        "A suite may also contain commands: collectives, loads, evaluations. Their results join the same report "
         "(docs/suites.md).\n"
         "\n"
-        "After --, or with --project, your own command is measured: each round is a fresh process, and all metrics "
-        "(docs/validate.md) are stored with commit, branch and machine for `warpmark check` and `warpmark trend`. "
+        "A command after --, or of --project, is measured in fresh processes, one for each round. Its metrics "
+        "(docs/validate.md) are stored with commit, branch and machine, for `warpmark check` and `warpmark trend`. "
         "--set and --sweep then fill {name} in the command, or set env.NAME.",
     .options = kRunOptions,
     .positional = kRunPositional,

@@ -122,17 +122,18 @@ Result<int> run_compare(Context& context, const ParsedOptions& options) {
   take_as_commands(context, options);
   WM_TRY(check_eval_gate(context, options));
   const std::string started = format_utc(wall_clock_s());
-  auto compared = stored(context, options) ? compare_stored(context, options,
-                                                            {.effect = request.test.effect,
-                                                             .alpha = request.test.alpha,
-                                                             .across_machines = options.has("--across-machines")})
-                                           : measure_variants(context, options, request);
+  const bool is_stored = stored(context, options);
+  auto compared = is_stored ? compare_stored(context, options,
+                                             {.effect = request.test.effect,
+                                              .alpha = request.test.alpha,
+                                              .across_machines = options.has("--across-machines")})
+                            : measure_variants(context, options, request);
   if (!compared.ok()) {
     if (context.interrupted) return kInterrupted;
     return compared.error();
   }
   Comparison& comparison = *compared;
-  comparison.started = started;
+  if (comparison.started.empty()) comparison.started = started;
   WM_ASSIGN(comparison.monthly_cost, monthly_cost_of(options));
   comparison.command = command_line_of(context);
   auto shown = shown_as([&] { return to_json(comparison); }, report::build_report(comparison));
@@ -142,9 +143,10 @@ Result<int> run_compare(Context& context, const ParsedOptions& options) {
   if (request.format == "github") {
     WM_TRY(annotate_step(context, report::github_annotations(comparison), report::render_github_comment(comparison)));
   }
-  if (!request.stored.empty() && request.format == "text") {
-    context.err << fmt::format("stored; compare again with:\n  warpmark compare {} {}\n", request.stored[0],
-                               request.stored[1]);
+  if (!is_stored) remember_comparison(context, options, comparison);
+  if (!is_stored && !comparison.session_a.empty() && request.format == "text") {
+    context.err << fmt::format("stored; compare again with:\n  warpmark compare {} {}\n", comparison.session_a,
+                               comparison.session_b);
   }
   WM_TRY(write_compare_files(options, comparison, shown));
   if (context.interrupted) return kInterrupted;
@@ -160,23 +162,23 @@ extern const Command compare_command{
     .id = "compare",
     .summary = "test whether B is better, the same or worse than A",
     .details =
-        "Runs two commands, two settings of a workload (NAME --a K=V --b K=V) or of the project's command (--a K=V "
-        "--b K=V), or two git revisions (--rev-a, --rev-b) as A and B. Every sample is a fresh process, in random "
-        "order. Or compares two stored sessions or result files (RUN RUN), or the two results of one file. "
-        "--across-machines compares machines: GPUs, drivers, prices.\n"
+        "Runs A and B: two commands, two settings (--a K=V --b K=V) of a workload or of the project's command, or two "
+        "git revisions (--rev-a, --rev-b). Every sample is a fresh process, in random order. Given two stored sessions "
+        "or result files (RUN RUN), or one file with two results, it compares those. --across-machines compares "
+        "machines: GPUs, drivers, prices.\n"
         "\n"
         "--effect is the smallest difference that matters. same: such a difference is ruled out. better, worse: "
-        "significant and at least half of --effect. Otherwise inconclusive, with the number of further rounds, or the "
-        "difference that could be decided. It stops when all metrics are decided, by a sequential test with "
-        "always-valid p-values that tolerates bursts of other load. If the machine treated A and B differently (other "
-        "load, clocks, throttling), the result is unreliable. docs/validate.md describes the tests.\n"
+        "significant and at least half of --effect. inconclusive: neither, and the output says how many more rounds "
+        "would decide. unreliable: the machine treated A and B differently (other load, clocks, throttling). The "
+        "comparison stops when all metrics are decided, by a sequential test with always-valid p-values. "
+        "docs/validate.md describes the tests.\n"
         "\n"
         "Commands are measured by wall time, or by the metrics of --project. CPU time and GPU figures are shown for "
         "information only. No shell is used without --shell. Run the same command again to continue an interrupted "
         "comparison, or one whose --budget is used up. Measurements are stored at the end.\n"
         "\n"
-        "With --accuracy, --accuracy-command or the accuracy section of the project, a faster but less accurate B is "
-        "rejected: a metric must not be worse by the margin, and the command must accept the outputs of each run.\n"
+        "With --accuracy, --accuracy-command or the accuracy section of the project, a less accurate B is rejected, "
+        "however fast. No metric may be worse by its margin, and the command must accept the outputs of each run.\n"
         "\n"
         "--format github prints a comment for a pull request and, on stderr, annotations; it adds a job summary if "
         "GITHUB_STEP_SUMMARY is set.\n"

@@ -97,9 +97,9 @@ Result<ParsedOptions> variants_of(Context& context, const ParsedOptions& options
 }
 
 /// What was stored of OPTIMIZED against the branch. No history is no failure: it is told.
-Status check_history(Context& context, const ParsedOptions& options, const std::vector<std::string>& stored,
-                     Validation& validation) {
-  if (stored.size() != 2) {
+Status check_history(Context& context, const ParsedOptions& options, Validation& validation) {
+  const std::string& stored = validation.comparison.session_b;
+  if (stored.empty()) {
     validation.no_check =
         options.has("--no-store") ? "nothing was stored (--no-store)" : "no complete round was stored";
     return {};
@@ -109,8 +109,7 @@ Status check_history(Context& context, const ParsedOptions& options, const std::
   WM_ASSIGN(check.threshold, ratio_of(options, "--threshold", 0.05));
   WM_ASSIGN(check.alpha, ratio_of(options, "--alpha", 0.05));
   WM_ASSIGN(const auto store, open_to_read(context, options));
-  const std::string session_id = stored[1].substr(0, stored[1].rfind('.'));
-  WM_ASSIGN(auto session, load_session(*store, session_id));
+  WM_ASSIGN(auto session, load_session(*store, stored));
   check.ancestors = ancestry_of(session.commit);
   auto checked = validate::check_against_history(*store, {std::move(session)}, check);
   if (!checked.ok()) {
@@ -195,12 +194,13 @@ Result<int> run_validate(Context& context, const ParsedOptions& options) {
   validation.comparison.command = command;
   validation.comparison.started = started;
   if (context.interrupted) return kInterrupted;
-  WM_TRY(check_history(context, options, request.stored, validation));
+  WM_TRY(check_history(context, options, validation));
   WM_ASSIGN(validation.gate, with_eval_gate(context, options, kSuccess));
   const auto shown = shown_as([&] { return json_of(validation); }, report_of(validation));
   WM_TRY(show(context, shown, request.format));
   context.out.flush();
   WM_TRY(write_report(options, "validate", shown));
+  remember_comparison(context, options, validation.comparison);
   const auto judged = judge(validation);
   context.why = judged.why;
   return judged.code;

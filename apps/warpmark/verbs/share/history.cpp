@@ -108,8 +108,9 @@ Result<int> run_history(Context& context, const ParsedOptions& options) {
   const std::vector<std::string> actions{"list", "show", "series", "diff", "import", "export", "tag", "prune"};
   if (std::find(actions.begin(), actions.end(), action) == actions.end()) {
     const auto meant = nearest(action, actions);
-    return usage_error("history cannot '" + action + "'",
-                       (meant.empty() ? "" : "did you mean '" + meant + "'? ") + "it can: " + join(actions, ", "));
+    return usage_error("history has no action '" + action + "'; its actions are " + join(actions, ", "),
+                       meant.empty() ? "to show a session: warpmark history show " + shell_quote(action)
+                                     : "did you mean '" + meant + "'?");
   }
   WM_TRY(check_action(kHistoryOptions, kHistoryPositional, options, action));
   if (options.has("--json")) WM_TRY(check_writable(options.get("--json")));
