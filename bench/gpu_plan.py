@@ -156,7 +156,7 @@ def main():
         file = asked.out / "predicted.json"
         words = [asked.warpmark, "plan", "--step-time", "%.6fms" % one["step_ms"], "--gradients", "%d" % one["gradients"]]
         words += ["--bucket", "%d" % (one["gradients"] / max(1, one["buckets"]))]
-        words += ["--sweep", asked.sweep, "--to", "2", "--json", str(file), "--measured", "2=%.6fms" % two["step_ms"]]
+        words += ["--measured-links", asked.sweep, "--to", "2", "--json", str(file), "--measured", "2=%.6fms" % two["step_ms"]]
         subprocess.run(words, check=True, capture_output=True)
         step = json.loads(file.read_text())["steps"][0]
         error = step["step"] * 1e3 / two["step_ms"] - 1

@@ -134,7 +134,7 @@ def main():
     for name in ("int8", "ternary"):
         warpmark("eval", "compare", "f32.jsonl", name + ".jsonl", "--ref", "gold.jsonl", "--metric", "accuracy", "--margin", "0.01")
     for name in ("f32", "int8"):
-        warpmark("eval", "score", "accuracy", "--ref", "gold.jsonl", "--out", name + ".jsonl", "--json", name + ".json",
+        warpmark("eval", "score", "accuracy", "--ref", "gold.jsonl", "--predictions", name + ".jsonl", "--json", name + ".json",
                  "--no-store")
     warpmark("eval", "pareto", *(f"{name}.json={rates[name]:.0f}" for name in ("f32", "int8")), "--metric", "accuracy",
              "--speed-unit", "pieces/s")

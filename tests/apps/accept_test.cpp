@@ -17,7 +17,7 @@ using testing_support::schema_errors;
 class AcceptCli : public Cli {};
 
 TEST_F(AcceptCli, accepts_this_machine_by_the_smoke_criteria) {
-  const auto output = warpmark({"accept", "cpu-smoke", "--run", "--budget", "60s", "--out", path("out")});
+  const auto output = warpmark({"accept", "cpu-smoke", "--measure", "--budget", "60s", "--out", path("out")});
   // A machine that others keep busy is unreliable, never accepted and never rejected.
   EXPECT_TRUE(output.exit_code == 0 || output.exit_code == 5) << output.out << output.err;
   const auto result = json("out/acceptance.json");
@@ -58,7 +58,25 @@ TEST_F(AcceptCli, says_why_a_required_criterion_cannot_be_measured) {
         "criteria:\n  - {workload: copy, device: 'cuda:7', metric: bandwidth, operator: '>=', value: 1 GB/s}\n");
   const auto without = warpmark({"accept", path("c.yaml")});
   EXPECT_EQ(without.exit_code, 3);
-  EXPECT_THAT(without.out, HasSubstr("--run"));
+  EXPECT_THAT(without.out, HasSubstr("--measure"));
+}
+
+TEST_F(AcceptCli, ends_with_5_where_run_finds_no_device) {
+  write("c.yaml",
+        "criteria:\n  - {workload: copy, device: 'cuda:7', metric: bandwidth, operator: '>=', value: 1 GB/s}\n"
+        "  - {title: Training, workload: command, metric: throughput, operator: '>=', value: 1 samples/s}\n");
+  const auto output = warpmark({"accept", path("c.yaml"), "--measure", "--json", path("a.json")});
+  EXPECT_EQ(output.exit_code, 5) << output.out << output.err;
+  EXPECT_EQ(json("a.json")["rows"][0]["reason"], "no such device is here");
+  EXPECT_THAT(json("a.json")["rows"][1]["reason"].get<std::string>(), HasSubstr("warpmark run -- CMD"));
+}
+
+TEST_F(AcceptCli, names_the_option_where_the_budget_is_used_up) {
+  write("c.yaml",
+        "criteria:\n  - {workload: copy, device: cpu, metric: bandwidth, operator: '>=', value: 1 kB/s}\n"
+        "  - {workload: gemm, device: cpu, metric: time, operator: '<=', value: 90 s}\n");
+  const auto output = warpmark({"accept", path("c.yaml"), "--measure", "--budget", "10ms", "--json", path("a.json")});
+  EXPECT_THAT(output.out, HasSubstr("give more time with --budget")) << output.err;
 }
 
 TEST_F(AcceptCli, limits_tests_of_other_tools_and_metrics_of_models) {

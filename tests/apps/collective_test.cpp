@@ -319,11 +319,11 @@ TEST_F(Collective, results_are_stored_and_serve_as_a_baseline) {
                                        "-e",         "4K",         "-n",      "10", "--tolerance",     "99%"};
   const auto first = warpmark(sweep);
   EXPECT_NE(first.err.find("stored as"), std::string::npos) << first.err;
-  const auto second = warpmark(with(sweep, {"--baseline", "last", "--json", path("c.json")}));
+  const auto second = warpmark(with(sweep, {"--against", "last", "--json", path("c.json")}));
   // On a busy machine a run may be a hundred times slower than the one before: what counts is that it was judged by it.
   const std::string verdict = json("c.json")["verdicts"][0]["verdict"];
   EXPECT_TRUE(verdict == "good" || verdict == "below") << verdict << second.out << second.err;
-  const auto other = warpmark(with(sweep, {"--baseline", "last", "-d", "f64"}));
+  const auto other = warpmark(with(sweep, {"--against", "last", "-d", "f64"}));
   EXPECT_EQ(other.exit_code, 2);
   EXPECT_NE(other.err.find("the baseline has no such sweep"), std::string::npos) << other.err;
 }

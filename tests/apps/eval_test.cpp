@@ -25,7 +25,7 @@ std::string lines_of(const std::string& begin, int count, const std::string& end
 TEST_F(Cli, eval_score_prints_what_sacrebleu_prints_and_stores_it) {
   write("ref.txt", "The cat is sitting on the mat.\n");
   write("out.txt", "The cat sat on the mat.\n");
-  const auto done = warpmark({"eval", "score", "bleu,chrf", "--ref", path("ref.txt"), "--out", path("out.txt"),
+  const auto done = warpmark({"eval", "score", "bleu,chrf", "--ref", path("ref.txt"), "--predictions", path("out.txt"),
                               "--json", path("s.json"), "--dataset", "cats", "--split", "test", "--model", "m"});
   ASSERT_EQ(done.exit_code, 0) << done.err;
   EXPECT_NE(done.out.find("42.3837"), std::string::npos) << done.out;
@@ -49,8 +49,8 @@ TEST_F(Cli, eval_score_counts_what_is_missing_or_damaged_as_wrong) {
         "\"d\",\"answer\":\"z\"}\n");
   write("out.jsonl",
         "{\"id\":\"c\",\"output\":\"y\"}\n{\"id\":\"a\",\"output\":\"x\xFF\"}\n{\"id\":\"d\",\"output\":\"z\"}\n");
-  const auto done = warpmark({"eval", "score", "exact_match", "--ref", path("ref.jsonl"), "--out", path("out.jsonl"),
-                              "--json", path("s.json"), "--no-store"});
+  const auto done = warpmark({"eval", "score", "exact_match", "--ref", path("ref.jsonl"), "--predictions",
+                              path("out.jsonl"), "--json", path("s.json"), "--no-store"});
   ASSERT_EQ(done.exit_code, 0) << done.err;
   const Json score = json("s.json")["scores"][0];
   EXPECT_EQ(score["value"].get<double>(), 0.5) << "neither the missing b, whose gold answer is none, nor the damaged a";
@@ -69,17 +69,17 @@ TEST_F(Cli, eval_score_says_what_does_not_fit) {
   };
   refused({"eval"}, "eval what?");
   refused({"eval", "scor"}, "did you mean 'eval score'?");
-  refused({"eval", "score", "blue", "--ref", path("ref.txt"), "--out", path("ref.txt")}, "did you mean 'bleu'?");
-  refused({"eval", "score", "bleu", "--ref", path("ref.txt"), "--out", path("one.txt")},
+  refused({"eval", "score", "blue", "--ref", path("r"), "--predictions", path("r")}, "did you mean 'bleu'?");
+  refused({"eval", "score", "bleu", "--ref", path("ref.txt"), "--predictions", path("one.txt")},
           "has 1 answers, the reference 2 examples");
-  refused({"eval", "score", "bleu", "--ref", path("none.txt"), "--out", path("one.txt")}, "cannot read");
-  refused({"eval", "score", "auc", "--ref", path("ref.txt"), "--out", path("ref.txt")}, "there are no probabilities");
-  refused({"eval", "score", "bleu", "--tokenize", "13b", "--ref", path("ref.txt"), "--out", path("ref.txt")},
-          "there is no tokenizer '13b'");
-  refused({"eval", "score", "bleu", "--margin", "1", "--ref", path("ref.txt"), "--out", path("ref.txt")},
+  refused({"eval", "score", "bleu", "--ref", path("none.txt"), "--predictions", path("one.txt")}, "cannot read");
+  const auto ref = path("ref.txt");
+  refused({"eval", "score", "auc", "--ref", ref, "--predictions", ref}, "there are no probabilities");
+  refused({"eval", "score", "bleu", "--tokenize", "13b", "--ref", ref, "--predictions", ref}, "no tokenizer '13b'");
+  refused({"eval", "score", "bleu", "--margin", "1", "--ref", path("ref.txt"), "--predictions", path("ref.txt")},
           "--margin is for compare");
   write("bad.jsonl", "{\"id\":1,\"output\":\n");
-  refused({"eval", "score", "bleu", "--ref", path("ref.txt"), "--out", path("bad.jsonl")}, "bad.jsonl line 1");
+  refused({"eval", "score", "bleu", "--ref", path("ref.txt"), "--predictions", path("bad.jsonl")}, "bad.jsonl line 1");
 }
 
 TEST_F(Cli, eval_compare_tells_by_its_exit_code) {
@@ -299,9 +299,9 @@ TEST_F(Cli, eval_run_weighs_choices_by_a_server_and_eval_score_embeds) {
   EXPECT_NE(score["signature"].get<std::string>().find("norm:none|prompt:"), std::string::npos) << score["signature"];
   write("ref.txt", "Paris\nRome\n");
   write("out.txt", "Rome\nRome\n");
-  const std::vector<std::string> embed{"eval",      "score",         "cosine",       "--ref", path("ref.txt"),
-                                       "--out",     path("out.txt"), "--embeddings", url,     "--run-dir",
-                                       path("run"), "--json",        path("e.json")};
+  const std::vector<std::string> embed{"eval",          "score",         "cosine",       "--ref", path("ref.txt"),
+                                       "--predictions", path("out.txt"), "--embeddings", url,     "--run-dir",
+                                       path("run"),     "--json",        path("e.json")};
   const auto embedded = warpmark(embed);
   ASSERT_EQ(embedded.exit_code, 0) << embedded.err;
   EXPECT_NEAR(json("e.json")["scores"][0]["value"].get<double>(), 0.98, 1e-12) << embedded.out;

@@ -81,7 +81,7 @@ TEST_F(Interface, writes_every_answer_as_json) {
 }
 
 TEST_F(Interface, refuses_options_that_an_action_would_pass_over) {
-  fails_with_hint({"eval", "list", "--out", "d"}, "--out is for score and compare, not for list");
+  fails_with_hint({"eval", "list", "--predictions", "d"}, "--predictions is for score and compare, not for list");
   fails_with_hint({"eval", "list", "--format", "md"}, "there is no format 'md'");
   fails_with_hint({"eval", "pareto", "a=1", "--ref", "r"}, "not for pareto");
   fails_with_hint({"list", "metrics", "--db", "x.db"}, "--db is for runs, not for metrics");
@@ -141,6 +141,14 @@ TEST_F(Interface, knows_the_words_of_documents_and_of_other_tools) {
   fails_with_hint({"compare", "--n", "3"}, "did you mean '--rounds'?");
   fails_with_hint({"eval", "score", "f1", "--output", "x.json"}, "did you mean '--json'?");
   fails_with_hint({"analyze", "--bottleneck", "x"}, "it lists all bottlenecks");
+  // An option means one thing in every verb; what meant another has a name of its own.
+  fails_with_hint({"accept", "cpu-smoke", "--run"}, "did you mean '--measure'?");
+  fails_with_hint({"report", "--all", "--", "true"}, "did you mean '--measure'?");
+  fails_with_hint({"load", "run", "--sweep", "5"}, "did you mean '--saturate'?");
+  fails_with_hint({"plan", "--sweep", "node.json"}, "did you mean '--measured-links'?");
+  fails_with_hint({"eval", "score", "bleu", "--out", "a.txt"}, "did you mean '--predictions'?");
+  fails_with_hint({"scale", "--profile", "why"}, "did you mean '--record'?");
+  fails_with_hint({"collective", "all_reduce", "--baseline", "last"}, "did you mean '--against'?");
   fails_with_hint({"mllog", "--html", "x"}, "warpmark help --html");
   fails_with_hint({"doctor", "--until", "x"}, "it is an option of run");
   fails_with_hint({"links", "--z", "x"}, "\n  see --help");

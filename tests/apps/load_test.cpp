@@ -83,7 +83,7 @@ TEST_F(LoadCli, says_what_is_wrong_before_it_sends_a_load) {
     EXPECT_EQ(output.exit_code, code) << output.err;
     EXPECT_THAT(output.err, HasSubstr(text));
   };
-  expect({"load"}, 2, "load what?");
+  expect({"load"}, 2, "load needs an action");
   expect({"load", "rum"}, 2, "did you mean 'run'");
   expect({"load", "run"}, 2, "--api-base");
   expect({"load", "run", "--api-base", server_->url()}, 2, "--api-model-name");

@@ -36,7 +36,7 @@ TEST_F(Paths, of_inputs_that_do_not_exist_are_bad_input) {
                                                 {"allclose", path("ref.csv"), path("none.csv")},
                                                 {"convert", path("none"), "--to", "chrome", "--out", path("c.json")},
                                                 {"run", "--suite", path("none.yaml")},
-                                                {"accept", path("none.yaml"), "--run"},
+                                                {"accept", path("none.yaml"), "--measure"},
                                                 {"run", "--project", path("none.yaml")},
                                                 {"run", "--plugin", path("none.so")},
                                                 {"history", "import", path("none.json")}}) {
@@ -71,7 +71,7 @@ TEST_F(Paths, of_outputs_in_a_folder_that_does_not_exist_make_none) {
   expect_refused({"allclose", path("ref.csv"), path("ref.csv"), "--json", file});
   expect_refused({"report", "--output", file});
   expect_refused({"trend", "--out", file + "/"});
-  expect_refused({"accept", "cpu-smoke", "--run", "--out", file});
+  expect_refused({"accept", "cpu-smoke", "--measure", "--out", file});
   expect_refused({"monitor", "--once", "--csv", file});
   expect_refused({"history", "--db", file});
 }

@@ -33,7 +33,8 @@ TEST_F(Cli, plan_ranks_layouts_and_predicts_from_a_sweep) {
             2);
   EXPECT_EQ(warpmark({"plan"}).exit_code, 2);
   write("bad.json", "{\"schema\": \"other\"}");
-  const auto bad = warpmark({"plan", "--step-time", "100ms", "--gradients", "1MB", "--sweep", path("bad.json")});
+  const auto bad =
+      warpmark({"plan", "--step-time", "100ms", "--gradients", "1MB", "--measured-links", path("bad.json")});
   EXPECT_EQ(bad.exit_code, 2);
   EXPECT_NE(bad.err.find("is no sweep"), std::string::npos) << bad.err;
 }
@@ -111,15 +112,15 @@ std::string sweep_of_nodes(int nodes) {
 TEST_F(Cli, plan_takes_for_each_number_of_gpus_the_sweep_of_as_many_ranks) {
   write("two.json", sweep_of(2));
   write("four.json", sweep_of(4));
-  const auto planned =
-      warpmark({"plan", "--step-time", "30ms", "--gradients", "4294967296", "--overlap", "50%", "--to", "2,4",
-                "--sweep", path("two.json"), "--sweep", path("four.json"), "--json", path("plan.json")});
+  const auto planned = warpmark({"plan", "--step-time", "30ms", "--gradients", "4294967296", "--overlap", "50%", "--to",
+                                 "2,4", "--measured-links", path("two.json"), "--measured-links", path("four.json"),
+                                 "--json", path("plan.json")});
   ASSERT_EQ(planned.exit_code, 0) << planned.err;
   const auto steps = json("plan.json")["steps"];
   EXPECT_NEAR(steps[0]["communication"].get<double>(), 44.7e-3, 1e-3);
   EXPECT_NEAR(steps[1]["communication"].get<double>(), 89.3e-3, 2e-3);
-  const auto twice = warpmark(
-      {"plan", "--step-time", "30ms", "--gradients", "1MB", "--sweep", path("two.json"), "--sweep", path("two.json")});
+  const auto twice = warpmark({"plan", "--step-time", "30ms", "--gradients", "1MB", "--measured-links",
+                               path("two.json"), "--measured-links", path("two.json")});
   EXPECT_EQ(twice.exit_code, 2);
   EXPECT_NE(twice.err.find("two sweeps of 2 ranks"), std::string::npos) << twice.err;
 }
@@ -127,8 +128,8 @@ TEST_F(Cli, plan_takes_for_each_number_of_gpus_the_sweep_of_as_many_ranks) {
 TEST_F(Cli, plan_reckons_nodes_with_a_network_that_it_is_told) {
   write("node.json", sweep_of_nodes(1));
   const auto planned =
-      warpmark({"plan", "--step-time", "100ms", "--gradients", "1GB", "--to", "4,16,64", "--sweep", path("node.json"),
-                "--between", "25GB/s", "--between-alpha", "20us", "--json", path("plan.json")});
+      warpmark({"plan", "--step-time", "100ms", "--gradients", "1GB", "--to", "4,16,64", "--measured-links",
+                path("node.json"), "--between", "25GB/s", "--between-alpha", "20us", "--json", path("plan.json")});
   ASSERT_EQ(planned.exit_code, 0) << planned.err;
   const auto plan = json("plan.json");
   const int gpus[] = {4, 16, 64};
@@ -142,8 +143,8 @@ TEST_F(Cli, plan_reckons_nodes_with_a_network_that_it_is_told) {
   EXPECT_NE(planned.out.find("Between nodes of 4 GPUs: 20.00 "), std::string::npos) << planned.out;
   EXPECT_NE(planned.out.find(" a message and 25.0 GB/s"), std::string::npos) << planned.out;
   EXPECT_EQ(planned.out.find("suppose"), std::string::npos) << planned.out;
-  const auto usual = warpmark({"plan", "--step-time", "100ms", "--gradients", "1GB", "--sweep", path("node.json"),
-                               "--between", "25GB/s", "--json", path("plan.json")});
+  const auto usual = warpmark({"plan", "--step-time", "100ms", "--gradients", "1GB", "--measured-links",
+                               path("node.json"), "--between", "25GB/s", "--json", path("plan.json")});
   ASSERT_EQ(usual.exit_code, 0) << usual.err;
   EXPECT_DOUBLE_EQ(json("plan.json")["network"]["alpha"].get<double>(), 14e-6);
 }
@@ -151,9 +152,17 @@ TEST_F(Cli, plan_reckons_nodes_with_a_network_that_it_is_told) {
 TEST_F(Cli, plan_fits_the_network_to_a_sweep_over_hosts) {
   write("node.json", sweep_of_nodes(1));
   write("nodes.json", sweep_of_nodes(2));
-  const std::vector<std::string> words{
-      "plan",    "--step-time",     "100ms",   "--gradients",     "1GB", "--to", "4,8,64",
-      "--sweep", path("node.json"), "--sweep", path("nodes.json")};
+  const std::vector<std::string> words{"plan",
+                                       "--step-time",
+                                       "100ms",
+                                       "--gradients",
+                                       "1GB",
+                                       "--to",
+                                       "4,8,64",
+                                       "--measured-links",
+                                       path("node.json"),
+                                       "--measured-links",
+                                       path("nodes.json")};
   const auto planned = warpmark(with(words, {"--json", path("plan.json")}));
   ASSERT_EQ(planned.exit_code, 0) << planned.err;
   const auto plan = json("plan.json");
@@ -169,7 +178,8 @@ TEST_F(Cli, plan_fits_the_network_to_a_sweep_over_hosts) {
   EXPECT_EQ(both.exit_code, 2);
   EXPECT_NE(both.err.find("both measure the network"), std::string::npos) << both.err;
   // A sweep over hosts alone: one link for all, which is told.
-  const auto flat = warpmark({"plan", "--step-time", "100ms", "--gradients", "1GB", "--sweep", path("nodes.json")});
+  const auto flat =
+      warpmark({"plan", "--step-time", "100ms", "--gradients", "1GB", "--measured-links", path("nodes.json")});
   ASSERT_EQ(flat.exit_code, 0) << flat.err;
   EXPECT_NE(flat.out.find("its link stands for all GPUs"), std::string::npos) << flat.out;
 }
@@ -180,8 +190,9 @@ TEST_F(Cli, plan_takes_the_widest_host_that_was_measured_for_a_node) {
   write("thin.json", sweep_of(2, 2, [](double bytes) {
           return collectives::cost(Collective::all_reduce, collectives::Algorithm::ring, bytes, 2, kNetwork);
         }));
-  const auto planned = warpmark({"plan", "--step-time", "100ms", "--gradients", "1GB", "--to", "4,8", "--sweep",
-                                 path("node.json"), "--sweep", path("thin.json"), "--json", path("plan.json")});
+  const auto planned =
+      warpmark({"plan", "--step-time", "100ms", "--gradients", "1GB", "--to", "4,8", "--measured-links",
+                path("node.json"), "--measured-links", path("thin.json"), "--json", path("plan.json")});
   ASSERT_EQ(planned.exit_code, 0) << planned.err;
   EXPECT_EQ(json("plan.json")["network"]["per_node"], 4);
   for (std::size_t i = 0; i < 2; ++i) {
@@ -189,13 +200,13 @@ TEST_F(Cli, plan_takes_the_widest_host_that_was_measured_for_a_node) {
     EXPECT_NEAR(json("plan.json")["steps"][i]["communication"].get<double>(), expected, 0.03 * expected) << i;
   }
   const auto model = warpmark({"plan", "--gpus", "8", "--layers", "24", "--hidden", "2048", "--heads", "16", "--batch",
-                               "64", "--sweep", path("node.json"), "--json", path("model.json")});
+                               "64", "--measured-links", path("node.json"), "--json", path("model.json")});
   ASSERT_EQ(model.exit_code, 0) << model.err;
   EXPECT_EQ(json("model.json")["network"]["source"], "default");
   EXPECT_NE(model.out.find("default"), std::string::npos) << model.out;
   write("nodes.json", sweep_of_nodes(2));
-  const auto small = warpmark(
-      {"plan", "--step-time", "100ms", "--gradients", "1GB", "--per-node", "2", "--sweep", path("nodes.json")});
+  const auto small = warpmark({"plan", "--step-time", "100ms", "--gradients", "1GB", "--per-node", "2",
+                               "--measured-links", path("nodes.json")});
   EXPECT_EQ(small.exit_code, 2);
   EXPECT_NE(small.err.find("less than the 4 ranks that a host had"), std::string::npos) << small.err;
 }
@@ -203,14 +214,16 @@ TEST_F(Cli, plan_takes_the_widest_host_that_was_measured_for_a_node) {
 TEST_F(Cli, plan_refuses_numbers_that_mean_nothing) {
   write("node.json", sweep_of_nodes(1));
   write("odd.json", "{\"schema\": 1, \"rows\": []}");
-  const std::vector<std::string> step{"plan", "--gradients", "1GB", "--to", "2,4", "--sweep", path("node.json")};
+  const std::vector<std::string> step{"plan",           "--gradients", "1GB", "--to", "2,4", "--measured-links",
+                                      path("node.json")};
   const std::vector<std::string> model{"plan", "--hidden", "64", "--heads", "4", "--batch"};
   for (const auto& [words, said] : std::vector<std::pair<std::vector<std::string>, std::string>>{
            {with(step, {"--step-time", "0s"}), "--step-time must be above 0"},
            {with(step, {"--step-time", "1s", "--measured", "2=0s"}), "a step takes more than 0 s"},
            {with(step, {"--step-time", "1s", "--measured", "8=1s"}), "8 GPUs are not predicted"},
            {with(model, {"3e9", "--layers", "4"}), "--batch must be 1e+09 at most"},
-           {{"plan", "--step-time", "1s", "--gradients", "1GB", "--sweep", path("odd.json")}, "is no sweep"}}) {
+           {{"plan", "--step-time", "1s", "--gradients", "1GB", "--measured-links", path("odd.json")},
+            "is no sweep"}}) {
     const auto refused = warpmark(words);
     EXPECT_EQ(refused.exit_code, 2) << said << refused.out;
     EXPECT_NE(refused.err.find(said), std::string::npos) << refused.err;
@@ -219,8 +232,8 @@ TEST_F(Cli, plan_refuses_numbers_that_mean_nothing) {
 
 TEST_F(Cli, plan_warns_where_it_supposes_the_link_of_one_host_between_hosts) {
   write("node.json", sweep_of_nodes(1));
-  const std::vector<std::string> words{"plan", "--step-time", "100ms",   "--gradients",    "1GB",
-                                       "--to", "4,8,64",      "--sweep", path("node.json")};
+  const std::vector<std::string> words{"plan",   "--step-time",      "100ms",          "--gradients", "1GB", "--to",
+                                       "4,8,64", "--measured-links", path("node.json")};
   const auto planned = warpmark(with(words, {"--json", path("plan.json")}));
   ASSERT_EQ(planned.exit_code, 0) << planned.err;
   EXPECT_NE(planned.out.find("The sweeps measured one host and 4 GPUs: from 8 on"), std::string::npos) << planned.out;
@@ -236,9 +249,21 @@ TEST_F(Cli, plan_warns_where_it_supposes_the_link_of_one_host_between_hosts) {
 TEST_F(Cli, plan_says_where_scaling_breaks_and_how_far_it_is_off) {
   write("two.json", sweep_of(2));
   write("four.json", sweep_of(4));
-  const std::vector<std::string> words{
-      "plan", "--step-time", "30ms",           "--gradients", "4294967296",      "--overlap",    "50%", "--to",
-      "2,4",  "--sweep",     path("two.json"), "--sweep",     path("four.json"), "--contention", "0"};
+  const std::vector<std::string> words{"plan",
+                                       "--step-time",
+                                       "30ms",
+                                       "--gradients",
+                                       "4294967296",
+                                       "--overlap",
+                                       "50%",
+                                       "--to",
+                                       "2,4",
+                                       "--measured-links",
+                                       path("two.json"),
+                                       "--measured-links",
+                                       path("four.json"),
+                                       "--contention",
+                                       "0"};
   // 44.7 ms with two and 89.3 ms with four, of which 10 ms are hidden: steps of 64.7 and 109.3 ms.
   const auto planned = warpmark(with(words, {"--measured", "2=60ms"}));
   ASSERT_EQ(planned.exit_code, 0) << planned.err;
@@ -257,9 +282,9 @@ TEST_F(Cli, plan_says_where_scaling_breaks_and_how_far_it_is_off) {
 
 TEST_F(Cli, plan_compresses_the_gradients_of_a_measured_step) {
   write("two.json", sweep_of(2));
-  const std::vector<std::string> words{"plan",           "--step-time", "30ms",           "--gradients", "4294967296",
-                                       "--bucket",       "1GiB",        "--to",           "2",           "--sweep",
-                                       path("two.json"), "--json",      path("plan.json")};
+  const std::vector<std::string> words{
+      "plan", "--step-time",      "30ms",           "--gradients", "4294967296",     "--bucket", "1GiB", "--to",
+      "2",    "--measured-links", path("two.json"), "--json",      path("plan.json")};
   const auto communication_s = [&](const std::vector<std::string>& more) {
     const auto planned = warpmark(with(words, more));
     EXPECT_EQ(planned.exit_code, 0) << planned.err;

@@ -26,7 +26,7 @@ class RankProfiles : public ProfileCli {
 TEST_F(RankProfiles, scale_records_a_run_with_each_number_and_splits_what_is_lost) {
   const auto output =
       warpmark({"scale", "--ranks", "1,2", "--oversubscribe", "--rounds", "2", "--warmup", "0", "--no-store",
-                "--profile", path("why"), "--json", path("s.json"), "--", kProgram, "1.5", "exit=0"});
+                "--record", path("why"), "--json", path("s.json"), "--", kProgram, "1.5", "exit=0"});
   ASSERT_EQ(output.exit_code, 0) << output.err;
   EXPECT_THAT(output.out, HasSubstr("Efficiency lost to"));
   const auto scaling = json("s.json");
@@ -44,7 +44,7 @@ TEST_F(RankProfiles, scale_records_a_run_with_each_number_and_splits_what_is_los
 
 TEST_F(RankProfiles, a_run_that_cannot_be_recorded_is_told_beside_what_was_measured) {
   const auto output = warpmark({"scale", "--gpus", "1,2", "--remote", "--rounds", "2", "--warmup", "0", "--no-store",
-                                "--profile", path("why"), "--json", path("s.json"), "--", "true"});
+                                "--record", path("why"), "--json", path("s.json"), "--", "true"});
   ASSERT_EQ(output.exit_code, 0) << output.err;
   EXPECT_THAT(output.out, HasSubstr("made no CUDA call"));
   EXPECT_EQ(testing_support::schema_errors(json("s.json"), "scaling.schema.json"), "");

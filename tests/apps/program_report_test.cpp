@@ -1,4 +1,4 @@
-// `warpmark report --all -- CMD`: one report of what several verbs find out about a program.
+// `warpmark report --measure -- CMD`: one report of what several verbs find out about a program.
 #include "warpmark/profiles/program_report.h"
 
 #include <gmock/gmock.h>
@@ -32,8 +32,8 @@ TEST(ProgramReport, runs_what_the_machine_offers) {
 }
 
 TEST_F(Cli, a_report_of_a_program_says_which_parts_have_no_result) {
-  const auto output = warpmark({"report", "--all", "--budget", "5s", "--out", path("parts"), "--html", path("all.html"),
-                                "--", "sh", "-c", "sleep 0.1"});
+  const auto output = warpmark({"report", "--measure", "--budget", "5s", "--out", path("parts"), "--html",
+                                path("all.html"), "--", "sh", "-c", "sleep 0.1"});
   EXPECT_EQ(output.exit_code, 0) << output.err;
   EXPECT_THAT(output.out, HasSubstr("Report of sh -c 'sleep 0.1'"));
   EXPECT_THAT(output.out, HasSubstr("No result: nothing was recorded ("));
@@ -44,10 +44,10 @@ TEST_F(Cli, a_report_of_a_program_says_which_parts_have_no_result) {
 }
 
 TEST_F(Cli, a_report_refuses_what_belongs_to_a_program_without_one) {
-  EXPECT_EQ(warpmark({"report", "--all"}).exit_code, 2);
+  EXPECT_EQ(warpmark({"report", "--measure"}).exit_code, 2);
   const auto output = warpmark({"report", "--budget", "5s"});
   EXPECT_EQ(output.exit_code, 2);
-  EXPECT_THAT(output.err, HasSubstr("--budget is for --all"));
+  EXPECT_THAT(output.err, HasSubstr("--budget is for --measure"));
 }
 
 }  // namespace

@@ -199,9 +199,9 @@ TEST_F(Cli, scale_starts_ranks_of_our_own_benchmark) {
 TEST_F(Cli, scale_records_no_profiles_of_other_hosts_and_says_what_does) {
   write("hosts.txt", "a\nb\n");
   const auto output =
-      warpmark({"scale", "--ranks", "1,2", "--hosts", path("hosts.txt"), "--profile", path("why"), "--", "true"});
+      warpmark({"scale", "--ranks", "1,2", "--hosts", path("hosts.txt"), "--record", path("why"), "--", "true"});
   EXPECT_EQ(output.exit_code, 2);
-  EXPECT_NE(output.err.find("--profile records on this host alone"), std::string::npos) << output.err;
+  EXPECT_NE(output.err.find("--record records on this host alone"), std::string::npos) << output.err;
   EXPECT_NE(output.err.find("warpmark profile --hosts FILE --ranks N --out N.wmrec"), std::string::npos) << output.err;
 }
 

@@ -106,7 +106,7 @@ TEST_F(StoredReports, of_scores_show_the_score_and_its_interval) {
   write("ref.txt", "the cat sat\na dog ran\nhello there\n");
   write("a.txt", "the cat sat\na dog walks\nhello here\n");
   ASSERT_EQ(
-      warpmark({"eval", "score", "exact_match", "--ref", path("ref.txt"), "--out", path("a.txt")}).exit_code,
+      warpmark({"eval", "score", "exact_match", "--ref", path("ref.txt"), "--predictions", path("a.txt")}).exit_code,
       0);
   const auto shown = warpmark({"report", "last"});
   EXPECT_THAT(shown.out, AllOf(HasSubstr("exact_match 0.333, [0.0084"), HasSubstr("(95 %, exact), n ="),

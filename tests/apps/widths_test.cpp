@@ -64,8 +64,8 @@ TEST_F(Widths, of_profiles) { expect_goldens("analyze", {"analyze", "traces/dlrm
 TEST_F(Widths, of_scores_and_outputs) {
   write("ref.txt", "the cat sat\na dog ran\nhello there\n");
   write("a.txt", "the cat sat\na dog walks\nhello here\n");
-  expect_goldens("eval_score",
-                 {"eval", "score", "exact_match,chrf", "--ref", path("ref.txt"), "--out", path("a.txt"), "--no-store"});
+  expect_goldens("eval_score", {"eval", "score", "exact_match,chrf", "--ref", path("ref.txt"), "--predictions",
+                                path("a.txt"), "--no-store"});
   write("a.tsv", "id\tx\n1\t2.0\n");
   write("b.tsv", "id\tx\n1\t3.0\n");
   expect_goldens("allclose", {"allclose", path("a.tsv"), path("b.tsv")});

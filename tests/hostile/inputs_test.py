@@ -69,7 +69,7 @@ class Hostile(unittest.TestCase):
         run(["run", "--rounds", "2", "--no-store", "--json", "own/command.json", "--", "true"], cls.folder)
         (own / "ref.jsonl").write_text('{"id": "1", "text": "a b"}\n{"id": "2", "text": "c"}\n')
         (own / "out.jsonl").write_text('{"id": "1", "text": "a b"}\n{"id": "2", "text": "d"}\n')
-        run(["eval", "score", "exact_match", "--ref", "own/ref.jsonl", "--out", "own/out.jsonl", "--json",
+        run(["eval", "score", "exact_match", "--ref", "own/ref.jsonl", "--predictions", "own/out.jsonl", "--json",
              "own/scores.json", "--no-store"], cls.folder)
         for name in ("run", "command", "scores"):
             if not (own / f"{name}.json").exists():
@@ -100,7 +100,7 @@ class Hostile(unittest.TestCase):
                     "apply": ["optimize", "--apply", name, "--", "true"]}
         if name.endswith((".jsonl", ".txt", ".csv")):
             load = ["load", "run", "--api-base", "http://127.0.0.1:9", "--api-model-name", "m", "--no-store"]
-            return {"score": ["eval", "score", "exact_match", "--ref", name, "--out", "own/out.jsonl", "--no-store"],
+            return {"score": ["eval", "score", "exact_match", "--ref", name, "--predictions", "own/out.jsonl", "--no-store"],
                     "allclose": ["allclose", name, name], "analyze": ["analyze", name], "mllog": ["mllog", name],
                     "dataset": [*load, "--traffic-scenario", "dataset", "--dataset-path", name], "trace": [*load, "--trace", name]}
         return {"load": ["load", "compare", name, name], "pareto": ["eval", "pareto", f"{name}=1", "own/scores.json=2"],
@@ -169,9 +169,9 @@ class Hostile(unittest.TestCase):
         os.mkfifo(fifo)
         for name in ("/dev/zero", "/dev/urandom", str(fifo)):
             for words in (["report", name], ["analyze", name], ["matrix", name], ["watch", name, "--dry-run"],
-                          ["eval", "score", "exact_match", "--ref", name, "--out", name], ["allclose", name, name],
+                          ["eval", "score", "exact_match", "--ref", name, "--predictions", name], ["allclose", name, name],
                           ["compare", name, name], ["history", "import", name], ["plan", "--sweep", name],
-                          ["accept", name, "--run"], ["mllog", name], ["run", "--suite", name], ["mcp", "--config", name],
+                          ["accept", name, "--measure"], ["mllog", name], ["run", "--suite", name], ["mcp", "--config", name],
                           ["load", "compare", name, name], ["history", "list", "--db", name]):
                 with self.subTest(input=name, words=words):
                     ended = run(words, self.folder)

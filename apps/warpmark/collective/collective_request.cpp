@@ -46,7 +46,7 @@ constexpr OptionSpec kCollectiveOptions[] = {
     {"--rounds", "N", "sweeps, each in fresh processes (default 1; 3 with --sweep and --tune)"},
     {"--fabric", "RATE", "what the link between ranks carries, such as 400GB/s: 92 % of it is expected"},
     {"--expect", "RATIO", "share of the fabric that sizes from 64 MiB must reach (default 92%)"},
-    {"--baseline", "SESSION", "a stored sweep or its file: at most --tolerance below it is expected", false, "<runs>"},
+    {"--against", "SESSION", "a stored sweep or its file: at most --tolerance below it is expected", false, "<runs>"},
     {"--tolerance", "RATIO", "allowed below the baseline (default 5%)"},
     {"--links", "SESSION", "a session of `warpmark links`: its bandwidths are shown next to these", false, "<runs>"},
     {"--sweep", "NAME=A,B", "compare settings of variables with the default, as NCCL_ALGO=Ring,Tree", true},
@@ -211,7 +211,7 @@ Result<std::vector<collectives::Settings>> tuned_settings(const ParsedOptions& o
 Status read_settings(const ParsedOptions& options, CollectiveRequest& request) {
   const auto sweeps = options.all("--sweep");
   if (!sweeps.empty() && options.has("--tune")) return usage_error("give --sweep or --tune, not both");
-  for (const char* name : {"--baseline", "--links"}) {
+  for (const char* name : {"--against", "--links"}) {
     if (!options.has(name) || (sweeps.empty() && !options.has("--tune"))) continue;
     return usage_error(std::string(name) + " is for one sweep, --sweep and --tune compare settings", "leave it out");
   }

@@ -19,7 +19,7 @@ struct CollectiveRequest {
   collectives::Plan plan;
   collectives::LaunchOptions launch;
   collectives::Expectation expectation;
-  std::optional<Session> baseline;              ///< of --baseline
+  std::optional<Session> baseline;              ///< of --against
   std::vector<collectives::Settings> settings;  ///< to compare; empty: none
   int rounds = 1;
   std::string format;

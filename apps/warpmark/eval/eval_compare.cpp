@@ -226,7 +226,7 @@ void print_comparisons(Context& context, const ParsedOptions& options, const std
 
 Result<int> eval_compare(Context& context, const ParsedOptions& options) {
   std::vector<std::string> outputs(options.positionals().begin() + 1, options.positionals().end());
-  const auto more = options.all("--out");
+  const auto more = options.all("--predictions");
   outputs.insert(outputs.end(), more.begin(), more.end());
   if (outputs.size() < 2) {
     return usage_error("a comparison needs two files of answers",

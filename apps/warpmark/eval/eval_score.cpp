@@ -131,9 +131,9 @@ Result<int> eval_score(Context& context, const ParsedOptions& options) {
   const auto& words = options.positionals();
   if (words.size() < 2) {
     return usage_error("which metric?",
-                       "warpmark eval score bleu --ref ref.txt --out a.txt b.txt; eval list shows all");
+                       "warpmark eval score bleu --ref ref.txt --predictions a.txt b.txt; eval list shows all");
   }
-  std::vector<std::string> outputs = options.all("--out");
+  std::vector<std::string> outputs = options.all("--predictions");
   outputs.insert(outputs.end(), words.begin() + 2, words.end());
   if (options.has("--json")) WM_TRY(check_writable(options.get("--json")));
   WM_ASSIGN(const auto format, format_of(options, {"text", "json"}));

@@ -148,7 +148,7 @@ Status take_clients(const ParsedOptions& options, LoadRequest& request) {
 Result<LoadRequest> workload_request_of(const ParsedOptions& options) {
   LoadRequest request;
   request.workload = options.get("--workload");
-  for (const char* name : {"--api-base", "--eval", "--clients", "--search", "--sweep", "--traffic-scenario"}) {
+  for (const char* name : {"--api-base", "--eval", "--clients", "--search", "--saturate", "--traffic-scenario"}) {
     if (options.has(name)) return usage_error(std::string(name) + " and --workload exclude each other");
   }
   if (!options.has("--mlperf")) {
@@ -224,12 +224,12 @@ Result<LoadRequest> load_request_of(const Context& context, const ParsedOptions&
     request.price_per_hour = *price * static_cast<double>(std::max<std::int64_t>(request.gpus, 1));
   }
   WM_TRY(take_clients(options, request));
-  if (options.has("--sweep")) {
-    WM_ASSIGN(request.sweep_rates, count_of(options, "--sweep", 5, 0, 100));
+  if (options.has("--saturate")) {
+    WM_ASSIGN(request.sweep_rates, count_of(options, "--saturate", 5, 0, 100));
     if (options.has("--search") || request.mlperf)
-      return usage_error("--sweep, --search and --mlperf exclude each other");
+      return usage_error("--saturate, --search and --mlperf exclude each other");
     if (request.steps.front().traffic.arrivals.kind == ArrivalKind::trace)
-      return usage_error("a trace has its own rate: --sweep needs a scenario");
+      return usage_error("a trace has its own rate: --saturate needs a scenario");
   }
   WM_TRY(take_search(options, request));
   return request;

@@ -75,7 +75,8 @@ Result<PlanLinks> plan_links(std::map<int, MeasuredLink> sweeps, const ToldLinks
   PlanLinks links;
   for (const auto& [ranks, sweep] : sweeps) (sweep.hosts > 1 ? links.over : links.within) = sweep;
   links.sweeps = std::move(sweeps);
-  if (!links.within && !links.over) return usage_error("a sweep is needed: how long an all_reduce takes", "--sweep");
+  if (!links.within && !links.over)
+    return usage_error("a sweep is needed: how long an all_reduce takes", "--measured-links");
   if (told.between && links.over) {
     return usage_error(fmt::format("--between, and a sweep over {} hosts, both measure the network", links.over->hosts),
                        "leave one of them out");

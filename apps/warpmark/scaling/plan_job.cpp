@@ -220,7 +220,7 @@ Result<Cluster> cluster_of(const ParsedOptions& options, const std::string& id, 
 }
 
 Result<std::optional<PlanLinks>> measured_links(const ParsedOptions& options) {
-  WM_ASSIGN(auto sweeps, read_sweeps(options.all("--sweep")));
+  WM_ASSIGN(auto sweeps, read_sweeps(options.all("--measured-links")));
   if (sweeps.empty()) return std::optional<PlanLinks>();
   WM_ASSIGN(const auto told, told_links(options));
   WM_ASSIGN(auto links, plan_links(std::move(sweeps), told));

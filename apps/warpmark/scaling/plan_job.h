@@ -23,7 +23,7 @@ namespace warpmark::apps {
 [[nodiscard]] Result<validate::Cluster> cluster_of(const ParsedOptions& options, const std::string& gpu,
                                                    const validate::TrainingNumbers& numbers,
                                                    const std::optional<PlanLinks>& links);
-/// Nothing without --sweep. Usage error where no sweep shows the link within a host.
+/// Nothing without --measured-links. Usage error where no sweep shows the link within a host.
 [[nodiscard]] Result<std::optional<PlanLinks>> measured_links(const ParsedOptions& options);
 /// --gpu, or the usual one.
 [[nodiscard]] std::vector<std::string> gpu_kinds(const ParsedOptions& options);

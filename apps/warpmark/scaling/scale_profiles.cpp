@@ -86,7 +86,7 @@ validate::ProfiledRun read_profile(int workers, const std::vector<fs::path>& fil
 Result<std::vector<validate::ProfiledRun>> record_profiles(Context& context, const ScaleRequest& request,
                                                            const collectives::LaunchPlace& place,
                                                            const fs::path& folder) {
-  WM_TRY(make_folder(folder, "name a folder that you can write with --profile"));
+  WM_TRY(make_folder(folder, "name a folder that you can write with --record"));
   std::vector<validate::ProfiledRun> runs;
   for (const int workers : request.workers) {
     if (context.interrupted) break;

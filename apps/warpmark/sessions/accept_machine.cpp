@@ -29,7 +29,7 @@ namespace {
 constexpr std::string_view kUserCommand = "command";
 
 /// What `warpmark collective` stores is named after its operation, what `links` and `net` store after what was
-/// measured; --run measures none of it.
+/// measured; --measure measures none of it.
 bool is_of_other_verbs(std::string_view workload) {
   constexpr std::string_view kLinks[] = {"gpu_link",    "host_link",     "net_throughput",
                                          "net_latency", "net_datagrams", "net_pair"};
@@ -133,7 +133,7 @@ Result<Found> stored_sessions(Context& context, const ParsedOptions& options) {
   if (names.empty()) names = {"last"};
   auto session = load_results(context, options, names.front());
   if (!session.ok() && options.has("--results")) return session.error();
-  if (!session.ok()) return Found{std::nullopt, "there are no results yet; measure with --run"};
+  if (!session.ok()) return Found{std::nullopt, "there are no results yet; measure with --measure"};
   for (std::size_t i = 1; i < names.size(); ++i) WM_TRY(add_results(context, options, names[i], *session));
   return Found{std::move(*session), {}};
 }
@@ -141,17 +141,17 @@ Result<Found> stored_sessions(Context& context, const ParsedOptions& options) {
 }  // namespace
 
 Result<Acceptance> accept_machine(Context& context, const ParsedOptions& options, const std::string& name) {
-  if (options.has("--run") && options.has("--results")) return usage_error("give --run or --results, not both");
+  if (options.has("--measure") && options.has("--results")) return usage_error("give --measure or --results, not both");
   WM_ASSIGN(const auto file, validate::load_criteria(name));
   WM_ASSIGN(const auto criteria, validate::parse_criteria(file.text, file.name));
   Found found;
-  if (!options.has("--run")) {
+  if (!options.has("--measure")) {
     WM_ASSIGN(found, stored_sessions(context, options));
   }
   if (!found.session || !is_imported(*found.session)) {
     for (const auto& row : criteria.rows) WM_TRY(check_workload(row, file.name));
   }
-  if (options.has("--run")) {
+  if (options.has("--measure")) {
     WM_ASSIGN(found, measured(context, options, criteria));
   }
 

@@ -29,7 +29,7 @@ constexpr Topic kTopics[] = {
      "file, goals of a benchmark, acceptance criteria of a machine.",
      "warpmark load run --api-base http://localhost:8000 --api-model-name m --slo 'ttft:p99<500ms,errors<1%'\n"
      "warpmark run --project warpmark.yaml\nwarpmark run resnet50 --goal 'samples_rate>=2400'\n"
-     "warpmark accept h100-sxm --run"},
+     "warpmark accept h100-sxm --measure"},
     {"cost price dollar dollars money budget gpu-hour gpu-hours euro",
      "What a training or a request costs: give the price of an hour.",
      "warpmark optimize --price 32 --train-steps 1000000 -- python train.py\n"
@@ -42,7 +42,7 @@ constexpr Topic kTopics[] = {
      "warpmark plan --model llama3-70b --gpus 64\nwarpmark plan --model llama3-70b --layout tp=8,pp=8"},
     {"checklist acceptance burn-in node-validation qualification",
      "Does a machine reach its expected speed, and is it set up right?",
-     "warpmark accept training-node --run\nwarpmark doctor\nwarpmark list criteria"},
+     "warpmark accept training-node --measure\nwarpmark doctor\nwarpmark list criteria"},
     {"export excel xlsx spreadsheet csv pandas parquet",
      "Results for other programs: every verb writes JSON with --json, stored sessions are exported.",
      "warpmark history export last --format csv --out results.csv\nwarpmark report last --format md\n"
@@ -94,7 +94,7 @@ constexpr Topic kTopics[] = {
      "warpmark watch rules.yaml --dry-run"},
     {"score rouge bleu f1 exact-match accuracy quality squad mmlu humaneval gsm8k helm lm-eval perplexity",
      "Scores of answers with intervals, and a test whether a faster model is as good.",
-     "warpmark eval score bleu,chrf --ref ref.txt --out base.txt\n"
+     "warpmark eval score bleu,chrf --ref ref.txt --predictions base.txt\n"
      "warpmark eval compare fp16.jsonl int8.jsonl --metric mmlu --margin 0.01"},
     {"allclose rtol atol numerical-accuracy output-comparison",
      "Are the outputs of a faster version the same, within a tolerance?",

@@ -112,7 +112,9 @@ class AcceptanceJudge {
       }
     }
     if (any) return {};
-    row.reason = input_.session == nullptr   ? input_.no_session
+    row.reason = criterion.workload == "command"
+                     ? "no result of a command is given: measure one with 'warpmark run -- CMD', name it with --results"
+                 : input_.session == nullptr ? input_.no_session
                  : !input_.session->complete ? "the session was interrupted before it was measured"
                                              : "the results do not have it" + suggestion_for(criterion.workload);
     add(std::move(row));
@@ -127,7 +129,7 @@ class AcceptanceJudge {
         return {};
       case Outcome::unsupported:
       case Outcome::skipped:
-      case Outcome::error: row.reason = run.reason; return {};
+      case Outcome::error: row.reason = run.reason + (run.hint.empty() ? "" : "; " + run.hint); return {};
       case Outcome::passed:
       case Outcome::unreliable: break;
     }

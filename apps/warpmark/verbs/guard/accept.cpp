@@ -23,12 +23,12 @@ namespace warpmark::apps {
 namespace {
 
 constexpr OptionSpec kAcceptOptions[] = {
-    {"--run", "", "measure what the criteria need first"},
+    {"--measure", "", "measure what the criteria need first"},
     {"--results", "RUN", "judge these results: a .json file, a session's id or last (default); several of one machine",
      true, "<runs>"},
-    {"--device", "DEVICE", "with --run: cpu, cuda, cuda:N or all (default)", false, "<devices>"},
-    {"--budget", "TIME", "with --run: time for measuring (default: the file's)"},
-    {"--rounds", "N", "with --run: rounds over all cases (default: the file's)"},
+    {"--device", "DEVICE", "with --measure: cpu, cuda, cuda:N or all (default)", false, "<devices>"},
+    {"--budget", "TIME", "with --measure: time for measuring (default: the file's)"},
+    {"--rounds", "N", "with --measure: rounds over all cases (default: the file's)"},
     {"--across", "", "set the results of many nodes (.json files or sessions) against each other; names the slow ones"},
     {"--effect", "RATIO", "with --across: smallest slow-down that matters (default 3%)"},
     {"--alpha", "P", "with --across: chance of calling any of equal nodes slow (default 0.05)"},
@@ -38,7 +38,7 @@ constexpr OptionSpec kAcceptOptions[] = {
     {"--out", "DIR", "write the report as .md and .html and the data as .json into a folder", false, "<files>"},
     {"--db", "FILE|URL", "database of sessions (default: WARPMARK_DB or ~/.local/share/warpmark/warpmark.db)", false,
      "<files>"},
-    {"--no-store", "", "store neither the results of --run nor the verdict"},
+    {"--no-store", "", "store neither the results of --measure nor the verdict"},
 };
 
 /// `name` is that of the files of --out, without extension.
@@ -84,7 +84,7 @@ struct JudgedNodes {
 };
 
 Result<JudgedNodes> accept_across(Context& context, const ParsedOptions& options) {
-  if (options.has("--run") || options.has("--results"))
+  if (options.has("--measure") || options.has("--results"))
     return usage_error("--across judges the results that are given");
   validate::AcrossOptions across;
   WM_ASSIGN(across.effect, ratio_of(options, "--effect", across.effect));
@@ -125,7 +125,7 @@ Result<int> run_accept(Context& context, const ParsedOptions& options) {
   }
   if (words.size() != 1) {
     return usage_error(words.empty() ? "no criteria are named" : "one criteria file at a time",
-                       "such as: warpmark accept cpu-smoke --run; `warpmark list criteria` shows the bundled ones");
+                       "such as: warpmark accept cpu-smoke --measure; `warpmark list criteria` shows the bundled ones");
   }
   WM_ASSIGN(auto acceptance, accept_machine(context, options, words[0]));
   acceptance.command = command_line_of(context);
@@ -137,8 +137,9 @@ Result<int> run_accept(Context& context, const ParsedOptions& options) {
   }
   if (context.interrupted) return kInterrupted;
   const auto state = overall(acceptance);
+  const bool no_device = state == RowState::not_measurable && options.has("--measure") && acceptance.session.empty();
   const auto row = std::ranges::find_if(acceptance.rows, [&](const auto& each) { return each.state == state; });
-  return exit_because(context, accept_exit_code(state),
+  return exit_because(context, no_device ? kEnvironment : accept_exit_code(state),
                       row == acceptance.rows.end() ? name_of(state) : row->title + ": " + name_of(state));
 }
 
@@ -160,13 +161,13 @@ extern const Command accept_command{
         "significantly slower than the others by --effect or more; no criteria are needed.\n"
         "\n"
         "Exit code 0: accepted; 1: a required criterion failed, or a node is slow; 3: a required criterion is "
-        "undecided or not measurable; 5: unreliable.",
+        "undecided or not measurable; 5: unreliable, or --measure finds no such device.",
     .options = kAcceptOptions,
     .positional = {"CRITERIA|RUN", "a .yaml file or bundled criteria (`warpmark list criteria`); results of nodes",
                    true, "<files>"},
     .examples =
-        "warpmark accept cpu-smoke --run\n"
-        "warpmark accept h100-sxm --run --out acceptance/\n"
+        "warpmark accept cpu-smoke --measure\n"
+        "warpmark accept h100-sxm --measure --out acceptance/\n"
         "warpmark accept my-node.yaml --results results.json --format md\n"
         "warpmark accept --across node1.json node2.json node3.json node4.json",
     .run = run_accept,

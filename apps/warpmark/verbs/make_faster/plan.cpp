@@ -104,7 +104,7 @@ constexpr PlanOption kOptionsOfKinds[] = {
      PlanKind::model},
     {{"--between", "RATE", "network of a node for each GPU (default 50GB/s; with --step-time none)"}, PlanKind::both},
     {{"--between-alpha", "TIME", "with it: of one message (default 14us, NCCL's estimate of one hop)"}, PlanKind::both},
-    {{"--sweep", "FILE",
+    {{"--measured-links", "FILE",
       "a sweep of `warpmark collective --json`: measured links; several, of different ranks; one over several hosts "
       "gives the network",
       true, "<files>"},
@@ -294,7 +294,7 @@ extern const Command plan_command{
         "warpmark plan --config config.json --gpus 512 --layout tp=8,pp=16,mb=1,zero=1\n"
         "warpmark plan --model llama3-70b --inference --gpus 1,2,4 --sequence 8192 \\\n"
         "    --batch 16\n"
-        "warpmark plan --step-time 120ms --gradients 400MB --sweep node.json",
+        "warpmark plan --step-time 120ms --gradients 400MB --measured-links node.json",
     .run = run_plan,
 };
 

@@ -46,7 +46,7 @@ constexpr OptionSpec kScaleOptions[] = {
     {"--unit", "NAME", "what they are: samples, tokens, ... (default runs)"},
     {"--throughput", "REGEX", "read the throughput from the last line that matches; else work over time"},
     {"--part", "NAME=REGEX", "also read loading, communication, step (seconds) or utilization (ratio)", true},
-    {"--profile", "DIR",
+    {"--record", "DIR",
      "also record a run with each number into this folder: where the loss comes from; not with --hosts", false,
      "<files>"},
     {"--profiled", "N=FILE", "instead: a profile of a run with N workers, of any format (repeatable for ranks)", true},
@@ -178,8 +178,8 @@ Result<ScaleRequest> scale_request_of(const Context& context, const ParsedOption
 Result<std::vector<validate::ProfiledRun>> profiles_of(Context& context, const ParsedOptions& options,
                                                        const ScaleRequest& request,
                                                        const std::map<int, std::vector<std::filesystem::path>>& given) {
-  if (options.has("--profile")) {
-    return record_profiles(context, request, collectives::launch_place(context.environment), options.get("--profile"));
+  if (options.has("--record")) {
+    return record_profiles(context, request, collectives::launch_place(context.environment), options.get("--record"));
   }
   std::vector<validate::ProfiledRun> profiles;
   for (const auto& [workers, files] : given) profiles.push_back(read_profile(workers, files));
@@ -262,13 +262,12 @@ Result<int> run_scale(Context& context, const ParsedOptions& options) {
   WM_ASSIGN(const double least, ratio_of(options, "--min-efficiency", 0));
   WM_TRY(check_outputs(options));
   WM_TRY(check_scale_goals(options));
-  if (options.has("--profile") && options.has("--profiled")) {
-    return usage_error("give --profile or --profiled, not both",
-                       "--profile records; --profiled takes what is recorded");
+  if (options.has("--record") && options.has("--profiled")) {
+    return usage_error("give --record or --profiled, not both", "--record records; --profiled takes what is recorded");
   }
-  if (options.has("--profile") && options.has("--hosts")) {
+  if (options.has("--record") && options.has("--hosts")) {
     return usage_error(
-        "--profile records on this host alone, and --hosts names others",
+        "--record records on this host alone, and --hosts names others",
         "record each number with `warpmark profile --hosts FILE --ranks N --out N.wmrec -- COMMAND`, and "
         "give --profiled N=N.wmrec");
   }
@@ -318,7 +317,7 @@ extern const Command scale_command{
         "moderate, else poor), memory and energy; fits the laws of Amdahl (or Gustafson, in weak mode) and Gunther "
         "with intervals, and predicts up to 1024 workers (docs/scale.md).\n"
         "\n"
-        "Throughput is --work over time, or what the command prints (--throughput). With --profile, or --profiled and "
+        "Throughput is --work over time, or what the command prints (--throughput). With --record, or --profiled and "
         "recordings of your own, the lost efficiency is split into communication, imbalance between ranks, data "
         "loading, host and rest, by the rules of `analyze`. From these, or from what the command prints (--part), it "
         "names data loading that takes 1.5 times as long as with one worker, communication above 30 % of the step, and "
@@ -340,7 +339,7 @@ extern const Command scale_command{
         "warpmark scale --gpus 1,2,4,8 -- torchrun --nproc-per-node {gpus} train.py\n"
         "warpmark scale --gpus 1,2 --goal 'gpu_utilization>=80%' -- predict {gpu_ids}\n"
         "warpmark scale --gpus 1,2 --throughput 'img/s: ([0-9.]+)' -- ./train {gpus}\n"
-        "warpmark scale --gpus 1,2,4 --profile why -- ./train --gpus {gpus}\n"
+        "warpmark scale --gpus 1,2,4 --record why -- ./train --gpus {gpus}\n"
         "warpmark scale --times 1=620s,8=95s\n"
         "warpmark scale --gpus 1 --power-cap-sweep 50%,75%,100% -- ./train\n"
         "warpmark scale --gpus 1,2 --mode weak --part 'step=took (.*)' -- ./x {gpus}",

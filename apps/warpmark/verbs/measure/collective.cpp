@@ -89,11 +89,11 @@ Status store_rounds(Context& context, const ParsedOptions& options, const Collec
                     fmt::format("{} iterations", request.plan.iterations), request.format);
 }
 
-/// --baseline and --links, before anything is measured that could be lost.
+/// --against and --links, before anything is measured that could be lost.
 Status read_what_was_measured(const Context& context, const ParsedOptions& options, CollectiveRequest& request) {
   auto& expectation = request.expectation;
-  if (options.has("--baseline")) {
-    WM_ASSIGN(request.baseline, load_results(context, options, options.get("--baseline")));
+  if (options.has("--against")) {
+    WM_ASSIGN(request.baseline, load_results(context, options, options.get("--against")));
   }
   if (options.has("--links")) {
     WM_ASSIGN(const auto session, load_results(context, options, options.get("--links")));

@@ -64,7 +64,7 @@ constexpr OptionSpec kLoadOptions[] = {
      true},
     {"--max-error-rate", "R", "run: end a load when a greater share of at least 20 requests has failed, such as 10%"},
     {"--search", "MOST", "run: the highest load that meets --slo, from the first one up to MOST"},
-    {"--sweep", "N", "run: from one user to saturation, and N rates between (default 5)"},
+    {"--saturate", "N", "run: from one user to saturation, and N rates between (default 5)"},
     {"--mlperf", "SCENARIO", "run: by LoadGen's rules: SingleStream, MultiStream, Server, Offline", false,
      "SingleStream MultiStream Server Offline"},
     {"--workload", "NAME", "run: of --mlperf: a network in your PyTorch, with --set and --device, instead of a server"},
@@ -178,8 +178,8 @@ Result<int> run_load_verb(Context& context, const ParsedOptions& options) {
   }
   const auto meant = words.empty() ? "" : nearest(words[0], names);
   return usage_error(
-      words.empty() ? "load what?" : "load cannot '" + join(words, " ") + "'",
-      (meant.empty() || meant == words[0] ? "" : "did you mean '" + meant + "'? ") + "it can: " + join(names, ", "));
+      words.empty() ? "load needs an action" : "load has no action '" + join(words, " ") + "'",
+      (meant.empty() || meant == words[0] ? "" : "did you mean '" + meant + "'? ") + "actions: " + join(names, ", "));
 }
 
 Result<std::vector<std::string>> own_load_words(Context& context, std::span<const std::string> words) {
@@ -200,7 +200,7 @@ extern const Command load_command{
         "docs/serving.md defines each number.\n"
         "\n"
         "Users (--num-concurrency) send one request after another; --request-rate and --trace send at given times. "
-        "--search finds the highest load that meets --slo, --sweep goes from idle to saturation, --mlperf follows "
+        "--search finds the highest load that meets --slo, --saturate goes from idle to saturation, --mlperf follows "
         "LoadGen's rules. Options of `genai-bench benchmark` and `vllm bench serve` work after `warpmark load run` "
         "unchanged (docs/load-command-lines.md).\n"
         "\n"

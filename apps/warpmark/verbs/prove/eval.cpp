@@ -13,7 +13,7 @@ constexpr OptionSpec kEvalOptions[] = {
     {"--ref", "FILE",
      "score, compare: references: txt, jsonl, json, csv, tsv, npy, safetensors; again for more of each example", true,
      "<files>"},
-    {"--out", "FILE", "score, compare: answers of a system; again, or further files after it, for more", true,
+    {"--predictions", "FILE", "score, compare: answers of a system; again, or further files after it, for more", true,
      "<files>"},
     {"--ref-format", "FORMAT", "score, compare: squad, mmlu, humaneval, gsm8k, glue, genai-bench (default: auto)",
      false, "auto squad mmlu humaneval gsm8k glue genai-bench"},
@@ -117,9 +117,9 @@ extern const Command eval_command{
     .positional = {"PART", "score METRICS [FILE...], compare FILE FILE..., run TASK, pareto FILE=SPEED..., list", true,
                    "score=<files> compare=<files> run=<files> pareto=<files> list"},
     .examples =
-        "warpmark eval score bleu,chrf --ref ref.txt --out base.txt new.txt\n"
-        "warpmark eval score rougeLsum --stem --ref gold.jsonl --out a.jsonl\n"
-        "warpmark eval score mmlu --by subject --ref mmlu.jsonl --out model.jsonl\n"
+        "warpmark eval score bleu,chrf --ref ref.txt --predictions base.txt new.txt\n"
+        "warpmark eval score rougeLsum --stem --ref gold.jsonl --predictions a.jsonl\n"
+        "warpmark eval score mmlu --by subject --ref mmlu.jsonl --predictions my.jsonl\n"
         "warpmark eval compare fp16.jsonl int8.jsonl --metric mmlu --margin 0.01",
     .run = run_eval,
 };

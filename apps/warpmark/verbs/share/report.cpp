@@ -27,10 +27,10 @@ constexpr OptionSpec kReportOptions[] = {
     {"--output", "FILE", "write that to a file instead of the terminal", false, "<files>"},
     {"--json", "[FILE]", "also write it as JSON (warpmark.results/1)", false, "<files>"},
     kHtmlOption,
-    {"--all", "", "run the command behind --: record and analyze it, search for a speedup, and report all of it"},
-    {"--budget", "TIME", "with --all: of the search for a speedup (default 5m)"},
-    {"--gpus", "1,2,4", "with --all: also measure how the command scales, with the number for {gpus} in it"},
-    {"--out", "DIR", "with --all: recording, analysis and results go there (default warpmark-report)", false,
+    {"--measure", "", "run the command behind --: record and analyze it, search for a speedup, and report all of it"},
+    {"--budget", "TIME", "with --measure: of the search for a speedup (default 5m)"},
+    {"--gpus", "1,2,4", "with --measure: also measure how the command scales, with the number for {gpus} in it"},
+    {"--out", "DIR", "with --measure: recording, analysis and results go there (default warpmark-report)", false,
      "<files>"},
     {"--details", "", "text: also show what other formats fold away"},
     {"--db", "FILE|URL", "database file or postgresql:// URL (default: WARPMARK_DB or your own file)", false,
@@ -160,10 +160,10 @@ Status put_text(Context& context, const ParsedOptions& options, const report::Sh
 /// What the verbs of a report of a program show, in one.
 Result<int> report_all(Context& context, const ParsedOptions& options, const std::string& format) {
   if (options.positionals().empty()) {
-    return usage_error("--all needs a command", "warpmark report --all -- python train.py");
+    return usage_error("--measure needs a command", "warpmark report --measure -- python train.py");
   }
   if (options.has("--json")) {
-    return usage_error("--all writes the JSON of each part into --out", "leave out --json");
+    return usage_error("--measure writes the JSON of each part into --out", "leave out --json");
   }
   WM_ASSIGN(auto report, report_of_program(context, options, options.positionals()));
   WM_TRY(put_text(context, options, {std::move(report)}, format));
@@ -179,9 +179,10 @@ Result<int> run_report(Context& context, const ParsedOptions& options) {
     WM_TRY(check_writable(options.get("--output")));
   }
   std::vector<std::string> words = options.positionals();
-  if (options.has("--all")) return report_all(context, options, format);
+  if (options.has("--measure")) return report_all(context, options, format);
   for (const char* name : {"--budget", "--gpus", "--out"}) {
-    if (options.has(name)) return usage_error(std::string(name) + " is for --all", "warpmark report --all -- COMMAND");
+    if (options.has(name))
+      return usage_error(std::string(name) + " is for --measure", "warpmark report --measure -- COMMAND");
   }
   if (words.size() > 1 && (options.has("--json") || find_in(report::reporters(), format) == nullptr)) {
     return usage_error("data formats hold one session", "warpmark report " + words[0] + " --json results.json");
@@ -207,7 +208,8 @@ extern const Command report_command{
         "verdict. Several make one report, such as of scaling, "
         "utilization and stages; JSON holds one.\n"
         "\n"
-        "--all runs a command: 'profile' records it and ends it, with kernel metrics where ncu is installed, 'analyze' "
+        "--measure runs a command: 'profile' records it and ends it, with kernel metrics where ncu is installed, "
+        "'analyze' "
         "names the bottlenecks, 'optimize' searches for a speedup and proves it, and with --gpus 'scale' measures the "
         "scaling. One report holds what they found; --html writes it as a page.",
     .options = kReportOptions,
@@ -216,7 +218,7 @@ extern const Command report_command{
     .examples =
         "warpmark report\nwarpmark report last --html report.html\nwarpmark report out.json --format "
         "md\nwarpmark report last 20261127-091500 --html report.html\n"
-        "warpmark report --all --html report.html -- python train.py",
+        "warpmark report --measure --html report.html -- python train.py",
     .run = run_report,
 };
 
