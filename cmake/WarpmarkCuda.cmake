@@ -22,8 +22,7 @@ if(WARPMARK_HAS_CUDA)
     ${CMAKE_SOURCE_DIR}/src/workloads/*.cu ${CMAKE_SOURCE_DIR}/src/workloads/module/*.cpp
     ${CMAKE_SOURCE_DIR}/src/collectives/module/*.cu ${CMAKE_SOURCE_DIR}/src/collectives/module/*.cpp)
   list(APPEND cuda_sources ${CMAKE_SOURCE_DIR}/src/collectives/calls/operation.cpp)
-  list(APPEND cuda_sources ${CMAKE_SOURCE_DIR}/src/workloads/vision/reference.cpp
-    ${CMAKE_SOURCE_DIR}/src/workloads/vision/patch_scores_reference.cpp)  # the checks of both need it
+  list(APPEND cuda_sources ${CMAKE_SOURCE_DIR}/src/workloads/vision/reference.cpp)  # the checks of both need it
   add_library(warpmark_cuda MODULE ${cuda_sources})
   warpmark_unity(warpmark_cuda ${cuda_sources})  # what the host compiles; each kernel file stays alone
   # Machine code for A100 and H100 (with the Hopper-only instructions of sm_90a), PTX for everything newer. Kernels only

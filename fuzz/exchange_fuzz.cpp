@@ -5,7 +5,7 @@
 #include <cstdlib>
 #include <string_view>
 
-#include "exchange/catalog.h"
+#include "exchange/format.h"
 #include "exchange/import.h"
 #include "memory_bound.h"
 #include "stretched.h"

@@ -6,7 +6,6 @@
 #include "base/json.h"
 #include "exchange/load/experiment.h"
 #include "exchange/mllog/convergence.h"
-#include "exchange/mllog/log.h"
 #include "scratch_file.h"
 
 namespace {

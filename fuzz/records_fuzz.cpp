@@ -3,7 +3,6 @@
 #include <string_view>
 
 #include "accuracy/choice/choice.h"
-#include "accuracy/choice/numbers.h"
 #include "accuracy/datasets/datasets.h"
 #include "accuracy/scoring/examples.h"
 #include "accuracy/text/answers.h"

@@ -9,7 +9,6 @@
 #include <cstring>
 #include <limits>
 #include <memory>
-#include <optional>
 #include <set>
 
 #include "accuracy/columns.h"

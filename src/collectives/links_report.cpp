@@ -5,9 +5,9 @@
 
 #include "base/json.h"
 #include "base/quantity.h"
-#include "collectives/calls/words.h"
+#include "collectives/calls/operation.h"
 #include "collectives/links.h"
-#include "collectives/results/usual_reach.h"
+#include "collectives/results/expectations.h"
 
 namespace warpmark::collectives {
 namespace {

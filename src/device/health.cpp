@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <array>
-#include <utility>
 
 #include "base/text.h"
 #include "device/cpu/proc.h"

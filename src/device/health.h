@@ -2,7 +2,6 @@
 // are gathered by reading; nothing is ever changed. Judging is pure.
 #pragma once
 
-#include <cstdint>
 #include <filesystem>
 #include <optional>
 #include <span>

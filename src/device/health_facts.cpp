@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <system_error>
 #include <thread>
 
 #include "base/clock.h"

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 #include <sys/utsname.h>
+#include <unistd.h>
 
 #include <array>
 #include <cstring>
@@ -15,7 +16,6 @@
 #include "device/cpu/processor.h"
 #include "device/cuda/module_api.h"
 #include "device/device.h"
-#include "device/host_name.h"
 #include "device/nvml/nvml.h"
 
 namespace warpmark::device {
@@ -141,6 +141,11 @@ std::string virtualization_text(std::string_view hypervisor, std::string_view co
   if (container.empty()) return hypervisor.empty() ? "none" : std::string(hypervisor);
   if (hypervisor.empty()) return std::string(container);
   return std::string(container) + " in " + std::string(hypervisor);
+}
+
+std::string host_name() {
+  std::array<char, 256> name{};  // HOST_NAME_MAX is 64 on Linux
+  return ::gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "";
 }
 
 }  // namespace warpmark::device

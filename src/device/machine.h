@@ -32,4 +32,7 @@ inline constexpr const char* kCudaDriverSoftware = "CUDA driver";
 /// "none", "kvm", "docker", or "docker in kvm".
 [[nodiscard]] std::string virtualization_text(std::string_view hypervisor, std::string_view container);
 
+/// As gethostname(2) tells it; empty where the kernel refuses. Any thread.
+[[nodiscard]] std::string host_name();
+
 }  // namespace warpmark::device

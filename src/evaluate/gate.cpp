@@ -4,8 +4,7 @@
 
 #include "accuracy/scoring/scores.h"
 #include "base/files.h"
-#include "evaluate/models/command_model.h"
-#include "evaluate/models/endpoint_model.h"
+#include "evaluate/models/model.h"
 
 namespace warpmark::evaluate {
 namespace {

@@ -3,7 +3,6 @@
 #include <utility>
 
 #include "base/json.h"
-#include "base/lines/lines.h"
 
 namespace warpmark::evaluate {
 namespace {

@@ -2,12 +2,14 @@
 // tokens, money.
 #pragma once
 
+#include <cstddef>
 #include <functional>
-#include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "accuracy/scoring/examples.h"
+#include "base/result.h"
 #include "evaluate/items.h"
 #include "evaluate/models/model.h"
 #include "evaluate/runner.h"
@@ -38,5 +40,19 @@ using FindReply = std::function<const Reply*(const std::string& hash)>;
                                              const std::vector<Item>& items, const RunnerResult& result,
                                              const FindReply& find_reply, const std::string& system,
                                              const std::atomic<bool>* interrupted);
+
+/// How likely a model says that a text is: out of the log-probabilities in its reply.
+/// The sum over the tokens that hold a character of the text that is weighed, as lm-evaluation-harness sums them; of a
+/// command's reply also its "log_likelihood". Data error where the reply does not tell.
+[[nodiscard]] Result<double> log_likelihood_of(const Item& item, const Reply& reply);
+
+/// Of A, B, ... as the first token: the mass over its spellings with and without space. A letter that is not among the
+/// tokens the server lists gets the log-probability of the least of these, which is more than its own. Data error where
+/// no letter is listed.
+[[nodiscard]] Result<std::vector<double>> letter_log_likelihoods(const Reply& reply, std::size_t choices);
+
+/// Log-probabilities of the spellings of a word as the first token, whatever their case and the white space around
+/// them; empty if none is listed. Data error where the server lists nothing.
+[[nodiscard]] Result<std::vector<double>> spelling_logprobs(const Reply& reply, std::string_view lower_case_word);
 
 }  // namespace warpmark::evaluate

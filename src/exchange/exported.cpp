@@ -4,8 +4,6 @@
 
 #include <set>
 
-#include "base/json.h"
-
 namespace warpmark::exchange {
 
 Result<Exported> exported(std::string text, std::size_t written, std::size_t left_out, const std::string& needed) {

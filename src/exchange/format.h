@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/catalog.h"
 #include "base/json.h"
 #include "base/result.h"
 #include "model/run.h"
@@ -42,5 +43,11 @@ struct Format {
   bool is_fallback = false;           ///< of a form that others share: taken where no other fits
   const char* more_rounds = nullptr;  ///< how the tool measures more, so that a comparison is decided
 };
+
+[[nodiscard]] Catalog<Format> formats();
+
+/// Ids of the formats that can be read, or written.
+[[nodiscard]] std::vector<std::string> readable_formats();
+[[nodiscard]] std::vector<std::string> writable_formats();
 
 }  // namespace warpmark::exchange

@@ -1,8 +1,5 @@
 #include "profile/catalog.h"
 
-#include "profile/trace_reader.h"
-#include "profile/writer.h"
-
 // Every reader, in the order in which they are asked whether a file is theirs, and every writer. A new one is a line
 // here.
 #define WM_READERS(READER)       \

@@ -5,10 +5,8 @@
 #include <cstring>
 #include <limits>
 #include <tuple>
-#include <utility>
 
 #include "base/units.h"
-#include "profile/stream_order.h"
 #include "profile/timeline_sort.h"
 
 namespace warpmark::profile {

@@ -4,7 +4,6 @@
 #include <array>
 #include <cmath>
 #include <limits>
-#include <vector>
 
 #include "base/check.h"
 #include "stats/distributions.h"

@@ -89,8 +89,6 @@ class Detector {
     const double lost = options_.published ? 0 : 1;
     const auto variance = [&](const Moments& side) { return side.n > 1 ? side.squares / (side.n - lost) : 0; };
     ChangePoint point{.index = index, .mean_before = left.mean, .mean_after = right.mean};
-    point.stdev_before = std::sqrt(variance(left));
-    point.stdev_after = std::sqrt(variance(right));
     const double degrees = left.n + right.n - 2;
     if (degrees <= 0) return point;
     const double pooled = ((left.n - 1) * variance(left) + (right.n - 1) * variance(right)) / degrees;

@@ -34,8 +34,6 @@ struct ChangePoint {
   double p = 1;
   double mean_before = 0;  ///< from the change point before this one, or the start
   double mean_after = 0;   ///< up to the next one, or the end
-  double stdev_before = 0;
-  double stdev_after = 0;
   /// The larger of |after / before - 1| and |before / after - 1|; infinite from or to 0.
   [[nodiscard]] double magnitude() const;
 };

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "base/json_fwd.h"
 #include "base/result.h"
@@ -16,5 +17,10 @@ namespace warpmark::store {
 /// Keeps it with that session.
 [[nodiscard]] Status attach_report(Store& store, const std::string& session_id, const Json& report,
                                    const std::string& title);
+
+inline constexpr const char* kSessionsSchema = "warpmark.sessions/1";
+
+[[nodiscard]] Json to_json(const SessionSummary& session);
+[[nodiscard]] Json sessions_json(const std::vector<SessionSummary>& sessions);
 
 }  // namespace warpmark::store

@@ -8,16 +8,37 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
-#include <memory>
+#include <optional>
 #include <span>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "base/result.h"
 #include "model/run.h"
-#include "store/point_table.h"
+#include "store/queries.h"
 
 namespace warpmark::store {
+
+/// One value of a series. It takes some 80 bytes, a RunPoint 700.
+struct SeriesPoint {
+  const RunPoint* session = nullptr;  ///< a point of it, for what all its points share
+  std::int64_t index = 0;
+  std::int64_t n = 0;
+  double median = 0;
+  std::optional<Interval> interval;
+};
+
+/// One metric of one case, of every branch and machine.
+struct PointSeries {
+  RunPoint facts;                   ///< what all its points share; unit and direction are those of the newest
+  std::vector<SeriesPoint> points;  ///< oldest first
+};
+
+struct PointTable {
+  std::unordered_map<std::int64_t, RunPoint> sessions;  ///< nodes stay where they are when the table moves
+  std::vector<PointSeries> series;
+};
 
 /// Calls come from one thread at a time. A call that returned without error has been committed: it survives kill -9.
 /// Errors: environment (locked beyond the timeout, disk full, not writable), data (damaged file), internal (a session

@@ -68,7 +68,7 @@ struct HookedRun {
                                          const std::filesystem::path& report, const char* python_path);
 
 /// The variables with which a Python program that is recorded loads the hook in `folder` and samples its stacks into
-/// `stacks`, an existing folder (profile/collectors/python_stacks.h reads them); empty: none are sampled.
+/// `stacks`, an existing folder (profile/collectors/recording_parts.cpp reads them); empty: none are sampled.
 [[nodiscard]] NamedValues stack_variables(const std::filesystem::path& folder, const std::filesystem::path& stacks,
                                           const char* python_path);
 
@@ -85,5 +85,10 @@ struct HookedRun {
 /// program cannot be started, was interrupted, or its report cannot be read.
 [[nodiscard]] Result<HookedRun> run_hooked(const HookedCommand& command, const std::filesystem::path& hook,
                                            const std::filesystem::path& scratch);
+
+/// The command with the variables kept and the hook's folder put in front of each PYTHONPATH that it sets. `variables`
+/// are those of hook_variables() and others that must reach the program.
+[[nodiscard]] std::vector<std::string> keep_variables(std::vector<std::string> words, const std::string& hook_folder,
+                                                      const NamedValues& variables);
 
 }  // namespace warpmark::workers

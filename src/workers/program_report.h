@@ -22,7 +22,6 @@ struct ProgramReport {
   std::string python;
   std::string torch;  ///< version; empty: never imported
   bool cuda = false;
-  bool can_compile = false;
   std::int64_t threads = 0;
   bool uncached = false;  ///< PyTorch was told to keep no GPU memory
   std::int64_t cpus = 0;
@@ -65,5 +64,9 @@ struct ProgramReport {
 
 /// The processes of one run that made steps, by rank; else the one that imported torch; else any.
 [[nodiscard]] std::vector<const ProgramReport*> main_processes(const std::vector<ProgramReport>& reports);
+
+/// Looks at the Python processes among our descendants: "PYTHONPATH was replaced ...", "python -I ignores ..."; empty
+/// where there is none, as in a shell script that has not started Python yet, or no reason can be seen.
+[[nodiscard]] std::string why_unheard(const std::string& hook_folder);
 
 }  // namespace warpmark::workers

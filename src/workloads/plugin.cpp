@@ -4,8 +4,6 @@
 #include <fmt/format.h>
 #include <warpmark/plugin.h>
 
-#include <algorithm>
-#include <array>
 #include <cerrno>
 #include <cmath>
 #include <cstring>

@@ -1,11 +1,10 @@
 #include <algorithm>
 #include <cmath>
 
-#include "accuracy/choice/numbers.h"
-#include "accuracy/classification/confusion.h"
-#include "accuracy/classification/probabilities.h"
+#include "accuracy/choice/choice.h"
+#include "accuracy/classification/classification.h"
 #include "accuracy/goldens.h"
-#include "accuracy/ratings/correlation.h"
+#include "accuracy/ratings/ratings.h"
 #include "accuracy/significance/intervals.h"
 #include "accuracy/significance/paired.h"
 

@@ -1,4 +1,4 @@
-#include "accuracy/scoring/parallel_rows.h"
+#include "accuracy/scoring/each_answer.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,3 @@
-#include "base/lines/lines.h"
 
 #include <gtest/gtest.h>
 #include <signal.h>

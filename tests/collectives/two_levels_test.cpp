@@ -1,4 +1,4 @@
-#include "collectives/two_levels.h"
+#include "collectives/alpha_beta.h"
 
 #include <gtest/gtest.h>
 

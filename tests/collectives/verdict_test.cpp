@@ -4,13 +4,12 @@
 
 #include "base/json.h"
 #include "collectives/mpi/mpi_settings.h"
+#include "collectives/results/expectations.h"
 #include "collectives/results/loops.h"
 #include "collectives/results/nccl_table.h"
-#include "collectives/results/nvlink_expectation.h"
 #include "collectives/results/report.h"
 #include "collectives/results/stored.h"
 #include "collectives/results/tuning.h"
-#include "collectives/results/usual_reach.h"
 #include "collectives/start/launch.h"
 
 namespace warpmark::collectives {

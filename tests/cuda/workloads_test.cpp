@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "cuda/gpu.h"
-#include "workloads/feeding/batch_copies.h"
 #include "workloads/feeding/cached_lookups.h"
+#include "workloads/feeding/loading.h"
 
 namespace warpmark::cuda_tests {
 namespace {

@@ -9,7 +9,6 @@
 #include "base/files.h"
 #include "device/cpu/backend.h"
 #include "device/cpu/conditions.h"
-#include "device/cpu/host_energy.h"
 #include "device/cpu/timer.h"
 #include "device/reading_cost.h"
 #include "support/fake_device.h"

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "accuracy/scoring/scores.h"
-#include "evaluate/models/endpoint_model.h"
+#include "evaluate/models/model.h"
 #include "evaluate/outcome.h"
 #include "http/url.h"
 #include "serving/reference/reference_server.h"

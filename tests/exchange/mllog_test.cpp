@@ -3,7 +3,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "exchange/mllog/published.h"
 #include "exchange/mllog/result.h"
 
 namespace warpmark::exchange {

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "exchange/catalog.h"
+#include "exchange/format.h"
 #include "exchange/import.h"
 
 namespace warpmark::exchange {

@@ -7,7 +7,6 @@
 
 #include "profile/module/launch_history.h"
 #include "profile/module/schedule.h"
-#include "profile/module/step_finder.h"
 
 namespace warpmark::profile::module {
 namespace {

@@ -1,5 +1,5 @@
 // What a kernel profiler measured, joined to the launches of a timeline.
-#include "profile/join_kernels.h"
+#include "profile/read_session.h"
 
 #include <gtest/gtest.h>
 

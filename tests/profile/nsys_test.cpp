@@ -8,7 +8,6 @@
 #include <string>
 
 #include "profile/sqlite_database.h"
-#include "profile/sqlite_heap_share.h"
 #include "profile/trace_text.h"
 #include "support/fake_tree.h"
 

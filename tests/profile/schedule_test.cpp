@@ -7,7 +7,6 @@
 #include <functional>
 
 #include "profile/module/launch_history.h"
-#include "profile/module/step_finder.h"
 
 namespace warpmark::profile::module {
 namespace {

@@ -1,4 +1,4 @@
-#include "stats/tests/sample_size.h"
+#include "stats/tests/t_tests.h"
 
 #include <gtest/gtest.h>
 

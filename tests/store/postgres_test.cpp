@@ -12,7 +12,6 @@
 #include "store/keep.h"
 #include "store/location.h"
 #include "store/postgres/postgres_store.h"
-#include "store/postgres/schema.h"
 
 namespace warpmark::store {
 namespace {

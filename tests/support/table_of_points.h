@@ -6,7 +6,7 @@
 #include <tuple>
 #include <vector>
 
-#include "store/point_table.h"
+#include "store/store.h"
 
 namespace warpmark::store {
 

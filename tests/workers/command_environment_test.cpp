@@ -1,5 +1,5 @@
 // Commands that set or clear the variables by which the hook is found.
-#include "workers/command_environment.h"
+#include "workers/hooked_program.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "stats/sampled_metric.h"
-#include "workloads/models/model_phases.h"
+#include "workloads/models/model_metrics.h"
 
 namespace warpmark::workloads {
 namespace {

@@ -2,8 +2,8 @@
 #include <gtest/gtest.h>
 
 #include "measure/round.h"
-#include "workloads/random_inputs.h"
 #include "workloads/run_workload.h"
+#include "workloads/set_memory.h"
 #include "workloads/vision/reference.h"
 #include "workloads/vision/relevance_pipeline.h"
 

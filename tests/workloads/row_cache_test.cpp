@@ -6,8 +6,7 @@
 #include <set>
 
 #include "measure/round.h"
-#include "workloads/feeding/lookup_batches.h"
-#include "workloads/feeding/row_cache.h"
+#include "workloads/feeding/cached_lookups.h"
 #include "workloads/run_workload.h"
 
 namespace warpmark::workloads {

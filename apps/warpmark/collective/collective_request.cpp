@@ -9,7 +9,7 @@
 #include "base/units.h"
 #include "collectives/mpi/mpi_settings.h"
 #include "collectives/net/live.h"
-#include "collectives/results/nvlink_expectation.h"
+#include "collectives/results/expectations.h"
 #include "collectives/results/tuning.h"
 #include "collectives/start/worker.h"
 #include "device/cuda/backend.h"

@@ -18,7 +18,7 @@
 #include "base/untrusted/read_fields.h"
 #include "collectives/start/launch.h"
 #include "collectives/start/worker.h"
-#include "device/host_name.h"
+#include "device/machine.h"
 #include "http/socket.h"
 #include "serving/client/load_client.h"
 #include "serving/files/outcome_file.h"

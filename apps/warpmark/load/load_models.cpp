@@ -3,8 +3,8 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "workloads/catalog.h"
-#include "workloads/models/model_question.h"
 #include "workloads/models/model_shape.h"
+#include "workloads/models/model_workers.h"
 
 namespace warpmark::apps {
 namespace {

@@ -17,7 +17,6 @@
 #include "profile/collectors/record_program.h"
 #include "warpmark/profiles/gpu_recorder.h"
 #include "warpmark/profiles/recorder.h"
-#include "workers/command_environment.h"
 #include "workers/hooked_program.h"
 
 namespace warpmark::apps {

@@ -16,10 +16,10 @@
 #include "base/subprocess.h"
 #include "base/text.h"
 #include "base/untrusted/read_fields.h"
-#include "collectives/net/addresses.h"
+#include "collectives/net/facts.h"
 #include "collectives/net/session.h"
 #include "collectives/start/worker.h"
-#include "device/host_name.h"
+#include "device/machine.h"
 #include "profile/module/unix_clock.h"
 #include "profile/read_session.h"
 

@@ -7,7 +7,6 @@
 #include "base/files.h"
 #include "profile/collectors/tools.h"
 #include "warpmark/profiles/gpu_recorder.h"
-#include "workers/command_environment.h"
 #include "workers/hooked_program.h"
 
 namespace warpmark::apps {

@@ -8,7 +8,7 @@
 
 #include "base/files.h"
 #include "base/json.h"
-#include "collectives/two_levels.h"
+#include "collectives/alpha_beta.h"
 
 namespace warpmark::apps {
 namespace {

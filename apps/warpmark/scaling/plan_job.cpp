@@ -10,7 +10,7 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "base/units.h"
-#include "collectives/two_levels.h"
+#include "collectives/alpha_beta.h"
 #include "device/datasheet.h"
 #include "warpmark/scaling/plan_options.h"
 #include "warpmark/terminal/option_values.h"

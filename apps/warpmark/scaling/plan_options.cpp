@@ -5,7 +5,7 @@
 #include "base/quantity.h"
 #include "base/text.h"
 #include "base/units.h"
-#include "collectives/two_levels.h"
+#include "collectives/alpha_beta.h"
 #include "warpmark/terminal/option_values.h"
 
 namespace warpmark::apps {

@@ -11,7 +11,7 @@
 #include "base/clock.h"
 #include "base/subprocess.h"
 #include "base/text.h"
-#include "device/cpu/host_energy.h"
+#include "device/cpu/conditions.h"
 #include "measure/gpu_watch.h"
 #include "validate/commands/command_experiment.h"
 #include "validate/commands/gpu_energy.h"

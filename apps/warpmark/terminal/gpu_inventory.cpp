@@ -3,7 +3,7 @@
 #include <ostream>
 
 #include "base/clock.h"
-#include "device/host_name.h"
+#include "device/machine.h"
 #include "store/location.h"
 
 namespace warpmark::apps {

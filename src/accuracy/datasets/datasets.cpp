@@ -5,10 +5,10 @@
 #include <algorithm>
 #include <filesystem>
 
-#include "accuracy/choice/numbers.h"
+#include "accuracy/choice/choice.h"
 #include "accuracy/text/unicode.h"
 #include "base/csv.h"
-#include "base/lines/lines.h"
+#include "base/lines/line_file.h"
 #include "base/text.h"
 
 namespace warpmark::accuracy {

@@ -4,9 +4,7 @@
 #pragma once
 
 #include <cstddef>
-#include <optional>
 #include <span>
-#include <vector>
 
 #include "accuracy/text/rouge.h"
 

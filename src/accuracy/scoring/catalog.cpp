@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "accuracy/scoring/metric.h"
-#include "accuracy/scoring/metric_lists.h"
 #include "base/text.h"
 #include "base/units.h"
 

@@ -5,11 +5,9 @@
 #include <numeric>
 
 #include "accuracy/choice/choice.h"
-#include "accuracy/choice/numbers.h"
 #include "accuracy/embeddings/similarity.h"
 #include "accuracy/scoring/each_answer.h"
 #include "accuracy/scoring/metric.h"
-#include "accuracy/scoring/metric_lists.h"
 #include "accuracy/text/unicode.h"
 #include "base/units.h"
 
@@ -70,12 +68,7 @@ Result<std::vector<double>> log_likelihoods(const Answer& answer) {
 
 template <LengthNorm kNorm>
 Result<Measured> measure_likely_choice(const Examples& examples, const ScoreSettings&) {
-  std::vector<double> each;
-  WM_TRY(try_each_answer(examples, [&](const Example& example, const Answer& answer) -> Status {
-    if (!answer.problem.empty()) {
-      each.push_back(0);
-      return {};
-    }
+  const auto score = [&](const Example& example, const Answer& answer) -> Result<double> {
     WM_ASSIGN(const auto values, log_likelihoods(answer));
     const auto texts = choice_texts(example);
     if (kNorm != LengthNorm::none && texts.size() != values.size()) {
@@ -83,10 +76,9 @@ Result<Measured> measure_likely_choice(const Examples& examples, const ScoreSett
                         "the norm needs the texts of the choices in the reference, in a list 'choices'");
     }
     WM_ASSIGN(const auto gold, gold_choice(example, values.size()));
-    each.push_back(best_choice(values, texts, kNorm) == gold ? 1 : 0);
-    return {};
-  }));
-  auto measured = mean_metric(examples.size(), examples.systems.size(), std::move(each));
+    return best_choice(values, texts, kNorm) == gold ? 1.0 : 0.0;
+  };
+  WM_ASSIGN(auto measured, try_mean_of_answers(examples, score));
   measured.signature = kNorm == LengthNorm::none         ? "by:log-likelihood|norm:none"
                        : kNorm == LengthNorm::characters ? "by:log-likelihood|norm:characters"
                                                          : "by:log-likelihood|norm:bytes";
@@ -135,11 +127,7 @@ Result<Measured> measure_mmlu_macro(const Examples& examples, const ScoreSetting
     const auto next = static_cast<std::uint32_t>(numbers.size());
     subject_of.push_back(numbers.emplace(example.subjects.front(), next).first->second);
   }
-  Measured measured{.examples = examples.size(),
-                    .systems = examples.systems.size(),
-                    .value = {},
-                    .each = {},
-                    .signature = "by:letter, log-likelihood where given|average:over subjects"};
+  Measured measured = measured_of(examples, "by:letter, log-likelihood where given|average:over subjects");
   measured.value = [each = std::move(each), subject_of, subjects = numbers.size()](Rows rows) {
     std::vector<double> right(subjects, 0), count(subjects, 0);
     for (const auto row : rows) {
@@ -200,22 +188,16 @@ Result<Passes> passes_of(const Answer& answer) {
 }
 
 Result<Measured> measure_pass_at_k(const Examples& examples, const ScoreSettings& settings) {
-  std::vector<double> each;
-  WM_TRY(try_each_answer(examples, [&](const Example&, const Answer& answer) -> Status {
-    if (!answer.problem.empty()) {
-      each.push_back(0);
-      return {};
-    }
+  const auto score = [&](const Example&, const Answer& answer) -> Result<double> {
     WM_ASSIGN(const auto passes, passes_of(answer));
     if (passes.samples < settings.k || passes.passed > passes.samples || passes.passed < 0) {
       return data_error(fmt::format("pass@{} needs as many samples, and there are {} of which {} passed", settings.k,
                                     passes.samples, passes.passed),
                         "every problem needs them, or problems with few would count as easier");
     }
-    each.push_back(pass_at_k(passes.samples, passes.passed, settings.k));
-    return {};
-  }));
-  auto measured = mean_metric(examples.size(), examples.systems.size(), std::move(each));
+    return pass_at_k(passes.samples, passes.passed, settings.k);
+  };
+  WM_ASSIGN(auto measured, try_mean_of_answers(examples, score));
   measured.signature = fmt::format("k:{}|estimator:unbiased", settings.k);
   return measured;
 }
@@ -223,13 +205,8 @@ Result<Measured> measure_pass_at_k(const Examples& examples, const ScoreSettings
 /// The sample that its score prefers is judged by its value: a rating, or right or wrong.
 template <bool kGain>
 Result<Measured> measure_best_of_n(const Examples& examples, const ScoreSettings&) {
-  std::vector<double> each;
   std::size_t fewest = SIZE_MAX, most = 0;
-  WM_TRY(try_each_answer(examples, [&](const Example&, const Answer& answer) -> Status {
-    if (!answer.problem.empty()) {
-      each.push_back(0);
-      return {};
-    }
+  const auto value_of_best = [&](const Example&, const Answer& answer) -> Result<double> {
     std::vector<Json> samples = answer.samples;
     if (samples.empty()) samples.push_back(answer.fields);
     std::vector<double> scores, values;
@@ -247,10 +224,9 @@ Result<Measured> measure_best_of_n(const Examples& examples, const ScoreSettings
     fewest = std::min(fewest, samples.size());
     most = std::max(most, samples.size());
     const double mean = std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
-    each.push_back(values[best_of(scores)] - (kGain ? mean : 0));
-    return {};
-  }));
-  auto measured = mean_metric(examples.size(), examples.systems.size(), std::move(each));
+    return values[best_of(scores)] - (kGain ? mean : 0);
+  };
+  WM_ASSIGN(auto measured, try_mean_of_answers(examples, value_of_best));
   if (kGain) measured.is_share = false;
   measured.signature = fmt::format("samples:{}{}", fewest, fewest == most ? "" : fmt::format(" to {}", most));
   return measured;

@@ -5,11 +5,9 @@
 #include <map>
 #include <numeric>
 
-#include "accuracy/classification/confusion.h"
-#include "accuracy/classification/probabilities.h"
+#include "accuracy/classification/classification.h"
 #include "accuracy/scoring/each_answer.h"
 #include "accuracy/scoring/metric.h"
-#include "accuracy/scoring/metric_lists.h"
 #include "accuracy/text/unicode.h"
 #include "base/units.h"
 
@@ -59,8 +57,7 @@ Result<std::uint32_t> positive_class(const Classes& classes, const ScoreSettings
 
 template <typename Value>
 Measured confusion_metric(const Examples& examples, Labels labels, Value value) {
-  Measured measured{
-      .examples = examples.size(), .systems = examples.systems.size(), .value = {}, .each = {}, .signature = {}};
+  Measured measured = measured_of(examples);
   measured.value = [labels = std::move(labels), value](Rows rows) {
     Confusion counts(labels.classes.size());
     for (const auto row : rows) counts.add(labels.truth[row], labels.predicted[row]);
@@ -197,8 +194,7 @@ Result<Measured> measure_auc(const Examples& examples, const ScoreSettings& sett
     scores.push_back(probabilities.rows[row][positive]);
     is_positive->push_back(probabilities.truth[row] == positive ? 1 : 0);
   }
-  Measured measured{
-      .examples = examples.size(), .systems = examples.systems.size(), .value = {}, .each = {}, .signature = {}};
+  Measured measured = measured_of(examples);
   std::vector<std::uint32_t> order(rows);
   std::iota(order.begin(), order.end(), 0U);
   std::sort(order.begin(), order.end(), [&](auto a, auto b) { return scores[a] < scores[b]; });
@@ -233,8 +229,7 @@ Result<Measured> measure_calibration(const Examples& examples, const ScoreSettin
     const auto best = std::max_element(values.begin(), values.end());
     predictions.push_back({*best, static_cast<std::uint32_t>(best - values.begin()) == probabilities.truth[row]});
   }
-  Measured measured{
-      .examples = examples.size(), .systems = examples.systems.size(), .value = {}, .each = {}, .signature = {}};
+  Measured measured = measured_of(examples);
   measured.value = [predictions, bins = settings.bins](Rows rows) {
     std::vector<Confidence> chosen;
     for (const auto row : rows) chosen.push_back(predictions[row]);
@@ -256,49 +251,39 @@ Result<std::vector<std::uint32_t>> numbers_of_groups(const Examples& examples) {
   return group_of_row;
 }
 
+/// The share of groups of which `holds(a, b)` is true of the first row and each further one.
+template <typename Holds>
+Result<Measured> share_of_groups(const Examples& examples, const char* signature, Holds holds) {
+  WM_ASSIGN(const auto group_of_row, numbers_of_groups(examples));
+  Measured measured = measured_of(examples, signature);
+  measured.value = [group_of_row, holds = std::move(holds)](Rows rows) {
+    std::map<std::uint32_t, std::pair<std::uint32_t, bool>> groups;  // its first row, and whether it holds of all
+    for (const auto row : rows) {
+      auto& [first, all] = groups.try_emplace(group_of_row[row], row, true).first->second;
+      all = all && holds(first, row);
+    }
+    double sum = 0;
+    for (const auto& [group, state] : groups) sum += state.second ? 1 : 0;
+    return groups.empty() ? 0 : sum / static_cast<double>(groups.size());
+  };
+  return measured;
+}
+
 /// MultiRC's EM: the share of questions (groups) whose answers are all classified right.
 Result<Measured> measure_group_accuracy(const Examples& examples, const ScoreSettings&) {
   WM_ASSIGN(const auto labels, labels_of(examples));
-  WM_ASSIGN(const auto group_of_row, numbers_of_groups(examples));
-  Measured measured{.examples = examples.size(),
-                    .systems = examples.systems.size(),
-                    .value = {},
-                    .each = {},
-                    .signature = "groups all right"};
-  measured.value = [labels, group_of_row](Rows rows) {
-    std::map<std::uint32_t, bool> right;
-    for (const auto row : rows) {
-      const bool ok = labels.truth[row] == labels.predicted[row];
-      const auto [place, is_new] = right.emplace(group_of_row[row], ok);
-      if (!is_new) place->second = place->second && ok;
-    }
-    double sum = 0;
-    for (const auto& [group, ok] : right) sum += ok ? 1 : 0;
-    return right.empty() ? 0 : sum / static_cast<double>(right.size());
-  };
-  return measured;
+  return share_of_groups(examples, "groups all right", [labels](std::uint32_t first, std::uint32_t row) {
+    return labels.truth[first] == labels.predicted[first] && labels.truth[row] == labels.predicted[row];
+  });
 }
 
 /// AX-g's gender parity: the share of pairs (groups) whose predictions are equal, right or not.
 Result<Measured> measure_parity(const Examples& examples, const ScoreSettings&) {
   WM_ASSIGN(const auto labels, labels_of(examples));
-  WM_ASSIGN(const auto group_of_row, numbers_of_groups(examples));
-  Measured measured{.examples = examples.size(),
-                    .systems = examples.systems.size(),
-                    .value = {},
-                    .each = {},
-                    .signature = "groups predicted alike"};
-  measured.value = [predicted = labels.predicted, group_of_row](Rows rows) {
-    std::map<std::uint32_t, std::pair<std::uint32_t, bool>> alike;
-    for (const auto row : rows) {
-      const auto [place, is_new] = alike.emplace(group_of_row[row], std::pair(predicted[row], true));
-      if (!is_new) place->second.second = place->second.second && place->second.first == predicted[row];
-    }
-    double sum = 0;
-    for (const auto& [group, state] : alike) sum += state.second ? 1 : 0;
-    return alike.empty() ? 0 : sum / static_cast<double>(alike.size());
-  };
-  return measured;
+  return share_of_groups(examples, "groups predicted alike",
+                         [predicted = labels.predicted](std::uint32_t first, std::uint32_t row) {
+                           return predicted[first] == predicted[row];
+                         });
 }
 
 double kappa_plain(const Confusion& counts) { return cohens_kappa(counts, KappaWeights::none); }

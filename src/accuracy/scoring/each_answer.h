@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <cstddef>
+#include <functional>
 #include <span>
 #include <string>
 #include <utility>
@@ -10,9 +12,16 @@
 
 #include "accuracy/scoring/examples.h"
 #include "accuracy/scoring/measured.h"
-#include "accuracy/scoring/parallel_rows.h"
 
 namespace warpmark::accuracy {
+
+/// Fewer rows than these for each thread are not worth one more.
+inline constexpr std::size_t kRowsForAThread = 500;
+
+/// Calls `work(first, last)` for consecutive pieces of 0 to `rows`, each on a thread of its own, as many as there are
+/// processors for this process and at most 16; one on this thread where there are few rows. Returns when all are done;
+/// an exception of one of them is thrown here then.
+void share_rows(std::size_t rows, const std::function<void(std::size_t first, std::size_t last)>& work);
 
 /// Calls `use(example, answer)`, which returns a Status; stops at the first error, which it names the example in.
 template <typename Use>
@@ -45,6 +54,28 @@ template <typename Count>
     }
   });
   return numbers;
+}
+
+/// A value of these examples that is still to be set, with the settings that it depends on.
+[[nodiscard]] inline Measured measured_of(const Examples& examples, std::string signature = {}) {
+  return {.examples = examples.size(),
+          .systems = examples.systems.size(),
+          .value = {},
+          .each = {},
+          .signature = std::move(signature)};
+}
+
+/// The mean of `score(example, answer)`, a Result of a number, 0 where there is no answer. Stops as try_each_answer.
+template <typename Score>
+[[nodiscard]] Result<Measured> try_mean_of_answers(const Examples& examples, Score score) {
+  std::vector<double> each;
+  WM_TRY(try_each_answer(examples, [&](const Example& example, const Answer& answer) -> Status {
+    each.push_back(0);
+    if (!answer.problem.empty()) return {};
+    WM_ASSIGN(each.back(), score(example, answer));
+    return {};
+  }));
+  return mean_metric(examples.size(), examples.systems.size(), std::move(each));
 }
 
 /// The mean of `score(example, answer)`, 0 where there is no answer; each thread has a copy of `score`.

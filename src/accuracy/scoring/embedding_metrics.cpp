@@ -4,7 +4,6 @@
 #include "accuracy/embeddings/similarity.h"
 #include "accuracy/scoring/each_answer.h"
 #include "accuracy/scoring/metric.h"
-#include "accuracy/scoring/metric_lists.h"
 #include "base/units.h"
 
 namespace warpmark::accuracy {
@@ -33,21 +32,15 @@ Result<std::vector<double>> token_numbers(const Json& fields, std::size_t& width
 using CompareEmbeddings = double (*)(std::span<const double>, std::span<const double>, double scale);
 
 Result<Measured> compared(const Examples& examples, CompareEmbeddings compare, double scale) {
-  std::vector<double> each;
-  WM_TRY(try_each_answer(examples, [&](const Example& example, const Answer& answer) -> Status {
-    if (!answer.problem.empty()) {
-      each.push_back(0);
-      return {};
-    }
+  const auto score = [&](const Example& example, const Answer& answer) -> Result<double> {
     if (example.embedding.empty() || example.embedding.size() != answer.embedding.size()) {
       return data_error(fmt::format("embeddings of {} and {} numbers cannot be compared", example.embedding.size(),
                                     answer.embedding.size()),
                         "both sides need a field 'embedding', or a .npy file with a row an example, of one encoder");
     }
-    each.push_back(compare(answer.embedding, example.embedding, scale));
-    return {};
-  }));
-  auto measured = mean_metric(examples.size(), examples.systems.size(), std::move(each));
+    return compare(answer.embedding, example.embedding, scale);
+  };
+  WM_ASSIGN(auto measured, try_mean_of_answers(examples, score));
   measured.is_share = false;
   return measured;
 }
@@ -74,19 +67,13 @@ Result<Measured> measure_preference(const Examples& examples, const ScoreSetting
 }
 
 Result<Measured> measure_bert(const Examples& examples, const ScoreSettings&) {
-  std::vector<double> each;
-  WM_TRY(try_each_answer(examples, [&](const Example& example, const Answer& answer) -> Status {
-    if (!answer.problem.empty()) {
-      each.push_back(0);
-      return {};
-    }
+  const auto score = [&](const Example& example, const Answer& answer) -> Result<double> {
     std::size_t width = 0;
     WM_ASSIGN(const auto theirs, token_numbers(example.fields, width));
     WM_ASSIGN(const auto ours, token_numbers(answer.fields, width));
-    each.push_back(bert_score({theirs, width}, {ours, width}).f);
-    return {};
-  }));
-  auto measured = mean_metric(examples.size(), examples.systems.size(), std::move(each));
+    return bert_score({theirs, width}, {ours, width}).f;
+  };
+  WM_ASSIGN(auto measured, try_mean_of_answers(examples, score));
   measured.is_share = false;
   measured.signature = "f|idf:no|rescaled:no|the given token embeddings";
   return measured;
@@ -117,17 +104,8 @@ Result<double> yes_score(const Answer& answer) {
 }
 
 Result<Measured> measure_vqascore(const Examples& examples, const ScoreSettings&) {
-  std::vector<double> each;
-  WM_TRY(try_each_answer(examples, [&](const Example&, const Answer& answer) -> Status {
-    if (!answer.problem.empty()) {
-      each.push_back(0);
-      return {};
-    }
-    WM_ASSIGN(const double score, yes_score(answer));
-    each.push_back(score);
-    return {};
-  }));
-  auto measured = mean_metric(examples.size(), examples.systems.size(), std::move(each));
+  const auto score = [](const Example&, const Answer& answer) { return yes_score(answer); };
+  WM_ASSIGN(auto measured, try_mean_of_answers(examples, score));
   measured.is_share = false;
   measured.signature = "P(yes) as given; the question is part of the task";
   return measured;

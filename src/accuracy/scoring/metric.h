@@ -3,11 +3,11 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
-#include <string_view>
 #include <vector>
 
-#include "accuracy/ratings/agreement.h"
+#include "accuracy/ratings/ratings.h"
 #include "accuracy/scoring/examples.h"
 #include "accuracy/scoring/measured.h"
 #include "accuracy/text/tokenizers.h"
@@ -68,5 +68,12 @@ struct OfficialTask {
   std::vector<const char*> metrics;
 };
 [[nodiscard]] const std::vector<OfficialTask>& official_tasks();
+
+[[nodiscard]] std::span<const ScoreMetric> text_metrics();
+[[nodiscard]] std::span<const ScoreMetric> class_metrics();
+[[nodiscard]] std::span<const ScoreMetric> choice_metrics();
+[[nodiscard]] std::span<const ScoreMetric> rating_metrics();
+[[nodiscard]] std::span<const ScoreMetric> embedding_metrics();
+[[nodiscard]] std::span<const ScoreMetric> perplexity_metrics();
 
 }  // namespace warpmark::accuracy

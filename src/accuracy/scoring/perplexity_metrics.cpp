@@ -4,7 +4,6 @@
 
 #include "accuracy/scoring/each_answer.h"
 #include "accuracy/scoring/metric.h"
-#include "accuracy/scoring/metric_lists.h"
 #include "accuracy/text/unicode.h"
 
 namespace warpmark::accuracy {

@@ -5,12 +5,9 @@
 #include <cmath>
 #include <map>
 
-#include "accuracy/ratings/agreement.h"
-#include "accuracy/ratings/correlation.h"
-#include "accuracy/ratings/pairwise.h"
+#include "accuracy/ratings/ratings.h"
 #include "accuracy/scoring/each_answer.h"
 #include "accuracy/scoring/metric.h"
-#include "accuracy/scoring/metric_lists.h"
 #include "accuracy/text/unicode.h"
 #include "base/units.h"
 
@@ -66,11 +63,8 @@ Result<Measured> measure_likert(const Examples& examples, const ScoreSettings&) 
     each.push_back(item.empty() ? 0 : sum / static_cast<double>(item.size()));
     rated.push_back(item.empty() ? 0 : 1);
   }
-  Measured measured{.examples = examples.size(),
-                    .systems = examples.systems.size(),
-                    .value = {},
-                    .each = each,
-                    .signature = "mean of the items' mean ratings"};
+  Measured measured = measured_of(examples, "mean of the items' mean ratings");
+  measured.each = each;
   measured.value = [each, rated](Rows rows) {
     double sum = 0, count = 0;
     for (const auto row : rows) {
@@ -84,8 +78,7 @@ Result<Measured> measure_likert(const Examples& examples, const ScoreSettings&) 
 
 Result<Measured> measure_alpha(const Examples& examples, const ScoreSettings& settings) {
   WM_ASSIGN(const auto ratings, all_ratings(examples));
-  Measured measured{
-      .examples = examples.size(), .systems = examples.systems.size(), .value = {}, .each = {}, .signature = {}};
+  Measured measured = measured_of(examples);
   measured.value = [ratings, level = settings.measurement](Rows rows) {
     std::vector<ItemRatings> items;
     for (const auto row : rows) items.push_back(ratings[row]);
@@ -128,8 +121,7 @@ Result<Measured> correlated(const Examples& examples, Correlate correlate) {
     pairs.metric.push_back(metric);
     return {};
   }));
-  Measured measured{
-      .examples = examples.size(), .systems = examples.systems.size(), .value = {}, .each = {}, .signature = {}};
+  Measured measured = measured_of(examples);
   measured.value = [pairs = std::move(pairs), correlate](Rows rows) {
     std::vector<double> metric, human;
     for (const auto row : rows) {

@@ -8,7 +8,7 @@
 #include "accuracy/text/unicode.h"
 #include "base/csv.h"
 #include "base/files.h"
-#include "base/lines/lines.h"
+#include "base/lines/line_file.h"
 #include "base/text.h"
 
 namespace warpmark::accuracy {

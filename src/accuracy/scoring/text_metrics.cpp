@@ -3,10 +3,9 @@
 
 #include <algorithm>
 
-#include "accuracy/choice/numbers.h"
+#include "accuracy/choice/choice.h"
 #include "accuracy/scoring/each_answer.h"
 #include "accuracy/scoring/metric.h"
-#include "accuracy/scoring/metric_lists.h"
 #include "accuracy/text/answers.h"
 #include "accuracy/text/bleu.h"
 #include "accuracy/text/chrf.h"

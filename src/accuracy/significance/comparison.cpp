@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <map>
 
 #include "accuracy/scoring/scores.h"
 #include "stats/distributions.h"

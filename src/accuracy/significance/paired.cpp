@@ -7,7 +7,7 @@
 #include "stats/distributions.h"
 #include "stats/moments.h"
 #include "stats/random.h"
-#include "stats/tests/sample_size.h"
+#include "stats/tests/t_tests.h"
 
 namespace warpmark::accuracy {
 namespace {

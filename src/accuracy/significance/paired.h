@@ -12,7 +12,6 @@
 
 #include <cstdint>
 #include <optional>
-#include <string>
 
 #include "accuracy/scoring/measured.h"
 #include "accuracy/significance/intervals.h"

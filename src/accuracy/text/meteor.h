@@ -3,7 +3,6 @@
 // of pieces that the matches fall into. 0 to 1.
 #pragma once
 
-#include <functional>
 #include <span>
 #include <string>
 #include <string_view>

@@ -4,7 +4,7 @@
 #include <map>
 
 #include "accuracy/text/porter.h"
-#include "base/lines/lines.h"
+#include "base/lines/line_file.h"
 
 namespace warpmark::accuracy {
 namespace {

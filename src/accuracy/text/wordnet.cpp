@@ -1,12 +1,11 @@
 #include "accuracy/text/wordnet.h"
 
-#include <algorithm>
 #include <charconv>
 #include <span>
 #include <utility>
 
 #include "base/files.h"
-#include "base/lines/lines.h"
+#include "base/lines/line_file.h"
 #include "base/text.h"
 
 namespace warpmark::accuracy {

@@ -1,7 +1,6 @@
 // JPEG files, by libjpeg-turbo, which is loaded at run time where it is installed.
 #pragma once
 
-#include <cstddef>
 #include <span>
 #include <string>
 #include <string_view>

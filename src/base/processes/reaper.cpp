@@ -2,7 +2,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <fmt/format.h>
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>

@@ -1,7 +1,6 @@
 #include "collectives/calls/host_check.h"
 
 #include <cmath>
-#include <cstring>
 
 #include "base/float_types.h"
 

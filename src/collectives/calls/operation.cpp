@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <cstdlib>
 
 #include "base/check.h"
 #include "base/text.h"
@@ -61,15 +60,7 @@ constexpr std::array<TypeName, 8> kTypes{{{DataType::f64, "f64", "double", 8},
                                           {DataType::int32, "int32", "int32", 4},
                                           {DataType::int64, "int64", "int64", 8}}};
 
-struct OpName {
-  ReduceOp op;
-  const char* name;
-};
-constexpr std::array<OpName, 5> kOps{{{ReduceOp::sum, "sum"},
-                                      {ReduceOp::prod, "prod"},
-                                      {ReduceOp::min, "min"},
-                                      {ReduceOp::max, "max"},
-                                      {ReduceOp::avg, "avg"}}};
+constexpr auto kOps = in_order(ReduceOp::avg, "sum", "prod", "min", "max", "avg");
 
 const TypeName& row_of(DataType type) {
   const auto row = std::find_if(kTypes.begin(), kTypes.end(), [&](const auto& item) { return item.type == type; });
@@ -111,16 +102,10 @@ Result<DataType> parse_data_type(std::string_view text) {
                      "types: f64 (double), f32 (float), f16 (half), bf16 (bfloat16), int8, uint8, int32, int64");
 }
 
-const char* name_of(ReduceOp op) {
-  const auto row = std::find_if(kOps.begin(), kOps.end(), [&](const auto& item) { return item.op == op; });
-  WM_CHECK(row != kOps.end());
-  return row->name;
-}
+const char* name_of(ReduceOp op) { return name_in(kOps, static_cast<std::int64_t>(op)); }
 
 Result<ReduceOp> parse_reduce_op(std::string_view text) {
-  for (const auto& row : kOps) {
-    if (text == row.name) return row.op;
-  }
+  if (const auto op = value_in(kOps, text)) return static_cast<ReduceOp>(*op);
   return usage_error(fmt::format("there is no reduction '{}'", text), "reductions: sum, prod, min, max, avg");
 }
 

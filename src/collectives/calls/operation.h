@@ -9,7 +9,9 @@
 #include <vector>
 
 #include "base/catalog.h"
+#include "base/json.h"
 #include "base/result.h"
+#include "model/fields/fields.h"
 
 namespace warpmark::collectives {
 
@@ -75,5 +77,22 @@ struct SizeRange {
 
 /// Bytes as nccl-tests reads them: K, M and G are powers of 1024 ("64K", "4G"), as are KiB and MiB. Usage error.
 [[nodiscard]] Result<std::int64_t> parse_size(std::string_view text);
+
+template <typename Value, auto kText, auto kParse>
+constexpr Form kWordForm{[](const void* value) -> Json { return kText(*static_cast<const Value*>(value)); },
+                         [](const Json& json, void* value) -> const char* {
+                           if (!json.is_string()) return "a text";
+                           auto parsed = kParse(json.get_ref<const std::string&>());
+                           if (!parsed.ok()) return "one of the words known here";
+                           *static_cast<Value*>(value) = *parsed;
+                           return nullptr;
+                         },
+                         R"({"type": "string"})"};
+
+/// An interval as [low, high].
+extern const Form kEndsForm;
+extern const Form kCollectiveForm;
+extern const Form kDataTypeForm;
+extern const Form kReduceOpForm;
 
 }  // namespace warpmark::collectives

@@ -8,7 +8,6 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "base/units.h"
-#include "collectives/calls/words.h"
 #include "model/metric.h"
 
 namespace warpmark::collectives {

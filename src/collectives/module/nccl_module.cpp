@@ -3,8 +3,6 @@
 // behind it, in a pass of its own, as events between small calls cost what these do.
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <array>
 #include <chrono>
 #include <cstring>
 #include <functional>

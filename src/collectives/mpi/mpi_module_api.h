@@ -1,8 +1,6 @@
 // The border between the executable, which links no MPI, and libwarpmark_mpi.so, which is built where MPI is found.
 #pragma once
 
-#include <cstdint>
-#include <filesystem>
 #include <memory>
 
 #include "base/result.h"

@@ -1,7 +1,5 @@
 #include "collectives/mpi/mpi_settings.h"
 
-#include <fmt/format.h>
-
 #include <map>
 
 #include "base/subprocess.h"

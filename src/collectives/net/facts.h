@@ -1,10 +1,9 @@
-// The network interfaces of this host and what they carry, from /sys/class/net and /proc/net. For what a measurement
-// went over, and for live traffic while a job runs.
+// The network interfaces of this host and what they carry, from /sys/class/net and /proc/net, and where processes on
+// other hosts reach it. For what a measurement went over, and for live traffic while a job runs.
 #pragma once
 
 #include <cstdint>
 #include <filesystem>
-#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -43,5 +42,8 @@ struct Traffic {
 /// Variables that decide which network NCCL and MPI use, and are set.
 [[nodiscard]] std::vector<std::pair<std::string, std::string>> network_environment(
     const char* (*environment)(const char* name));
+
+/// IPv4 and global IPv6 addresses of the interfaces that are up, this machine's own (127.0.0.1) last.
+[[nodiscard]] std::vector<std::string> own_addresses();
 
 }  // namespace warpmark::collectives::net

@@ -10,7 +10,7 @@
 #include "base/json.h"
 #include "base/quantity.h"
 #include "collectives/mpi/mpi_module_api.h"
-#include "device/host_name.h"
+#include "device/machine.h"
 #include "model/fields/fields.h"
 #include "stats/order_statistics.h"
 #include "stats/summary.h"

@@ -7,7 +7,7 @@
 #include "base/json.h"
 #include "base/quantity.h"
 #include "base/text.h"
-#include "collectives/calls/words.h"
+#include "collectives/calls/operation.h"
 #include "collectives/results/nccl_table.h"
 #include "stats/order_statistics.h"
 #include "stats/summary.h"

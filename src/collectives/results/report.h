@@ -1,9 +1,6 @@
 // What a person reads of a sweep beside the table of nccl-tests. Pure.
 #pragma once
 
-#include <string>
-#include <vector>
-
 #include "collectives/calls/plan.h"
 #include "collectives/results/row.h"
 #include "collectives/results/tuning.h"

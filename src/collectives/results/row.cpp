@@ -1,7 +1,6 @@
 #include "collectives/results/row.h"
 
 #include "base/json.h"
-#include "collectives/calls/words.h"
 
 namespace warpmark::collectives {
 namespace {

@@ -1,8 +1,6 @@
 #include "collectives/results/tuning.h"
 
-#include <algorithm>
 #include <cmath>
-#include <map>
 
 #include "base/text.h"
 #include "stats/moments.h"

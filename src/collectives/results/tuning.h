@@ -2,7 +2,6 @@
 // every round and fresh processes, and compared with the library's own choice at each size. Pure.
 #pragma once
 
-#include <map>
 #include <optional>
 #include <string>
 #include <utility>

@@ -6,7 +6,7 @@
 #include <set>
 
 #include "base/quantity.h"
-#include "collectives/results/usual_reach.h"
+#include "collectives/results/expectations.h"
 
 namespace warpmark::collectives {
 namespace {

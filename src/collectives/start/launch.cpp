@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <cstring>
 #include <filesystem>
-#include <map>
 #include <set>
 
 #include "base/clock.h"
@@ -15,7 +14,7 @@
 #include "base/json.h"
 #include "base/subprocess.h"
 #include "base/text.h"
-#include "device/host_name.h"
+#include "device/machine.h"
 
 namespace warpmark::collectives {
 namespace {

@@ -11,7 +11,7 @@
 #include "base/units.h"
 #include "collectives/results/loops.h"
 #include "device/cpu/memory.h"
-#include "device/host_name.h"
+#include "device/machine.h"
 
 namespace warpmark::collectives {
 

@@ -1,13 +1,11 @@
 #include "collectives/start/worker.h"
 
-#include <fmt/format.h>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <unistd.h>
 
 #include <chrono>
 #include <memory>
-#include <mutex>
 #include <thread>
 
 #include "base/clock.h"
@@ -15,7 +13,7 @@
 #include "base/units.h"
 #include "collectives/mpi/mpi_module_api.h"
 #include "collectives/nccl/nccl_engine.h"
-#include "device/host_name.h"
+#include "device/machine.h"
 
 namespace warpmark::collectives {
 namespace {

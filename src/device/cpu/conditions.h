@@ -1,6 +1,7 @@
 // The state of the machine around a measurement on the CPU: what could slow it down or compete with it.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <optional>
 #include <vector>
@@ -29,5 +30,31 @@ namespace warpmark::device {
 
 /// What is in a folder of /sys, in the order of the names; nothing if it cannot be read.
 [[nodiscard]] std::vector<std::filesystem::path> entries_of(const std::filesystem::path& folder);
+
+/// Energy of the processors by RAPL, as Linux shows it in /sys/class/powercap: counters in microjoules that wrap. Their
+/// error is a few per cent of what a meter at the socket shows of the package (Khan et al., "RAPL in Action", ACM
+/// TOMPECS 3(2), 2018); what else the machine draws is not in it. Readable by root alone on most systems.
+class HostEnergy {
+ public:
+  /// Finds the packages below `root`; none is fine, and one that cannot be read is as none.
+  explicit HostEnergy(const std::filesystem::path& root = "/sys/class/powercap");
+  [[nodiscard]] bool available() const { return !packages_.empty(); }
+  /// What the counters of all packages show now, in joules; less than before where one has wrapped since.
+  [[nodiscard]] std::optional<double> counted_joules() const;
+
+  struct Reading {
+    std::vector<std::uint64_t> microjoules;  ///< by package
+  };
+  [[nodiscard]] std::optional<Reading> read() const;
+  /// Of all packages together, between readings that are less than a wrap apart.
+  [[nodiscard]] double joules(const Reading& before, const Reading& after) const;
+
+ private:
+  struct Package {
+    std::filesystem::path counter;
+    std::uint64_t range = 0;  ///< the counter wraps after it
+  };
+  std::vector<Package> packages_;
+};
 
 }  // namespace warpmark::device

@@ -6,7 +6,6 @@
 #include <string_view>
 #include <system_error>
 #include <utility>
-#include <vector>
 
 #include "base/files.h"
 #include "base/text.h"

@@ -3,7 +3,9 @@
 #include <array>
 #include <charconv>
 
+#include "base/files.h"
 #include "base/text.h"
+#include "device/cpu/conditions.h"
 
 namespace warpmark::device {
 namespace {
@@ -189,6 +191,17 @@ std::string selected_choice(std::string_view text) {
   const auto close = text.find(']', open == std::string_view::npos ? 0 : open);
   if (open == std::string_view::npos || close == std::string_view::npos) return std::string(trim(text));
   return std::string(text.substr(open + 1, close - open - 1));
+}
+
+std::vector<ThreadWait> read_thread_waits(const std::filesystem::path& root) {
+  std::vector<ThreadWait> threads;
+  for (const auto& thread : entries_of(root / "proc/self/task")) {
+    const auto counted = parse_schedstat(first_line(thread / "schedstat"));
+    const auto id = leading_number(thread.filename().string());
+    if (!counted || !id) continue;  // a thread that has ended, or a kernel built without it
+    threads.push_back({static_cast<std::int64_t>(*id), counted->waited_s, counted->scheduled});
+  }
+  return threads;
 }
 
 }  // namespace warpmark::device

@@ -3,11 +3,14 @@
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "device/device.h"
 
 namespace warpmark::device {
 
@@ -68,5 +71,9 @@ struct CpuInfo {
 
 /// The bracketed choice of "always [madvise] never"; the whole trimmed text if none is bracketed.
 [[nodiscard]] std::string selected_choice(std::string_view text);
+
+/// What the kernel's scheduler counted of this process's threads.
+/// Of each thread (/proc/self/task/TID/schedstat). About 10 us for each.
+[[nodiscard]] std::vector<ThreadWait> read_thread_waits(const std::filesystem::path& root);
 
 }  // namespace warpmark::device

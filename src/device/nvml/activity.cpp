@@ -1,7 +1,6 @@
 // A look at a GPU, and whether it is one that answers.
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <array>
 
 #include "device/nvml/queries.h"

@@ -1,9 +1,7 @@
 // Where generated data goes: a file written piece by piece that appears when it is whole, or the output.
 #pragma once
 
-#include <filesystem>
 #include <functional>
-#include <string>
 #include <string_view>
 
 #include "base/result.h"

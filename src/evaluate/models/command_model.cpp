@@ -1,7 +1,6 @@
-#include "evaluate/models/command_model.h"
+#include "evaluate/models/model.h"
 
 #include <fcntl.h>
-#include <fmt/format.h>
 #include <poll.h>
 #include <signal.h>
 #include <unistd.h>

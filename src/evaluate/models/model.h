@@ -1,4 +1,4 @@
-// Whoever answers: a server, or a command. An edge; tests have scripted ones.
+// Whoever answers: an OpenAI-compatible server, or a command. An edge; tests have scripted ones.
 #pragma once
 
 #include <atomic>
@@ -10,6 +10,7 @@
 
 #include "base/json.h"
 #include "base/result.h"
+#include "http/url.h"
 
 namespace warpmark::evaluate {
 
@@ -57,5 +58,21 @@ using MakeModel = std::function<Result<std::unique_ptr<Model>>()>;
 /// A reply out of what an OpenAI-compatible server answers (chat, completions, embeddings), or a command: {"text":
 /// ...}. A data error says what is missing.
 [[nodiscard]] Result<Reply> reply_of(const Json& body);
+
+struct EndpointOptions {
+  http::Url url;        ///< up to the version: http://host:8000/v1
+  std::string model;    ///< named in each request; empty: not named
+  std::string api_key;  ///< sent as a bearer token; empty: none
+};
+
+/// One connection, kept as long as the server does. 408, 409, 425, 429 and 5xx, lost connections and deadlines may
+/// pass; Retry-After is heeded.
+[[nodiscard]] std::unique_ptr<Model> endpoint_model(EndpointOptions options);
+
+/// A program that answers: it gets a JSON line for each request on its standard input and writes a JSON line for each
+/// answer, in order: {"text": "..."}, or what an OpenAI-compatible server would say. It stays running; one that ends is
+/// started again for the next request. `command` is run by /bin/sh in a process group of its own, which is killed with
+/// the model.
+[[nodiscard]] std::unique_ptr<Model> command_model(const std::string& command);
 
 }  // namespace warpmark::evaluate

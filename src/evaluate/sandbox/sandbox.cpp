@@ -2,23 +2,175 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <linux/audit.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <sched.h>
 #include <sys/file.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
+#include <cctype>
+#include <cerrno>
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <map>
 #include <random>
+#include <sstream>
+#include <string_view>
 #include <utility>
 
 #include "base/clock.h"
 #include "base/files.h"
 #include "base/subprocess.h"
-#include "evaluate/sandbox/filter.h"
-#include "evaluate/sandbox/tree_memory.h"
 
 namespace warpmark::evaluate {
 namespace {
+
+struct Process {
+  int parent = 0;
+  std::int64_t pages = 0;
+  bool counts = false;
+};
+
+/// Field 4 of /proc/PID/stat is the parent, field 24 the resident pages; field 2 may hold blanks and ends with ')'.
+bool read_stat(const std::string& text, Process& process) {
+  const auto name_end = text.rfind(')');
+  if (name_end == std::string::npos) return false;
+  std::istringstream fields(text.substr(name_end + 1));
+  std::string skipped;
+  fields >> skipped >> process.parent;
+  for (int field = 5; field < 24; ++field) fields >> skipped;
+  fields >> process.pages;
+  return !fields.fail();
+}
+
+bool descends_from_counted(const std::map<int, Process>& all, int pid) {
+  for (std::size_t depth = 0; depth < all.size(); ++depth) {
+    const auto found = all.find(pid);
+    if (found == all.end()) return false;
+    if (found->second.counts) return true;
+    pid = found->second.parent;
+  }
+  return false;
+}
+
+/// Resident memory of the processes whose command line has this word, and of all their descendants. Pages that
+/// processes share count for each of them.
+std::int64_t tree_memory_bytes(std::string_view word) {
+  std::map<int, Process> all;
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator("/proc", error)) {
+    const std::string name = entry.path().filename();
+    if (std::isdigit(static_cast<unsigned char>(name.front())) == 0) continue;
+    const auto stat = read_file(entry.path() / "stat");
+    const auto command = read_file(entry.path() / "cmdline");
+    Process process;
+    if (!stat.ok() || !command.ok() || !read_stat(*stat, process)) continue;  // it has ended
+    process.counts = command->find(word) != std::string::npos;
+    all.emplace(std::atoi(name.c_str()), process);
+  }
+  std::int64_t pages = 0;
+  for (const auto& [pid, process] : all) {
+    if (descends_from_counted(all, pid)) pages += process.pages;
+  }
+  return pages * ::sysconf(_SC_PAGESIZE);
+}
+
+constexpr long kMemfdSecret = 447;  // newer than the headers of Debian 12
+constexpr long kIoUringSetup = 425;
+constexpr long kClone3 = 435;
+
+constexpr long kRefused[] = {
+    SYS_memfd_create,
+    kMemfdSecret,
+    SYS_shmget,
+    SYS_shmat,
+    SYS_msgget,
+    SYS_semget,
+    SYS_unshare,
+    SYS_setns,
+    SYS_mount,
+    SYS_umount2,
+    SYS_pivot_root,
+    SYS_chroot,
+    SYS_ptrace,
+    SYS_process_vm_readv,
+    SYS_process_vm_writev,
+    SYS_add_key,
+    SYS_request_key,
+    SYS_keyctl,
+    SYS_bpf,
+    SYS_perf_event_open,
+    SYS_userfaultfd,
+    kIoUringSetup,
+    SYS_kexec_load,
+    SYS_init_module,
+    SYS_finit_module,
+    SYS_delete_module,
+    SYS_open_by_handle_at,
+};
+
+/// All flags of clone that make a namespace.
+constexpr unsigned kNewNamespaces =
+    CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWCGROUP;
+
+/// Shared memory without a file stays when it is dropped from the page table, and no resident size shows it.
+constexpr unsigned kSharedMemory = MAP_SHARED | MAP_ANONYMOUS;
+
+constexpr unsigned kX32Calls = 0x40000000;  // on x86-64: the same calls by other numbers
+
+unsigned native_architecture() {
+  constexpr long kWriteOfX86 = 1;
+  return SYS_write == kWriteOfX86 ? AUDIT_ARCH_X86_64 : AUDIT_ARCH_AARCH64;
+}
+
+sock_filter statement(int code, unsigned value) { return {static_cast<__u16>(code), 0, 0, value}; }
+
+sock_filter jump(int code, unsigned value, int if_true, int if_false) {
+  return {static_cast<__u16>(BPF_JMP | BPF_K | code), static_cast<__u8>(if_true), static_cast<__u8>(if_false), value};
+}
+
+sock_filter answer(unsigned action) { return statement(BPF_RET | BPF_K, action); }
+
+/// A seccomp filter for bubblewrap's --seccomp: system calls that reach memory outside of every limit (memfd_create,
+/// System V segments, shared memory without a file), that make namespaces or mounts, or that widen the kernel's
+/// surface, fail with EPERM. The program as bytes of struct sock_filter, for this architecture; calls of any other are
+/// killed.
+std::string sandbox_filter() {
+  const auto load = [](std::size_t offset) {
+    return statement(BPF_LD | BPF_W | BPF_ABS, static_cast<unsigned>(offset));
+  };
+  std::vector<sock_filter> program{
+      load(offsetof(seccomp_data, arch)), jump(BPF_JEQ, native_architecture(), 1, 0),
+      answer(SECCOMP_RET_KILL_PROCESS),   load(offsetof(seccomp_data, nr)),
+      jump(BPF_JGE, kX32Calls, 0, 1),     answer(SECCOMP_RET_ERRNO | EPERM),
+      jump(BPF_JEQ, kClone3, 0, 1),
+      answer(SECCOMP_RET_ERRNO | ENOSYS),  // its flags are in memory; the C library goes on with clone
+  };
+  for (const long call : kRefused) {
+    program.push_back(jump(BPF_JEQ, static_cast<unsigned>(call), 0, 1));
+    program.push_back(answer(SECCOMP_RET_ERRNO | EPERM));
+  }
+  const std::size_t first = offsetof(seccomp_data, args), fourth = first + 3 * sizeof(seccomp_data::args[0]);
+  program.push_back(jump(BPF_JEQ, SYS_clone, 0, 4));
+  program.push_back(load(first));
+  program.push_back(jump(BPF_JSET, kNewNamespaces, 0, 1));
+  program.push_back(answer(SECCOMP_RET_ERRNO | EPERM));
+  program.push_back(answer(SECCOMP_RET_ALLOW));
+  program.push_back(jump(BPF_JEQ, SYS_mmap, 0, 4));
+  program.push_back(load(fourth));
+  program.push_back(statement(BPF_ALU | BPF_AND | BPF_K, kSharedMemory));
+  program.push_back(jump(BPF_JEQ, kSharedMemory, 0, 1));
+  program.push_back(answer(SECCOMP_RET_ERRNO | EPERM));
+  program.push_back(answer(SECCOMP_RET_ALLOW));
+  return {reinterpret_cast<const char*>(program.data()), program.size() * sizeof(sock_filter)};
+}
 
 namespace fs = std::filesystem;
 

@@ -1,7 +1,6 @@
 // Output of NVIDIA's nvbandwidth, as text or as JSON (-j): json_output.cpp and output.cpp of
 // github.com/NVIDIA/nvbandwidth. A test case prints a matrix; each of its cells is a result. The unit stands in
 // brackets behind its description.
-#include <fmt/format.h>
 
 #include <algorithm>
 

@@ -3,11 +3,16 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 #include <limits>
 #include <tuple>
+#include <utility>
 
+#include "base/check.h"
+#include "base/lines/line_file.h"
 #include "base/text.h"
 #include "exchange/mllog/rulesets.h"
+#include "generated/published.h"
 
 namespace warpmark::exchange {
 namespace {
@@ -84,6 +89,21 @@ void score(MlLogResult& result) {
   if (const auto mean = olympic_mean(std::move(seconds), result.dropped); mean.ok()) result.score_s = *mean;
 }
 
+std::string_view take_cell(std::string_view& line) {
+  const auto end = std::min(line.find(','), line.size());
+  const std::string_view cell = line.substr(0, end);
+  line.remove_prefix(std::min(end + 1, line.size()));
+  return cell;
+}
+
+template <typename T>
+T number_of_cell(std::string_view cell) {
+  T value{};
+  const auto read = std::from_chars(cell.data(), cell.data() + cell.size(), value);
+  WM_CHECK(read.ec == std::errc());
+  return value;
+}
+
 }  // namespace
 
 const MlLogTraining& MlLogResult::first() const {
@@ -123,6 +143,25 @@ std::vector<double> needed_to_converge(const MlLogResult& result) {
     needed.push_back(log.training.converged ? log.training.to_converge.value_or(kNever) : kNever);
   }
   return needed;
+}
+
+std::vector<PublishedResult> published_results(std::string_view benchmark) {
+  std::vector<PublishedResult> results;
+  std::string_view text = generated::kPublished.front().text;
+  bool header = true;
+  while (!text.empty()) {
+    std::string_view line = take_line(text);
+    if (line.empty() || line.front() == '#') continue;
+    if (std::exchange(header, false)) continue;
+    PublishedResult result{.round = take_cell(line), .benchmark = take_cell(line), .accelerator = take_cell(line)};
+    result.accelerators = number_of_cell<int>(take_cell(line));
+    result.minutes = number_of_cell<double>(take_cell(line));
+    result.submitter = line;
+    if (result.benchmark != benchmark) continue;
+    if (!results.empty() && results.back().round != result.round) results.clear();  // rounds are in order
+    results.push_back(result);
+  }
+  return results;
 }
 
 }  // namespace warpmark::exchange

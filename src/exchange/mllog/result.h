@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "exchange/mllog/convergence.h"
@@ -37,5 +38,18 @@ struct MlLogResult {
 
 /// Epochs or samples that each log needed; infinite where it did not converge.
 [[nodiscard]] std::vector<double> needed_to_converge(const MlLogResult& result);
+
+/// The best of its round, accelerator and number of accelerators in the closed division.
+struct PublishedResult {
+  std::string_view round;  ///< "5.1"
+  std::string_view benchmark;
+  std::string_view accelerator;
+  int accelerators = 0;
+  double minutes = 0;
+  std::string_view submitter;
+};
+
+/// Of the newest round that has the benchmark, by accelerator and number; empty where none has.
+[[nodiscard]] std::vector<PublishedResult> published_results(std::string_view benchmark);
 
 }  // namespace warpmark::exchange

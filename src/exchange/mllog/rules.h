@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "exchange/mllog/log.h"
+#include "exchange/mllog/convergence.h"
 
 namespace warpmark::exchange {
 

@@ -8,7 +8,7 @@
 #include "base/quantity.h"
 #include "optimize/apply/program_runs.h"
 #include "optimize/apply/recorded_run.h"
-#include "workers/unheard.h"
+#include "workers/program_report.h"
 
 namespace warpmark::optimize {
 namespace {

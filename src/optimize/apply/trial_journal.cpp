@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "base/files.h"
-#include "base/lines/lines.h"
+#include "base/lines/line_file.h"
 
 namespace warpmark::optimize {
 namespace {

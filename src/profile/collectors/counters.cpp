@@ -11,7 +11,6 @@
 #include <thread>
 
 #include "base/text.h"
-#include "device/nvml/nvml.h"
 #include "device/nvml/queries.h"
 #include "profile/module/unix_clock.h"
 

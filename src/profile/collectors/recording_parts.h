@@ -4,7 +4,6 @@
 #include <filesystem>
 #include <memory>
 #include <string>
-#include <vector>
 
 #include "base/result.h"
 #include "profile/collectors/record_program.h"

@@ -8,7 +8,6 @@
 
 #include <cstdlib>
 #include <map>
-#include <optional>
 #include <utility>
 
 namespace warpmark::profile {

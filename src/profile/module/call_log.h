@@ -1,12 +1,15 @@
-// Times CUDA calls in callbacks of our own: a record of CUPTI's for each call costs several times as much, which tells
-// on programs that are bound by their launches. Every thread writes into a ring of its own, and one reader empties
-// them.
+// Times CUDA calls in callbacks of our own, those of the runtime and the driver that the recorder is called back for: a
+// record of CUPTI's for each call costs several times as much, which tells on programs that are bound by their
+// launches. Every thread writes into a ring of its own, and one reader empties them.
 #pragma once
+
+#include <cupti.h>
 
 #include <atomic>
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <span>
 #include <vector>
 
 namespace warpmark::profile::module {
@@ -75,5 +78,27 @@ class CallLog {
   std::vector<std::unique_ptr<CallRing>> rings_;  ///< kept until the end: a thread may end before it was drained
   std::atomic<std::int64_t> lost_{0};
 };
+
+/// Ids of the runtime's calls that launch kernels and graphs.
+[[nodiscard]] std::span<const CUpti_CallbackId> launch_calls();
+/// Ids of the runtime's calls that move data, wait or allocate: with the launches, all that an analysis asks for.
+/// Recording every call of the runtime costs several times as much.
+[[nodiscard]] std::span<const CUpti_CallbackId> other_calls();
+/// Ids of the driver's calls that launch.
+[[nodiscard]] std::span<const CUpti_CallbackId> driver_launches();
+/// Ids of those that move data, wait or allocate. A driver call within a call of the runtime is not recorded, so these
+/// are of programs that call the driver themselves.
+[[nodiscard]] std::span<const CUpti_CallbackId> other_driver_calls();
+
+/// cudaProfilerStart and cudaProfilerStop, of the runtime and of the driver: what a program marks by.
+[[nodiscard]] std::span<const CUpti_CallbackId> profiler_calls();
+[[nodiscard]] std::span<const CUpti_CallbackId> driver_profiler_calls();
+enum class ProfilerCall { none, start, stop };
+[[nodiscard]] ProfilerCall profiler_call(CUpti_CallbackDomain domain, CUpti_CallbackId id);
+
+[[nodiscard]] bool is_launch(CUpti_CallbackDomain domain, CUpti_CallbackId id);
+/// A number that is the same whenever the same kernel or graph is launched.
+[[nodiscard]] std::uint64_t what_is_launched(CUpti_CallbackDomain domain, CUpti_CallbackId id,
+                                             const CUpti_CallbackData& call);
 
 }  // namespace warpmark::profile::module

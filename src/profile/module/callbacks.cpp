@@ -1,9 +1,9 @@
 #include "profile/module/callbacks.h"
 
 #include "profile/module/blocked_time.h"
+#include "profile/module/call_log.h"
 #include "profile/module/capture.h"
 #include "profile/module/recorder.h"
-#include "profile/module/traced_calls.h"
 #include "profile/module/unix_clock.h"
 
 namespace warpmark::profile::module {

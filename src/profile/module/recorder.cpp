@@ -2,7 +2,6 @@
 
 #include <unistd.h>
 
-#include <algorithm>
 #include <array>
 #include <chrono>
 #include <cstdio>
@@ -11,9 +10,7 @@
 #include <utility>
 
 #include "profile/module/callbacks.h"
-#include "profile/module/gpu_facts.h"
 #include "profile/module/ranges.h"
-#include "profile/module/traced_calls.h"
 #include "profile/module/unix_clock.h"
 #include "profile/recording/format.h"
 

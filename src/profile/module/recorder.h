@@ -17,8 +17,6 @@
 #include "profile/module/records.h"
 #include "profile/module/schedule.h"
 #include "profile/module/stacks/native_stacks.h"
-#include "profile/module/stacks/stack_signal.h"
-#include "profile/module/step_finder.h"
 #include "profile/recording/writer.h"
 
 namespace warpmark::profile::module {

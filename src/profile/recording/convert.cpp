@@ -1,7 +1,6 @@
 #include "profile/recording/convert.h"
 
 #include <cstring>
-#include <filesystem>
 #include <map>
 #include <set>
 

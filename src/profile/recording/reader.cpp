@@ -1,5 +1,4 @@
-#include "profile/recording/reader.h"
-
+// Reads warpmark's own recordings: a timeline for each process that used a GPU, and counters.
 #include <cxxabi.h>
 
 #include <algorithm>
@@ -13,9 +12,9 @@
 #include "base/text.h"
 #include "profile/recording/format.h"
 #include "profile/recording/graph_ends.h"
-#include "profile/recording/repeated_ids.h"
 #include "profile/recording/writer.h"
 #include "profile/timeline_builder.h"
+#include "profile/trace_reader.h"
 
 namespace warpmark::profile {
 namespace {
@@ -394,6 +393,6 @@ Status read(ByteSource& source, const ReadOptions& /*options*/, ProfileSession& 
 
 }  // namespace
 
-const TraceReader kRecordingReader = {"warpmark", "warpmark's own recording (warpmark profile)", sniff, read};
+extern const TraceReader kRecordingReader = {"warpmark", "warpmark's own recording (warpmark profile)", sniff, read};
 
 }  // namespace warpmark::profile

@@ -1,8 +1,6 @@
 // Chrome trace (JSON) that Perfetto and chrome://tracing show and our own reader reads back without loss.
 #pragma once
 
-#include <string>
-
 #include "profile/writer.h"
 
 namespace warpmark::profile {

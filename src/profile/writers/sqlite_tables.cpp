@@ -2,7 +2,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <system_error>
 #include <utility>
+
+#include "base/files.h"
+#include "profile/writer.h"
 
 namespace warpmark::profile {
 namespace {
@@ -196,6 +200,21 @@ Status fill_kernels(const ProfileSession& session, const Database& database) {
   return {};
 }
 
+Status fill_file(const ProfileSession& session, const std::filesystem::path& path) {
+  WM_ASSIGN(const Database database, Database::create(path));
+  return fill_tables(session, database);
+}
+
+Status write(const ProfileSession& session, const std::filesystem::path& path) {
+  const auto temporary = temporary_for(path);
+  std::error_code code;
+  std::filesystem::remove(temporary, code);
+  const Status status = fill_file(session, temporary);
+  if (status.ok()) return put_in_place(temporary, path);
+  std::filesystem::remove(temporary, code);
+  return status;
+}
+
 }  // namespace
 
 Status fill_tables(const ProfileSession& session, const Database& database) {
@@ -234,5 +253,8 @@ const char* kind_name(EventKind kind) {
   }
   return "other";
 }
+
+extern const Writer kSqliteWriter = {"sqlite", "SQLite tables for questions of your own (docs/profile-sql.md)",
+                                     "sqlite", write};
 
 }  // namespace warpmark::profile

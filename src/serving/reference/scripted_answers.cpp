@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "base/json.h"
-#include "base/lines/lines.h"
+#include "base/lines/line_file.h"
 #include "base/text.h"
 
 namespace warpmark::serving {

@@ -113,8 +113,6 @@ Comparison compare(const Side& baseline, const Side& candidate, const CompareOpt
   const auto before = round_medians(baseline), after = round_medians(candidate);
   Comparison comparison;
   comparison.better = options.better;
-  comparison.baseline_rounds = static_cast<std::int64_t>(before.size());
-  comparison.candidate_rounds = static_cast<std::int64_t>(after.size());
   comparison.reason = why_undecidable("baseline", baseline, before);
   if (comparison.reason.empty()) comparison.reason = why_undecidable("candidate", candidate, after);
   if (!comparison.reason.empty()) return comparison;

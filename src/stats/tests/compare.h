@@ -43,9 +43,7 @@ struct CompareOptions {
 struct Comparison {
   Difference difference = Difference::undecidable;
   std::string reason;  ///< why it is undecidable; else empty
-  std::int64_t baseline_rounds = 0;
-  std::int64_t candidate_rounds = 0;
-  double ratio = 0;  ///< candidate / baseline, of the geometric means of the round medians; 0 if undecidable
+  double ratio = 0;    ///< candidate / baseline, of the geometric means of the round medians; 0 if undecidable
   std::optional<Interval> ratio_interval;  ///< absent where the noise could not be estimated
   std::optional<double> p;                 ///< two-sided, of this metric alone
   std::optional<double> adjusted_p;        ///< set by decide_together

@@ -3,6 +3,7 @@
 // logarithms.
 #pragma once
 
+#include <cstdint>
 #include <span>
 
 #include "model/metric.h"
@@ -30,5 +31,18 @@ struct TTest {
 /// p of the claim low < true value < high: the larger of the two one-sided p. At most alpha exactly where the
 /// interval of confidence 1 - 2 alpha lies inside (low, high).
 [[nodiscard]] double equivalence_p(const TTest& test, double low, double high);
+
+struct PowerOptions {
+  double alpha = 0.05;  ///< two-sided
+  double power = 0.9;   ///< chance of finding a difference that is there
+};
+
+/// The fewest pairs with which the paired t test finds a mean difference `effect` in differences of this standard
+/// deviation: exact for normal differences, by the noncentral t distribution. `most` if more are needed.
+[[nodiscard]] std::int64_t pairs_needed(double stdev, double effect, std::int64_t most,
+                                        const PowerOptions& options = {});
+
+/// Power of the two-sided paired t test with n >= 2 pairs.
+[[nodiscard]] double paired_power(std::int64_t n, double stdev, double effect, double alpha);
 
 }  // namespace warpmark::stats

@@ -19,4 +19,9 @@ namespace warpmark::store {
 /// A LIKE pattern, with '!' as its escape, for texts that hold this one.
 [[nodiscard]] std::string holds_pattern(const std::string& text);
 
+/// See Store::attach, Store::documents and Store::document.
+[[nodiscard]] Status attach_document(SqlDatabase& database, const std::string& session_id, const Document& document);
+[[nodiscard]] Result<std::vector<DocumentEntry>> list_documents(SqlDatabase& database, const DocumentQuery& query);
+[[nodiscard]] Result<Document> load_document(SqlDatabase& database, const std::string& session_id, std::int64_t index);
+
 }  // namespace warpmark::store

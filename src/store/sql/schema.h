@@ -5,6 +5,9 @@
 #include <cstdint>
 #include <span>
 
+#include "base/result.h"
+#include "store/sql/sql_database.h"
+
 namespace warpmark::store {
 
 struct Migration {
@@ -15,5 +18,8 @@ struct Migration {
 };
 
 [[nodiscard]] std::span<const Migration> migrations();
+
+/// Within a write transaction in which `prunings` has an open row for the session.
+[[nodiscard]] Status delete_session(SqlDatabase& database, std::int64_t key);
 
 }  // namespace warpmark::store

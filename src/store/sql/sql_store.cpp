@@ -11,9 +11,8 @@
 #include "store/lookup.h"
 #include "store/payload.h"
 #include "store/sql/browse.h"
-#include "store/sql/delete_session.h"
-#include "store/sql/documents.h"
 #include "store/sql/run_query.h"
+#include "store/sql/schema.h"
 
 namespace warpmark::store {
 namespace {

@@ -8,7 +8,7 @@
 
 #include "base/files.h"
 #include "base/json.h"
-#include "base/lines/lines.h"
+#include "base/lines/line_file.h"
 #include "model/json/json.h"
 
 namespace warpmark::validate {

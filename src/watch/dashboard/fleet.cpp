@@ -5,7 +5,7 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "model/json/json.h"
-#include "store/sessions_json.h"
+#include "store/document.h"
 #include "validate/accept/acceptance.h"
 #include "validate/accept/across.h"
 #include "validate/accept/criteria.h"

@@ -6,7 +6,7 @@
 #include "base/clock.h"
 #include "base/json.h"
 #include "model/machine_state.h"
-#include "store/sessions_json.h"
+#include "store/document.h"
 
 namespace warpmark::watch {
 namespace {

@@ -1,10 +1,9 @@
 // attention: O = softmax(Q K^T / sqrt(dim)) V for each head. `standard` keeps the seq x seq scores in memory, `flash`
 // never does (Dao, Fu, Ermon, Rudra, Re, "FlashAttention", NeurIPS 2022).
-#include <array>
 
 #include "workloads/attention/attention_cpu.h"
 #include "workloads/attention/attention_shape.h"
-#include "workloads/backend_switch.h"
+#include "workloads/cuda_bridge.h"
 #include "workloads/shape.h"
 
 namespace warpmark::workloads {

@@ -7,7 +7,6 @@
 #include <limits>
 
 #include "workloads/attention/attention_check.h"
-#include "workloads/random_inputs.h"
 #include "workloads/shape.h"
 
 namespace warpmark::workloads {

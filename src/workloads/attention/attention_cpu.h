@@ -2,11 +2,8 @@
 #pragma once
 
 #include <cstddef>
-#include <cstdint>
 #include <memory>
 #include <string>
-#include <utility>
-#include <vector>
 
 #include "device/device.h"
 #include "measure/workload.h"

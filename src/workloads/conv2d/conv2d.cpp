@@ -4,9 +4,9 @@
 
 #include <array>
 
-#include "workloads/backend_switch.h"
 #include "workloads/conv2d/conv2d_cpu.h"
 #include "workloads/conv2d/conv2d_shape.h"
+#include "workloads/cuda_bridge.h"
 #include "workloads/shape.h"
 
 namespace warpmark::workloads {

@@ -6,12 +6,10 @@
 #include <array>
 #include <cmath>
 #include <cstring>
-#include <random>
 
 #include "base/float_types.h"
-#include "workloads/backend_switch.h"
+#include "workloads/cuda_bridge.h"
 #include "workloads/feeding/embedding_rows.h"
-#include "workloads/random_inputs.h"
 #include "workloads/set_memory.h"
 #include "workloads/shape.h"
 

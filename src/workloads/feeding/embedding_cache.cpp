@@ -3,16 +3,13 @@
 // and then. On a CPU the held rows are an array of its own: hit rates are the same there.
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <cmath>
-#include <optional>
 #include <vector>
 
 #include "base/clock.h"
-#include "workloads/backend_switch.h"
+#include "workloads/cuda_bridge.h"
 #include "workloads/feeding/cached_lookups.h"
-#include "workloads/feeding/lookup_batches.h"
 #include "workloads/feeding/passes.h"
+#include "workloads/feeding/row_cache.h"
 #include "workloads/shape.h"
 
 namespace warpmark::workloads {

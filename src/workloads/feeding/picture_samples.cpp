@@ -9,7 +9,7 @@
 #include "base/files.h"
 #include "base/pictures/jpeg.h"
 #include "stats/random.h"
-#include "workloads/feeding/sample_files.h"
+#include "workloads/feeding/samples.h"
 
 namespace warpmark::workloads {
 namespace {

@@ -9,8 +9,6 @@
 #include <cstring>
 #include <utility>
 
-#include "workloads/feeding/sample_files.h"
-
 namespace warpmark::workloads {
 
 namespace fs = std::filesystem;

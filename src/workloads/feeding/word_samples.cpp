@@ -1,12 +1,11 @@
 // Words: numbers of a vocabulary, as lines of decimal text with an index of their places, or as 16 bits each.
-#include <algorithm>
 #include <charconv>
 #include <cstring>
 #include <vector>
 
 #include "base/files.h"
 #include "stats/random.h"
-#include "workloads/feeding/sample_files.h"
+#include "workloads/feeding/samples.h"
 
 namespace warpmark::workloads {
 namespace {

@@ -3,7 +3,7 @@
 
 #include <array>
 
-#include "workloads/backend_switch.h"
+#include "workloads/cuda_bridge.h"
 #include "workloads/gemm/gemm_cpu.h"
 #include "workloads/shape.h"
 

@@ -10,7 +10,6 @@
 
 #include "base/clock.h"
 #include "workloads/gemm/gemm_check.h"
-#include "workloads/random_inputs.h"
 #include "workloads/shape.h"
 
 namespace warpmark::workloads {

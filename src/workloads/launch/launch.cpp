@@ -2,10 +2,9 @@
 // joining a team of threads.
 #include <omp.h>
 
-#include <array>
 #include <cstring>
 
-#include "workloads/backend_switch.h"
+#include "workloads/cuda_bridge.h"
 #include "workloads/launch/wakeup.h"
 
 namespace warpmark::workloads {

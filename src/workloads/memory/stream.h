@@ -6,7 +6,6 @@
 #include <omp.h>
 
 #include <cstddef>
-#include <cstdint>
 #include <span>
 #include <string>
 #include <utility>
@@ -15,7 +14,7 @@
 #include "base/result.h"
 #include "measure/workload.h"
 #include "model/cost.h"
-#include "workloads/backend_switch.h"
+#include "workloads/cuda_bridge.h"
 #include "workloads/memory/kernels.h"
 #include "workloads/set_memory.h"
 
@@ -70,20 +69,6 @@ void on_parts(const StreamPlan& plan, const Work& work) {
   }
 #pragma omp parallel num_threads(plan.threads)
   work(part_of(plan.elements, omp_get_thread_num(), omp_get_num_threads()));
-}
-
-/// The descriptor of a workload that reads or writes arrays of `size` bytes, kWork of them a launch.
-template <const StreamWork& kWork, CpuPrepare kPrepareCpu>
-constexpr measure::Workload stream_workload(const char* id, const char* summary) {
-  return {
-      .id = id,
-      .summary = summary,
-      .params = kStreamParams,
-      .cost = [](const measure::Workload&, const Params& params) { return stream_cost(params, kWork); },
-      .supports = supports_by_backend<supports_every_cpu>,
-      .prepare = prepare_by_backend<kPrepareCpu>,
-      .cases = [](const measure::Workload&, const DeviceInfo& device) { return stream_cases(device, kWork.arrays); },
-      .default_mode = Mode::cold};
 }
 
 /// Elements that differ, on all cores. Exact: bit patterns of an f32 are compared.

@@ -2,7 +2,7 @@
 #pragma once
 
 #include <atomic>
-#include <filesystem>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
@@ -12,7 +12,9 @@
 #include "base/files.h"
 #include "base/json_fwd.h"
 #include "base/result.h"
+#include "model/params.h"
 #include "workers/model_worker.h"
+#include "workloads/models/model_shape.h"
 
 namespace warpmark::workloads {
 
@@ -78,5 +80,9 @@ class ModelWorkers {
 [[nodiscard]] std::string other_torches(const Json& hello);
 /// A text of it; empty without it.
 [[nodiscard]] std::string answered_text(const Json& answer, const char* name);
+
+/// The question "prepare", but for what differs between ranks (ModelWorkers::prepare).
+[[nodiscard]] Json prepare_question(const std::string& model, const Params& params, const ModelShape& shape,
+                                    std::uint64_t seed);
 
 }  // namespace warpmark::workloads

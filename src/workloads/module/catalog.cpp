@@ -1,50 +1,54 @@
-#include "workloads/module/catalog.h"
+// The module's one exported symbol, and the GPU implementations that it offers.
+#include "base/catalog.h"
+#include "device/cuda/module/cuda_device.h"
+#include "device/cuda/module/library_loader.h"
+#include "device/cuda/module_api.h"
+#include "workloads/cuda_bridge.h"
 
-#include <array>
+// One line an implementation, which is in its own file.
+#define WM_CUDA_IMPLEMENTATIONS(IMPLEMENTATION) \
+  IMPLEMENTATION(kCudaCopy)                     \
+  IMPLEMENTATION(kCudaTriad)                    \
+  IMPLEMENTATION(kCudaRead)                     \
+  IMPLEMENTATION(kCudaWrite)                    \
+  IMPLEMENTATION(kCudaTransfer)                 \
+  IMPLEMENTATION(kCudaLaunch)                   \
+  IMPLEMENTATION(kCudaGemm)                     \
+  IMPLEMENTATION(kCudaConv2d)                   \
+  IMPLEMENTATION(kCudaAttention)                \
+  IMPLEMENTATION(kCudaFusedTexture)             \
+  IMPLEMENTATION(kCudaPatchScores)              \
+  IMPLEMENTATION(kCudaTopKPatches)              \
+  IMPLEMENTATION(kCudaOpponentBalance)          \
+  IMPLEMENTATION(kCudaEmbedding)                \
+  IMPLEMENTATION(kCudaEmbeddingCache)           \
+  IMPLEMENTATION(kCudaLoader)
 
 namespace warpmark::workloads {
 
-// One line an implementation, in its own file.
-extern const CudaImplementation kCudaCopy;
-extern const CudaImplementation kCudaTriad;
-extern const CudaImplementation kCudaRead;
-extern const CudaImplementation kCudaWrite;
-extern const CudaImplementation kCudaTransfer;
-extern const CudaImplementation kCudaLaunch;
-extern const CudaImplementation kCudaGemm;
-extern const CudaImplementation kCudaConv2d;
-extern const CudaImplementation kCudaAttention;
-extern const CudaImplementation kCudaFusedTexture;
-extern const CudaImplementation kCudaPatchScores;
-extern const CudaImplementation kCudaTopKPatches;
-extern const CudaImplementation kCudaOpponentBalance;
-extern const CudaImplementation kCudaEmbedding;
-extern const CudaImplementation kCudaEmbeddingCache;
-extern const CudaImplementation kCudaLoader;
+#define WM_DECLARE(implementation) extern const CudaImplementation implementation;
+WM_CUDA_IMPLEMENTATIONS(WM_DECLARE)
 
+}  // namespace warpmark::workloads
+
+namespace warpmark::device {
 namespace {
 
-constexpr std::array kImplementations{
-    &kCudaCopy,
-    &kCudaTriad,
-    &kCudaRead,
-    &kCudaWrite,
-    &kCudaTransfer,
-    &kCudaLaunch,
-    &kCudaGemm,
-    &kCudaConv2d,
-    &kCudaAttention,
-    &kCudaFusedTexture,
-    &kCudaPatchScores,
-    &kCudaTopKPatches,
-    &kCudaOpponentBalance,
-    &kCudaEmbedding,
-    &kCudaEmbeddingCache,
-    &kCudaLoader,
-};
+#define WM_LIST(implementation) &workloads::implementation,
+constexpr const workloads::CudaImplementation* kImplementations[] = {WM_CUDA_IMPLEMENTATIONS(WM_LIST)};
+
+const void* workload(const char* id) { return find_in(Catalog<workloads::CudaImplementation>(kImplementations), id); }
 
 }  // namespace
 
-Catalog<CudaImplementation> cuda_implementations() { return kImplementations; }
+extern "C" __attribute__((visibility("default"))) const CudaModule* warpmark_cuda_module() {
+  static const CudaModule module{.abi = kCudaModuleAbi,
+                                 .available = cuda_available,
+                                 .devices = cuda_devices,
+                                 .open = open_cuda_device,
+                                 .libraries = library_report,
+                                 .workload = workload};
+  return &module;
+}
 
-}  // namespace warpmark::workloads
+}  // namespace warpmark::device

@@ -1,7 +1,7 @@
 // transfer: copies between host and device memory, or within and between devices. GPU only: a CPU has no such link.
 #include <array>
 
-#include "workloads/backend_switch.h"
+#include "workloads/cuda_bridge.h"
 #include "workloads/shape.h"
 
 namespace warpmark::workloads {

@@ -5,8 +5,7 @@
 #include <array>
 #include <vector>
 
-#include "workloads/backend_switch.h"
-#include "workloads/random_inputs.h"
+#include "workloads/cuda_bridge.h"
 #include "workloads/set_memory.h"
 #include "workloads/shape.h"
 #include "workloads/vision/reference.h"

@@ -8,8 +8,7 @@
 #include <cstring>
 #include <vector>
 
-#include "workloads/backend_switch.h"
-#include "workloads/random_inputs.h"
+#include "workloads/cuda_bridge.h"
 #include "workloads/set_memory.h"
 #include "workloads/shape.h"
 #include "workloads/vision/image_loop.h"

@@ -15,7 +15,7 @@
 #include "base/files.h"
 #include "base/json.h"
 #include "base/units.h"
-#include "device/host_name.h"
+#include "device/machine.h"
 #include "monitor/csv.h"
 #include "monitor/sampler.h"
 #include "monitor/summary.h"

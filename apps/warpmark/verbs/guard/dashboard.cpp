@@ -5,7 +5,7 @@
 
 #include "base/files.h"
 #include "base/json.h"
-#include "device/host_name.h"
+#include "device/machine.h"
 #include "store/location.h"
 #include "warpmark/ab/compare_stored.h"
 #include "warpmark/command.h"

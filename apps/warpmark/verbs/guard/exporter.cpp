@@ -3,7 +3,7 @@
 
 #include "base/files.h"
 #include "base/units.h"
-#include "device/host_name.h"
+#include "device/machine.h"
 #include "store/location.h"
 #include "warpmark/command.h"
 #include "warpmark/sessions/build_info.h"

@@ -7,7 +7,7 @@
 #include "base/files.h"
 #include "base/sha256.h"
 #include "base/units.h"
-#include "device/host_name.h"
+#include "device/machine.h"
 #include "report/draw/format.h"
 #include "store/location.h"
 #include "store/sqlite/sqlite_store.h"

@@ -6,7 +6,6 @@
 #include "base/files.h"
 #include "base/json.h"
 #include "base/units.h"
-#include "exchange/mllog/published.h"
 #include "exchange/mllog/result.h"
 #include "exchange/mllog/rulesets.h"
 #include "report/draw/format.h"

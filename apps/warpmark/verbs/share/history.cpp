@@ -12,7 +12,7 @@
 #include "report/draw/table.h"
 #include "report/formats/render.h"
 #include "report/results/build.h"
-#include "store/sessions_json.h"
+#include "store/document.h"
 #include "warpmark/command.h"
 #include "warpmark/history/history_diff.h"
 #include "warpmark/history/history_exchange.h"

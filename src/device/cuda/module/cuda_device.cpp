@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "device/cpu/thread_waits.h"
+#include "device/cpu/proc.h"
 #include "device/cuda/module/cuda_check.h"
 #include "device/cuda/module/cuda_sequence.h"
 #include "device/nvml/nvml.h"

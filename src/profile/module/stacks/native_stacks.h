@@ -15,6 +15,24 @@
 
 namespace warpmark::profile::module {
 
+enum class StackPhase : char { recording = 'R', probing = 'P', off = '0' };
+
+/// Tells the sampler of Python stacks in this process (workers/hook/_warpmark_stacks.py) when records are taken: a
+/// letter into the pipe that it sleeps on.
+/// From one thread. Without a sampler (no Python, or not asked for) nothing happens.
+class StackSignal {
+ public:
+  StackSignal() = default;
+  ~StackSignal();
+  StackSignal(const StackSignal&) = delete;
+  StackSignal& operator=(const StackSignal&) = delete;
+
+  void tell(StackPhase phase);
+
+ private:
+  int pipe_ = -1;
+};
+
 class NativeStacks {
  public:
   static constexpr std::size_t kMostDepth = 48;

@@ -2,10 +2,10 @@
 #pragma once
 
 #include <map>
-#include <optional>
 #include <string>
 #include <vector>
 
+#include "model/profile/timeline.h"
 #include "profile/readers/chrome/kineto_event.h"
 #include "profile/timeline_builder.h"
 
@@ -60,5 +60,12 @@ class KinetoMerge {
   std::array<std::string, static_cast<std::size_t>(Flaw::count)> examples_;
   std::int64_t rows_ = 0;
 };
+
+inline constexpr int kNoRank = -1;
+inline constexpr int kSeveralRanks = -2;
+
+/// One timeline for each rank, if at least two ranks used GPUs and the rank of each stream is known; else the whole.
+/// `ranks` are those of the tracks; events of tracks without one go to the first rank.
+[[nodiscard]] std::vector<Timeline> split_by_rank(Timeline whole, const std::vector<int>& ranks);
 
 }  // namespace warpmark::profile

@@ -4,7 +4,6 @@
 #include <array>
 #include <limits>
 #include <tuple>
-#include <utility>
 
 #include "base/text.h"
 #include "generated/short_scan.h"

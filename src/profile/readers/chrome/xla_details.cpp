@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <array>
-#include <optional>
 
 #include "profile/readers/text/decimal.h"
 #include "profile/readers/text/key_table.h"

@@ -7,11 +7,13 @@
 
 #include "base/text.h"
 #include "generated/short_scan.h"
+#include "profile/readers/chrome/kineto.h"
 #include "profile/readers/chrome/kineto_fields.h"
 #include "profile/readers/chrome/xla_details.h"
 #include "profile/readers/text/decimal.h"
 #include "profile/readers/text/json_text.h"
 #include "profile/readers/text/padded_text.h"
+#include "profile/trace_reader.h"
 
 namespace warpmark::profile {
 namespace {
@@ -115,6 +117,27 @@ void translate_host(EventFields& fields, const XlaDetails& details, std::string&
   } else {
     fields.category = details.of_framework || is_of_framework(name) ? "cpu_op" : "user_annotation";
   }
+}
+
+/// XLA begins its list of events with the names of the processes.
+Sniff sniff_xla(std::string_view head) {
+  const auto list = head.find("\"traceEvents\"");
+  if (list == std::string_view::npos) return {};
+  constexpr std::string_view kNameRow = "\"process_name\"", kName = "\"name\"";
+  for (auto row = head.find(kNameRow, list); row != std::string_view::npos; row = head.find(kNameRow, row + 1)) {
+    const auto key = head.find(kName, row + kNameRow.size());
+    if (key == std::string_view::npos) return {};
+    const auto begin = head.find('"', key + kName.size());
+    if (begin == std::string_view::npos) return {};
+    const std::string_view name = head.substr(begin + 1, head.find('"', begin + 1) - begin - 1);
+    if (is_xla_process(name) || is_timeline_process(name)) return {95, ""};
+  }
+  return {};
+}
+
+Status read_xla(ByteSource& source, const ReadOptions& options, ProfileSession& session) {
+  XlaRows rows;
+  return read_chrome_trace(source, options, session, &rows);
 }
 
 }  // namespace
@@ -255,5 +278,8 @@ Status read_xla_names(ByteSource& source, std::string& text, XlaRows& rows) {
   text = padded.view();
   return {};
 }
+
+extern const TraceReader kXlaTraceReader = {"xla_trace", "XLA's profiler: JAX, TensorFlow (trace.json.gz)", sniff_xla,
+                                            read_xla};
 
 }  // namespace warpmark::profile

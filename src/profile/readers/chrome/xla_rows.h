@@ -6,7 +6,6 @@
 #include <cstdint>
 #include <map>
 #include <string>
-#include <utility>
 
 #include "base/result.h"
 #include "profile/readers/chrome/kineto_event.h"

@@ -1,8 +1,6 @@
+// The table that `dcgmi dmon` prints.
 // Field names: dcgm_fields.h of NVIDIA's DCGM (short names). A row is "GPU 0" or "GPU-I 3" (a MIG instance), then
 // values; rows of one sample follow one another. The tool prints no times; its default period is one second.
-#include "profile/readers/logs/dcgm_dmon.h"
-
-#include <algorithm>
 #include <map>
 
 #include "base/text.h"
@@ -10,6 +8,7 @@
 #include "profile/readers/text/decimal.h"
 #include "profile/readers/text/line_reader.h"
 #include "profile/timeline_builder.h"
+#include "profile/trace_reader.h"
 
 namespace warpmark::profile {
 namespace {
@@ -121,6 +120,6 @@ Status read(ByteSource& source, const ReadOptions&, ProfileSession& session) {
 
 }  // namespace
 
-const TraceReader kDcgmDmonReader = {"dcgm_dmon", "table of dcgmi dmon", sniff, read};
+extern const TraceReader kDcgmDmonReader = {"dcgm_dmon", "table of dcgmi dmon", sniff, read};
 
 }  // namespace warpmark::profile

@@ -4,7 +4,6 @@
 // recognized; a row that is not whole is left out and counted.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <map>
 #include <optional>

@@ -1,8 +1,5 @@
 #include "profile/readers/logs/nccl_tests.h"
 
-#include <algorithm>
-
-#include "profile/readers/logs/nccl_log.h"
 #include "profile/readers/text/line_reader.h"
 
 namespace warpmark::profile {

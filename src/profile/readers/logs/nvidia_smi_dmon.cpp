@@ -1,10 +1,7 @@
+// The table that `nvidia-smi dmon` prints, with or without -o DT and --format csv.
 // Columns: `nvidia-smi dmon -h`. The header repeats every 20 rows or so; a second line has the units.
-#include "profile/readers/logs/nvidia_smi_dmon.h"
-
 #include <algorithm>
-#include <array>
 #include <chrono>
-#include <limits>
 #include <optional>
 
 #include "base/text.h"
@@ -12,6 +9,7 @@
 #include "profile/readers/text/decimal.h"
 #include "profile/readers/text/line_reader.h"
 #include "profile/timeline_builder.h"
+#include "profile/trace_reader.h"
 
 namespace warpmark::profile {
 namespace {
@@ -167,6 +165,6 @@ Status read(ByteSource& source, const ReadOptions&, ProfileSession& session) {
 
 }  // namespace
 
-const TraceReader kNvidiaSmiDmonReader = {"nvidia_smi_dmon", "table of nvidia-smi dmon or pmon", sniff, read};
+extern const TraceReader kNvidiaSmiDmonReader = {"nvidia_smi_dmon", "table of nvidia-smi dmon or pmon", sniff, read};
 
 }  // namespace warpmark::profile

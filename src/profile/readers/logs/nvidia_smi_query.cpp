@@ -1,6 +1,5 @@
+// Reads what `nvidia-smi --query-gpu=... --format=csv -l 1` prints.
 // A header names the columns, with units in brackets; values repeat the unit unless the format has "nounits".
-#include "profile/readers/logs/nvidia_smi_query.h"
-
 #include <algorithm>
 #include <chrono>
 #include <map>
@@ -15,6 +14,7 @@
 #include "profile/readers/text/decimal.h"
 #include "profile/readers/text/line_reader.h"
 #include "profile/timeline_builder.h"
+#include "profile/trace_reader.h"
 
 namespace warpmark::profile {
 namespace {
@@ -200,7 +200,7 @@ Status read(ByteSource& source, const ReadOptions&, ProfileSession& session) {
 
 }  // namespace
 
-const TraceReader kNvidiaSmiQueryReader = {"nvidia_smi_query", "table of nvidia-smi --query-gpu --format=csv", sniff,
-                                           read};
+extern const TraceReader kNvidiaSmiQueryReader = {"nvidia_smi_query", "table of nvidia-smi --query-gpu --format=csv",
+                                                  sniff, read};
 
 }  // namespace warpmark::profile

@@ -1,5 +1,5 @@
-#include "profile/readers/ncu/ncu_csv.h"
-
+// Nsight Compute as CSV: `ncu --csv --page raw` (a column for each metric, second line the units) and `--page details`
+// (a row for each metric or rule).
 #include <algorithm>
 #include <map>
 #include <memory>
@@ -12,6 +12,7 @@
 #include "profile/readers/text/json_text.h"
 #include "profile/readers/text/line_reader.h"
 #include "profile/timeline_builder.h"
+#include "profile/trace_reader.h"
 
 namespace warpmark::profile {
 namespace {
@@ -171,6 +172,7 @@ Status read(ByteSource& source, const ReadOptions&, ProfileSession& session) {
 
 }  // namespace
 
-const TraceReader kNcuCsvReader = {"ncu_csv", "Nsight Compute, ncu --csv with --page raw or details", sniff, read};
+extern const TraceReader kNcuCsvReader = {"ncu_csv", "Nsight Compute, ncu --csv with --page raw or details", sniff,
+                                          read};
 
 }  // namespace warpmark::profile

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <iterator>
-#include <utility>
 
 #include "base/text.h"
 #include "profile/readers/text/json_text.h"

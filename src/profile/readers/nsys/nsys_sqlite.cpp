@@ -1,10 +1,10 @@
+// The SQLite file that `nsys export --type sqlite` makes of an Nsight Systems report.
 // Schema: the documentation of Nsight Systems, "SQLite Schema Reference"; probed against a 2024.6 export. One process
 // with CUDA work becomes one timeline, so that a report of a whole node becomes its ranks.
-#include "profile/readers/nsys/nsys_sqlite.h"
-
 #include "profile/readers/nsys/nsys_events.h"
 #include "profile/readers/rocprof/rocprof_sqlite.h"
 #include "profile/timeline_builder.h"
+#include "profile/trace_reader.h"
 
 namespace warpmark::profile {
 namespace {
@@ -41,6 +41,6 @@ Status read(ByteSource& source, const ReadOptions&, ProfileSession& session) {
 
 }  // namespace
 
-const TraceReader kNsysSqliteReader = {"nsys_sqlite", "Nsight Systems, nsys export --type sqlite", sniff, read};
+extern const TraceReader kNsysSqliteReader = {"nsys_sqlite", "Nsight Systems, nsys export --type sqlite", sniff, read};
 
 }  // namespace warpmark::profile

@@ -10,7 +10,6 @@
 
 #include "base/json.h"
 #include "profile/readers/rocprof/rocprof_kinds.h"
-#include "profile/readers/rocprof/source_buffer.h"
 #include "profile/timeline_builder.h"
 #include "profile/trace_reader.h"
 

@@ -3,9 +3,12 @@
 
 #include <array>
 #include <cstdint>
+#include <streambuf>
 #include <string_view>
+#include <vector>
 
 #include "model/profile/timeline.h"
+#include "profile/source.h"
 
 namespace warpmark::profile {
 
@@ -16,5 +19,26 @@ namespace warpmark::profile {
 /// Grids are counted in work items.
 [[nodiscard]] LaunchShape rocprof_shape(const std::array<std::int64_t, 3>& grid,
                                         const std::array<std::int64_t, 3>& block, std::int64_t shared_bytes);
+
+class SourceBuffer : public std::streambuf {
+ public:
+  explicit SourceBuffer(ByteSource& source) : source_(source), bytes_(1 << 16) {}
+  /// Of the source: at an error the stream ends.
+  [[nodiscard]] const Status& status() const { return status_; }
+
+ protected:
+  int_type underflow() override {
+    const auto read = source_.read(bytes_);
+    if (!read.ok()) status_ = read.error();
+    if (!read.ok() || read.value() == 0) return traits_type::eof();
+    setg(bytes_.data(), bytes_.data(), bytes_.data() + read.value());
+    return traits_type::to_int_type(*gptr());
+  }
+
+ private:
+  ByteSource& source_;
+  std::vector<char> bytes_;
+  Status status_;
+};
 
 }  // namespace warpmark::profile

@@ -1,6 +1,6 @@
 #include "profile/readers/text/json_scan.h"
 
-#include "profile/readers/text/json_nesting.h"
+#include "profile/readers/text/json_text.h"
 
 namespace warpmark::profile {
 namespace {

@@ -1,7 +1,6 @@
 #include "profile/readers/text/json_text.h"
 
 #include <algorithm>
-#include <array>
 #include <charconv>
 #include <optional>
 

@@ -1,8 +1,9 @@
 #include "workloads/attention/flash_kernels.h"
 
-#include "workloads/attention/x86_64/flash_kernels_x86_64.h"
-
 namespace warpmark::workloads {
+
+// One an instruction set, each in a file of its own.
+extern const FlashKernels kSse2FlashKernels, kAvx2FlashKernels, kAvx512FlashKernels;
 
 std::span<const FlashKernels* const> flash_kernels() {
   static constexpr const FlashKernels* kAll[] = {&kAvx512FlashKernels, &kAvx2FlashKernels, &kSse2FlashKernels};

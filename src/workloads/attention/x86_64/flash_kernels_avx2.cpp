@@ -1,6 +1,6 @@
 // Flash attention with 32-byte vectors. The instruction set holds for this file alone: nothing inline from a shared
 // header may be compiled under it, as the linker could keep that copy for CPUs without it.
-#include "workloads/attention/x86_64/flash_kernels_x86_64.h"
+#include "workloads/attention/flash_kernels.h"
 
 #include <immintrin.h>
 
@@ -46,6 +46,6 @@ void narrow_f16(const float* from, std::uint16_t* to, std::size_t count) {
 
 }  // namespace
 
-const FlashKernels kAvx2FlashKernels = flash_kernels_named("avx2");
+extern const FlashKernels kAvx2FlashKernels = flash_kernels_named("avx2");
 
 }  // namespace warpmark::workloads

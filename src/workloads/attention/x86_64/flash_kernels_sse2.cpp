@@ -1,5 +1,5 @@
 // Flash attention with 16-byte vectors, which every x86-64 CPU has; f16 is converted in software.
-#include "workloads/attention/x86_64/flash_kernels_x86_64.h"
+#include "workloads/attention/flash_kernels.h"
 
 #include <immintrin.h>
 
@@ -33,6 +33,6 @@ void narrow_f16(const float* from, std::uint16_t* to, std::size_t count) {
 
 }  // namespace
 
-const FlashKernels kSse2FlashKernels = flash_kernels_named("sse2");
+extern const FlashKernels kSse2FlashKernels = flash_kernels_named("sse2");
 
 }  // namespace warpmark::workloads

@@ -1,8 +1,9 @@
 #include "workloads/memory/kernels.h"
 
-#include "workloads/memory/x86_64/kernels_x86_64.h"
-
 namespace warpmark::workloads {
+
+// One an instruction set, each in a file of its own.
+extern const StreamKernels kSse2Kernels, kAvx2Kernels, kAvx512Kernels;
 
 std::span<const StreamKernels* const> stream_kernels() {
   static constexpr const StreamKernels* kAll[] = {&kAvx512Kernels, &kAvx2Kernels, &kSse2Kernels};

@@ -1,6 +1,6 @@
 // The stream kernels with 64-byte vectors. The instruction set holds for this file alone: nothing inline from a shared
 // header may be compiled under it, as the linker could keep that copy for CPUs without it.
-#include "workloads/memory/x86_64/kernels_x86_64.h"
+#include "workloads/memory/kernels.h"
 
 #include <immintrin.h>
 
@@ -19,6 +19,6 @@ inline void store_fence() { _mm_sfence(); }
 
 }  // namespace
 
-const StreamKernels kAvx512Kernels = kernels_named("avx512f");
+extern const StreamKernels kAvx512Kernels = kernels_named("avx512f");
 
 }  // namespace warpmark::workloads

@@ -1,5 +1,5 @@
 // The stream kernels with 16-byte vectors, which every x86-64 CPU has.
-#include "workloads/memory/x86_64/kernels_x86_64.h"
+#include "workloads/memory/kernels.h"
 
 #include <immintrin.h>
 
@@ -16,6 +16,6 @@ inline void store_fence() { _mm_sfence(); }
 
 }  // namespace
 
-const StreamKernels kSse2Kernels = kernels_named("sse2");
+extern const StreamKernels kSse2Kernels = kernels_named("sse2");
 
 }  // namespace warpmark::workloads

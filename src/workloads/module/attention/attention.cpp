@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <limits>
 #include <vector>
 
@@ -218,7 +217,6 @@ device::Support supports(const DeviceInfo& device, const Params& params) {
 
 }  // namespace
 
-extern const CudaImplementation kCudaAttention;
-const CudaImplementation kCudaAttention{"attention", supports, prepare};
+extern const CudaImplementation kCudaAttention{"attention", supports, prepare};
 
 }  // namespace warpmark::workloads

@@ -1,7 +1,6 @@
 // impl=cudnn: cuDNN's fused attention. The graph API has no single attention node with a causal mask before 9.21, so
 // the graph spells attention out - two products with scale, mask and softmax between them, everything between the
 // inputs and the output virtual - and cuDNN's engines recognize the pattern (cuDNN documentation, "Attention").
-#include <fmt/format.h>
 
 #include <cmath>
 #include <limits>

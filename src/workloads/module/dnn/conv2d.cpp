@@ -286,7 +286,6 @@ device::Support supports(const DeviceInfo&, const Params& params) {
 
 }  // namespace
 
-extern const CudaImplementation kCudaConv2d;
-const CudaImplementation kCudaConv2d{"conv2d", supports, prepare};
+extern const CudaImplementation kCudaConv2d{"conv2d", supports, prepare};
 
 }  // namespace warpmark::workloads

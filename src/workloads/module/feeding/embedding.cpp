@@ -1,6 +1,5 @@
 // embedding on the GPU: rows gathered and added up by a kernel of our own. The table is drawn on the GPU, the numbers
 // of the rows on the host, as on the CPU.
-#include <fmt/format.h>
 
 #include <cstdint>
 #include <limits>
@@ -27,7 +26,8 @@ struct EmbeddingSet {
 
 class EmbeddingOnGpu final : public measure::Prepared {
  public:
-  EmbeddingOnGpu(device::Device& device, const EmbeddingShape& shape) : device_(device), shape_(shape) {}
+  explicit EmbeddingOnGpu(const measure::PrepareOptions& options)
+      : device_(options.device), shape_(embedding_shape(options.params)) {}
 
   Status create(const measure::PrepareOptions& options) {
     const double bytes = static_cast<double>(shape_.rows) * static_cast<double>(shape_.row_bytes()) +
@@ -89,12 +89,6 @@ class EmbeddingOnGpu final : public measure::Prepared {
   std::pair<std::string, std::string> rows_;
 };
 
-Result<std::unique_ptr<measure::Prepared>> prepare(const measure::PrepareOptions& options) {
-  auto prepared = std::make_unique<EmbeddingOnGpu>(options.device, embedding_shape(options.params));
-  WM_TRY(prepared->create(options));
-  return {std::move(prepared)};
-}
-
 /// A block has up to 256 bags, and there are up to 2^31 blocks; sizes of a row and of a bag are 32 bits in the kernel.
 device::Support supports(const DeviceInfo& /*device*/, const Params& params) {
   constexpr std::int64_t kMost = std::numeric_limits<std::int32_t>::max();
@@ -106,7 +100,6 @@ device::Support supports(const DeviceInfo& /*device*/, const Params& params) {
 
 }  // namespace
 
-extern const CudaImplementation kCudaEmbedding;
-const CudaImplementation kCudaEmbedding{"embedding", supports, prepare};
+extern const CudaImplementation kCudaEmbedding{"embedding", supports, prepare_created<EmbeddingOnGpu>};
 
 }  // namespace warpmark::workloads

@@ -1,5 +1,4 @@
 // embedding_cache on the GPU: tables in page-locked memory of the host, held rows in the GPU's, one kernel for both.
-#include <fmt/format.h>
 
 #include <algorithm>
 #include <cstdint>
@@ -165,7 +164,6 @@ device::Support supports(const DeviceInfo& /*device*/, const Params& params) {
 
 }  // namespace
 
-extern const CudaImplementation kCudaEmbeddingCache;
-const CudaImplementation kCudaEmbeddingCache{"embedding_cache", supports, prepare};
+extern const CudaImplementation kCudaEmbeddingCache{"embedding_cache", supports, prepare};
 
 }  // namespace warpmark::workloads

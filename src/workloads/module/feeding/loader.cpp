@@ -1,15 +1,13 @@
 // loader for a GPU: batches are brought to it on a stream of their own, from page-locked or from ordinary memory. The
 // driver stages ordinary memory on the calling thread, so that the copy is no longer behind anything.
-#include <fmt/format.h>
 
-#include <new>
 #include <vector>
 
 #include "device/cuda/module/cuda_check.h"
 #include "device/cuda/module/cuda_device.h"
 #include "device/cuda/module/cuda_handles.h"
 #include "workloads/cuda_bridge.h"
-#include "workloads/feeding/batch_copies.h"
+#include "workloads/feeding/loading.h"
 #include "workloads/module/device_arrays.h"
 
 namespace warpmark::workloads {
@@ -98,7 +96,6 @@ device::Support supports(const DeviceInfo& /*device*/, const Params& /*params*/)
 
 }  // namespace
 
-extern const CudaImplementation kCudaLoader;
-const CudaImplementation kCudaLoader{"loader", supports, prepare};
+extern const CudaImplementation kCudaLoader{"loader", supports, prepare};
 
 }  // namespace warpmark::workloads

@@ -115,7 +115,6 @@ Result<std::unique_ptr<measure::Prepared>> prepare(const measure::PrepareOptions
 
 }  // namespace
 
-extern const CudaImplementation kCudaLaunch;
-const CudaImplementation kCudaLaunch{"launch", supports, prepare};
+extern const CudaImplementation kCudaLaunch{"launch", supports, prepare};
 
 }  // namespace warpmark::workloads

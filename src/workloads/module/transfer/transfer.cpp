@@ -77,11 +77,11 @@ void fill_random(std::span<std::byte> bytes, std::uint64_t seed) {
 
 class PreparedTransfer final : public measure::Prepared {
  public:
-  PreparedTransfer(device::Device& device, const Params& params)
-      : device_(device),
-        bytes_(static_cast<std::size_t>(params.integer("size"))),
-        direction_(direction_of(params.text("direction"))),
-        pinned_(params.text("memory") == "pinned" || direction_ == Direction::d2d) {}
+  explicit PreparedTransfer(const measure::PrepareOptions& options)
+      : device_(options.device),
+        bytes_(static_cast<std::size_t>(options.params.integer("size"))),
+        direction_(direction_of(options.params.text("direction"))),
+        pinned_(options.params.text("memory") == "pinned" || direction_ == Direction::d2d) {}
 
   Status create(const measure::PrepareOptions& options) {
     const double arrays = direction_ == Direction::h2d || direction_ == Direction::d2h ? 1 : 2;
@@ -194,15 +194,8 @@ device::Support supports(const DeviceInfo&, const Params& params) {
   return device::Support::yes();
 }
 
-Result<std::unique_ptr<measure::Prepared>> prepare(const measure::PrepareOptions& options) {
-  auto prepared = std::make_unique<PreparedTransfer>(options.device, options.params);
-  WM_TRY(prepared->create(options));
-  return {std::move(prepared)};
-}
-
 }  // namespace
 
-extern const CudaImplementation kCudaTransfer;
-const CudaImplementation kCudaTransfer{"transfer", supports, prepare};
+extern const CudaImplementation kCudaTransfer{"transfer", supports, prepare_created<PreparedTransfer>};
 
 }  // namespace warpmark::workloads

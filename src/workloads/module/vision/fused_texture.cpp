@@ -123,15 +123,8 @@ device::Support supports(const DeviceInfo& /*device*/, const Params& params) {
   return device::Support::yes();
 }
 
-Result<std::unique_ptr<measure::Prepared>> prepare(const measure::PrepareOptions& options) {
-  auto prepared = std::make_unique<TextureOnGpu>(options);
-  WM_TRY(prepared->create(options));
-  return {std::move(prepared)};
-}
-
 }  // namespace
 
-extern const CudaImplementation kCudaFusedTexture;
-const CudaImplementation kCudaFusedTexture{"fused_texture", supports, prepare};
+extern const CudaImplementation kCudaFusedTexture{"fused_texture", supports, prepare_created<TextureOnGpu>};
 
 }  // namespace warpmark::workloads

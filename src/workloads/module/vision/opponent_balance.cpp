@@ -27,8 +27,8 @@ class BalanceOnGpu final : public measure::Prepared {
 
   Status create(const measure::PrepareOptions& options) {
     const double set_bytes = 4.0 * 5.0 * static_cast<double>(shape_.patches());
-    WM_TRY(require_memory(
-        device_, {.sets = options.sets, .set_bytes = set_bytes - static_cast<double>(options.given_bytes())}));
+    WM_TRY(require_memory(device_,
+                          {.sets = options.sets, .set_bytes = set_bytes - static_cast<double>(options.given_bytes())}));
     for (std::size_t i = 0; i < options.sets; ++i) WM_TRY(add_set(options));
     return poison();
   }
@@ -100,15 +100,8 @@ device::Support supports(const DeviceInfo& /*device*/, const Params& params) {
   return device::Support::yes();
 }
 
-Result<std::unique_ptr<measure::Prepared>> prepare(const measure::PrepareOptions& options) {
-  auto prepared = std::make_unique<BalanceOnGpu>(options);
-  WM_TRY(prepared->create(options));
-  return {std::move(prepared)};
-}
-
 }  // namespace
 
-extern const CudaImplementation kCudaOpponentBalance;
-const CudaImplementation kCudaOpponentBalance{"opponent_balance", supports, prepare};
+extern const CudaImplementation kCudaOpponentBalance{"opponent_balance", supports, prepare_created<BalanceOnGpu>};
 
 }  // namespace warpmark::workloads

@@ -26,8 +26,8 @@ class ScoresOnGpu final : public measure::Prepared {
 
   Status create(const measure::PrepareOptions& options) {
     const double set_bytes = 4.0 * static_cast<double>(texture_count() + scores_count());
-    WM_TRY(require_memory(
-        device_, {.sets = options.sets, .set_bytes = set_bytes - static_cast<double>(options.given_bytes())}));
+    WM_TRY(require_memory(device_,
+                          {.sets = options.sets, .set_bytes = set_bytes - static_cast<double>(options.given_bytes())}));
     for (std::size_t i = 0; i < options.sets; ++i) WM_TRY(add_set(options));
     return poison();
   }
@@ -92,15 +92,8 @@ device::Support supports(const DeviceInfo& /*device*/, const Params& params) {
   return device::Support::yes();
 }
 
-Result<std::unique_ptr<measure::Prepared>> prepare(const measure::PrepareOptions& options) {
-  auto prepared = std::make_unique<ScoresOnGpu>(options);
-  WM_TRY(prepared->create(options));
-  return {std::move(prepared)};
-}
-
 }  // namespace
 
-extern const CudaImplementation kCudaPatchScores;
-const CudaImplementation kCudaPatchScores{"patch_scores", supports, prepare};
+extern const CudaImplementation kCudaPatchScores{"patch_scores", supports, prepare_created<ScoresOnGpu>};
 
 }  // namespace warpmark::workloads

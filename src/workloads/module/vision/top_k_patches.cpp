@@ -26,8 +26,8 @@ class PatchesOnGpu final : public measure::Prepared {
   Status create(const measure::PrepareOptions& options) {
     const double rows = static_cast<double>(shape_.scores() + shape_.indices());
     const double set_bytes = rows * (4.0 + static_cast<double>(shape_.row_bytes()));
-    WM_TRY(require_memory(
-        device_, {.sets = options.sets, .set_bytes = set_bytes - static_cast<double>(options.given_bytes())}));
+    WM_TRY(require_memory(device_,
+                          {.sets = options.sets, .set_bytes = set_bytes - static_cast<double>(options.given_bytes())}));
     for (std::size_t i = 0; i < options.sets; ++i) WM_TRY(add_set(options));
     return poison();
   }
@@ -113,15 +113,8 @@ device::Support supports(const DeviceInfo& /*device*/, const Params& params) {
   return device::Support::yes();
 }
 
-Result<std::unique_ptr<measure::Prepared>> prepare(const measure::PrepareOptions& options) {
-  auto prepared = std::make_unique<PatchesOnGpu>(options);
-  WM_TRY(prepared->create(options));
-  return {std::move(prepared)};
-}
-
 }  // namespace
 
-extern const CudaImplementation kCudaTopKPatches;
-const CudaImplementation kCudaTopKPatches{"top_k_patches", supports, prepare};
+extern const CudaImplementation kCudaTopKPatches{"top_k_patches", supports, prepare_created<PatchesOnGpu>};
 
 }  // namespace warpmark::workloads

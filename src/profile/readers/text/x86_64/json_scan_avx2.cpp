@@ -3,8 +3,8 @@
 // (VLDB Journal 28, 2019). Backslashes are rare in traces: text around them is read character by character.
 #include <immintrin.h>
 
-#include "profile/readers/text/json_nesting.h"
 #include "profile/readers/text/json_scan.h"
+#include "profile/readers/text/json_text.h"
 
 namespace warpmark::profile {
 namespace {
