@@ -7,6 +7,7 @@
 #include <chrono>
 #include <cmath>
 #include <filesystem>
+#include <regex>
 #include <string>
 #include <thread>
 #include <vector>
@@ -53,6 +54,8 @@ class Cli : public ::testing::Test {
     EXPECT_TRUE(output.ok()) << output.error().what;
     return output.ok() ? *output : ProcessOutput{};
   }
+  /// Without line breaks, which depend on the length of numbers.
+  static std::string unwrapped(const std::string& text) { return std::regex_replace(text, std::regex(R"(\s+)"), " "); }
   /// On a terminal of 80 columns.
   ProcessOutput warpmark_narrow(std::vector<std::string> words) {
     setenv("COLUMNS", "80", 1);

@@ -186,8 +186,9 @@ TEST_F(Collective, its_sweep_predicts_steps_of_more_ranks) {
   const auto sweep = warpmark({"collective", "all_reduce", "--ranks", "2", "--oversubscribe", "--no-store", "-b", "1K",
                                "-e", "8M", "-f", "4", "-n", "5", "--json", path("sweep.json")});
   ASSERT_TRUE(std::filesystem::exists(path("sweep.json"))) << sweep.err;
-  const auto output = warpmark({"plan", "--step-time", "100ms", "--gradients", "10MB", "--sweep", path("sweep.json"),
-                                "--to", "2,8", "--measured", "2=200ms", "--json", path("plan.json")});
+  const auto output =
+      warpmark({"plan", "--step-time", "100ms", "--gradients", "10MB", "--measured-links", path("sweep.json"), "--to",
+                "2,8", "--measured", "2=200ms", "--json", path("plan.json")});
   EXPECT_EQ(output.exit_code, 0) << output.err;
   const Json steps = json("plan.json")["steps"];
   ASSERT_EQ(steps.size(), 2U);
@@ -200,8 +201,8 @@ TEST_F(Collective, its_sweep_predicts_steps_of_more_ranks) {
     EXPECT_LE(step["exposed"].get<double>(), step["communication"].get<double>());
     EXPECT_NEAR(step["efficiency"].get<double>(), 0.1 / step["step"].get<double>(), 1e-12);
   }
-  const auto no_list =
-      warpmark({"plan", "--step-time", "100ms", "--gradients", "10MB", "--sweep", path("sweep.json"), "--to", "1"});
+  const auto no_list = warpmark(
+      {"plan", "--step-time", "100ms", "--gradients", "10MB", "--measured-links", path("sweep.json"), "--to", "1"});
   EXPECT_EQ(no_list.exit_code, 2);
   EXPECT_NE(no_list.err.find("--to is a list of numbers from 2"), std::string::npos);
   const auto no_step = warpmark({"plan", "--bucket", "10MB", "--layers", "2"});

@@ -173,7 +173,7 @@ TEST_F(EvalRun, scores_a_commands_answers_and_names_what_went_wrong) {
   EXPECT_EQ(efficiency["answers_without_token_counts"].get<int>(), 2) << efficiency;
   for (const char* said :
        {"is empty (1)", "the command ended before it answered (1)", "not valid JSON", "cost 150.0000 USD"}) {
-    EXPECT_NE(done.out.find(said), std::string::npos) << said << "\n" << done.out;
+    EXPECT_NE(unwrapped(done.out).find(said), std::string::npos) << said << "\n" << done.out;
   }
   const auto again =
       warpmark({"eval", "compare", path("run/answers.jsonl"), path("run/answers.jsonl"), "--metric", "numeric"});
@@ -271,7 +271,7 @@ TEST_F(EvalRun, asks_a_server_again_where_that_may_help) {
   EXPECT_EQ(score["unanswered"].get<int>(), 5) << done.out;
   for (const char* said :
        {"status 500: broken (1)", "status 400: bad request (1)", "not valid JSON", "no UTF-8", "is empty (1)"}) {
-    EXPECT_NE(done.out.find(said), std::string::npos) << said << "\n" << done.out;
+    EXPECT_NE(unwrapped(done.out).find(said), std::string::npos) << said << "\n" << done.out;
   }
   const auto gone = warpmark({"eval", "run", path("task.yaml"), "--endpoint", url, "--model", "other", "--run-dir",
                               path("run2"), "--retries", "0"});

@@ -28,8 +28,6 @@ class LoadCli : public Cli {
                  "D(20,10)"},
                 more);
   }
-  /// Without line breaks, which depend on the length of numbers.
-  static std::string unwrapped(const std::string& text) { return std::regex_replace(text, std::regex(R"(\s+)"), " "); }
   std::unique_ptr<serving::ReferenceServer> server_;
 };
 

@@ -42,7 +42,7 @@ TEST_F(Password, is_hidden_by_matrix) {
 TEST_F(Password, is_hidden_by_check) {
   store_history(store(), 10);
   std::filesystem::create_directories(path("postgresql://me:hunter2@host"));
-  expect_hidden({"check", "--out", path("postgresql://me:hunter2@host/x")});
+  expect_hidden({"check", "--run", "last", "--out", path("postgresql://me:hunter2@host/x")});
 }
 
 TEST_F(Password, is_hidden_by_trend) {

@@ -17,7 +17,8 @@ TEST_F(Cli, a_suite_with_commands_gives_one_document) {
         "rounds: 1\nprecision: 20%\ncases:\n  - {workload: copy, device: cpu, set: {size: 1MiB}}\ncommands:\n"
         "  - collective all_reduce --ranks 2 --oversubscribe -b 256 -e 4K -n 5\n"
         "  - eval score exact_match --ref " +
-            in_quotes(path("ref.txt")) + " --out " + in_quotes(path("out.txt")) + "\n  - links --device cuda:77\n");
+            in_quotes(path("ref.txt")) + " --predictions " + in_quotes(path("out.txt")) +
+            "\n  - links --device cuda:77\n");
   const auto output = warpmark({"run", "--suite", path("suite.yaml"), "--no-ceilings", "--json", path("o.json")});
   EXPECT_THAT(output.err, HasSubstr("warpmark collective all_reduce"));
   std::set<std::string> found;

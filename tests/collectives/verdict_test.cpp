@@ -127,11 +127,11 @@ TEST(NvlinkExpectation, is_the_measured_reach_or_says_that_there_is_none) {
     EXPECT_EQ(judged.sizes[0].verdict, SizeVerdict::not_judged);
     EXPECT_NEAR(judged.sizes[0].of_fabric, 0.5, 1e-9) << "its share of the links is told";
     EXPECT_EQ(judged.summary, "Speed is not judged: what share of NVLink " + std::to_string(generation) +
-                                  " collectives usually reach was not measured; give --fabric or --baseline.");
+                                  " collectives usually reach was not measured; give --fabric or --against.");
   }
   EXPECT_EQ(expectation_of_nvlinks(0, 0).fabric, 0) << "no NVLink";
   EXPECT_EQ(judge(sweep_of({row_of(1 << 30, 1e9)}), expectation_of_nvlinks(0, 0), {}).summary,
-            "Speed is not judged: give --fabric or --baseline.");
+            "Speed is not judged: give --fabric or --against.");
   // What an earlier sweep reached judges any fabric.
   auto with_baseline = expectation_of_nvlinks(7, 18);
   with_baseline.baseline[{1 << 30, false}] = 700e9;

@@ -106,7 +106,7 @@ class Hostile(unittest.TestCase):
         return {"load": ["load", "compare", name, name], "pareto": ["eval", "pareto", f"{name}=1", "own/scores.json=2"],
                 "report": ["report", name], "diff": ["compare", name, "own/run.json"], "import": ["history", "import", name],
                 "check": ["check", "--run", name], "accept": ["accept", "cpu-smoke", "--results", name, "--no-store"],
-                "analyze": ["analyze", name], "plan": ["plan", "--sweep", name], "across": ["accept", "--across", name, name]}
+                "analyze": ["analyze", name], "plan": ["plan", "--measured-links", name], "across": ["accept", "--across", name, name]}
 
     def try_all(self, path):
         for words in self.commands(path).values():
@@ -170,7 +170,7 @@ class Hostile(unittest.TestCase):
         for name in ("/dev/zero", "/dev/urandom", str(fifo)):
             for words in (["report", name], ["analyze", name], ["matrix", name], ["watch", name, "--dry-run"],
                           ["eval", "score", "exact_match", "--ref", name, "--predictions", name], ["allclose", name, name],
-                          ["compare", name, name], ["history", "import", name], ["plan", "--sweep", name],
+                          ["compare", name, name], ["history", "import", name], ["plan", "--measured-links", name],
                           ["accept", name, "--measure"], ["mllog", name], ["run", "--suite", name], ["mcp", "--config", name],
                           ["load", "compare", name, name], ["history", "list", "--db", name]):
                 with self.subTest(input=name, words=words):

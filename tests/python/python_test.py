@@ -182,7 +182,7 @@ import pathlib, sys
 quick = [sys.executable, "-c", "pass"]
 pathlib.Path("ref.jsonl").write_text('{"id":1,"answer":"x"}\\n{"id":2,"answer":"y"}\\n')
 pathlib.Path("out.jsonl").write_text('{"id":1,"output":"x"}\\n{"id":2,"output":"z"}\\n')
-scores = warpmark.eval("score", "exact_match", "--ref", "ref.jsonl", "--out", "out.jsonl", "--no-store")
+scores = warpmark.eval("score", "exact_match", "--ref", "ref.jsonl", "--predictions", "out.jsonl", "--no-store")
 print(scores.data["scores"][0]["value"], scores.exit_code)
 checked = warpmark.check(quick)
 print(checked.data["schema"], checked.exit_code)

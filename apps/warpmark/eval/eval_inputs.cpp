@@ -90,7 +90,7 @@ accuracy::FieldNames eval_fields(const ParsedOptions& options) {
 
 Result<EvalInputs> eval_inputs(Context& context, const ParsedOptions& options,
                                const std::vector<std::string>& outputs) {
-  if (outputs.empty()) return usage_error("there are no answers to score", "name files with --out");
+  if (outputs.empty()) return usage_error("there are no answers to score", "name files with --predictions");
   const auto fields = eval_fields(options);
   EvalInputs inputs;
   std::string all_bytes;

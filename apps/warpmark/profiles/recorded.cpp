@@ -16,7 +16,7 @@ std::string cost_text(const Timeline& timeline) {
   if (fact(timeline, "inflation").empty()) return "its own cost could not be measured";
   const auto percent = [&](const char* key) { return std::strtod(fact(timeline, key).c_str(), nullptr) * 100; };
   const double low = percent("inflation_low"), high = percent("inflation_high");
-  if (low <= 0 && high > 100) return "the program's speed varied too much to tell how much recording slowed it down";
+  if (low <= 0 && high > 100) return "the program's speed varied too much to measure how much recording slowed it down";
   return fmt::format("the program ran {:.1f} % slower while recorded ({:.1f} to {:.1f} %)", percent("inflation"), low,
                      high);
 }

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "base/options.h"
 #include "base/result.h"
 #include "exchange/import.h"
 

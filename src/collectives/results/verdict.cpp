@@ -176,9 +176,9 @@ Judgement judge(const Sweep& sweep, const Expectation& asked, const std::map<std
     judgement.summary = fmt::format("As fast as expected at all {} judged measurements.", good);
   } else if (hosts_of(sweep) > 1 && expectation.fabric == 0) {
     judgement.summary = fmt::format(
-        "Speed is not judged: the network of the {} hosts is unknown; give --fabric or --baseline.", hosts_of(sweep));
+        "Speed is not judged: the network of the {} hosts is unknown; give --fabric or --against.", hosts_of(sweep));
   } else {
-    judgement.summary = fmt::format("Speed is not judged: {}give --fabric or --baseline.", expectation.unjudged);
+    judgement.summary = fmt::format("Speed is not judged: {}give --fabric or --against.", expectation.unjudged);
   }
   add_causes(sweep, expectation, environment, judgement);
   return judgement;
