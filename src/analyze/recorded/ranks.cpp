@@ -88,8 +88,7 @@ OwnCollectives own_collectives(const WorkList& list, std::int64_t origin_ns) {
 
 /// The ranks of one program against the first of them.
 void align(const std::vector<const Timeline*>& timelines, const std::vector<WorkList>& lists,
-           const std::vector<std::size_t>& members,
-           std::int32_t& count, std::vector<RankAlignment>& result) {
+           const std::vector<std::size_t>& members, std::int32_t& count, std::vector<RankAlignment>& result) {
   if (members.size() < 2) return;
   const std::size_t first = members[0];
   const auto origin_of = [&](std::size_t r) { return timelines[r]->origin_ns - timelines[first]->origin_ns; };

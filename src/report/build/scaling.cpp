@@ -258,9 +258,9 @@ Report build_report(const Scaling& scaling) {
   }
   const auto& points = scaling.points;
   if (!points.empty() && points.front().workers > 1) {
-    measured.blocks.push_back(Paragraph{fmt::format("Compared with {0} {1}s, which count as a speedup of {0}.",
-                                                    points.front().workers, scaling.worker),
-                                        Tone::quiet});
+    measured.blocks.push_back(Paragraph{
+        fmt::format("Compared with {0} {1}s, which count as a speedup of {0}.", points.front().workers, scaling.worker),
+        Tone::quiet});
   }
   if (!scaling.energy_method.empty()) measured.blocks.push_back(Paragraph{scaling.energy_method, Tone::quiet});
   if (scaling.points.size() > 1) measured.blocks.push_back(scaling_plot(scaling));

@@ -79,8 +79,8 @@ Result<std::vector<Stage>> stages_of(const Params& params) {
 std::int64_t handed_on_bytes(const Params& params) {
   const auto shape = vision::score_shape(params);
   const std::size_t patches = shape.n() * static_cast<std::size_t>(shape.batch);
-  return static_cast<std::int64_t>(
-      sizeof(float) * (vision::kTextureOutputs * shape.pixels() + (vision::kPerspectives + 1) * patches));
+  return static_cast<std::int64_t>(sizeof(float) *
+                                   (vision::kTextureOutputs * shape.pixels() + (vision::kPerspectives + 1) * patches));
 }
 
 /// Sums over the stages, in whose memory what is handed on is once.
