@@ -32,6 +32,8 @@ TEST(WrapCode, breaks_at_blanks_outside_of_quotes) {
   EXPECT_EQ(wrap_code("python3 train.py", 20), (Lines{"python3 train.py"}));
   EXPECT_EQ(wrap_code("run --copy 'a long name' --to b", 18),
             (Lines{"run --copy \\", "    'a long name' \\", "    --to b"}));
+  EXPECT_EQ(wrap_code("run --one first --two second --three", 24),
+            (Lines{"run --one first \\", "    --two second --three"}));
   EXPECT_EQ(wrap_code("  x = f(one, two, three)", 18), (Lines{"  x = f(one, \\", "      two, three)"}));
   EXPECT_EQ(wrap_code("    size   count   time   busbw", 20), (Lines{"    size   count   time   busbw"}));
 }

@@ -60,8 +60,8 @@ bool has_columns(std::string_view line) {
   return gap != std::string_view::npos && line.substr(line.find_first_not_of(' ', gap)).front() != '#';
 }
 
-/// Between blanks outside of quotes.
-std::vector<std::string> shell_words(std::string_view line) {
+/// Between blanks outside of quotes; an option and its value are one word where the line is wide enough for both.
+std::vector<std::string> shell_words(std::string_view line, std::size_t width) {
   std::vector<std::string> words(1);
   char quote = 0;
   for (const char c : line) {
@@ -75,6 +75,16 @@ std::vector<std::string> shell_words(std::string_view line) {
     } else {
       words.back() += c;
     }
+  }
+  for (std::size_t i = 0; i + 1 < words.size();) {
+    const bool value = words[i].starts_with("--") && words[i].size() > 2 && !words[i + 1].starts_with('-') &&
+                       words[i].find_first_of("= ") == std::string::npos;
+    if (!value || display_width(words[i]) + display_width(words[i + 1]) + 1 > width / 2) {
+      ++i;
+      continue;
+    }
+    words[i] += ' ' + words[i + 1];
+    words.erase(words.begin() + static_cast<std::ptrdiff_t>(i) + 1);
   }
   return words;
 }
@@ -104,7 +114,7 @@ std::vector<std::string> wrap_code(std::string_view line, std::size_t width) {
   WM_CHECK(width > 0);
   const std::string indent(std::min(line.find_first_not_of(' '), line.size()), ' ');
   if (display_width(line) <= width || has_columns(line.substr(indent.size()))) return {std::string(line)};
-  std::vector<std::string> words = shell_words(line.substr(indent.size()));
+  std::vector<std::string> words = shell_words(line.substr(indent.size()), width);
   std::vector<std::string> lines;
   const auto comment = std::find(words.begin(), words.end(), "#");
   if (comment != words.end()) {
