@@ -16,8 +16,8 @@
 namespace warpmark::optimize {
 
 inline constexpr const char* kCompile = "compile";
-inline constexpr const char* kCompileToGraphs =
-    "reduce-overhead";  ///< torch.compile's name of its mode with CUDA graphs
+/// torch.compile's name of its mode with CUDA graphs.
+inline constexpr const char* kCompileToGraphs = "reduce-overhead";
 
 /// How far answers may move. Decides the limits of the answer check (answers.h).
 enum class Numerics {

@@ -69,6 +69,14 @@ TEST(LoadVerdict, names_the_capacity_that_a_search_found) {
   EXPECT_EQ(verdict.command, "warpmark report 20261130-000000-0000 --html load.html");
 }
 
+TEST(LoadVerdict, of_a_run_that_chose_its_loads_itself_names_no_search) {
+  for (const char* option : {"--saturate 5", "--search 64"}) {
+    auto report = report_of({load_of(8, 100, "met")});
+    report.command += std::string(" ") + option;
+    EXPECT_THAT(verdict_of(report).command, StartsWith("warpmark report ")) << option;
+  }
+}
+
 TEST(LoadVerdict, says_that_objectives_are_missed_or_undecided_and_how_to_decide_them) {
   const auto missed = verdict_of(report_of({load_of(4, 40, "missed"), load_of(8, 80, "missed")}));
   EXPECT_THAT(missed.headline.text, StartsWith("SLO missed at every load: ttft:p95<50ms (80.00 ms); 40.00 requests/s"));

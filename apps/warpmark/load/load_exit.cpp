@@ -5,24 +5,14 @@
 #include <algorithm>
 
 #include "warpmark/load/load.h"
+#include "warpmark/load/pages/load_text.h"
 #include "warpmark/load/pages/load_verdict.h"
 
 namespace warpmark::apps {
-namespace {
-
-using serving::ScenarioResult;
-
-/// nullptr if none has the verdict.
-const serving::SloOutcome* objective_with(const ScenarioResult& result, std::string_view verdict) {
-  const auto found = std::ranges::find_if(result.slo, [&](const auto& outcome) { return outcome.verdict == verdict; });
-  return found == result.slo.end() ? nullptr : &*found;
-}
-
-}  // namespace
 
 int load_exit_code(Context& context, const serving::LoadReport& report, bool interrupted) {
   if (interrupted) return kInterrupted;
-  const auto because = [&](int code, const ScenarioResult& result, const std::string& why) {
+  const auto because = [&](int code, const serving::ScenarioResult& result, const std::string& why) {
     return exit_because(context, code, fmt::format("{}, {}: {}", result.scenario, level_text(result), why));
   };
   const auto first = [&](auto holds) {

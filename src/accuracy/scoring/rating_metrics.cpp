@@ -163,7 +163,7 @@ struct Duels {
 
 /// Records {"first": A, "second": B, "winner": A, B or "tie"}; other spellings of arenas as well.
 Result<Duels> duels_of(const Examples& examples) {
-  if (examples.systems.size() != 1) return data_error("comparisons stand in one file", "name one with --out");
+  if (examples.systems.size() != 1) return data_error("comparisons stand in one file", "name one with --predictions");
   Duels result;
   std::map<std::string, std::size_t> numbers;
   const auto player = [&](const std::string& name) {

@@ -272,6 +272,13 @@ std::vector<WorkList> split_by_gpu(const Timeline& timeline, WorkList list) {
   return lists;
 }
 
+std::int64_t work_between(const WorkList& list, std::int64_t from, std::int64_t to) {
+  std::int64_t sum = 0;
+  auto work = std::ranges::lower_bound(list.works, from, {}, &GpuWork::start);
+  for (; work != list.works.end() && work->start < to; ++work) sum += work->end - work->start;
+  return sum;
+}
+
 std::vector<std::size_t> works_of_main_stream(const WorkList& list) {
   std::vector<std::size_t> order;
   for (std::size_t i = 0; i < list.works.size(); ++i) {

@@ -50,6 +50,8 @@ inline constexpr std::int64_t kOneNumberBytes = 16;
 /// merged into one file, a program with several GPUs); else the list itself.
 [[nodiscard]] std::vector<WorkList> split_by_gpu(const Timeline& timeline, WorkList list);
 /// Index into WorkList::works, ascending.
+/// Time of the works, on any stream, that begin in [from, to), ns.
+[[nodiscard]] std::int64_t work_between(const WorkList& list, std::int64_t from, std::int64_t to);
 [[nodiscard]] std::vector<std::size_t> works_of_main_stream(const WorkList& list);
 /// Whether the program trains, by an optimizer's step or the names of what was recorded.
 [[nodiscard]] bool has_backward_pass(const Timeline& timeline, const WorkList& list);

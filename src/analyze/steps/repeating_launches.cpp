@@ -161,15 +161,9 @@ std::int64_t busy_of(std::span<const Launched> launches) {
   return sum;
 }
 
-/// The work of all streams that begins while these launches do: the layers of one model may run on several streams.
+/// Of all streams, as the layers of one model may run on several.
 std::int64_t busy_meanwhile(const WorkList& list, std::span<const Launched> launches) {
-  if (launches.empty()) return 0;
-  std::int64_t sum = 0;
-  for (const GpuWork& work : list.works) {
-    const bool meanwhile = work.start >= launches.front().start && work.start <= launches.back().start;
-    if (meanwhile) sum += work.end - work.start;
-  }
-  return sum;
+  return launches.empty() ? 0 : work_between(list, launches.front().start, launches.back().start + 1);
 }
 
 /// Of the GPU's time in these launches, the share between the first start and one period behind the last. The first and

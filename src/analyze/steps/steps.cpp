@@ -164,19 +164,21 @@ std::vector<std::int64_t> loads_of(const Timeline& timeline) {
 /// One call of a module launched most of the GPU's work: what repeats within it are layers.
 bool is_of_one_module_call(const Timeline& timeline, const WorkList& list) {
   const EventColumns& events = timeline.events;
+  const NameSet modules(timeline.names, names_module);
+  std::vector<EventIndex> calls;
+  for (EventIndex i = 0; i < events.size(); ++i) {
+    if (events.kind[i] == EventKind::python && modules.contains(events.name[i])) calls.push_back(i);
+  }
+  if (calls.empty()) return false;
   std::map<std::int64_t, std::int64_t> launched{{INT64_MIN, 0}};  // work up to each launch, ns
   for (const GpuWork& work : list.works) {
     if (work.launch != kNoEvent) launched[events.start[work.launch]] += work.end - work.start;
   }
   std::int64_t sum = 0;
   for (auto& [time, work] : launched) work = sum += work;
-  const NameSet modules(timeline.names, names_module);
   const auto before = [&](std::int64_t time) { return std::prev(launched.lower_bound(time))->second; };
-  for (EventIndex i = 0; i < events.size(); ++i) {
-    const bool module = events.kind[i] == EventKind::python && modules.contains(events.name[i]);
-    if (module && (before(events.end(i)) - before(events.start[i])) * 2 > sum) return true;
-  }
-  return false;
+  return std::ranges::any_of(
+      calls, [&](EventIndex call) { return (before(events.end(call)) - before(events.start[call])) * 2 > sum; });
 }
 
 /// From the first work of the GPU, or from the load that it works on.
@@ -238,16 +240,10 @@ std::string what_paused(const Timeline& timeline, const StepSpan& span, std::str
   return most ? std::string(timeline.name_of(longest)) : "";
 }
 
-/// Time of the GPU's work that begins in these windows, ns.
 double work_in(const WorkList& list, const std::vector<StepSpan>& spans) {
-  double sum = 0;
-  auto work = list.works.begin();
-  for (const StepSpan& span : spans) {
-    work = std::ranges::lower_bound(work, list.works.end(), span.start_ns, {}, &GpuWork::start);
-    for (; work != list.works.end() && work->start < span.end_ns; ++work)
-      sum += static_cast<double>(work->end - work->start);
-  }
-  return sum;
+  std::int64_t sum = 0;
+  for (const StepSpan& span : spans) sum += work_between(list, span.start_ns, span.end_ns);
+  return static_cast<double>(sum);
 }
 
 double time_in(const std::vector<StepSpan>& spans) {

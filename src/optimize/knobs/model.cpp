@@ -51,7 +51,7 @@ Offer offer_compile(const ProgramFacts& facts, [[maybe_unused]] const Settings& 
   Offer offer;
   const auto now = value_of(settings, "compile");
   for (const char* mode : {"default", kCompileToGraphs, "max-autotune-no-cudagraphs"}) {
-    const bool graph = mode == kCompileToGraphs;
+    const bool graph = std::string_view(mode) == kCompileToGraphs;
     if (now == mode || (!now.empty() && std::string_view(mode) == "default") || (!own.empty() && !graph)) continue;
     auto predicted = gain_of_compiling(facts, graph);
     if (!now.empty() || !own.empty()) predicted.low = 1, predicted.high = 1.2;

@@ -280,8 +280,7 @@ class BundleStage {
       if (changes_nothing(one, candidates[i])) continue;
       if (candidates[i].setting.knob == kCompile) {
         compile_timed_ = compile_timed_ || one.gain;
-        const bool by_graphs =
-            candidates[i].setting.value == kCompileToGraphs;  // which break where fused kernels may not
+        const bool by_graphs = candidates[i].setting.value == kCompileToGraphs;  // others may compile all the same
         compile_failed_ = compile_failed_ || (!one.failure.empty() && !by_graphs);
       }
       const bool gains = passes(one) && one.gain->low > 1;

@@ -180,8 +180,8 @@ Section probes(const Bisection& bisection) {
   section.blocks.push_back(Paragraph{
       fmt::format(
           "Each ran interleaved with the good and the bad revision, in random order, until a sequential test "
-          "classified "
-          "it as good or bad. A wrong result (at most {} each) lowers the odds of the culprit but does not exclude it.",
+          "classified it as good or bad. A wrong result (at most {} each) lowers the odds of the culprit but does not "
+          "exclude it.",
           format_percent(bisection.alpha)),
       Tone::quiet});
   return section;

@@ -45,11 +45,8 @@ Plot plot_over_load(const LoadReport& report, const char* title, const char* id,
 }
 
 Cell objectives_cell(const ScenarioResult& result) {
-  const auto has = [&](std::string_view verdict) {
-    return std::ranges::any_of(result.slo, [&](const auto& outcome) { return outcome.verdict == verdict; });
-  };
-  if (has("missed")) return {"missed", Tone::bad};
-  if (has("undecided")) return {"undecided", Tone::warning};
+  if (objective_with(result, "missed") != nullptr) return {"missed", Tone::bad};
+  if (objective_with(result, "undecided") != nullptr) return {"undecided", Tone::warning};
   return {"met", Tone::good};
 }
 

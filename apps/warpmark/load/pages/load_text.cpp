@@ -201,10 +201,20 @@ std::string mlperf_text(const serving::MlperfVerdict& verdict) {
   return text;
 }
 
+std::string objective_value(const serving::SloOutcome& outcome) {
+  if (!outcome.value) return {};
+  const bool share = outcome.text.starts_with("errors");
+  return share ? format_percent(*outcome.value) : format_seconds(*outcome.value);
+}
+
+const serving::SloOutcome* objective_with(const ScenarioResult& result, std::string_view verdict) {
+  const auto found = std::ranges::find(result.slo, verdict, &serving::SloOutcome::verdict);
+  return found == result.slo.end() ? nullptr : &*found;
+}
+
 std::string objective_text(const serving::SloOutcome& outcome) {
   std::string text = outcome.verdict;
-  const bool share = outcome.text.starts_with("errors");
-  if (outcome.value) text += ": " + (share ? format_percent(*outcome.value) : format_seconds(*outcome.value));
+  if (outcome.value) text += ": " + objective_value(outcome);
   return text + (outcome.reason.empty() ? "" : "; " + outcome.reason);
 }
 

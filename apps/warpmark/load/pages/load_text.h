@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include "model/report.h"
 #include "serving/results/load_result.h"
@@ -12,6 +13,11 @@ namespace warpmark::apps {
 [[nodiscard]] std::string marked_value(const Percentile* percentile, const serving::LoadMetric& metric);
 /// "22.13 ms ±5.2 %".
 [[nodiscard]] std::string with_interval(const Percentile* percentile, const serving::LoadMetric& metric);
+/// "20.33 ms", "1.2 %"; empty without a value.
+[[nodiscard]] std::string objective_value(const serving::SloOutcome& outcome);
+/// The first objective that has this verdict; null if none has.
+[[nodiscard]] const serving::SloOutcome* objective_with(const serving::ScenarioResult& result,
+                                                        std::string_view verdict);
 /// "missed: 20.33 ms".
 [[nodiscard]] std::string objective_text(const serving::SloOutcome& outcome);
 /// "SingleStream: VALID, 90th percentile latency 12.00 ms".

@@ -57,11 +57,7 @@ std::string objectives_with(const ScenarioResult& result, std::string_view verdi
   std::vector<std::string> texts;
   for (const auto& outcome : result.slo) {
     if (outcome.verdict != verdict) continue;
-    const bool share = outcome.text.starts_with("errors");
-    texts.push_back(outcome.text);
-    if (outcome.value) {
-      texts.back() += " (" + (share ? format_percent(*outcome.value) : format_seconds(*outcome.value)) + ")";
-    }
+    texts.push_back(outcome.text + (outcome.value ? " (" + objective_value(outcome) + ")" : ""));
   }
   if (texts.empty() && result.too_many_errors) texts.emplace_back("too many requests failed");
   return join(texts, ", ");
@@ -87,7 +83,7 @@ void fix_client(const ScenarioResult& late, const LoadReport& report, LoadVerdic
 /// A load whose number was sought has been found: what may be asked next of the same server.
 void go_on(const LoadReport& report, LoadVerdict& verdict) {
   NextCommand next(report.command);
-  const auto measured_otherwise = {"--search", "--sweep", "--mlperf", "--trace", "--eval", "--workload"};
+  const auto measured_otherwise = {"--search", "--saturate", "--mlperf", "--trace", "--eval", "--workload"};
   const bool may_search = std::ranges::none_of(measured_otherwise, [&](const char* name) { return next.has(name); });
   if (!may_search || report.scenarios.empty()) {
     verdict.next = "See it again, or as a page:";
@@ -193,9 +189,7 @@ std::string reliability_text(const LoadReport& report) {
 }  // namespace
 
 LevelVerdict level_verdict(const ScenarioResult& result) {
-  const auto has = [&](std::string_view verdict) {
-    return std::ranges::any_of(result.slo, [&](const auto& outcome) { return outcome.verdict == verdict; });
-  };
+  const auto has = [&](std::string_view verdict) { return objective_with(result, verdict) != nullptr; };
   if (result.interrupted) return LevelVerdict::stopped;
   if (!result.client.trusted) return LevelVerdict::unreliable;
   if (has("missed") || result.too_many_errors) return LevelVerdict::missed;

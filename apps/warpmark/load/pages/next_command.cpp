@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/command_line.h"
 #include "base/text.h"
 
 namespace warpmark::apps {
@@ -11,36 +12,14 @@ constexpr std::string_view kResultFiles[] = {
     "--json",   "--html", "--requests-csv", "--vllm-json", "--experiment-folder-name", "--experiment-base-dir",
     "--resume", "--out"};
 
-/// What shell_quote() quoted, as words again.
-std::vector<std::string> words_of(std::string_view command) {
-  std::vector<std::string> words;
-  bool quoted = false, begun = false;
-  for (std::size_t i = 0; i < command.size(); ++i) {
-    const char c = command[i];
-    if (c == ' ' && !quoted) {
-      begun = false;
-      continue;
-    }
-    if (!begun) words.emplace_back();
-    begun = true;
-    if (c == '\'') {
-      quoted = !quoted;
-    } else if (c == '\\' && !quoted && i + 1 < command.size()) {
-      words.back() += command[++i];
-    } else {
-      words.back() += c;
-    }
-  }
-  return words;
-}
-
 }  // namespace
 
 NextCommand::NextCommand(std::string_view command) {
   parts_.emplace_back();
-  for (auto& word : words_of(command)) {
+  const auto words = words_of_line(command);  // as command_line() wrote it
+  for (const auto& word : words.ok() ? *words : split(command, ' ')) {
     if (!word.starts_with("--")) {
-      parts_.back().values.push_back(std::move(word));
+      parts_.back().values.push_back(word);
       continue;
     }
     const auto equals = word.find('=');
@@ -71,9 +50,9 @@ std::string NextCommand::text() const {
   std::vector<std::string> words;
   for (const auto& part : parts_) {
     if (!part.option.empty()) words.push_back(part.option);
-    for (const auto& value : part.values) words.push_back(shell_quote(value));
+    words.insert(words.end(), part.values.begin(), part.values.end());
   }
-  return join(words, " ");
+  return command_line(words);
 }
 
 }  // namespace warpmark::apps

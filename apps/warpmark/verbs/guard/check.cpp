@@ -294,8 +294,7 @@ extern const Command check_command{
     .summary = "fail if a result is worse than the history of a branch",
     .details =
         "Compares the newest session of this repository with the history of the baseline branch on the same machine. "
-        "--run "
-        "names another session; a command after --, or --project, is measured first.\n"
+        "--run names another session; a command after --, or --project, is measured first.\n"
         "\n"
         "Worse needs both: a change of at least --threshold, and p of at most --alpha (Holm-adjusted over all metrics) "
         "relative to the normal run-to-run variation of the history. After a change point of the history the baseline "
