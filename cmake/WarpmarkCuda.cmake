@@ -30,6 +30,12 @@ if(WARPMARK_HAS_CUDA)
   target_compile_options(warpmark_cuda PRIVATE $<$<COMPILE_LANGUAGE:CUDA>:
     -gencode=arch=compute_80,code=[sm_80,compute_80] -gencode=arch=compute_90a,code=sm_90a
     --expt-relaxed-constexpr -lineinfo -Xcompiler=-Wall>)
+  # Without it nvcc names its intermediate files after its process id, and the names reach the symbol table: two builds differ.
+  include(CheckCompilerFlag)
+  check_compiler_flag(CUDA --objdir-as-tempdir NVCC_KNOWS_OBJDIR_AS_TEMPDIR)
+  if(NVCC_KNOWS_OBJDIR_AS_TEMPDIR)
+    target_compile_options(warpmark_cuda PRIVATE $<$<COMPILE_LANGUAGE:CUDA>:--objdir-as-tempdir>)
+  endif()
   get_target_property(host_flags warpmark_flags INTERFACE_COMPILE_OPTIONS)
   target_compile_options(warpmark_cuda PRIVATE "$<$<COMPILE_LANGUAGE:CXX>:${host_flags}>")
   if(WARPMARK_WERROR)

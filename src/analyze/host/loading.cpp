@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "analyze/names/code_frames.h"
 #include "analyze/names/ranges.h"
 #include "analyze/names/words.h"
 #include "analyze/recorded/order_statistics.h"
@@ -15,6 +16,28 @@ double Loading::mean_ns() const {
 }
 
 double Loading::median_ns() const { return upper_median(waits_ns); }
+
+bool shows_workers(const Timeline& timeline) {
+  return any_name(timeline.names, [](std::string_view name) { return loader_of(name) == Loader::multi; });
+}
+
+double restarts_of_workers_ns(const Timeline& timeline, std::int64_t from, std::int64_t to) {
+  const EventColumns& events = timeline.events;
+  const NameSet restarts(timeline.names, [](std::string_view name) {
+    const CodeFrame frame = parse_code_frame(name);
+    return file_name_of(frame.file) == "dataloader.py" &&
+           (frame.function.ends_with("_get_iterator") || frame.function.ends_with("_shutdown_workers"));
+  });
+  double sum = 0;
+  int times = 0;
+  for (EventIndex i = 0; i < events.size(); ++i) {
+    if (events.kind[i] != EventKind::python || events.start[i] < from || events.start[i] >= to) continue;
+    if (!restarts.contains(events.name[i])) continue;
+    sum += static_cast<double>(events.duration[i]);
+    ++times;
+  }
+  return times > 1 ? sum : 0;
+}
 
 Loading find_loading(const Timeline& timeline, const WorkList& list) {
   Loading loading;

@@ -20,6 +20,12 @@ struct Loading {
   [[nodiscard]] double median_ns() const;
 };
 
+/// Whether a stack shows a loader whose batches worker processes make.
+[[nodiscard]] bool shows_workers(const Timeline& timeline);
+/// How long PyTorch's DataLoader starts worker processes and ends them between the two times, as stacks show, ns; 0 if
+/// it does so once at most. Without persistent_workers it does for every epoch.
+[[nodiscard]] double restarts_of_workers_ns(const Timeline& timeline, std::int64_t from, std::int64_t to);
+
 [[nodiscard]] Loading find_loading(const Timeline& timeline, const WorkList& list);
 
 }  // namespace warpmark::analyze

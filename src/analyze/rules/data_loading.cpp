@@ -34,6 +34,12 @@ constexpr Advice kMoreWorkers = {
     .pytorch = kWorkers,
     .jax = kPrefetch,
 };
+// PyTorch documentation, torch.utils.data.DataLoader: persistent_workers.
+constexpr Advice kKeepWorkers = {
+    .kind = AdviceKind::code,
+    .text = "Keep the worker processes from one epoch to the next: now each epoch starts new ones and ends them.",
+    .pytorch = "DataLoader(dataset, batch_size=B, num_workers=N, persistent_workers=True)",
+};
 constexpr Advice kReadAhead = {
     .kind = AdviceKind::code,
     .text = "Read the next batch on a thread of its own while the GPU works on this one, into pinned memory.",
@@ -68,6 +74,7 @@ constexpr Advice kWatchHost = {
 bool have_workers(const Evidence& evidence) {
   const RankEvidence& rank = evidence.rank();
   if (!rank.loading.waits_ns.empty()) return rank.loading.by_workers();
+  if (shows_workers(*rank.timeline)) return true;
   const auto thread = main_thread(*evidence.session, rank);
   return thread && thread->idle_blocked_low > 0.5;
 }
@@ -91,6 +98,13 @@ std::vector<Finding> apply(const Evidence& evidence) {
   // The first batch of a loader takes its start, too, and what the next ones take was not recorded.
   if (!rank.steps.repeating && rank.loading.waits_ns.size() == 1)
     finding.gain = {.method = "one batch alone was recorded", .unknown = true};
+  const double restarts =
+      restarts_of_workers_ns(*rank.timeline, rank.steps.start(), rank.steps.end()) / rank.step_count();
+  if (restarts > kMatters * step) {
+    finding.evidence.push_back(
+        time_fact("worker_restarts_per_step", "Host time to start and end worker processes, per step", restarts));
+    advise(evidence, {kKeepWorkers}, finding);
+  }
   advise(evidence, {have_workers(evidence) ? kMoreWorkers : kLoadAhead, kReadAhead}, finding);
   advise(evidence, {kDecodeOnGpu, kReadPastHost, kWatchHost}, finding);
   show_main_thread(evidence, finding);

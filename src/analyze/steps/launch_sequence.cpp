@@ -185,6 +185,24 @@ std::vector<std::size_t> repeating_sequence(const std::vector<std::uint32_t>& la
   return result;
 }
 
+std::vector<std::vector<std::size_t>> sequences_within(const std::vector<std::uint32_t>& launches, std::size_t longer) {
+  std::vector<Positions> even;
+  for (auto& [kind, at] : positions_by_kind(launches)) {
+    const std::size_t spacing = even_spacing(at);
+    if (spacing < kFewLaunches || spacing * 2 > longer) continue;
+    if (launches.size() - (at.back() - at.front()) < 2 * spacing) even.push_back(std::move(at));
+  }
+  std::ranges::sort(even, [](const Positions& left, const Positions& right) {
+    return std::pair(left.size(), left.front()) < std::pair(right.size(), right.front());
+  });
+  std::vector<Positions> result;
+  for (std::size_t i = 0; i + 1 < even.size(); ++i) {
+    const bool known = !result.empty() && even[i].size() == result.back().size();
+    if (!known && even[i].size() == even[i + 1].size()) result.push_back(even[i]);
+  }
+  return result;
+}
+
 std::vector<std::size_t> self_matching_sequence(const std::vector<std::uint32_t>& launches) {
   const Launches all(launches);
   for (const Launches part : {all, all.subspan(all.size() / 2)}) {  // start-up matches nothing: without it, then

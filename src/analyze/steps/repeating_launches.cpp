@@ -24,6 +24,7 @@ struct Launched {
   std::uint32_t shape = 0;  ///< of a kernel's launch: an element of Timeline::launch_shapes
   std::int64_t busy_ns = 0;
   bool uploads = false;
+  bool updates = false;  ///< parameters
 };
 
 /// In the order in which they began on the main stream. The layers of a graph may be alike, so that its nodes' names
@@ -51,9 +52,13 @@ std::vector<Launched> launched_on_main_stream(const Timeline& timeline, const Wo
     }
     const bool kernel = next - first == 1 && events.kind[work] == EventKind::kernel;
     std::int64_t busy = 0;
-    for (std::size_t i = first; i < next; ++i) busy += order[i]->end - order[i]->start;
+    bool updates = false;
+    for (std::size_t i = first; i < next; ++i) {
+      busy += order[i]->end - order[i]->start;
+      updates |= order[i]->category == Category::optimizer || order[i]->in_optimizer;
+    }
     launched.push_back({order[first]->start, order[first]->launch, name, kernel ? events.detail[work] : 0, busy,
-                        next - first == 1 && uploads(timeline, *order[first])});
+                        next - first == 1 && uploads(timeline, *order[first]), updates});
     first = next;
   }
   return launched;
@@ -114,6 +119,32 @@ bool are_layers(const std::vector<std::size_t>& waited, std::size_t spacing) {
   return same * 2 > waited.size() - 1;
 }
 
+/// The last batch of an epoch is smaller and launches other kernels, or every tenth iteration writes its loss: then the
+/// longest repetition is a round of iterations. Those repeat within it, each with an update of the parameters, or,
+/// where nothing is trained, with an upload.
+std::vector<std::size_t> iterations_within(const std::vector<Launched>& order, const std::vector<NameId>& names,
+                                           std::vector<std::size_t> rounds) {
+  const bool trains = std::ranges::any_of(order, &Launched::updates);
+  for (std::vector<std::size_t>& starts : sequences_within(names, even_spacing(rounds))) {
+    const auto lacks = [&](std::size_t from, std::size_t to) {
+      const auto window = std::span(order).subspan(from, to - from);
+      return std::ranges::none_of(window, trains ? &Launched::updates : &Launched::uploads);
+    };
+    if (std::ranges::adjacent_find(starts, lacks) == starts.end()) return std::move(starts);
+  }
+  return rounds;
+}
+
+/// Where gradients are accumulated over several batches, a step goes from update to update.
+std::vector<std::size_t> up_to_updates(const std::vector<Launched>& order, std::vector<std::size_t> starts) {
+  std::vector<std::size_t> after_update;
+  for (std::size_t i = 1; i < starts.size(); ++i) {
+    const auto window = std::span(order).subspan(starts[i - 1], starts[i] - starts[i - 1]);
+    if (std::ranges::any_of(window, &Launched::updates)) after_update.push_back(starts[i]);
+  }
+  return after_update.size() * 2 < starts.size() && even_spacing(after_update) != 0 ? after_update : starts;
+}
+
 /// Few launches that repeat may be a layer, or one element of a loop: the step is a longer sequence that repeats. A
 /// model of equal layers repeats two or three kernels and nothing else: a program that waits for the GPU every so many
 /// of them makes a step from wait to wait.
@@ -122,7 +153,7 @@ std::vector<std::size_t> step_starts(const Timeline& timeline, const std::vector
   for (const Launched& one : order) names.push_back(one.name);
   std::vector<std::size_t> starts = repeating_sequence(names);
   const std::size_t spacing = even_spacing(starts);
-  if (spacing >= kFewLaunches) return starts;
+  if (spacing >= kFewLaunches) return up_to_updates(order, iterations_within(order, names, std::move(starts)));
   std::vector<std::size_t> matching = matching_starts(timeline, order, names);
   if (spacing == 0 || even_spacing(matching) >= 2 * spacing) return matching;
   std::vector<std::size_t> waited = first_after_waits(timeline, order);

@@ -1,5 +1,6 @@
 // Recordings with sampled stacks: a thread that is blocked waits for a loader where the samples say so, or where the
 // next work of the GPU is an upload.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "support/analyzed.h"
@@ -8,6 +9,7 @@
 namespace warpmark::analyze {
 namespace {
 
+using ::testing::StartsWith;
 using testing_support::of;
 using testing_support::TimelineScene;
 
@@ -44,6 +46,25 @@ TEST(SampledLoading, a_blocked_thread_waits_for_the_loader_that_its_samples_show
 
 TEST(SampledLoading, a_blocked_thread_that_uploads_next_waits_for_data_whatever_its_samples_show) {
   EXPECT_EQ(first_finding(of(blocked_in(kOther, true))), "data_loading");
+}
+
+std::string first_advice(const Analysis& analysis) {
+  const Finding& finding = analysis.findings.front();
+  return finding.rule + ": " + finding.recommendations.front().text;
+}
+
+TEST(SampledLoading, a_loader_that_has_workers_needs_more_of_them) {
+  EXPECT_THAT(first_advice(of(blocked_in(kLoader, true))), StartsWith("data_loading: Use as many worker processes"));
+  EXPECT_THAT(first_advice(of(blocked_in(kOther, true))), StartsWith("data_loading: Use as many worker processes"));
+}
+
+TEST(SampledLoading, workers_that_every_epoch_starts_should_be_kept) {
+  constexpr const char* kFolder = "/usr/lib/python3/site-packages/torch/utils/data/dataloader.py";
+  for (const char* frame :
+       {":433 DataLoader._get_iterator", ":1673 _MultiProcessingDataLoaderIter._shutdown_workers"}) {
+    EXPECT_THAT(first_advice(of(blocked_in((std::string(kFolder) + frame).c_str(), true))),
+                StartsWith("data_loading: Keep the worker processes"));
+  }
 }
 
 }  // namespace

@@ -172,6 +172,27 @@ TEST(Steps, of_a_loader_that_does_not_keep_up_are_iterations_not_rounds_of_its_w
   EXPECT_GE(steps.analyzed.size(), 22U);
 }
 
+/// `launches` kernels of a batch, other ones for a smaller batch, and an update of the parameters.
+void launch_iteration(TimelineScene& scene, bool small, bool update) {
+  scene.copy(CopyKind::host_to_device, HostMemory::pinned, 1'000'000, 20'000, false);
+  for (int layer = 0; layer < 20; ++layer) {
+    scene.launch((small && layer % 3 == 0 ? "small_gemm_" : "gemm_") + std::to_string(layer), 20'000);
+  }
+  if (update) scene.launch("void multi_tensor_apply_kernel<FusedAdamMathFunctor<float>>", 10'000);
+}
+
+TEST(Steps, are_iterations_not_epochs_whose_last_batch_is_smaller) {
+  TimelineScene scene;
+  for (int i = 0; i < 5 * 16; ++i) launch_iteration(scene, i % 16 == 15, true);
+  EXPECT_EQ(steps_of(scene.build()).found, 80);
+}
+
+TEST(Steps, of_accumulated_gradients_go_from_update_to_update) {
+  TimelineScene scene;
+  for (int i = 0; i < 20 * 4; ++i) launch_iteration(scene, false, i % 4 == 3);
+  EXPECT_EQ(steps_of(scene.build()).found, 19) << "the first has no update before it";
+}
+
 TEST(Steps, are_no_layers_within_one_call_of_a_module) {
   const auto passes = [](int count) {
     TimelineScene scene;
