@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "base/check.h"
+#include "base/result.h"
 #include "base/text.h"
 #include "base/units.h"
 #include "base/yaml.h"

@@ -6,7 +6,7 @@
 #include <algorithm>
 
 #include "base/clock.h"
-#include "http/content_decoder.h"
+#include "http/message.h"
 #include "http/parser.h"
 
 namespace warpmark::http {

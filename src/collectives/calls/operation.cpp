@@ -6,7 +6,7 @@
 #include <array>
 #include <cmath>
 
-#include "base/check.h"
+#include "base/result.h"
 #include "base/text.h"
 #include "base/units.h"
 

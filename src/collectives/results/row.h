@@ -9,7 +9,9 @@
 
 #include "base/json_fwd.h"
 #include "base/result.h"
+#include "collectives/calls/engine.h"
 #include "collectives/calls/operation.h"
+#include "collectives/calls/plan.h"
 #include "model/fields/fields_fwd.h"
 
 namespace warpmark::collectives {
@@ -80,5 +82,9 @@ struct Message {
 };
 /// Nothing for a line that is none of ours.
 [[nodiscard]] std::optional<Message> message_of(std::string_view line);
+
+/// `loops` and `offsets_ns` are by rank; without offsets the loops' begins are of one clock.
+[[nodiscard]] Placement placement_of_loops(const std::vector<RankLoop>& loops,
+                                           const std::vector<std::int64_t>& offsets_ns, RankAverage average);
 
 }  // namespace warpmark::collectives

@@ -27,13 +27,6 @@ void put_optional(Json& json, const char* key, const std::optional<double>& valu
   if (value) json[key] = finite_number(*value);
 }
 
-void put_named_texts(Json& json, const char* key, const NamedTexts& pairs) {
-  if (pairs.empty()) return;
-  Json array = Json::array();
-  for (const auto& [name, text] : pairs) array.push_back({{"name", name}, {"text", text}});
-  json[key] = std::move(array);
-}
-
 JsonFields::JsonFields(const Json& json, std::string path, std::optional<Error>& error)
     : json_(&json), path_(std::move(path)), error_(error) {
   if (json.is_object() || error_) return;

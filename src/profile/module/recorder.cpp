@@ -9,7 +9,7 @@
 #include <cstring>
 #include <utility>
 
-#include "profile/module/callbacks.h"
+#include "profile/module/call_log.h"
 #include "profile/module/ranges.h"
 #include "profile/module/unix_clock.h"
 #include "profile/recording/format.h"

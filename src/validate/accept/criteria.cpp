@@ -9,7 +9,6 @@
 #include "base/units.h"
 #include "base/yaml.h"
 #include "generated/criteria.h"
-#include "validate/accept/facts.h"
 
 namespace warpmark::validate {
 namespace {

@@ -8,8 +8,8 @@
 #include <optional>
 #include <utility>
 
-#include "base/check.h"
 #include "base/clock.h"
+#include "base/result.h"
 #include "measure/round.h"
 #include "model/run_query.h"
 #include "stats/random.h"

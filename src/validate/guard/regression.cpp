@@ -5,12 +5,10 @@
 #include <algorithm>
 #include <cmath>
 
-#include "base/check.h"
+#include "base/result.h"
 #include "stats/distributions.h"
-#include "stats/moments.h"
 #include "stats/summary.h"
 #include "stats/tests/compare.h"
-#include "stats/tests/log_ratio.h"
 
 namespace warpmark::validate {
 namespace {
@@ -313,6 +311,18 @@ void judge_check(std::span<MetricCheck> metrics, const RegressionOptions& option
   for (std::size_t i = 0; i < metrics.size(); ++i) {
     decide(metrics[i], judged[i], metrics[i].p ? adjusted[next++] : 1, options, metrics.size());
   }
+}
+
+std::string how_to_complete_history(const Check& check, const std::string& command) {
+  std::int64_t missing = 0;
+  for (const MetricCheck& metric : check.metrics) {
+    if (metric.verdict != Verdict::inconclusive || metric.baseline.empty() || metric.current.empty()) continue;
+    missing = std::max(missing, history_needed(static_cast<std::int64_t>(check.sessions.size())) -
+                                    static_cast<std::int64_t>(metric.baseline.size()));
+  }
+  if (missing <= 0) return {};
+  return fmt::format("To complete the history, measure {} {} more time{}: {}", check.branch, missing,
+                     missing == 1 ? "" : "s", command.starts_with("warpmark run ") ? command : "warpmark run -- CMD");
 }
 
 }  // namespace warpmark::validate

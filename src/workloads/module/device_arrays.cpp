@@ -4,8 +4,8 @@
 
 #include <cmath>
 
-#include "device/cuda/module/cuda_check.h"
 #include "device/cuda/module/cuda_device.h"
+#include "device/cuda/module/cuda_handles.h"
 #include "workloads/module/array_kernels.h"
 
 namespace warpmark::workloads {
