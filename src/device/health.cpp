@@ -17,7 +17,6 @@
 #include "device/cpu/proc.h"
 #include "device/cpu/processor.h"
 #include "device/cpu/timer.h"
-#include "device/cpu/topology.h"
 #include "device/cuda/backend.h"
 #include "device/machine.h"
 
@@ -249,22 +248,6 @@ HealthCheck judged(const SystemCheck& check, const HealthFacts& facts) {
   return {check.id, check.title, verdict.state, std::move(verdict.found), check.why, std::move(verdict.fix)};
 }
 
-}  // namespace
-
-std::vector<HealthCheck> system_checks(const HealthFacts& facts) {
-  std::vector<HealthCheck> checks;
-  for (const auto& check : kSystemChecks) checks.push_back(judged(check, facts));
-  return checks;
-}
-
-std::vector<HealthCheck> health_checks(const HealthFacts& facts) {
-  auto checks = system_checks(facts);
-  for (auto& check : gpu_checks(facts)) checks.push_back(std::move(check));
-  return checks;
-}
-
-namespace {
-
 namespace fs = std::filesystem;
 
 std::optional<int> read_int(const fs::path& file) {
@@ -340,6 +323,18 @@ void gather_gpus(HealthFacts& facts) {
 }
 
 }  // namespace
+
+std::vector<HealthCheck> system_checks(const HealthFacts& facts) {
+  std::vector<HealthCheck> checks;
+  for (const auto& check : kSystemChecks) checks.push_back(judged(check, facts));
+  return checks;
+}
+
+std::vector<HealthCheck> health_checks(const HealthFacts& facts) {
+  auto checks = system_checks(facts);
+  for (auto& check : gpu_checks(facts)) checks.push_back(std::move(check));
+  return checks;
+}
 
 SystemSettings read_system_settings(const fs::path& root, std::span<const int> usable) {
   const auto cpus = root / "sys/devices/system/cpu";

@@ -8,7 +8,6 @@
 #include "accuracy/scoring/scores.h"
 #include "base/files.h"
 #include "base/sha256.h"
-#include "evaluate/models/model.h"
 #include "evaluate/sandbox/sandbox.h"
 
 namespace warpmark::evaluate {

@@ -3,10 +3,8 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>
-#include <utility>
 
 #include "base/clock.h"
-#include "base/result.h"
 #include "base/text.h"
 #include "base/units.h"
 #include "model/beside.h"

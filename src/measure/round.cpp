@@ -215,72 +215,6 @@ Status measure(Run& run, const Case& what, device::Device& device, const RoundOp
   return {};
 }
 
-}  // namespace
-
-Run failed_run(Run run, const Error& error) {
-  run.outcome = error.kind == ErrorKind::unsupported ? Outcome::unsupported : Outcome::error;
-  if (run.outcome == Outcome::error) run.fault = error.kind;
-  run.out_of_memory = error.code == ErrorCode::out_of_memory;
-  run.reason = error.what;
-  run.hint = error.hint;
-  run.metrics.clear();
-  return run;
-}
-
-Run measure_round(const Case& what, device::Device& device, const RoundOptions& options) {
-  Run run;
-  run.workload = what.workload->id;
-  run.params = what.params;
-  run.device = device.info().id;
-  run.mode = what.mode;
-  run.seed = options.seed;
-  run.rounds = 1;
-  run.started = format_utc(wall_clock_s());
-  const Status status = what.workload->measure != nullptr ? what.workload->measure(what, device, options, run)
-                                                          : measure(run, what, device, options);
-  return status.ok() ? run : failed_run(std::move(run), status.error());
-}
-
-Result<std::size_t> sets_for(Mode mode, const Cost& cost, const DeviceInfo& device) {
-  if (mode == Mode::hot || cost.footprint_bytes <= 0) return std::size_t{1};
-  const std::int64_t enough = 2 * device.last_level_cache_bytes;
-  if (cost.footprint_bytes > enough) return std::size_t{1};  // one launch evicts its own inputs
-  const auto sets = static_cast<std::size_t>(enough / cost.footprint_bytes) + 1;
-  if (sets > kMostSets) {
-    return unsupported_error(
-        fmt::format(
-            "{} mode needs {} input sets of {} bytes to exceed twice the {} bytes of last-level cache, more than {}",
-            name_of(mode), sets, cost.footprint_bytes, device.last_level_cache_bytes, kMostSets),
-        "use --set mode=hot, or a larger shape");
-  }
-  return sets;
-}
-
-std::int64_t launches_per_sample(double seconds_per_launch, const device::TimerInfo& timer) {
-  const double shortest = kResolutions * timer.resolution_s;
-  if (seconds_per_launch >= shortest || shortest <= 0) return 1;
-  if (seconds_per_launch * static_cast<double>(kMostLaunchesPerSample) <= shortest) return kMostLaunchesPerSample;
-  return static_cast<std::int64_t>(std::ceil(shortest / seconds_per_launch));
-}
-
-Result<Mode> take_mode(Overrides& overrides, Mode default_mode) {
-  Mode mode = default_mode;
-  Overrides kept;
-  for (const auto& [name, text] : overrides) {
-    if (name != "mode") {
-      kept.emplace_back(name, text);
-      continue;
-    }
-    const auto parsed = value_named<Mode>(text);
-    if (!parsed) return usage_error("mode cannot be '" + text + "'", "allowed: cold, hot, graph");
-    mode = *parsed;
-  }
-  overrides = std::move(kept);
-  return mode;
-}
-
-namespace {
-
 /// Order of gravity: what a merged run must not hide.
 int gravity(Outcome outcome) {
   switch (outcome) {
@@ -363,6 +297,68 @@ std::string stopped_because(std::span<const Run* const> rounds, const Run& merge
 }
 
 }  // namespace
+
+Run failed_run(Run run, const Error& error) {
+  run.outcome = error.kind == ErrorKind::unsupported ? Outcome::unsupported : Outcome::error;
+  if (run.outcome == Outcome::error) run.fault = error.kind;
+  run.out_of_memory = error.code == ErrorCode::out_of_memory;
+  run.reason = error.what;
+  run.hint = error.hint;
+  run.metrics.clear();
+  return run;
+}
+
+Run measure_round(const Case& what, device::Device& device, const RoundOptions& options) {
+  Run run;
+  run.workload = what.workload->id;
+  run.params = what.params;
+  run.device = device.info().id;
+  run.mode = what.mode;
+  run.seed = options.seed;
+  run.rounds = 1;
+  run.started = format_utc(wall_clock_s());
+  const Status status = what.workload->measure != nullptr ? what.workload->measure(what, device, options, run)
+                                                          : measure(run, what, device, options);
+  return status.ok() ? run : failed_run(std::move(run), status.error());
+}
+
+Result<std::size_t> sets_for(Mode mode, const Cost& cost, const DeviceInfo& device) {
+  if (mode == Mode::hot || cost.footprint_bytes <= 0) return std::size_t{1};
+  const std::int64_t enough = 2 * device.last_level_cache_bytes;
+  if (cost.footprint_bytes > enough) return std::size_t{1};  // one launch evicts its own inputs
+  const auto sets = static_cast<std::size_t>(enough / cost.footprint_bytes) + 1;
+  if (sets > kMostSets) {
+    return unsupported_error(
+        fmt::format(
+            "{} mode needs {} input sets of {} bytes to exceed twice the {} bytes of last-level cache, more than {}",
+            name_of(mode), sets, cost.footprint_bytes, device.last_level_cache_bytes, kMostSets),
+        "use --set mode=hot, or a larger shape");
+  }
+  return sets;
+}
+
+std::int64_t launches_per_sample(double seconds_per_launch, const device::TimerInfo& timer) {
+  const double shortest = kResolutions * timer.resolution_s;
+  if (seconds_per_launch >= shortest || shortest <= 0) return 1;
+  if (seconds_per_launch * static_cast<double>(kMostLaunchesPerSample) <= shortest) return kMostLaunchesPerSample;
+  return static_cast<std::int64_t>(std::ceil(shortest / seconds_per_launch));
+}
+
+Result<Mode> take_mode(Overrides& overrides, Mode default_mode) {
+  Mode mode = default_mode;
+  Overrides kept;
+  for (const auto& [name, text] : overrides) {
+    if (name != "mode") {
+      kept.emplace_back(name, text);
+      continue;
+    }
+    const auto parsed = value_named<Mode>(text);
+    if (!parsed) return usage_error("mode cannot be '" + text + "'", "allowed: cold, hot, graph");
+    mode = *parsed;
+  }
+  overrides = std::move(kept);
+  return mode;
+}
 
 Run merge_rounds(std::span<const Run> rounds, const StoppingOptions& stopping) {
   WM_CHECK(!rounds.empty());

@@ -9,7 +9,6 @@
 #include <system_error>
 #include <utility>
 
-#include "profile/catalog.h"
 #include "profile/readers/rocprof/rocprof_kinds.h"
 #include "profile/timeline_builder.h"
 

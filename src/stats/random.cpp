@@ -17,30 +17,6 @@ float unit_of_half(std::uint64_t bits, bool odd) {
   return static_cast<float>(static_cast<std::int32_t>(half >> 8)) * 0x1p-24F;
 }
 
-}  // namespace
-
-void fill_uniform(std::span<float> values, std::uint64_t seed, float low, float high, std::uint64_t first) {
-  const float width = high - low;
-  std::size_t i = 0;
-  if (first % 2 == 1 && !values.empty()) {
-    values[i++] = low + width * unit_of_half(random_bits(seed, first / 2), true);
-  }
-  std::uint64_t pair = (first + i) / 2;
-  for (; i + 1 < values.size(); i += 2, ++pair) {
-    const std::uint64_t bits = random_bits(seed, pair);
-    values[i] = low + width * unit_of_half(bits, false);
-    values[i + 1] = low + width * unit_of_half(bits, true);
-  }
-  if (i < values.size()) values[i] = low + width * unit_of_half(random_bits(seed, pair), false);
-}
-
-void fill_uniform(std::span<double> values, std::uint64_t seed, double low, double high, std::uint64_t first) {
-  const double width = high - low;
-  for (std::size_t i = 0; i < values.size(); ++i) values[i] = low + width * random_unit(seed, first + i);
-}
-
-namespace {
-
 void resample(std::span<const double> samples, Random& random, std::vector<double>& into) {
   into.resize(samples.size());
   for (double& value : into) {
@@ -90,6 +66,26 @@ Estimate finish(double value, std::vector<double> resampled, const Influence& in
 }
 
 }  // namespace
+
+void fill_uniform(std::span<float> values, std::uint64_t seed, float low, float high, std::uint64_t first) {
+  const float width = high - low;
+  std::size_t i = 0;
+  if (first % 2 == 1 && !values.empty()) {
+    values[i++] = low + width * unit_of_half(random_bits(seed, first / 2), true);
+  }
+  std::uint64_t pair = (first + i) / 2;
+  for (; i + 1 < values.size(); i += 2, ++pair) {
+    const std::uint64_t bits = random_bits(seed, pair);
+    values[i] = low + width * unit_of_half(bits, false);
+    values[i + 1] = low + width * unit_of_half(bits, true);
+  }
+  if (i < values.size()) values[i] = low + width * unit_of_half(random_bits(seed, pair), false);
+}
+
+void fill_uniform(std::span<double> values, std::uint64_t seed, double low, double high, std::uint64_t first) {
+  const double width = high - low;
+  for (std::size_t i = 0; i < values.size(); ++i) values[i] = low + width * random_unit(seed, first + i);
+}
 
 BcaLevels bca_levels(double bias, double acceleration, double confidence) {
   const auto level = [&](double z) {

@@ -173,53 +173,6 @@ SystemComparison compare_two(const Examples& examples, const NamedMetric& metric
   return comparison;
 }
 
-}  // namespace
-
-const char* name_of(SystemVerdict verdict) {
-  switch (verdict) {
-    case SystemVerdict::better: return "better";
-    case SystemVerdict::worse: return "worse";
-    case SystemVerdict::no_difference: return "no difference found";
-    case SystemVerdict::not_worse: return "not worse";
-    case SystemVerdict::equivalent: return "equivalent";
-    case SystemVerdict::undecided: return "undecided";
-  }
-  return "";
-}
-
-Result<std::vector<SystemComparison>> compare_systems(const Examples& examples, const std::vector<NamedMetric>& metrics,
-                                                      const CompareSystemsOptions& options) {
-  if (examples.systems.size() < 2) return usage_error("one system is nothing to compare", "name two files or more");
-  const Groups groups = groups_of(examples);
-  if (groups.count() < 2) return data_error("there is one example, or one group of them", "a comparison needs more");
-  std::vector<SystemComparison> comparisons;
-  for (const auto& metric : metrics) {
-    WM_ASSIGN(const Measured measured, measure(metric, examples));
-    if (!measured.names.empty()) {
-      return usage_error(metric.name + " rates the players of one file", "warpmark eval score " + metric.name);
-    }
-    for (std::size_t s = 0; s < examples.systems.size(); ++s) {
-      if (std::isnan(value_of(measured, s))) {
-        return data_error(metric.name + " of " + examples.systems[s] + " is undefined: " + measured.undefined,
-                          "leave it out: --metric names the metrics to compare");
-      }
-    }
-    for (std::size_t second = 1; second < examples.systems.size(); ++second) {
-      comparisons.push_back(compare_two(examples, metric, measured, second, groups, options));
-    }
-  }
-  std::vector<double> p;
-  for (const auto& comparison : comparisons) p.push_back(comparison.p);
-  const auto adjusted = stats::holm(p, options.alpha).adjusted;
-  for (std::size_t i = 0; i < comparisons.size(); ++i) {
-    comparisons[i].adjusted_p = adjusted[i];
-    comparisons[i].verdict = verdict_of(comparisons[i], options);
-  }
-  return comparisons;
-}
-
-namespace {
-
 const Json* list_in(const Json& fields, const char* name) {
   return fields.is_object() && fields.contains(name) && fields[name].is_array() ? &fields[name] : nullptr;
 }
@@ -292,6 +245,49 @@ Json comparison_json(const SystemComparison& comparison) {
 }
 
 }  // namespace
+
+const char* name_of(SystemVerdict verdict) {
+  switch (verdict) {
+    case SystemVerdict::better: return "better";
+    case SystemVerdict::worse: return "worse";
+    case SystemVerdict::no_difference: return "no difference found";
+    case SystemVerdict::not_worse: return "not worse";
+    case SystemVerdict::equivalent: return "equivalent";
+    case SystemVerdict::undecided: return "undecided";
+  }
+  return "";
+}
+
+Result<std::vector<SystemComparison>> compare_systems(const Examples& examples, const std::vector<NamedMetric>& metrics,
+                                                      const CompareSystemsOptions& options) {
+  if (examples.systems.size() < 2) return usage_error("one system is nothing to compare", "name two files or more");
+  const Groups groups = groups_of(examples);
+  if (groups.count() < 2) return data_error("there is one example, or one group of them", "a comparison needs more");
+  std::vector<SystemComparison> comparisons;
+  for (const auto& metric : metrics) {
+    WM_ASSIGN(const Measured measured, measure(metric, examples));
+    if (!measured.names.empty()) {
+      return usage_error(metric.name + " rates the players of one file", "warpmark eval score " + metric.name);
+    }
+    for (std::size_t s = 0; s < examples.systems.size(); ++s) {
+      if (std::isnan(value_of(measured, s))) {
+        return data_error(metric.name + " of " + examples.systems[s] + " is undefined: " + measured.undefined,
+                          "leave it out: --metric names the metrics to compare");
+      }
+    }
+    for (std::size_t second = 1; second < examples.systems.size(); ++second) {
+      comparisons.push_back(compare_two(examples, metric, measured, second, groups, options));
+    }
+  }
+  std::vector<double> p;
+  for (const auto& comparison : comparisons) p.push_back(comparison.p);
+  const auto adjusted = stats::holm(p, options.alpha).adjusted;
+  for (std::size_t i = 0; i < comparisons.size(); ++i) {
+    comparisons[i].adjusted_p = adjusted[i];
+    comparisons[i].verdict = verdict_of(comparisons[i], options);
+  }
+  return comparisons;
+}
 
 Divergence divergence_of(const Examples& examples, std::size_t first, std::size_t second) {
   Divergence result{.first = examples.systems[first], .second = examples.systems[second]};

@@ -110,93 +110,6 @@ PrecisionRecall by_sentences(const Sentences& reference, const Sentences& predic
   return precision_recall(share(hits, prediction_words), share(hits, reference_words));
 }
 
-}  // namespace
-
-PrecisionRecall precision_recall(double precision, double recall) {
-  return {precision, recall, precision + recall > 0 ? 2 * precision * recall / (precision + recall) : 0};
-}
-
-std::size_t common_subsequence(std::span<const std::uint32_t> a, std::span<const std::uint32_t> b) {
-  std::vector<std::uint32_t> row(b.size() + 1, 0);
-  for (const auto item : a) {
-    std::uint32_t diagonal = 0;
-    for (std::size_t j = 1; j <= b.size(); ++j) {
-      const std::uint32_t above = row[j];
-      row[j] = item == b[j - 1] ? diagonal + 1 : std::max(above, row[j - 1]);
-      diagonal = above;
-    }
-  }
-  return row.back();
-}
-
-Rouge::Items Rouge::items(std::string_view text) {
-  Items result;
-  each_rouge_word(text, [&](const std::string& word) {
-    const auto number = words_.number_of(word);
-    if (!options_.stem) {
-      result.push_back(number);
-      return;
-    }
-    if (stem_of_word_.size() <= number) stem_of_word_.resize(number + 1, 0);
-    auto& stem = stem_of_word_[number];
-    if (stem == 0) stem = stems_.number_of(word.size() < kShortestStemmed ? word : porter_stem(word));
-    result.push_back(stem);
-  });
-  return result;
-}
-
-std::vector<std::string> Rouge::words(std::string_view text) const {
-  std::vector<std::string> result;
-  each_rouge_word(text, [&](const std::string& word) {
-    result.push_back(options_.stem && word.size() >= kShortestStemmed ? porter_stem(word) : word);
-  });
-  return result;
-}
-
-std::vector<Rouge::Items> Rouge::sentences(std::string_view text) {
-  std::vector<Items> result;
-  while (!text.empty()) {
-    const std::string_view line = take_line(text);
-    if (!line.empty()) result.push_back(items(line));
-  }
-  return result;
-}
-
-PrecisionRecall Rouge::by_ngrams(const Items& reference, const Items& prediction) const {
-  const std::size_t n = options_.n;
-  const auto ours = sorted_starts(prediction, n), theirs = sorted_starts(reference, n);
-  std::size_t matches = 0;
-  for (std::size_t i = 0, j = 0; i < ours.size() && j < theirs.size();) {
-    const auto* a = &prediction[ours[i]];
-    const auto* b = &reference[theirs[j]];
-    const auto order = std::lexicographical_compare_three_way(a, a + n, b, b + n);
-    matches += order == 0;
-    i += order <= 0;
-    j += order >= 0;
-  }
-  return precision_recall(share(matches, ours.size()), share(matches, theirs.size()));
-}
-
-PrecisionRecall Rouge::score(std::string_view reference, std::string_view prediction) {
-  if (options_.kind == RougeKind::lsum) return by_sentences(sentences(reference), sentences(prediction));
-  const Items theirs = items(reference), ours = items(prediction);
-  if (options_.kind == RougeKind::n) return by_ngrams(theirs, ours);
-  if (theirs.empty() || ours.empty()) return {};
-  const std::size_t common = common_subsequence(theirs, ours);
-  return precision_recall(share(common, ours.size()), share(common, theirs.size()));
-}
-
-PrecisionRecall Rouge::best_score(std::span<const std::string> references, std::string_view prediction) {
-  PrecisionRecall best;
-  for (std::size_t i = 0; i < references.size(); ++i) {
-    const PrecisionRecall next = score(references[i], prediction);
-    if (i == 0 || next.f > best.f) best = next;
-  }
-  return best;
-}
-
-namespace {
-
 bool is_consonant(std::string_view word, std::size_t i) {
   const char c = word[i];
   if (c == 'a' || c == 'e' || c == 'i' || c == 'o' || c == 'u') return false;
@@ -342,6 +255,89 @@ std::string tidied(std::string_view word) {
 }
 
 }  // namespace
+
+PrecisionRecall precision_recall(double precision, double recall) {
+  return {precision, recall, precision + recall > 0 ? 2 * precision * recall / (precision + recall) : 0};
+}
+
+std::size_t common_subsequence(std::span<const std::uint32_t> a, std::span<const std::uint32_t> b) {
+  std::vector<std::uint32_t> row(b.size() + 1, 0);
+  for (const auto item : a) {
+    std::uint32_t diagonal = 0;
+    for (std::size_t j = 1; j <= b.size(); ++j) {
+      const std::uint32_t above = row[j];
+      row[j] = item == b[j - 1] ? diagonal + 1 : std::max(above, row[j - 1]);
+      diagonal = above;
+    }
+  }
+  return row.back();
+}
+
+Rouge::Items Rouge::items(std::string_view text) {
+  Items result;
+  each_rouge_word(text, [&](const std::string& word) {
+    const auto number = words_.number_of(word);
+    if (!options_.stem) {
+      result.push_back(number);
+      return;
+    }
+    if (stem_of_word_.size() <= number) stem_of_word_.resize(number + 1, 0);
+    auto& stem = stem_of_word_[number];
+    if (stem == 0) stem = stems_.number_of(word.size() < kShortestStemmed ? word : porter_stem(word));
+    result.push_back(stem);
+  });
+  return result;
+}
+
+std::vector<std::string> Rouge::words(std::string_view text) const {
+  std::vector<std::string> result;
+  each_rouge_word(text, [&](const std::string& word) {
+    result.push_back(options_.stem && word.size() >= kShortestStemmed ? porter_stem(word) : word);
+  });
+  return result;
+}
+
+std::vector<Rouge::Items> Rouge::sentences(std::string_view text) {
+  std::vector<Items> result;
+  while (!text.empty()) {
+    const std::string_view line = take_line(text);
+    if (!line.empty()) result.push_back(items(line));
+  }
+  return result;
+}
+
+PrecisionRecall Rouge::by_ngrams(const Items& reference, const Items& prediction) const {
+  const std::size_t n = options_.n;
+  const auto ours = sorted_starts(prediction, n), theirs = sorted_starts(reference, n);
+  std::size_t matches = 0;
+  for (std::size_t i = 0, j = 0; i < ours.size() && j < theirs.size();) {
+    const auto* a = &prediction[ours[i]];
+    const auto* b = &reference[theirs[j]];
+    const auto order = std::lexicographical_compare_three_way(a, a + n, b, b + n);
+    matches += order == 0;
+    i += order <= 0;
+    j += order >= 0;
+  }
+  return precision_recall(share(matches, ours.size()), share(matches, theirs.size()));
+}
+
+PrecisionRecall Rouge::score(std::string_view reference, std::string_view prediction) {
+  if (options_.kind == RougeKind::lsum) return by_sentences(sentences(reference), sentences(prediction));
+  const Items theirs = items(reference), ours = items(prediction);
+  if (options_.kind == RougeKind::n) return by_ngrams(theirs, ours);
+  if (theirs.empty() || ours.empty()) return {};
+  const std::size_t common = common_subsequence(theirs, ours);
+  return precision_recall(share(common, ours.size()), share(common, theirs.size()));
+}
+
+PrecisionRecall Rouge::best_score(std::span<const std::string> references, std::string_view prediction) {
+  PrecisionRecall best;
+  for (std::size_t i = 0; i < references.size(); ++i) {
+    const PrecisionRecall next = score(references[i], prediction);
+    if (i == 0 || next.f > best.f) best = next;
+  }
+  return best;
+}
 
 std::string porter_stem(std::string_view word) {
   static constexpr std::pair<std::string_view, std::string_view> kIrregular[] = {

@@ -20,25 +20,6 @@ class Solo final : public Bootstrap {
   Result<std::int64_t> clock_offset_ns() override { return std::int64_t{0}; }
 };
 
-}  // namespace
-
-std::unique_ptr<Bootstrap> solo_bootstrap() { return std::make_unique<Solo>(); }
-
-Result<std::vector<std::string>> gather_texts(Bootstrap& bootstrap, const std::string& mine, std::size_t most) {
-  std::vector<double> letters(most, 0);
-  for (std::size_t i = 0; i < mine.size() && i < most; ++i) letters[i] = static_cast<unsigned char>(mine[i]);
-  WM_ASSIGN(const auto all, bootstrap.all_gather(letters));
-  std::vector<std::string> texts;
-  for (std::size_t at = 0; at + most <= all.size(); at += most) {
-    std::string text;
-    for (std::size_t i = at; i < at + most && all[i] > 0; ++i) text += static_cast<char>(static_cast<int>(all[i]));
-    texts.push_back(std::move(text));
-  }
-  return texts;
-}
-
-namespace {
-
 template <typename T>
 T stored_as(std::int64_t value) {
   return static_cast<T>(value);
@@ -89,6 +70,21 @@ auto with_type(DataType type, Work&& work) {
 }
 
 }  // namespace
+
+std::unique_ptr<Bootstrap> solo_bootstrap() { return std::make_unique<Solo>(); }
+
+Result<std::vector<std::string>> gather_texts(Bootstrap& bootstrap, const std::string& mine, std::size_t most) {
+  std::vector<double> letters(most, 0);
+  for (std::size_t i = 0; i < mine.size() && i < most; ++i) letters[i] = static_cast<unsigned char>(mine[i]);
+  WM_ASSIGN(const auto all, bootstrap.all_gather(letters));
+  std::vector<std::string> texts;
+  for (std::size_t at = 0; at + most <= all.size(); at += most) {
+    std::string text;
+    for (std::size_t i = at; i < at + most && all[i] > 0; ++i) text += static_cast<char>(static_cast<int>(all[i]));
+    texts.push_back(std::move(text));
+  }
+  return texts;
+}
 
 void fill_exact(void* to, DataType type, std::int64_t count, const ExactInput& input, std::uint64_t salt, int rank) {
   with_type(type, [&](auto sample) {

@@ -5,7 +5,6 @@
 
 #include <array>
 
-#include "device/cuda/module/cuda_handles.h"
 #include "device/cuda/module/library_loader.h"
 #include "device/machine.h"
 

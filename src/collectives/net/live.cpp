@@ -50,6 +50,51 @@ struct FreeInterfaces {
   void operator()(ifaddrs* list) const { ::freeifaddrs(list); }
 };
 
+using Sum = TrafficLog::Sum;
+
+struct NamedSum {
+  std::string name;
+  Sum sum;
+};
+
+constexpr Field kSumFields[] = {
+    field<&Sum::received>("received").within(kNonNegative),
+    field<&Sum::sent>("sent").within(kNonNegative),
+    field<&Sum::peak_received>("peak_received").within(kNonNegative),
+    field<&Sum::peak_sent>("peak_sent").within(kNonNegative),
+};
+constexpr RecordOf<Sum> kSum{"sum", "", kSumFields};
+
+constexpr Field kNamedInterfaceFields[] = {
+    field<&NamedSum::name>("name"),
+    inlined<&NamedSum::sum>(kSum),
+    field<&NamedSum::sum, &Sum::errors>("errors").within(kNonNegative),
+    field<&NamedSum::sum, &Sum::speed>("speed").within(kNonNegative),
+};
+constexpr RecordOf<NamedSum> kNamedInterface{"interface", "", kNamedInterfaceFields};
+
+constexpr Field kNamedPeerFields[] = {
+    field<&NamedSum::name>("name"),
+    inlined<&NamedSum::sum>(kSum),
+    field<&NamedSum::sum, &Sum::errors>("retransmits").within(kNonNegative),
+    field<&NamedSum::sum, &Sum::round_trip_s>("round_trip").within(kNonNegative),
+    field<&NamedSum::sum, &Sum::interface>("interface").unless_empty(),
+};
+constexpr RecordOf<NamedSum> kNamedPeer{"peer", "", kNamedPeerFields};
+
+std::vector<NamedSum> named(const std::map<std::string, Sum>& sums) {
+  std::vector<NamedSum> all;
+  for (const auto& [name, sum] : sums) all.push_back({name, sum});
+  return all;
+}
+
+constexpr Field kTrafficLogFields[] = {
+    derived("seconds", "", [](const TrafficLog& log) { return log.seconds(); }).within(kNonNegative),
+    derived("looks", "", [](const TrafficLog& log) { return log.looks(); }).within(kNonNegative),
+    derived("interfaces", "", kNamedInterface, [](const TrafficLog& log) { return named(log.interfaces()); }),
+    derived("peers", "", kNamedPeer, [](const TrafficLog& log) { return named(log.peers()); }),
+};
+
 }  // namespace
 
 std::vector<PeerTraffic> peer_traffic_between(const std::vector<device::TcpConnection>& before,
@@ -167,55 +212,6 @@ Report TrafficLog::report() const {
   report.sections.push_back({"Peers, TCP", {std::move(peers)}, false, false});
   return report;
 }
-
-namespace {
-
-using Sum = TrafficLog::Sum;
-
-struct NamedSum {
-  std::string name;
-  Sum sum;
-};
-
-constexpr Field kSumFields[] = {
-    field<&Sum::received>("received").within(kNonNegative),
-    field<&Sum::sent>("sent").within(kNonNegative),
-    field<&Sum::peak_received>("peak_received").within(kNonNegative),
-    field<&Sum::peak_sent>("peak_sent").within(kNonNegative),
-};
-constexpr RecordOf<Sum> kSum{"sum", "", kSumFields};
-
-constexpr Field kNamedInterfaceFields[] = {
-    field<&NamedSum::name>("name"),
-    inlined<&NamedSum::sum>(kSum),
-    field<&NamedSum::sum, &Sum::errors>("errors").within(kNonNegative),
-    field<&NamedSum::sum, &Sum::speed>("speed").within(kNonNegative),
-};
-constexpr RecordOf<NamedSum> kNamedInterface{"interface", "", kNamedInterfaceFields};
-
-constexpr Field kNamedPeerFields[] = {
-    field<&NamedSum::name>("name"),
-    inlined<&NamedSum::sum>(kSum),
-    field<&NamedSum::sum, &Sum::errors>("retransmits").within(kNonNegative),
-    field<&NamedSum::sum, &Sum::round_trip_s>("round_trip").within(kNonNegative),
-    field<&NamedSum::sum, &Sum::interface>("interface").unless_empty(),
-};
-constexpr RecordOf<NamedSum> kNamedPeer{"peer", "", kNamedPeerFields};
-
-std::vector<NamedSum> named(const std::map<std::string, Sum>& sums) {
-  std::vector<NamedSum> all;
-  for (const auto& [name, sum] : sums) all.push_back({name, sum});
-  return all;
-}
-
-constexpr Field kTrafficLogFields[] = {
-    derived("seconds", "", [](const TrafficLog& log) { return log.seconds(); }).within(kNonNegative),
-    derived("looks", "", [](const TrafficLog& log) { return log.looks(); }).within(kNonNegative),
-    derived("interfaces", "", kNamedInterface, [](const TrafficLog& log) { return named(log.interfaces()); }),
-    derived("peers", "", kNamedPeer, [](const TrafficLog& log) { return named(log.peers()); }),
-};
-
-}  // namespace
 
 constexpr RecordOf<TrafficLog> kTrafficLog{
     "traffic",

@@ -120,6 +120,27 @@ void add(std::vector<Run>& runs, Run run) {
   runs.push_back(std::move(run));
 }
 
+constexpr Field kPairResultFields[] = {
+    field<&PairResult::a>("a").within(kNonNegative),
+    field<&PairResult::b>("b").within(kNonNegative),
+    field<&PairResult::latency_s>("latency", "Half a round trip of 8 bytes, median.").within(kNonNegative),
+    field<&PairResult::bandwidth>("bandwidth", "Of messages of 4 MiB one way and back, median.").within(kNonNegative),
+};
+constexpr RecordOf<PairResult> kPairResult{"pair", "", kPairResultFields};
+
+constexpr Field kSlowHostFields[] = {
+    field<&SlowHost::rank>("rank"),
+    field<&SlowHost::bandwidth>("bandwidth", "Of the middle one of its pairs, of two the better.").within(kNonNegative),
+    field<&SlowHost::usual>("usual", "Median over pairs without it.").within(kNonNegative),
+};
+constexpr RecordOf<SlowHost> kSlowHost{"slow_host", "", kSlowHostFields};
+
+constexpr Field kPairsFields[] = {
+    field<&Pairs::hosts>("hosts", "By rank."),
+    field<&Pairs::results>("pairs", "", kPairResult),
+    derived("slow", "", kSlowHost, [](const Pairs& pairs) { return slow_hosts(pairs); }),
+};
+
 }  // namespace
 
 Result<Pairs> measure_pairs() {
@@ -191,31 +212,6 @@ std::vector<SlowHost> slow_hosts(const Pairs& pairs) {
   std::sort(slow.begin(), slow.end(), [](const SlowHost& a, const SlowHost& b) { return a.rank < b.rank; });
   return slow;
 }
-
-namespace {
-
-constexpr Field kPairResultFields[] = {
-    field<&PairResult::a>("a").within(kNonNegative),
-    field<&PairResult::b>("b").within(kNonNegative),
-    field<&PairResult::latency_s>("latency", "Half a round trip of 8 bytes, median.").within(kNonNegative),
-    field<&PairResult::bandwidth>("bandwidth", "Of messages of 4 MiB one way and back, median.").within(kNonNegative),
-};
-constexpr RecordOf<PairResult> kPairResult{"pair", "", kPairResultFields};
-
-constexpr Field kSlowHostFields[] = {
-    field<&SlowHost::rank>("rank"),
-    field<&SlowHost::bandwidth>("bandwidth", "Of the middle one of its pairs, of two the better.").within(kNonNegative),
-    field<&SlowHost::usual>("usual", "Median over pairs without it.").within(kNonNegative),
-};
-constexpr RecordOf<SlowHost> kSlowHost{"slow_host", "", kSlowHostFields};
-
-constexpr Field kPairsFields[] = {
-    field<&Pairs::hosts>("hosts", "By rank."),
-    field<&Pairs::results>("pairs", "", kPairResult),
-    derived("slow", "", kSlowHost, [](const Pairs& pairs) { return slow_hosts(pairs); }),
-};
-
-}  // namespace
 
 constexpr RecordOf<Pairs> kPairs{"pairs", "Result of `warpmark net --hosts`. Bandwidths in B/s, latencies in s.",
                                  kPairsFields, "warpmark.net_pairs/1"};

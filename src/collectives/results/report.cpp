@@ -110,61 +110,6 @@ std::string placement_columns(const Row& row, const std::optional<Placement>& pl
                      bus_bandwidth(row, *place) * 1e-9, wrong);
 }
 
-}  // namespace
-
-Report build_report(const Plan& plan, const Sweep& sweep, const Judgement& judgement, bool with_table) {
-  Report report;
-  const int ranks = sweep.rows.empty() ? 0 : sweep.rows.front().ranks;
-  report.title = fmt::format("{} over {} rank{}", info_of(plan.kind).id, ranks, ranks == 1 ? "" : "s");
-  if (sweep.head) report.subtitle = sweep.head->version;
-  Section verdict{"Verdict", {Paragraph{judgement.summary, judgement.passed ? Tone::plain : Tone::bad}}, false, false};
-  for (const auto& cause : judgement.causes) verdict.blocks.push_back(Paragraph{"- " + cause});
-  if (sweep.head) {
-    for (const auto& note : sweep.head->notes) verdict.blocks.push_back(Paragraph{note, Tone::quiet});
-  }
-  report.sections.push_back(std::move(verdict));
-  if (with_table && sweep.head) {
-    std::string table = nccl_table_head(plan, *sweep.head);
-    for (const auto& row : sweep.rows) table += nccl_table_row(row);
-    report.sections.push_back(
-        {"Table", {Paragraph{table + nccl_table_foot(plan, sweep), Tone::plain, true}}, false, false});
-  }
-  Section spread{"By size", {spread_table(sweep, judgement)}, false, false};
-  const bool no_p99 = plan.iterations < stats::samples_needed(0.99, 0.95);
-  if (no_p99) spread.blocks.push_back(Paragraph{"p99 needs 299 iterations: -n 300", Tone::quiet});
-  if (sweep.rows.size() > 1) spread.blocks.push_back(bandwidth_plot(sweep, judgement));
-  report.sections.push_back(std::move(spread));
-  return report;
-}
-
-Report build_report(const Plan& plan, const Tuning& tuning) {
-  Report report;
-  report.title = fmt::format("{}: settings compared", info_of(plan.kind).id);
-  Table sizes;
-  sizes.columns = {{"size", Align::right}, {"default", Align::right},     {"best", Align::right},
-                   {"gain", Align::right}, {"interval", Align::right, 1}, {"setting"}};
-  for (const auto& size : tuning.sizes) {
-    const std::string setting = to_text(tuning.measured[size.best].settings);
-    sizes.rows.push_back({{format_bytes(static_cast<double>(size.bytes))},
-                          {format_seconds(size.default_s)},
-                          {format_seconds(size.best_s)},
-                          {format_times(size.gain), size.certain ? Tone::good : Tone::plain},
-                          {size.gain_interval ? fmt::format("{} .. {}", format_times(size.gain_interval->low),
-                                                            format_times(size.gain_interval->high))
-                                              : "-"},
-                          {size.certain || size.best == 0 ? setting : setting + " (not certain)"}});
-  }
-  report.sections.push_back({"Best by size", {std::move(sizes)}, false, false});
-  Section faults{"Settings that did not run", {}, true, false};
-  for (const auto& measured : tuning.measured) {
-    if (!measured.fault.empty()) faults.blocks.push_back(Paragraph{to_text(measured.settings) + ": " + measured.fault});
-  }
-  if (!faults.blocks.empty()) report.sections.push_back(std::move(faults));
-  return report;
-}
-
-namespace {
-
 constexpr Field kSlowRankFields[] = {
     field<&SlowRank::rank>("rank"),
     field<&SlowRank::skew_s>("skew", "Median, at the size where it is largest against the call's time.")
@@ -258,6 +203,57 @@ constexpr Field kTuningResultFields[] = {
 };
 
 }  // namespace
+
+Report build_report(const Plan& plan, const Sweep& sweep, const Judgement& judgement, bool with_table) {
+  Report report;
+  const int ranks = sweep.rows.empty() ? 0 : sweep.rows.front().ranks;
+  report.title = fmt::format("{} over {} rank{}", info_of(plan.kind).id, ranks, ranks == 1 ? "" : "s");
+  if (sweep.head) report.subtitle = sweep.head->version;
+  Section verdict{"Verdict", {Paragraph{judgement.summary, judgement.passed ? Tone::plain : Tone::bad}}, false, false};
+  for (const auto& cause : judgement.causes) verdict.blocks.push_back(Paragraph{"- " + cause});
+  if (sweep.head) {
+    for (const auto& note : sweep.head->notes) verdict.blocks.push_back(Paragraph{note, Tone::quiet});
+  }
+  report.sections.push_back(std::move(verdict));
+  if (with_table && sweep.head) {
+    std::string table = nccl_table_head(plan, *sweep.head);
+    for (const auto& row : sweep.rows) table += nccl_table_row(row);
+    report.sections.push_back(
+        {"Table", {Paragraph{table + nccl_table_foot(plan, sweep), Tone::plain, true}}, false, false});
+  }
+  Section spread{"By size", {spread_table(sweep, judgement)}, false, false};
+  const bool no_p99 = plan.iterations < stats::samples_needed(0.99, 0.95);
+  if (no_p99) spread.blocks.push_back(Paragraph{"p99 needs 299 iterations: -n 300", Tone::quiet});
+  if (sweep.rows.size() > 1) spread.blocks.push_back(bandwidth_plot(sweep, judgement));
+  report.sections.push_back(std::move(spread));
+  return report;
+}
+
+Report build_report(const Plan& plan, const Tuning& tuning) {
+  Report report;
+  report.title = fmt::format("{}: settings compared", info_of(plan.kind).id);
+  Table sizes;
+  sizes.columns = {{"size", Align::right}, {"default", Align::right},     {"best", Align::right},
+                   {"gain", Align::right}, {"interval", Align::right, 1}, {"setting"}};
+  for (const auto& size : tuning.sizes) {
+    const std::string setting = to_text(tuning.measured[size.best].settings);
+    sizes.rows.push_back({{format_bytes(static_cast<double>(size.bytes))},
+                          {format_seconds(size.default_s)},
+                          {format_seconds(size.best_s)},
+                          {format_times(size.gain), size.certain ? Tone::good : Tone::plain},
+                          {size.gain_interval ? fmt::format("{} .. {}", format_times(size.gain_interval->low),
+                                                            format_times(size.gain_interval->high))
+                                              : "-"},
+                          {size.certain || size.best == 0 ? setting : setting + " (not certain)"}});
+  }
+  report.sections.push_back({"Best by size", {std::move(sizes)}, false, false});
+  Section faults{"Settings that did not run", {}, true, false};
+  for (const auto& measured : tuning.measured) {
+    if (!measured.fault.empty()) faults.blocks.push_back(Paragraph{to_text(measured.settings) + ": " + measured.fault});
+  }
+  if (!faults.blocks.empty()) report.sections.push_back(std::move(faults));
+  return report;
+}
 
 constexpr RecordOf<CollectiveResult> kCollectiveResult{
     "collective",

@@ -22,18 +22,6 @@ double combined(const std::vector<double>& values, RankAverage average) {
   return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
 }
 
-}  // namespace
-
-double algorithm_bandwidth(const Row& row, const Placement& place) {
-  return place.time_s > 0 ? algorithm_bytes(row.kind, row.counts, row.type, row.ranks) / place.time_s : 0;
-}
-
-double bus_bandwidth(const Row& row, const Placement& place) {
-  return algorithm_bandwidth(row, place) * bus_factor(row.kind, row.ranks);
-}
-
-namespace {
-
 constexpr Field kPlacementFields[] = {
     field<&Placement::time_s>("time", "Of one call: mean over the iterations, and over ranks by --average.")
         .within(kNonNegative),
@@ -100,6 +88,14 @@ Result<T> read_of_rank(const char* what, const RecordOf<T>& record, const Json& 
 }
 
 }  // namespace
+
+double algorithm_bandwidth(const Row& row, const Placement& place) {
+  return place.time_s > 0 ? algorithm_bytes(row.kind, row.counts, row.type, row.ranks) / place.time_s : 0;
+}
+
+double bus_bandwidth(const Row& row, const Placement& place) {
+  return algorithm_bandwidth(row, place) * bus_factor(row.kind, row.ranks);
+}
 
 constexpr RecordOf<Row> kRow{"row", "", kRowFields};
 constexpr RecordOf<Head> kHead{"head", "", kHeadFields};

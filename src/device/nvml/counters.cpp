@@ -49,95 +49,6 @@ Result<Handle> handle_of(const Api& api, const std::string& uuid) {
   return gpu;
 }
 
-}  // namespace
-
-void GpuCounters::read(const Api& api, Handle gpu, GpuActivity& activity) {
-  read_events(api, gpu, activity);
-  read_units(api, gpu, activity);
-}
-
-void GpuCounters::read_lost(const Api& api, GpuActivity& activity) {
-  if (events_ != nullptr && !refused_events_) count_events(api);
-  if (!xids_.counts.empty()) activity.xid_errors = xids_;
-}
-
-void GpuCounters::forget_objects() {
-  events_ = nullptr;
-  refused_events_ = false;
-  before_ = now_ = nullptr;
-  before_ns_ = 0;
-  units_.clear();
-}
-
-void GpuCounters::read_events(const Api& api, Handle gpu, GpuActivity& activity) {
-  if (api.make_events == nullptr || api.register_events == nullptr || api.next_event == nullptr) return;
-  if (events_ == nullptr && !refused_events_) {
-    if (api.make_events(&events_) != kSuccess) events_ = nullptr;
-    refused_events_ = events_ == nullptr || api.register_events(gpu, kXidEvent, events_) != kSuccess;
-  }
-  if (refused_events_) return;
-  count_events(api);
-  activity.xid_errors = xids_;
-}
-
-void GpuCounters::count_events(const Api& api) {
-  constexpr int kMostEvents = 1000;  // at one look, so that a flood cannot hold it up
-  EventData event{};
-  for (int i = 0; i < kMostEvents && api.next_event(events_, &event, 0) == kSuccess; ++i) {
-    if ((event.type & kXidEvent) == 0) continue;
-    xids_.last = static_cast<int>(event.data);
-    ++xids_.counts[xids_.last];
-  }
-}
-
-void GpuCounters::read_units(const Api& api, Handle gpu, GpuActivity& activity) {
-  if (api.gpm_support == nullptr || api.make_gpm_sample == nullptr || api.read_gpm_sample == nullptr ||
-      api.gpm_metrics == nullptr) {
-    return;
-  }
-  if (now_ == nullptr) {
-    GpmSupport support;
-    if (api.gpm_support(gpu, &support) != kSuccess || support.supported == 0) return;
-    if (api.make_gpm_sample(&before_) != kSuccess || api.make_gpm_sample(&now_) != kSuccess) return;
-  }
-  const std::int64_t now_ns = monotonic_ns();
-  if (now_ns - before_ns_ >= kShortest_ns) {
-    if (api.read_gpm_sample(gpu, now_) != kSuccess) return;  // for root only, by the driver's setting
-    if (before_ns_ != 0) units_ = units_between(api, before_, now_);
-    std::swap(before_, now_);
-    before_ns_ = now_ns;
-  }
-  activity.unit_activity = units_;
-}
-
-Result<PowerLimits> power_limits_of(const std::string& uuid) {
-  WM_ASSIGN(const Api api, power_library());
-  WM_ASSIGN(const Handle gpu, handle_of(api, uuid));
-  unsigned now = 0, usual = 0, least = 0, most = 0;
-  const bool told = api.power_set_limit != nullptr && api.power_default_limit != nullptr &&
-                    api.power_constraints != nullptr && api.power_set_limit(gpu, &now) == kSuccess &&
-                    api.power_default_limit(gpu, &usual) == kSuccess &&
-                    api.power_constraints(gpu, &least, &most) == kSuccess;
-  if (!told) return environment_error("the driver does not report the power limits of " + uuid);
-  return PowerLimits{now * 1e-3, usual * 1e-3, least * 1e-3, most * 1e-3};
-}
-
-Status set_power_limit(const std::string& uuid, double watts) {
-  WM_ASSIGN(const Api api, power_library());
-  WM_ASSIGN(const Handle gpu, handle_of(api, uuid));
-  if (api.set_power_limit == nullptr) return environment_error("this driver's library cannot set power limits");
-  const Return code = api.set_power_limit(gpu, static_cast<unsigned>(std::lround(watts * 1e3)));
-  if (code == kSuccess) return {};
-  const char* text = api.error_string != nullptr ? api.error_string(code) : nullptr;
-  return environment_error(
-      fmt::format("the power limit of {} cannot be set to {:.0f} W: {}", uuid, watts, text != nullptr ? text : "?"),
-      "only root may set it; virtual machines and containers often cannot");
-}
-
-// A look at a GPU, and whether it is one that answers.
-
-namespace {
-
 /// Says nothing of the GPU's health: this driver, GPU or user has no answer to the question.
 bool is_unavailable(Return code) {
   return code == kNotSupported || code == kFunctionNotFound || code == kNoPermission || code == kInvalidArgument ||
@@ -230,6 +141,91 @@ void read_fields(const Api& api, Handle handle, Questions& gpu, GpuActivity& act
 }
 
 }  // namespace
+
+void GpuCounters::read(const Api& api, Handle gpu, GpuActivity& activity) {
+  read_events(api, gpu, activity);
+  read_units(api, gpu, activity);
+}
+
+void GpuCounters::read_lost(const Api& api, GpuActivity& activity) {
+  if (events_ != nullptr && !refused_events_) count_events(api);
+  if (!xids_.counts.empty()) activity.xid_errors = xids_;
+}
+
+void GpuCounters::forget_objects() {
+  events_ = nullptr;
+  refused_events_ = false;
+  before_ = now_ = nullptr;
+  before_ns_ = 0;
+  units_.clear();
+}
+
+void GpuCounters::read_events(const Api& api, Handle gpu, GpuActivity& activity) {
+  if (api.make_events == nullptr || api.register_events == nullptr || api.next_event == nullptr) return;
+  if (events_ == nullptr && !refused_events_) {
+    if (api.make_events(&events_) != kSuccess) events_ = nullptr;
+    refused_events_ = events_ == nullptr || api.register_events(gpu, kXidEvent, events_) != kSuccess;
+  }
+  if (refused_events_) return;
+  count_events(api);
+  activity.xid_errors = xids_;
+}
+
+void GpuCounters::count_events(const Api& api) {
+  constexpr int kMostEvents = 1000;  // at one look, so that a flood cannot hold it up
+  EventData event{};
+  for (int i = 0; i < kMostEvents && api.next_event(events_, &event, 0) == kSuccess; ++i) {
+    if ((event.type & kXidEvent) == 0) continue;
+    xids_.last = static_cast<int>(event.data);
+    ++xids_.counts[xids_.last];
+  }
+}
+
+void GpuCounters::read_units(const Api& api, Handle gpu, GpuActivity& activity) {
+  if (api.gpm_support == nullptr || api.make_gpm_sample == nullptr || api.read_gpm_sample == nullptr ||
+      api.gpm_metrics == nullptr) {
+    return;
+  }
+  if (now_ == nullptr) {
+    GpmSupport support;
+    if (api.gpm_support(gpu, &support) != kSuccess || support.supported == 0) return;
+    if (api.make_gpm_sample(&before_) != kSuccess || api.make_gpm_sample(&now_) != kSuccess) return;
+  }
+  const std::int64_t now_ns = monotonic_ns();
+  if (now_ns - before_ns_ >= kShortest_ns) {
+    if (api.read_gpm_sample(gpu, now_) != kSuccess) return;  // for root only, by the driver's setting
+    if (before_ns_ != 0) units_ = units_between(api, before_, now_);
+    std::swap(before_, now_);
+    before_ns_ = now_ns;
+  }
+  activity.unit_activity = units_;
+}
+
+Result<PowerLimits> power_limits_of(const std::string& uuid) {
+  WM_ASSIGN(const Api api, power_library());
+  WM_ASSIGN(const Handle gpu, handle_of(api, uuid));
+  unsigned now = 0, usual = 0, least = 0, most = 0;
+  const bool told = api.power_set_limit != nullptr && api.power_default_limit != nullptr &&
+                    api.power_constraints != nullptr && api.power_set_limit(gpu, &now) == kSuccess &&
+                    api.power_default_limit(gpu, &usual) == kSuccess &&
+                    api.power_constraints(gpu, &least, &most) == kSuccess;
+  if (!told) return environment_error("the driver does not report the power limits of " + uuid);
+  return PowerLimits{now * 1e-3, usual * 1e-3, least * 1e-3, most * 1e-3};
+}
+
+Status set_power_limit(const std::string& uuid, double watts) {
+  WM_ASSIGN(const Api api, power_library());
+  WM_ASSIGN(const Handle gpu, handle_of(api, uuid));
+  if (api.set_power_limit == nullptr) return environment_error("this driver's library cannot set power limits");
+  const Return code = api.set_power_limit(gpu, static_cast<unsigned>(std::lround(watts * 1e3)));
+  if (code == kSuccess) return {};
+  const char* text = api.error_string != nullptr ? api.error_string(code) : nullptr;
+  return environment_error(
+      fmt::format("the power limit of {} cannot be set to {:.0f} W: {}", uuid, watts, text != nullptr ? text : "?"),
+      "only root may set it; virtual machines and containers often cannot");
+}
+
+// A look at a GPU, and whether it is one that answers.
 
 GpuFault fault_of(const Api& api, Return code) {
   const char* text = api.error_string == nullptr ? nullptr : api.error_string(code);

@@ -8,7 +8,6 @@
 #include <cmath>
 
 #include "base/json.h"
-#include "base/result.h"
 #include "stats/random.h"
 
 namespace warpmark::evaluate {
@@ -131,6 +130,65 @@ double normal_draw(Random& random) {
   return radius * std::cos(kTwoPi * unit());
 }
 
+using stats::derive_seed;
+using stats::Random;
+
+double unit_of(Random& random) { return (static_cast<double>(random() >> 11) + 0.5) * 0x1p-53; }
+
+/// A direction: independent normal values, scaled to length 1.
+std::vector<double> random_direction(std::uint64_t seed, std::int64_t width) {
+  Random random(seed);
+  std::vector<double> values(static_cast<std::size_t>(width));
+  double squares = 0;
+  for (double& value : values) {
+    constexpr double kTwoPi = 6.283185307179586;
+    const double radius = std::sqrt(-2 * std::log(unit_of(random)));
+    value = radius * std::cos(kTwoPi * unit_of(random));
+    squares += value * value;
+  }
+  for (double& value : values) value /= std::sqrt(squares);
+  return values;
+}
+
+std::string npy_header(std::int64_t rows, std::int64_t columns) {
+  std::string text = fmt::format("{{'descr': '<f4', 'fortran_order': False, 'shape': ({}, {}), }}", rows, columns);
+  constexpr std::size_t kBefore = 10, kAlignment = 64;
+  text.append(kAlignment - 1 - (kBefore + text.size()) % kAlignment, ' ');
+  text += '\n';
+  std::string header("\x93NUMPY\x01\x00", 8);
+  header += static_cast<char>(text.size() & 0xFF);
+  header += static_cast<char>(text.size() >> 8);
+  return header + text;
+}
+
+void append_big_endian(std::string& bytes, std::uint32_t value) {
+  for (int shift = 24; shift >= 0; shift -= 8) bytes += static_cast<char>((value >> shift) & 0xFF);
+}
+
+void append_chunk(std::string& png, std::string_view kind, const std::string& data) {
+  append_big_endian(png, static_cast<std::uint32_t>(data.size()));
+  const std::string body = std::string(kind) + data;
+  png += body;
+  append_big_endian(png, crc32_gzip_refl(0, reinterpret_cast<const unsigned char*>(body.data()), body.size()));
+}
+
+std::string zlib_deflated(const std::string& raw) {
+  std::string out(raw.size() + raw.size() / 8 + 1024, '\0');
+  isal_zstream stream;
+  isal_deflate_init(&stream);
+  stream.gzip_flag = IGZIP_ZLIB;
+  stream.end_of_stream = 1;
+  stream.flush = NO_FLUSH;
+  std::string input = raw;
+  stream.next_in = reinterpret_cast<std::uint8_t*>(input.data());
+  stream.avail_in = static_cast<std::uint32_t>(input.size());
+  stream.next_out = reinterpret_cast<std::uint8_t*>(out.data());
+  stream.avail_out = static_cast<std::uint32_t>(out.size());
+  WM_CHECK(isal_deflate(&stream) == COMP_OK && stream.avail_in == 0);
+  out.resize(stream.total_out);
+  return out;
+}
+
 }  // namespace
 
 Status generate_fasta(const FastaOptions& options, const Sink& sink) {
@@ -222,69 +280,6 @@ Status generate_clicks(const ClickLogOptions& options, const Sink& sink) {
   }
   return pieces.flush();
 }
-
-namespace {
-
-using stats::derive_seed;
-using stats::Random;
-
-double unit_of(Random& random) { return (static_cast<double>(random() >> 11) + 0.5) * 0x1p-53; }
-
-/// A direction: independent normal values, scaled to length 1.
-std::vector<double> random_direction(std::uint64_t seed, std::int64_t width) {
-  Random random(seed);
-  std::vector<double> values(static_cast<std::size_t>(width));
-  double squares = 0;
-  for (double& value : values) {
-    constexpr double kTwoPi = 6.283185307179586;
-    const double radius = std::sqrt(-2 * std::log(unit_of(random)));
-    value = radius * std::cos(kTwoPi * unit_of(random));
-    squares += value * value;
-  }
-  for (double& value : values) value /= std::sqrt(squares);
-  return values;
-}
-
-std::string npy_header(std::int64_t rows, std::int64_t columns) {
-  std::string text = fmt::format("{{'descr': '<f4', 'fortran_order': False, 'shape': ({}, {}), }}", rows, columns);
-  constexpr std::size_t kBefore = 10, kAlignment = 64;
-  text.append(kAlignment - 1 - (kBefore + text.size()) % kAlignment, ' ');
-  text += '\n';
-  std::string header("\x93NUMPY\x01\x00", 8);
-  header += static_cast<char>(text.size() & 0xFF);
-  header += static_cast<char>(text.size() >> 8);
-  return header + text;
-}
-
-void append_big_endian(std::string& bytes, std::uint32_t value) {
-  for (int shift = 24; shift >= 0; shift -= 8) bytes += static_cast<char>((value >> shift) & 0xFF);
-}
-
-void append_chunk(std::string& png, std::string_view kind, const std::string& data) {
-  append_big_endian(png, static_cast<std::uint32_t>(data.size()));
-  const std::string body = std::string(kind) + data;
-  png += body;
-  append_big_endian(png, crc32_gzip_refl(0, reinterpret_cast<const unsigned char*>(body.data()), body.size()));
-}
-
-std::string zlib_deflated(const std::string& raw) {
-  std::string out(raw.size() + raw.size() / 8 + 1024, '\0');
-  isal_zstream stream;
-  isal_deflate_init(&stream);
-  stream.gzip_flag = IGZIP_ZLIB;
-  stream.end_of_stream = 1;
-  stream.flush = NO_FLUSH;
-  std::string input = raw;
-  stream.next_in = reinterpret_cast<std::uint8_t*>(input.data());
-  stream.avail_in = static_cast<std::uint32_t>(input.size());
-  stream.next_out = reinterpret_cast<std::uint8_t*>(out.data());
-  stream.avail_out = static_cast<std::uint32_t>(out.size());
-  WM_CHECK(isal_deflate(&stream) == COMP_OK && stream.avail_in == 0);
-  out.resize(stream.total_out);
-  return out;
-}
-
-}  // namespace
 
 Status generate_embeddings(const EmbeddingOptions& options, const Sink& sink) {
   if (options.n < 1 || options.width < 1) return usage_error("embeddings need a row and a column or more");

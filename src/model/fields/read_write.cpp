@@ -82,32 +82,6 @@ void write_fields(const Record& record, const void* value, Json& out) {
   for (const Field& field : record.fields) write_field(field, value, out);
 }
 
-}  // namespace
-
-void put_field(const Field& field, const void* value, Json& out) {
-  const bool optional = field.type->kind == Type::Kind::optional;
-  if (optional && field.type->size(value) == 0) return;
-  if (field.key == nullptr) {
-    write_fields(*field.record, optional ? field.type->at(value, 0) : value, out);
-    return;
-  }
-  const bool unless_empty = field.presence == Presence::unless_empty;
-  if (unless_empty && is_empty(*field.type, value)) return;
-  Json json = value_json(field, *field.type, value);
-  if (unless_empty && field.type->kind == Type::Kind::part && json.empty()) return;
-  out[field.key] = std::move(json);
-}
-
-Json write_record(const Record& record, const void* value) {
-  Json json = Json::object();
-  write_fields(record, value, json);
-  return json;
-}
-
-// Reading a result by its table.
-
-namespace {
-
 /// Where a value stands: its path is written only for an error.
 struct Place {
   const Place* outer;
@@ -277,6 +251,28 @@ Status read_fields(const Record& record, const Json& json, void* value, const Pl
 }
 
 }  // namespace
+
+void put_field(const Field& field, const void* value, Json& out) {
+  const bool optional = field.type->kind == Type::Kind::optional;
+  if (optional && field.type->size(value) == 0) return;
+  if (field.key == nullptr) {
+    write_fields(*field.record, optional ? field.type->at(value, 0) : value, out);
+    return;
+  }
+  const bool unless_empty = field.presence == Presence::unless_empty;
+  if (unless_empty && is_empty(*field.type, value)) return;
+  Json json = value_json(field, *field.type, value);
+  if (unless_empty && field.type->kind == Type::Kind::part && json.empty()) return;
+  out[field.key] = std::move(json);
+}
+
+Json write_record(const Record& record, const void* value) {
+  Json json = Json::object();
+  write_fields(record, value, json);
+  return json;
+}
+
+// Reading a result by its table.
 
 Status read_value(const Field& field, const Json& json, void* value, const std::string& path) {
   return read_value(field, *field.type, json, value, Place{nullptr, path, {}});

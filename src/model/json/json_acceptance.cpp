@@ -65,30 +65,6 @@ constexpr Field kAcceptanceFields[] = {
     field<&Acceptance::rows>("rows", "", kAcceptanceRow),
 };
 
-}  // namespace
-
-constexpr RecordOf<Acceptance> kAcceptance{
-    "acceptance",
-    "Result of `warpmark accept CRITERIA`. Numbers are SI: seconds, bytes, FLOP/s, "
-    "ratios. Absent keys are unknown or do not apply.",
-    kAcceptanceFields, kAcceptanceSchema};
-
-RowState overall(const Acceptance& acceptance) {
-  constexpr std::array kGravest{RowState::fail, RowState::unreliable, RowState::undecided, RowState::not_measurable};
-  bool any = false;
-  for (const auto state : kGravest) {
-    for (const auto& row : acceptance.rows) {
-      any = any || row.required;
-      if (row.required && row.state == state) return state;
-    }
-  }
-  return any ? RowState::pass : RowState::not_measurable;
-}
-
-Json to_json(const Acceptance& acceptance) { return write(kAcceptance, acceptance); }
-
-namespace {
-
 constexpr Field kNodeDeviceFields[] = {
     field<&NodeDevice::node>("node", "Host name, or the file's name where host names are not distinct."),
     field<&NodeDevice::device>("device", "cpu, cuda:0"),
@@ -144,6 +120,26 @@ constexpr Field kAcrossFields[] = {
 };
 
 }  // namespace
+
+constexpr RecordOf<Acceptance> kAcceptance{
+    "acceptance",
+    "Result of `warpmark accept CRITERIA`. Numbers are SI: seconds, bytes, FLOP/s, "
+    "ratios. Absent keys are unknown or do not apply.",
+    kAcceptanceFields, kAcceptanceSchema};
+
+RowState overall(const Acceptance& acceptance) {
+  constexpr std::array kGravest{RowState::fail, RowState::unreliable, RowState::undecided, RowState::not_measurable};
+  bool any = false;
+  for (const auto state : kGravest) {
+    for (const auto& row : acceptance.rows) {
+      any = any || row.required;
+      if (row.required && row.state == state) return state;
+    }
+  }
+  return any ? RowState::pass : RowState::not_measurable;
+}
+
+Json to_json(const Acceptance& acceptance) { return write(kAcceptance, acceptance); }
 
 constexpr RecordOf<Across> kAcross{
     "across", "Result of `warpmark accept --across`. Numbers are SI; slow-downs and spreads are ratios.", kAcrossFields,

@@ -192,38 +192,6 @@ constexpr Field kComparisonFields[] = {
     field<&Comparison::build>("build", "", kBuild),
 };
 
-}  // namespace
-
-constexpr RecordOf<MonthlySaving> kMonthlySaving{"monthly_saving", "", kMonthlySavingFields};
-constexpr RecordOf<Comparison> kComparison{
-    "comparison",
-    "What `warpmark compare --json` writes: the verdict on B against A, metric by metric, with all samples.",
-    kComparisonFields, kCompareSchema};
-
-bool accuracy_rejected(const Comparison& comparison) {
-  return std::any_of(comparison.accuracy.begin(), comparison.accuracy.end(),
-                     [](const AccuracyVerdict& gate) { return gate.outcome == AccuracyOutcome::rejected; });
-}
-
-Verdict overall(const Comparison& comparison) {
-  for (const Verdict verdict : {Verdict::unreliable, Verdict::worse, Verdict::inconclusive, Verdict::different,
-                                Verdict::better, Verdict::same}) {
-    for (const auto& metric : comparison.metrics) {
-      if (metric.verdict == verdict && !metric.beside) return verdict;
-    }
-    for (const auto& gate : comparison.accuracy) {
-      if (verdict == Verdict::inconclusive && gate.outcome == AccuracyOutcome::inconclusive) return verdict;
-    }
-  }
-  return Verdict::inconclusive;
-}
-
-Json to_json(const Comparison& comparison) { return write(kComparison, comparison); }
-
-Result<Comparison> comparison_from_json(const Json& json) { return read(kComparison, json); }
-
-namespace {
-
 constexpr Field kAgainstBaselineFields[] = {
     field<&MetricVerdict::verdict>("verdict"),
     field<&MetricVerdict::ratio>("ratio", "Variant / baseline."),
@@ -332,6 +300,34 @@ constexpr Field kMatrixFields[] = {
 };
 
 }  // namespace
+
+constexpr RecordOf<MonthlySaving> kMonthlySaving{"monthly_saving", "", kMonthlySavingFields};
+constexpr RecordOf<Comparison> kComparison{
+    "comparison",
+    "What `warpmark compare --json` writes: the verdict on B against A, metric by metric, with all samples.",
+    kComparisonFields, kCompareSchema};
+
+bool accuracy_rejected(const Comparison& comparison) {
+  return std::any_of(comparison.accuracy.begin(), comparison.accuracy.end(),
+                     [](const AccuracyVerdict& gate) { return gate.outcome == AccuracyOutcome::rejected; });
+}
+
+Verdict overall(const Comparison& comparison) {
+  for (const Verdict verdict : {Verdict::unreliable, Verdict::worse, Verdict::inconclusive, Verdict::different,
+                                Verdict::better, Verdict::same}) {
+    for (const auto& metric : comparison.metrics) {
+      if (metric.verdict == verdict && !metric.beside) return verdict;
+    }
+    for (const auto& gate : comparison.accuracy) {
+      if (verdict == Verdict::inconclusive && gate.outcome == AccuracyOutcome::inconclusive) return verdict;
+    }
+  }
+  return Verdict::inconclusive;
+}
+
+Json to_json(const Comparison& comparison) { return write(kComparison, comparison); }
+
+Result<Comparison> comparison_from_json(const Json& json) { return read(kComparison, json); }
 
 constexpr RecordOf<Matrix> kMatrix{"matrix",
                                    "Result of `warpmark matrix FILE`. Numbers are SI; ratios are variant / baseline.",

@@ -2,7 +2,6 @@
 
 #include <cmath>
 
-#include "base/json.h"
 #include "model/json/json_parts.h"
 
 namespace warpmark {

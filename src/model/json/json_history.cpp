@@ -105,27 +105,6 @@ constexpr Field kCheckFields[] = {
     field<&Check::build>("build", "", kBuild),
 };
 
-}  // namespace
-
-constexpr RecordOf<Check> kCheck{
-    "check",
-    "What `warpmark check --json` writes: the verdict on a result against the history of a branch, metric by metric.",
-    kCheckFields, kCheckSchema};
-
-Verdict overall(const Check& check) {
-  for (const Verdict verdict : {Verdict::unreliable, Verdict::worse, Verdict::inconclusive, Verdict::different,
-                                Verdict::better, Verdict::same}) {
-    for (const auto& metric : check.metrics) {
-      if (metric.verdict == verdict) return verdict;
-    }
-  }
-  return Verdict::inconclusive;
-}
-
-Json to_json(const Check& check) { return write(kCheck, check); }
-
-namespace {
-
 constexpr Field kCommitFields[] = {
     field<&Commit::sha>("sha").ruled(R"({"pattern": "^[0-9a-f]{40,64}$"})"),
     field<&Commit::author>("author"),
@@ -209,18 +188,6 @@ constexpr Field kBisectionFields[] = {
     field<&Bisection::machine>("machine", "", kMachine),
     field<&Bisection::build>("build", "", kBuild),
 };
-
-}  // namespace
-
-constexpr RecordOf<Commit> kCommit{"commit", "", kCommitFields};
-constexpr RecordOf<Bisection> kBisection{
-    "bisection",
-    "What `warpmark bisect --json` writes: which commit changed a metric, how much, and how certain that is.",
-    kBisectionFields, kBisectSchema};
-
-Json to_json(const Bisection& bisection) { return write(kBisection, bisection); }
-
-namespace {
 
 constexpr Field kEndsFields[] = {
     field<&Interval::low>("ci_low"),
@@ -306,6 +273,31 @@ constexpr Field kTrendFields[] = {
 };
 
 }  // namespace
+
+constexpr RecordOf<Check> kCheck{
+    "check",
+    "What `warpmark check --json` writes: the verdict on a result against the history of a branch, metric by metric.",
+    kCheckFields, kCheckSchema};
+
+Verdict overall(const Check& check) {
+  for (const Verdict verdict : {Verdict::unreliable, Verdict::worse, Verdict::inconclusive, Verdict::different,
+                                Verdict::better, Verdict::same}) {
+    for (const auto& metric : check.metrics) {
+      if (metric.verdict == verdict) return verdict;
+    }
+  }
+  return Verdict::inconclusive;
+}
+
+Json to_json(const Check& check) { return write(kCheck, check); }
+
+constexpr RecordOf<Commit> kCommit{"commit", "", kCommitFields};
+constexpr RecordOf<Bisection> kBisection{
+    "bisection",
+    "What `warpmark bisect --json` writes: which commit changed a metric, how much, and how certain that is.",
+    kBisectionFields, kBisectSchema};
+
+Json to_json(const Bisection& bisection) { return write(kBisection, bisection); }
 
 constexpr RecordOf<Trend> kTrend{"trend",
                                  "What `warpmark trend --format json` writes: metrics over the sessions of a branch, "

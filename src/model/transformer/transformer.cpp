@@ -59,94 +59,6 @@ Products shared_of(const Transformer& m) {
   return products;
 }
 
-}  // namespace
-
-ParameterCounts parameters_of(const Transformer& m) {
-  ParameterCounts counts;
-  const double norm = m.bias ? 2 * m.hidden : m.hidden;
-  const Products attention = attention_of(m), dense = ffn_of(m, m.dense_width()), expert = ffn_of(m, m.expert_width());
-  const double expert_layers = m.expert_layers(), dense_layers = m.layers - expert_layers;
-  const Products shared = expert_layers > 0 ? shared_of(m) : Products{};
-  counts.embedding = (m.vocabulary + m.positions) * m.hidden;
-  counts.head = m.tied ? 0 : m.vocabulary * m.hidden;
-  counts.final_norm = norm;
-  counts.layers = m.layers * (attention.parameters() + 2 * norm) + dense_layers * dense.parameters() +
-                  expert_layers * shared.parameters();
-  counts.experts = expert_layers * m.experts * expert.parameters();
-  counts.active_experts = expert_layers * m.active_experts * expert.parameters();
-  const double of_experts = expert_layers > 0 ? shared.parameters() + m.experts * expert.parameters() : 0;
-  const double block =
-      attention.parameters() + 2 * norm + std::max(dense_layers > 0 ? dense.parameters() : 0, of_experts);
-  counts.largest_layer = std::max(block, counts.embedding);
-  counts.adapted_products = m.layers * attention.sides + dense_layers * dense.sides +
-                            expert_layers * (shared.sides + m.experts * expert.sides);
-  return counts;
-}
-
-double seen_tokens(const Transformer& m, double tokens) {
-  const double bounded = m.window > 0 ? m.window_layers : 0;
-  return (m.layers - bounded) * tokens + bounded * std::min(tokens, m.window);
-}
-
-ForwardFlops forward_flops(const Transformer& m, double tokens, double keys) {
-  const double expert_layers = m.expert_layers();
-  double weights = m.layers * attention_of(m).weights + (m.layers - expert_layers) * ffn_of(m, m.dense_width()).weights;
-  if (expert_layers > 0) {
-    weights += expert_layers * (shared_of(m).weights + m.active_experts * ffn_of(m, m.expert_width()).weights);
-  }
-  return {.products = 2 * weights * tokens,
-          .attention = 2 * m.heads * (m.key_width() + m.value_width()) * tokens * seen_tokens(m, keys),
-          .logits = 2 * m.vocabulary * m.hidden * tokens};
-}
-
-double kv_cache_numbers(const Transformer& m) {
-  return m.kv_rank > 0 ? m.kv_rank + m.rope_size : 2 * m.kv() * m.head();
-}
-
-Result<Transformer> known_transformer(std::string_view name) {
-  std::vector<std::string> names;
-  for (const auto& model : known_transformers()) {
-    if (model.name == name) return model;
-    names.push_back(model.name);
-  }
-  return usage_error(fmt::format("there is no model '{}'", name),
-                     "one of " + join(names, ", ") + "; or --config config.json of another");
-}
-
-Status check_transformer(const Transformer& m) {
-  constexpr double kMost = 1e6;  // of each: far beyond any model, and a product of three is exact
-  for (const auto& [what, value] : {std::pair{"layers", m.layers},
-                                    {"hidden", m.hidden},
-                                    {"heads", m.heads},
-                                    {"experts", std::max(1.0, m.experts)}}) {
-    if (!(value > 0)) {
-      return usage_error(fmt::format("--{} is needed", what), "give --model NAME, --config config.json, or all sizes");
-    }
-    if (value > kMost) return usage_error(fmt::format("--{} must be {:g} at most", what, kMost));
-    if (value != std::floor(value)) return usage_error(fmt::format("--{} {} is no whole number", what, value));
-  }
-  if (m.head_size <= 0 && std::fmod(m.hidden, m.heads) != 0) {
-    return usage_error(fmt::format("hidden size {} does not divide by {} heads", m.hidden, m.heads),
-                       "choose a multiple of the heads, or give --head-size");
-  }
-  if (std::fmod(m.heads, m.kv()) != 0) {
-    return usage_error(fmt::format("{} heads do not divide by {} key-value heads", m.heads, m.kv()),
-                       "each key-value head serves the same number of heads");
-  }
-  if (m.window_layers > m.layers) {
-    return usage_error(fmt::format("{} layers have a sliding window, but there are {}", m.window_layers, m.layers));
-  }
-  if (m.active_experts > m.experts) {
-    return usage_error(fmt::format("{} experts are active, but there are {}", m.active_experts, m.experts));
-  }
-  return {};
-}
-
-// Hugging Face's config.json of a decoder, read by the names that its families use. What a family leaves out has that
-// family's default in huggingface/transformers (src/transformers/models/<family>/configuration_<family>.py).
-
-namespace {
-
 constexpr double kMost = 1e12;
 
 /// The first of these keys that holds a number; else 0.
@@ -220,55 +132,6 @@ void read_windows(const Json& config, std::string_view family, Transformer& m) {
   m.window_layers = every > 1 ? m.layers - std::floor(m.layers / every) : m.layers;
   if (family.starts_with("qwen")) m.window_layers = std::max(0.0, m.layers - number(config, {"max_window_layers"}));
 }
-
-}  // namespace
-
-Result<Transformer> transformer_of_config(const Json& whole, const std::string& name) {
-  if (!whole.is_object()) return data_error(name + " is no config.json", "it is a JSON object");
-  const auto inner = whole.find("text_config");
-  const Json& config = inner != whole.end() && inner->is_object() ? *inner : whole;
-  const std::string family =
-      config.contains("model_type") && config["model_type"].is_string() ? config["model_type"].get<std::string>() : "";
-  if (among(family, kTwoStacks) || flag(config, "is_encoder_decoder", false)) {
-    return data_error(
-        fmt::format("{} describes an encoder and a decoder ({}); plan knows one stack of layers", name, family),
-        "give the sizes of the larger stack: --layers, --hidden, --heads, --ffn");
-  }
-  Transformer m{.name = name, .source = name};
-  m.layers = number(config, {"num_hidden_layers", "n_layer", "n_layers", "num_layers"});
-  m.hidden = number(config, {"hidden_size", "n_embd", "d_model"});
-  m.heads = number(config, {"num_attention_heads", "n_head", "n_heads"});
-  m.vocabulary = number(config, {"vocab_size", "padded_vocab_size"});
-  for (const auto& [what, value] : {std::pair{"num_hidden_layers", m.layers},
-                                    {"hidden_size", m.hidden},
-                                    {"num_attention_heads", m.heads},
-                                    {"vocab_size", m.vocabulary}}) {
-    if (!(value > 0)) return data_error(fmt::format("{} has no {}", name, what), "give a decoder's config.json");
-  }
-  m.head_size = number(config, {"head_dim"});
-  m.ffn = number(config, {"intermediate_size", "n_inner", "ffn_dim", "ffn_hidden_size"});
-  if (m.ffn == 0) m.ffn = number(config, {"expansion_ratio"}) * m.hidden;
-  m.kv_heads = number(config, {"num_key_value_heads", "num_kv_heads", "multi_query_group_num"});
-  if (family == "falcon" && !flag(config, "new_decoder_architecture", false)) m.kv_heads = 0;
-  if (m.kv_heads == 0 && flag(config, "multi_query", false)) m.kv_heads = 1;
-  const bool gpt = among(family, kGptLike);
-  m.gated = !gpt && family != "falcon";
-  m.bias = gpt && !flag(config, "no_bias", false);
-  m.qkv_bias = flag(config, "attention_bias", among(family, kQkvBias));
-  m.tied = flag(config, "tie_word_embeddings", flag(whole, "tie_word_embeddings", among(family, kTied)));
-  if (among(family, kLearnedPositions)) m.positions = number(config, {"n_positions", "max_position_embeddings"});
-  if (family == "opt") m.positions += 2;  // two rows are kept for padding
-  if (family == "mpt" && !flag(config.value("attn_config", Json::object()), "alibi", true)) {
-    m.positions = number(config, {"max_seq_len"});
-  }
-  read_experts(config, family, m);
-  read_latent_attention(config, m);
-  read_windows(config, family, m);
-  WM_TRY(check_transformer(m));
-  return m;
-}
-
-namespace {
 
 /// Rotary positions, RMSNorm, a gated feed-forward layer, no bias: the shape that Llama made usual.
 struct LlamaSizes {
@@ -383,6 +246,135 @@ std::vector<Transformer> all_known() {
 }
 
 }  // namespace
+
+ParameterCounts parameters_of(const Transformer& m) {
+  ParameterCounts counts;
+  const double norm = m.bias ? 2 * m.hidden : m.hidden;
+  const Products attention = attention_of(m), dense = ffn_of(m, m.dense_width()), expert = ffn_of(m, m.expert_width());
+  const double expert_layers = m.expert_layers(), dense_layers = m.layers - expert_layers;
+  const Products shared = expert_layers > 0 ? shared_of(m) : Products{};
+  counts.embedding = (m.vocabulary + m.positions) * m.hidden;
+  counts.head = m.tied ? 0 : m.vocabulary * m.hidden;
+  counts.final_norm = norm;
+  counts.layers = m.layers * (attention.parameters() + 2 * norm) + dense_layers * dense.parameters() +
+                  expert_layers * shared.parameters();
+  counts.experts = expert_layers * m.experts * expert.parameters();
+  counts.active_experts = expert_layers * m.active_experts * expert.parameters();
+  const double of_experts = expert_layers > 0 ? shared.parameters() + m.experts * expert.parameters() : 0;
+  const double block =
+      attention.parameters() + 2 * norm + std::max(dense_layers > 0 ? dense.parameters() : 0, of_experts);
+  counts.largest_layer = std::max(block, counts.embedding);
+  counts.adapted_products = m.layers * attention.sides + dense_layers * dense.sides +
+                            expert_layers * (shared.sides + m.experts * expert.sides);
+  return counts;
+}
+
+double seen_tokens(const Transformer& m, double tokens) {
+  const double bounded = m.window > 0 ? m.window_layers : 0;
+  return (m.layers - bounded) * tokens + bounded * std::min(tokens, m.window);
+}
+
+ForwardFlops forward_flops(const Transformer& m, double tokens, double keys) {
+  const double expert_layers = m.expert_layers();
+  double weights = m.layers * attention_of(m).weights + (m.layers - expert_layers) * ffn_of(m, m.dense_width()).weights;
+  if (expert_layers > 0) {
+    weights += expert_layers * (shared_of(m).weights + m.active_experts * ffn_of(m, m.expert_width()).weights);
+  }
+  return {.products = 2 * weights * tokens,
+          .attention = 2 * m.heads * (m.key_width() + m.value_width()) * tokens * seen_tokens(m, keys),
+          .logits = 2 * m.vocabulary * m.hidden * tokens};
+}
+
+double kv_cache_numbers(const Transformer& m) {
+  return m.kv_rank > 0 ? m.kv_rank + m.rope_size : 2 * m.kv() * m.head();
+}
+
+Result<Transformer> known_transformer(std::string_view name) {
+  std::vector<std::string> names;
+  for (const auto& model : known_transformers()) {
+    if (model.name == name) return model;
+    names.push_back(model.name);
+  }
+  return usage_error(fmt::format("there is no model '{}'", name),
+                     "one of " + join(names, ", ") + "; or --config config.json of another");
+}
+
+Status check_transformer(const Transformer& m) {
+  constexpr double kMost = 1e6;  // of each: far beyond any model, and a product of three is exact
+  for (const auto& [what, value] : {std::pair{"layers", m.layers},
+                                    {"hidden", m.hidden},
+                                    {"heads", m.heads},
+                                    {"experts", std::max(1.0, m.experts)}}) {
+    if (!(value > 0)) {
+      return usage_error(fmt::format("--{} is needed", what), "give --model NAME, --config config.json, or all sizes");
+    }
+    if (value > kMost) return usage_error(fmt::format("--{} must be {:g} at most", what, kMost));
+    if (value != std::floor(value)) return usage_error(fmt::format("--{} {} is no whole number", what, value));
+  }
+  if (m.head_size <= 0 && std::fmod(m.hidden, m.heads) != 0) {
+    return usage_error(fmt::format("hidden size {} does not divide by {} heads", m.hidden, m.heads),
+                       "choose a multiple of the heads, or give --head-size");
+  }
+  if (std::fmod(m.heads, m.kv()) != 0) {
+    return usage_error(fmt::format("{} heads do not divide by {} key-value heads", m.heads, m.kv()),
+                       "each key-value head serves the same number of heads");
+  }
+  if (m.window_layers > m.layers) {
+    return usage_error(fmt::format("{} layers have a sliding window, but there are {}", m.window_layers, m.layers));
+  }
+  if (m.active_experts > m.experts) {
+    return usage_error(fmt::format("{} experts are active, but there are {}", m.active_experts, m.experts));
+  }
+  return {};
+}
+
+// Hugging Face's config.json of a decoder, read by the names that its families use. What a family leaves out has that
+// family's default in huggingface/transformers (src/transformers/models/<family>/configuration_<family>.py).
+
+Result<Transformer> transformer_of_config(const Json& whole, const std::string& name) {
+  if (!whole.is_object()) return data_error(name + " is no config.json", "it is a JSON object");
+  const auto inner = whole.find("text_config");
+  const Json& config = inner != whole.end() && inner->is_object() ? *inner : whole;
+  const std::string family =
+      config.contains("model_type") && config["model_type"].is_string() ? config["model_type"].get<std::string>() : "";
+  if (among(family, kTwoStacks) || flag(config, "is_encoder_decoder", false)) {
+    return data_error(
+        fmt::format("{} describes an encoder and a decoder ({}); plan knows one stack of layers", name, family),
+        "give the sizes of the larger stack: --layers, --hidden, --heads, --ffn");
+  }
+  Transformer m{.name = name, .source = name};
+  m.layers = number(config, {"num_hidden_layers", "n_layer", "n_layers", "num_layers"});
+  m.hidden = number(config, {"hidden_size", "n_embd", "d_model"});
+  m.heads = number(config, {"num_attention_heads", "n_head", "n_heads"});
+  m.vocabulary = number(config, {"vocab_size", "padded_vocab_size"});
+  for (const auto& [what, value] : {std::pair{"num_hidden_layers", m.layers},
+                                    {"hidden_size", m.hidden},
+                                    {"num_attention_heads", m.heads},
+                                    {"vocab_size", m.vocabulary}}) {
+    if (!(value > 0)) return data_error(fmt::format("{} has no {}", name, what), "give a decoder's config.json");
+  }
+  m.head_size = number(config, {"head_dim"});
+  m.ffn = number(config, {"intermediate_size", "n_inner", "ffn_dim", "ffn_hidden_size"});
+  if (m.ffn == 0) m.ffn = number(config, {"expansion_ratio"}) * m.hidden;
+  m.kv_heads = number(config, {"num_key_value_heads", "num_kv_heads", "multi_query_group_num"});
+  if (family == "falcon" && !flag(config, "new_decoder_architecture", false)) m.kv_heads = 0;
+  if (m.kv_heads == 0 && flag(config, "multi_query", false)) m.kv_heads = 1;
+  const bool gpt = among(family, kGptLike);
+  m.gated = !gpt && family != "falcon";
+  m.bias = gpt && !flag(config, "no_bias", false);
+  m.qkv_bias = flag(config, "attention_bias", among(family, kQkvBias));
+  m.tied = flag(config, "tie_word_embeddings", flag(whole, "tie_word_embeddings", among(family, kTied)));
+  if (among(family, kLearnedPositions)) m.positions = number(config, {"n_positions", "max_position_embeddings"});
+  if (family == "opt") m.positions += 2;  // two rows are kept for padding
+  if (family == "mpt" && !flag(config.value("attn_config", Json::object()), "alibi", true)) {
+    m.positions = number(config, {"max_seq_len"});
+  }
+  read_experts(config, family, m);
+  read_latent_attention(config, m);
+  read_windows(config, family, m);
+  WM_TRY(check_transformer(m));
+  return m;
+}
 
 std::span<const Transformer> known_transformers() {
   static const std::vector<Transformer> models = all_known();

@@ -111,6 +111,36 @@ bool is_among(std::span<const CUpti_CallbackId> calls, CUpti_CallbackId id) {
   return std::find(calls.begin(), calls.end(), id) != calls.end();
 }
 
+std::int64_t processor_ns() { return clock_ns(CLOCK_THREAD_CPUTIME_ID); }
+
+/// The call that this thread is in. Callbacks are switched on and off while calls are under way, so that either end of
+/// one may be missing: what CUPTI keeps for the two ends of a call is not relied on.
+struct OpenCall {
+  std::int64_t start_ns = 0;
+  std::uint32_t correlation = 0;
+  bool runtime = false;
+  bool open = false;
+  bool has_stack = false;
+  BlockedTime::Gap before = {};
+  BlockedTime blocked = {};
+};
+
+OpenCall& open_call() {
+  thread_local OpenCall call;
+  return call;
+}
+
+/// The program marks its part: from the end of the one call to the beginning of the other. The runtime's calls the
+/// driver's, of which one is enough.
+void on_profiler_call(ProfilerCall call, bool enters, bool runtime) {
+  Capture& capture = Capture::instance();
+  thread_local bool in_runtime = false;
+  if (runtime) in_runtime = enters;
+  if (!capture.is_of_profiler_calls() || (!runtime && in_runtime)) return;
+  if (call == ProfilerCall::start && !enters) capture.begins();
+  if (call == ProfilerCall::stop && enters) capture.ends();
+}
+
 }  // namespace
 
 CallRing& CallLog::ring_of_this_thread() {
@@ -161,40 +191,6 @@ Recorder*& current_recorder() {
   static Recorder* recorder = nullptr;
   return recorder;
 }
-
-namespace {
-
-std::int64_t processor_ns() { return clock_ns(CLOCK_THREAD_CPUTIME_ID); }
-
-/// The call that this thread is in. Callbacks are switched on and off while calls are under way, so that either end of
-/// one may be missing: what CUPTI keeps for the two ends of a call is not relied on.
-struct OpenCall {
-  std::int64_t start_ns = 0;
-  std::uint32_t correlation = 0;
-  bool runtime = false;
-  bool open = false;
-  bool has_stack = false;
-  BlockedTime::Gap before = {};
-  BlockedTime blocked = {};
-};
-
-OpenCall& open_call() {
-  thread_local OpenCall call;
-  return call;
-}
-
-/// The program marks its part: from the end of the one call to the beginning of the other. The runtime's calls the
-/// driver's, of which one is enough.
-void on_profiler_call(ProfilerCall call, bool enters, bool runtime) {
-  Capture& capture = Capture::instance();
-  thread_local bool in_runtime = false;
-  if (runtime) in_runtime = enters;
-  if (!capture.is_of_profiler_calls() || (!runtime && in_runtime)) return;
-  if (call == ProfilerCall::start && !enters) capture.begins();
-  if (call == ProfilerCall::stop && enters) capture.ends();
-}
-
-}  // namespace
 
 void CUPTIAPI on_call(void* /*user*/, CUpti_CallbackDomain domain, CUpti_CallbackId id, const void* data) {
   const auto& call = *static_cast<const CUpti_CallbackData*>(data);

@@ -44,42 +44,6 @@ SequentialTest of_equal_differences(SequentialTest test, double alpha) {
   return test;
 }
 
-}  // namespace
-
-SequentialTest sequential_t(std::span<const double> differences, const SequentialOptions& options) {
-  WM_CHECK(options.alpha > 0 && options.alpha < 1 && options.effect_variance > 0);
-  SequentialTest test{.n = static_cast<std::int64_t>(differences.size())};
-  if (test.n == 0) return test;
-  const auto count = static_cast<double>(test.n);
-  double largest = 0;
-  for (const double difference : differences) {
-    test.mean += difference / count;
-    largest = std::max(largest, std::fabs(difference));
-  }
-  if (test.n < 2) return test;
-  double squares = 0;
-  for (const double difference : differences) squares += (difference - test.mean) * (difference - test.mean);
-  test.stdev = std::sqrt(squares / (count - 1));
-  if (test.stdev <= kSpreadRounding * largest) {
-    test.stdev = 0;
-    return of_equal_differences(test, options.alpha);
-  }
-  const double r = 1 + count * options.effect_variance;
-  const double x = count * test.mean * test.mean / (test.stdev * test.stdev) / (count - 1);
-  const double log_e = -std::log(r) / 2 + count / 2 * (std::log1p(x) - std::log1p(x / r));
-  test.e_value = std::exp(std::min(log_e, 700.0));
-  test.p = std::clamp(std::exp(-log_e), p_of_signs(test.n), 1.0);
-  const double half = sequential_half_width(test.n, test.stdev, options);
-  if (std::isfinite(half)) test.interval = Interval{test.mean - half, test.mean + half, 1 - options.alpha};
-  return test;
-}
-
-double sequential_half_width(std::int64_t n, double stdev, const SequentialOptions& options) {
-  return width_factor(n, options) * stdev;
-}
-
-namespace {
-
 constexpr double kShareOfT = 0.5;
 // Stakes as shares of what one has, to either side. Small ones grow on small effects over many rounds.
 constexpr std::array kStakes{0.03, 0.06, 0.12, 0.24, 0.45, 0.7, 0.95};
@@ -211,6 +175,38 @@ std::optional<Interval> confidence_sequence(const Evidence& evidence, double cen
 }
 
 }  // namespace
+
+SequentialTest sequential_t(std::span<const double> differences, const SequentialOptions& options) {
+  WM_CHECK(options.alpha > 0 && options.alpha < 1 && options.effect_variance > 0);
+  SequentialTest test{.n = static_cast<std::int64_t>(differences.size())};
+  if (test.n == 0) return test;
+  const auto count = static_cast<double>(test.n);
+  double largest = 0;
+  for (const double difference : differences) {
+    test.mean += difference / count;
+    largest = std::max(largest, std::fabs(difference));
+  }
+  if (test.n < 2) return test;
+  double squares = 0;
+  for (const double difference : differences) squares += (difference - test.mean) * (difference - test.mean);
+  test.stdev = std::sqrt(squares / (count - 1));
+  if (test.stdev <= kSpreadRounding * largest) {
+    test.stdev = 0;
+    return of_equal_differences(test, options.alpha);
+  }
+  const double r = 1 + count * options.effect_variance;
+  const double x = count * test.mean * test.mean / (test.stdev * test.stdev) / (count - 1);
+  const double log_e = -std::log(r) / 2 + count / 2 * (std::log1p(x) - std::log1p(x / r));
+  test.e_value = std::exp(std::min(log_e, 700.0));
+  test.p = std::clamp(std::exp(-log_e), p_of_signs(test.n), 1.0);
+  const double half = sequential_half_width(test.n, test.stdev, options);
+  if (std::isfinite(half)) test.interval = Interval{test.mean - half, test.mean + half, 1 - options.alpha};
+  return test;
+}
+
+double sequential_half_width(std::int64_t n, double stdev, const SequentialOptions& options) {
+  return width_factor(n, options) * stdev;
+}
 
 double sign_evidence(std::span<const double> differences, std::span<const double> disturbances, double shift) {
   WM_CHECK(disturbances.empty() || disturbances.size() == differences.size());

@@ -10,7 +10,6 @@
 #include "store/location.h"
 #include "store/lookup.h"
 #include "store/payload.h"
-#include "store/sql/sql_database.h"
 
 namespace warpmark::store {
 namespace {

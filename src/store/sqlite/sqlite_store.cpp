@@ -40,43 +40,6 @@ Result<std::int64_t> version_of(Database& database, std::int64_t newest) {
   return version;
 }
 
-}  // namespace
-
-Status migrate(Database& database, std::span<const Migration> steps) {
-  const std::int64_t newest = steps.back().version;
-  WM_ASSIGN(auto reading, Transaction::begin(database, Transaction::Kind::read));
-  WM_ASSIGN(auto version, version_of(database, newest));
-  WM_TRY(reading.commit());
-  if (database.read_only()) {
-    if (version == newest) return {};
-    return environment_error(database.path().string() + " is of an older version and cannot be written to",
-                             "copy it to a folder that you can write, and name the copy with --db");
-  }
-  WM_TRY(database.use_write_ahead_log());  // not before: the file might have been another program's
-  for (const Migration& step : steps) {
-    if (step.version <= version) continue;
-    WM_ASSIGN(auto transaction, Transaction::begin(database, Transaction::Kind::write));
-    WM_ASSIGN(version, version_of(database, newest));  // another process may have been faster
-    if (step.version <= version) continue;
-    for (const char* sql : {step.tables, step.sqlite}) {
-      if (sql != nullptr) WM_TRY(database.script(sql));
-    }
-    WM_TRY(database.script("PRAGMA application_id = " + std::to_string(kApplicationId) +
-                           "; PRAGMA user_version = " + std::to_string(step.version)));
-    WM_TRY(transaction.commit());
-    version = step.version;
-  }
-  return {};
-}
-
-Result<std::unique_ptr<Store>> open_sqlite(const std::filesystem::path& path, const DatabaseOptions& options) {
-  WM_ASSIGN(auto database, Database::open(path, options));
-  WM_TRY(migrate(database, migrations()));
-  return make_sql_store(std::make_unique<Database>(std::move(database)));
-}
-
-namespace {
-
 constexpr const char* kElsewhere =
     "name a file in a folder that you can write with --db or WARPMARK_DB, or use --no-store";
 
@@ -170,6 +133,39 @@ std::string join_each_sqlite(const std::string& table, const std::string& condit
 constexpr Dialect kSqliteDialect{"CROSS JOIN", "GLOB", to_sqlite_glob, join_each_sqlite};
 
 }  // namespace
+
+Status migrate(Database& database, std::span<const Migration> steps) {
+  const std::int64_t newest = steps.back().version;
+  WM_ASSIGN(auto reading, Transaction::begin(database, Transaction::Kind::read));
+  WM_ASSIGN(auto version, version_of(database, newest));
+  WM_TRY(reading.commit());
+  if (database.read_only()) {
+    if (version == newest) return {};
+    return environment_error(database.path().string() + " is of an older version and cannot be written to",
+                             "copy it to a folder that you can write, and name the copy with --db");
+  }
+  WM_TRY(database.use_write_ahead_log());  // not before: the file might have been another program's
+  for (const Migration& step : steps) {
+    if (step.version <= version) continue;
+    WM_ASSIGN(auto transaction, Transaction::begin(database, Transaction::Kind::write));
+    WM_ASSIGN(version, version_of(database, newest));  // another process may have been faster
+    if (step.version <= version) continue;
+    for (const char* sql : {step.tables, step.sqlite}) {
+      if (sql != nullptr) WM_TRY(database.script(sql));
+    }
+    WM_TRY(database.script("PRAGMA application_id = " + std::to_string(kApplicationId) +
+                           "; PRAGMA user_version = " + std::to_string(step.version)));
+    WM_TRY(transaction.commit());
+    version = step.version;
+  }
+  return {};
+}
+
+Result<std::unique_ptr<Store>> open_sqlite(const std::filesystem::path& path, const DatabaseOptions& options) {
+  WM_ASSIGN(auto database, Database::open(path, options));
+  WM_TRY(migrate(database, migrations()));
+  return make_sql_store(std::make_unique<Database>(std::move(database)));
+}
 
 void Database::Close::operator()(sqlite3* handle) const { sqlite3_close_v2(handle); }
 

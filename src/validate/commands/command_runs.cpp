@@ -9,7 +9,6 @@
 #include <utility>
 
 #include "base/clock.h"
-#include "base/result.h"
 #include "measure/round.h"
 #include "model/run_query.h"
 #include "stats/random.h"

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "base/result.h"
 #include "model/run_query.h"
 #include "stats/distributions.h"
 #include "stats/random.h"
@@ -34,6 +33,113 @@ double squares_of(std::span<const CommitResult> points, std::size_t step, bool a
   }
   return n > 0 ? std::max(0.0, squares - sum * sum / n) : 0;
 }
+
+constexpr std::int64_t kRunsPerRound = 4;
+
+/// E-value of `positive` of n signs against "both are as likely": the Beta(1/2, 1/2) mixture of biased coins.
+double sign_e_value(std::int64_t positive, std::int64_t n) {
+  const auto p = static_cast<double>(positive), q = static_cast<double>(n - positive), count = static_cast<double>(n);
+  const double log_mixture = std::lgamma(p + 0.5) + std::lgamma(q + 0.5) - std::lgamma(count + 1) - std::log(M_PI);
+  return std::exp(std::min(log_mixture + count * M_LN2, 700.0));
+}
+
+/// Chance that the true mean is above 0, by the t distribution around the mean found.
+double chance_above_zero(const stats::SequentialTest& test) {
+  if (test.n < 3) return 0.5;
+  if (test.stdev == 0) return test.mean > 0 ? 1 : test.mean < 0 ? 0 : 0.5;
+  const double t = test.mean / test.stdev * std::sqrt(static_cast<double>(test.n));
+  const double tail = stats::t_tail(std::fabs(t), static_cast<double>(test.n - 1));
+  return t > 0 ? 1 - tail : tail;
+}
+
+Result<double> log_of(const Run& run, const std::string& variant) {
+  WM_CHECK(!run.metrics.empty());
+  const double value = stats::median(run.metrics.front().samples);
+  if (value > 0 && std::isfinite(value)) return std::log(value);
+  return data_error(
+      fmt::format("{}: {} is {:g}; a ratio needs values above 0", variant, run.metrics.front().id, value));
+}
+
+class ProbeRunner {
+ public:
+  ProbeRunner(const Variant& good, const Variant& bad, const Variant& candidate, const ProbeOptions& options,
+              const std::function<Status(const AbSample&)>& sample_done)
+      : variants_{&good, &bad, &candidate}, options_(options), sample_done_(sample_done) {}
+
+  Result<ProbeOutcome> run(std::vector<AbSample> known) {
+    samples_ = std::move(known);
+    WM_TRY(check_known());
+    WM_ASSIGN(bool more, goes_on());
+    if (more) WM_TRY(warm_up());
+    while (more && !outcome_.unmeasurable && !must_stop()) {
+      WM_TRY(run_slot());
+      WM_ASSIGN(more, goes_on());
+    }
+    outcome_.runs = static_cast<std::int64_t>(samples_.size());
+    outcome_.complete = !more || outcome_.unmeasurable.has_value();
+    return std::move(outcome_);
+  }
+
+ private:
+  [[nodiscard]] bool must_stop() const { return options_.must_stop && options_.must_stop(); }
+  [[nodiscard]] std::int64_t next_slot() const { return static_cast<std::int64_t>(samples_.size()); }
+
+  [[nodiscard]] Status check_known() const {
+    for (std::int64_t i = 0; i < next_slot(); ++i) {
+      const Slot planned = probe_slot(options_.seed, i), found = samples_[static_cast<std::size_t>(i)].slot;
+      if (planned.variant == found.variant && planned.round == found.round) continue;
+      return data_error(fmt::format("sample {} is of another schedule", i), "start over with --fresh");
+    }
+    return {};
+  }
+
+  Result<bool> goes_on() {
+    const auto done = next_slot();
+    if (done % kRunsPerRound != 0) return true;
+    WM_ASSIGN(outcome_.evidence, judge_probe(samples_, options_));
+    return !outcome_.evidence.decided && done < options_.rounds * kRunsPerRound;
+  }
+
+  Status warm_up() {
+    for (std::int64_t i = 0; i < options_.warmup_runs && !must_stop() && !outcome_.unmeasurable; ++i) {
+      WM_ASSIGN([[maybe_unused]] const auto discarded, run_variant(kCandidateVariant));
+    }
+    return {};
+  }
+
+  /// Nothing where it was stopped or the candidate failed.
+  Result<std::optional<Run>> run_variant(int number) {
+    const Variant& variant = *variants_[number];
+    auto run = variant.experiment->run(variant.config);
+    if (run.ok() && is_measured(run->outcome)) return std::optional(*run);
+    if (must_stop()) return std::optional<Run>{};
+    Error error = run.ok() ? data_error(run->reason, run->hint) : run.error();
+    // A wrong setting or our own bug is not the commit's fault.
+    const bool of_commit = error.kind == ErrorKind::data || error.kind == ErrorKind::environment;
+    if (number == kCandidateVariant && of_commit) {
+      outcome_.unmeasurable = std::move(error);
+      return std::optional<Run>{};
+    }
+    error.what = variant.name + ": " + error.what;
+    return error;
+  }
+
+  Status run_slot() {
+    const Slot slot = probe_slot(options_.seed, next_slot());
+    WM_ASSIGN(auto run, run_variant(slot.variant));
+    if (!run) return {};
+    AbSample sample{slot, std::move(*run)};
+    if (sample_done_) WM_TRY(sample_done_(sample));
+    samples_.push_back(std::move(sample));
+    return {};
+  }
+
+  const Variant* variants_[3];
+  const ProbeOptions& options_;
+  const std::function<Status(const AbSample&)>& sample_done_;
+  std::vector<AbSample> samples_;
+  ProbeOutcome outcome_;
+};
 
 }  // namespace
 
@@ -152,117 +258,6 @@ std::vector<double> prior_from_history(std::size_t n, std::span<const CommitResu
   }
   return weights;
 }
-
-namespace {
-
-constexpr std::int64_t kRunsPerRound = 4;
-
-/// E-value of `positive` of n signs against "both are as likely": the Beta(1/2, 1/2) mixture of biased coins.
-double sign_e_value(std::int64_t positive, std::int64_t n) {
-  const auto p = static_cast<double>(positive), q = static_cast<double>(n - positive), count = static_cast<double>(n);
-  const double log_mixture = std::lgamma(p + 0.5) + std::lgamma(q + 0.5) - std::lgamma(count + 1) - std::log(M_PI);
-  return std::exp(std::min(log_mixture + count * M_LN2, 700.0));
-}
-
-/// Chance that the true mean is above 0, by the t distribution around the mean found.
-double chance_above_zero(const stats::SequentialTest& test) {
-  if (test.n < 3) return 0.5;
-  if (test.stdev == 0) return test.mean > 0 ? 1 : test.mean < 0 ? 0 : 0.5;
-  const double t = test.mean / test.stdev * std::sqrt(static_cast<double>(test.n));
-  const double tail = stats::t_tail(std::fabs(t), static_cast<double>(test.n - 1));
-  return t > 0 ? 1 - tail : tail;
-}
-
-Result<double> log_of(const Run& run, const std::string& variant) {
-  WM_CHECK(!run.metrics.empty());
-  const double value = stats::median(run.metrics.front().samples);
-  if (value > 0 && std::isfinite(value)) return std::log(value);
-  return data_error(
-      fmt::format("{}: {} is {:g}; a ratio needs values above 0", variant, run.metrics.front().id, value));
-}
-
-class ProbeRunner {
- public:
-  ProbeRunner(const Variant& good, const Variant& bad, const Variant& candidate, const ProbeOptions& options,
-              const std::function<Status(const AbSample&)>& sample_done)
-      : variants_{&good, &bad, &candidate}, options_(options), sample_done_(sample_done) {}
-
-  Result<ProbeOutcome> run(std::vector<AbSample> known) {
-    samples_ = std::move(known);
-    WM_TRY(check_known());
-    WM_ASSIGN(bool more, goes_on());
-    if (more) WM_TRY(warm_up());
-    while (more && !outcome_.unmeasurable && !must_stop()) {
-      WM_TRY(run_slot());
-      WM_ASSIGN(more, goes_on());
-    }
-    outcome_.runs = static_cast<std::int64_t>(samples_.size());
-    outcome_.complete = !more || outcome_.unmeasurable.has_value();
-    return std::move(outcome_);
-  }
-
- private:
-  [[nodiscard]] bool must_stop() const { return options_.must_stop && options_.must_stop(); }
-  [[nodiscard]] std::int64_t next_slot() const { return static_cast<std::int64_t>(samples_.size()); }
-
-  [[nodiscard]] Status check_known() const {
-    for (std::int64_t i = 0; i < next_slot(); ++i) {
-      const Slot planned = probe_slot(options_.seed, i), found = samples_[static_cast<std::size_t>(i)].slot;
-      if (planned.variant == found.variant && planned.round == found.round) continue;
-      return data_error(fmt::format("sample {} is of another schedule", i), "start over with --fresh");
-    }
-    return {};
-  }
-
-  Result<bool> goes_on() {
-    const auto done = next_slot();
-    if (done % kRunsPerRound != 0) return true;
-    WM_ASSIGN(outcome_.evidence, judge_probe(samples_, options_));
-    return !outcome_.evidence.decided && done < options_.rounds * kRunsPerRound;
-  }
-
-  Status warm_up() {
-    for (std::int64_t i = 0; i < options_.warmup_runs && !must_stop() && !outcome_.unmeasurable; ++i) {
-      WM_ASSIGN([[maybe_unused]] const auto discarded, run_variant(kCandidateVariant));
-    }
-    return {};
-  }
-
-  /// Nothing where it was stopped or the candidate failed.
-  Result<std::optional<Run>> run_variant(int number) {
-    const Variant& variant = *variants_[number];
-    auto run = variant.experiment->run(variant.config);
-    if (run.ok() && is_measured(run->outcome)) return std::optional(*run);
-    if (must_stop()) return std::optional<Run>{};
-    Error error = run.ok() ? data_error(run->reason, run->hint) : run.error();
-    // A wrong setting or our own bug is not the commit's fault.
-    const bool of_commit = error.kind == ErrorKind::data || error.kind == ErrorKind::environment;
-    if (number == kCandidateVariant && of_commit) {
-      outcome_.unmeasurable = std::move(error);
-      return std::optional<Run>{};
-    }
-    error.what = variant.name + ": " + error.what;
-    return error;
-  }
-
-  Status run_slot() {
-    const Slot slot = probe_slot(options_.seed, next_slot());
-    WM_ASSIGN(auto run, run_variant(slot.variant));
-    if (!run) return {};
-    AbSample sample{slot, std::move(*run)};
-    if (sample_done_) WM_TRY(sample_done_(sample));
-    samples_.push_back(std::move(sample));
-    return {};
-  }
-
-  const Variant* variants_[3];
-  const ProbeOptions& options_;
-  const std::function<Status(const AbSample&)>& sample_done_;
-  std::vector<AbSample> samples_;
-  ProbeOutcome outcome_;
-};
-
-}  // namespace
 
 Slot probe_slot(std::uint64_t seed, std::int64_t index) {
   const std::int64_t round = index / kRunsPerRound, place = index % kRunsPerRound;

@@ -13,7 +13,6 @@
 #include "validate/commands/command_experiment.h"
 #include "validate/compare/environment_guard.h"
 #include "validate/guard/regression.h"
-#include "validate/guard/series.h"
 #include "validate/guard/sessions.h"
 
 namespace warpmark::validate {

@@ -10,7 +10,6 @@
 #include <unordered_set>
 
 #include "validate/guard/regression.h"
-#include "validate/guard/series.h"
 
 namespace warpmark::validate {
 namespace {

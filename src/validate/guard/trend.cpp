@@ -13,7 +13,6 @@
 #include "stats/drift.h"
 #include "stats/tests/compare.h"
 #include "validate/guard/regression.h"
-#include "validate/guard/series.h"
 
 namespace warpmark::validate {
 namespace {
@@ -87,27 +86,6 @@ void add_drift(TrendSeries& series, std::int64_t begin, double threshold) {
   drift.marked = certain && std::fabs(drift.change) >= threshold;
   series.drift = drift;
 }
-
-}  // namespace
-
-void find_changes(TrendSeries& series, double threshold) {
-  std::int64_t begin = 0;
-  for (const auto& machine : series.machines) {
-    add_changes(series, begin, machine.index, threshold);
-    begin = machine.index;
-  }
-  add_changes(series, begin, static_cast<std::int64_t>(series.points.size()), threshold);
-}
-
-void mark_changes(TrendSeries& series, double threshold) {
-  find_changes(series, threshold);
-  const std::int64_t begin = series.machines.empty() ? 0 : series.machines.back().index;
-  if (static_cast<std::int64_t>(series.points.size()) <= begin) return;
-  add_band(series, begin);
-  add_drift(series, begin, threshold);
-}
-
-namespace {
 
 constexpr std::size_t kMostTrendPoints = 5'000'000;
 constexpr const char* kUsualBranch = "main";
@@ -286,6 +264,23 @@ class TrendMaker {
 };
 
 }  // namespace
+
+void find_changes(TrendSeries& series, double threshold) {
+  std::int64_t begin = 0;
+  for (const auto& machine : series.machines) {
+    add_changes(series, begin, machine.index, threshold);
+    begin = machine.index;
+  }
+  add_changes(series, begin, static_cast<std::int64_t>(series.points.size()), threshold);
+}
+
+void mark_changes(TrendSeries& series, double threshold) {
+  find_changes(series, threshold);
+  const std::int64_t begin = series.machines.empty() ? 0 : series.machines.back().index;
+  if (static_cast<std::int64_t>(series.points.size()) <= begin) return;
+  add_band(series, begin);
+  add_drift(series, begin, threshold);
+}
 
 Result<std::vector<TrendSeries>> trends_of_points(store::Store& store, const std::vector<store::RunPoint>& points,
                                                   const TrendOptions& options) {

@@ -118,6 +118,53 @@ MemoryPlan stage_memory(const Transformer& model, double sequence, const Layout&
   return plan;
 }
 
+template <typename Enum, std::size_t N>
+std::optional<Enum> named(std::string_view name, const std::array<Enum, N>& all) {
+  const auto found = std::ranges::find_if(all, [&](Enum one) { return name == name_of(one); });
+  return found == all.end() ? std::nullopt : std::optional(*found);
+}
+
+constexpr const char* kKeys =
+    "dp, tp, pp, cp (context), ep (experts), shard (HSDP), vp (interleaving), mb (micro-batch), zero=0-3, "
+    "recompute=none|selective|full, offload=none|state|parameters|activations|all (or state+activations), sp=on|off";
+
+Status read_word(const std::string& key, const std::string& value, LayoutRequest& request) {
+  const auto wrong = [&] { return usage_error(fmt::format("--layout: {}={} means nothing", key, value), kKeys); };
+  if (key == "recompute") {
+    request.recompute = recompute_named(value);
+    return request.recompute ? Status{} : wrong();
+  }
+  if (key == "offload") {
+    request.offload = request.offload_activations = request.offload_parameters = false;
+    for (const auto& what : split(value, '+')) {
+      if (what != "none" && what != "state" && what != "activations" && what != "parameters" && what != "all") {
+        return wrong();
+      }
+      if (what == "state" || what == "all") request.offload = true;
+      if (what == "activations" || what == "all") request.offload_activations = true;
+      if (what == "parameters" || what == "all") request.offload_parameters = true;
+    }
+    return {};
+  }
+  if (key == "sp") {
+    if (value != "on" && value != "off") return wrong();
+    request.sequence_parallel = value == "on";
+    return {};
+  }
+  const std::pair<const char*, std::optional<int>*> numbers[] = {
+      {"dp", &request.data},       {"tp", &request.tensor}, {"pp", &request.pipeline},
+      {"cp", &request.context},    {"ep", &request.expert}, {"shard", &request.shard},
+      {"vp", &request.interleave}, {"zero", &request.zero}, {"mb", &request.micro_batch}};
+  const auto found = std::ranges::find_if(numbers, [&](const auto& one) { return key == one.first; });
+  const auto number = parse_integer(value);
+  const bool zero = key == "zero";
+  if (found == std::end(numbers) || !number.ok() || *number < (zero ? 0 : 1) || *number > (zero ? 3 : 1'000'000)) {
+    return wrong();
+  }
+  *found->second = static_cast<int>(*number);
+  return {};
+}
+
 }  // namespace
 
 StateBytes state_bytes(const TrainingNumbers& numbers) {
@@ -202,57 +249,6 @@ MemoryPlan memory_of(const Transformer& model, double sequence, const Layout& la
   }
   return most;
 }
-
-namespace {
-
-template <typename Enum, std::size_t N>
-std::optional<Enum> named(std::string_view name, const std::array<Enum, N>& all) {
-  const auto found = std::ranges::find_if(all, [&](Enum one) { return name == name_of(one); });
-  return found == all.end() ? std::nullopt : std::optional(*found);
-}
-
-constexpr const char* kKeys =
-    "dp, tp, pp, cp (context), ep (experts), shard (HSDP), vp (interleaving), mb (micro-batch), zero=0-3, "
-    "recompute=none|selective|full, offload=none|state|parameters|activations|all (or state+activations), sp=on|off";
-
-Status read_word(const std::string& key, const std::string& value, LayoutRequest& request) {
-  const auto wrong = [&] { return usage_error(fmt::format("--layout: {}={} means nothing", key, value), kKeys); };
-  if (key == "recompute") {
-    request.recompute = recompute_named(value);
-    return request.recompute ? Status{} : wrong();
-  }
-  if (key == "offload") {
-    request.offload = request.offload_activations = request.offload_parameters = false;
-    for (const auto& what : split(value, '+')) {
-      if (what != "none" && what != "state" && what != "activations" && what != "parameters" && what != "all") {
-        return wrong();
-      }
-      if (what == "state" || what == "all") request.offload = true;
-      if (what == "activations" || what == "all") request.offload_activations = true;
-      if (what == "parameters" || what == "all") request.offload_parameters = true;
-    }
-    return {};
-  }
-  if (key == "sp") {
-    if (value != "on" && value != "off") return wrong();
-    request.sequence_parallel = value == "on";
-    return {};
-  }
-  const std::pair<const char*, std::optional<int>*> numbers[] = {
-      {"dp", &request.data},       {"tp", &request.tensor}, {"pp", &request.pipeline},
-      {"cp", &request.context},    {"ep", &request.expert}, {"shard", &request.shard},
-      {"vp", &request.interleave}, {"zero", &request.zero}, {"mb", &request.micro_batch}};
-  const auto found = std::ranges::find_if(numbers, [&](const auto& one) { return key == one.first; });
-  const auto number = parse_integer(value);
-  const bool zero = key == "zero";
-  if (found == std::end(numbers) || !number.ok() || *number < (zero ? 0 : 1) || *number > (zero ? 3 : 1'000'000)) {
-    return wrong();
-  }
-  *found->second = static_cast<int>(*number);
-  return {};
-}
-
-}  // namespace
 
 const char* name_of(Precision precision) {
   switch (precision) {

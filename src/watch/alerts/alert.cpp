@@ -78,6 +78,81 @@ auto read_kept(const Json& json, Read&& read) -> Result<decltype(read(json))> {
   return read_fields("the state of the alerts", [&]() -> Result<Value> { return read(json); });
 }
 
+constexpr std::size_t kLongestValue = 200;       // bytes of a label or a sentence
+constexpr std::size_t kLongestSlack = 2900;      // its limit is 3000 characters
+constexpr std::size_t kLongestTeams = 20'000;    // its limit is 28 KB for everything
+constexpr std::size_t kLongestComment = 60'000;  // GitHub's is 65 536 characters
+
+/// Cut between characters.
+std::string shortened(std::string_view text, std::size_t most) {
+  if (text.size() <= most) return std::string(text);
+  std::size_t end = most;
+  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) --end;
+  return std::string(text.substr(0, end)) + "...";
+}
+
+std::string one_line(std::string_view text) {
+  std::string line = report::without_controls(text);
+  std::replace(line.begin(), line.end(), '\n', ' ');
+  return shortened(line, kLongestValue);
+}
+
+std::string labels_text(const Labels& labels) {
+  std::string text;
+  for (const auto& [name, value] : labels) text += (text.empty() ? "" : ", ") + one_line(name + "=" + value);
+  return text;
+}
+
+void add_alerts(std::string& text, const std::vector<Alert>& alerts, std::int64_t count, const char* heading) {
+  if (alerts.empty()) return;
+  text += fmt::format("\n{}\n", heading);
+  for (const auto& alert : alerts) {
+    text += fmt::format("- {} ({}) {}\n", alert.rule, alert.severity, line_of(alert));
+    if (!alert.summary.empty()) text += "  " + one_line(alert.summary) + "\n";
+    text += "  since " + alert.active_at;
+    text += alert.resolved_at.empty() ? "\n" : ", ended " + alert.resolved_at + "\n";
+  }
+  const auto more = count - static_cast<std::int64_t>(alerts.size());
+  if (more > 0) text += fmt::format("and {} more\n", more);
+}
+
+std::string as_base64(std::string_view bytes) {
+  std::string out(4 * ((bytes.size() + 2) / 3) + 1, '\0');
+  const int size =
+      EVP_EncodeBlock(reinterpret_cast<unsigned char*>(out.data()),
+                      reinterpret_cast<const unsigned char*>(bytes.data()), static_cast<int>(bytes.size()));
+  out.resize(static_cast<std::size_t>(size));
+  return out;
+}
+
+/// RFC 2047, section 2: encoded words of at most 75 characters, cut between characters.
+std::string encoded_subject(const std::string& subject) {
+  const bool ascii = std::all_of(subject.begin(), subject.end(), [](char c) { return c >= ' ' && c < 0x7F; });
+  if (ascii && subject.find("=?") == std::string::npos) return subject;
+  constexpr std::size_t kMostBytes = 42;
+  std::string out;
+  std::string_view rest = subject;
+  while (!rest.empty()) {
+    std::size_t size = std::min(kMostBytes, rest.size());
+    while (size < rest.size() && (static_cast<unsigned char>(rest[size]) & 0xC0) == 0x80) --size;
+    out += (out.empty() ? "=?UTF-8?B?" : "\r\n =?UTF-8?B?") + as_base64(rest.substr(0, size)) + "?=";
+    rest.remove_prefix(size);
+  }
+  return out;
+}
+
+/// RFC 5322, section 3.3, whatever the locale.
+std::string mail_date(double wall_s) {
+  constexpr std::array kDays = {"Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"};
+  constexpr std::array kMonths = {"Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"};
+  const auto seconds = static_cast<time_t>(wall_s);
+  tm parts{};
+  gmtime_r(&seconds, &parts);
+  return fmt::format("{}, {:02} {} {} {:02}:{:02}:{:02} +0000", kDays.at(static_cast<std::size_t>(parts.tm_wday)),
+                     parts.tm_mday, kMonths.at(static_cast<std::size_t>(parts.tm_mon)), parts.tm_year + 1900,
+                     parts.tm_hour, parts.tm_min, parts.tm_sec);
+}
+
 }  // namespace
 
 std::string key_of(const std::string& rule, const Labels& labels) {
@@ -161,85 +236,6 @@ Result<Message> kept_message(const Json& json) { return read_kept(json, message_
 const char* name_of(AlertState state) {
   return state == AlertState::firing ? "firing" : state == AlertState::resolved ? "resolved" : "pending";
 }
-
-namespace {
-
-constexpr std::size_t kLongestValue = 200;       // bytes of a label or a sentence
-constexpr std::size_t kLongestSlack = 2900;      // its limit is 3000 characters
-constexpr std::size_t kLongestTeams = 20'000;    // its limit is 28 KB for everything
-constexpr std::size_t kLongestComment = 60'000;  // GitHub's is 65 536 characters
-
-/// Cut between characters.
-std::string shortened(std::string_view text, std::size_t most) {
-  if (text.size() <= most) return std::string(text);
-  std::size_t end = most;
-  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) --end;
-  return std::string(text.substr(0, end)) + "...";
-}
-
-std::string one_line(std::string_view text) {
-  std::string line = report::without_controls(text);
-  std::replace(line.begin(), line.end(), '\n', ' ');
-  return shortened(line, kLongestValue);
-}
-
-std::string labels_text(const Labels& labels) {
-  std::string text;
-  for (const auto& [name, value] : labels) text += (text.empty() ? "" : ", ") + one_line(name + "=" + value);
-  return text;
-}
-
-void add_alerts(std::string& text, const std::vector<Alert>& alerts, std::int64_t count, const char* heading) {
-  if (alerts.empty()) return;
-  text += fmt::format("\n{}\n", heading);
-  for (const auto& alert : alerts) {
-    text += fmt::format("- {} ({}) {}\n", alert.rule, alert.severity, line_of(alert));
-    if (!alert.summary.empty()) text += "  " + one_line(alert.summary) + "\n";
-    text += "  since " + alert.active_at;
-    text += alert.resolved_at.empty() ? "\n" : ", ended " + alert.resolved_at + "\n";
-  }
-  const auto more = count - static_cast<std::int64_t>(alerts.size());
-  if (more > 0) text += fmt::format("and {} more\n", more);
-}
-
-std::string as_base64(std::string_view bytes) {
-  std::string out(4 * ((bytes.size() + 2) / 3) + 1, '\0');
-  const int size =
-      EVP_EncodeBlock(reinterpret_cast<unsigned char*>(out.data()),
-                      reinterpret_cast<const unsigned char*>(bytes.data()), static_cast<int>(bytes.size()));
-  out.resize(static_cast<std::size_t>(size));
-  return out;
-}
-
-/// RFC 2047, section 2: encoded words of at most 75 characters, cut between characters.
-std::string encoded_subject(const std::string& subject) {
-  const bool ascii = std::all_of(subject.begin(), subject.end(), [](char c) { return c >= ' ' && c < 0x7F; });
-  if (ascii && subject.find("=?") == std::string::npos) return subject;
-  constexpr std::size_t kMostBytes = 42;
-  std::string out;
-  std::string_view rest = subject;
-  while (!rest.empty()) {
-    std::size_t size = std::min(kMostBytes, rest.size());
-    while (size < rest.size() && (static_cast<unsigned char>(rest[size]) & 0xC0) == 0x80) --size;
-    out += (out.empty() ? "=?UTF-8?B?" : "\r\n =?UTF-8?B?") + as_base64(rest.substr(0, size)) + "?=";
-    rest.remove_prefix(size);
-  }
-  return out;
-}
-
-/// RFC 5322, section 3.3, whatever the locale.
-std::string mail_date(double wall_s) {
-  constexpr std::array kDays = {"Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"};
-  constexpr std::array kMonths = {"Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"};
-  const auto seconds = static_cast<time_t>(wall_s);
-  tm parts{};
-  gmtime_r(&seconds, &parts);
-  return fmt::format("{}, {:02} {} {} {:02}:{:02}:{:02} +0000", kDays.at(static_cast<std::size_t>(parts.tm_wday)),
-                     parts.tm_mday, kMonths.at(static_cast<std::size_t>(parts.tm_mon)), parts.tm_year + 1900,
-                     parts.tm_hour, parts.tm_min, parts.tm_sec);
-}
-
-}  // namespace
 
 std::string title_of(const Message& message) {
   const bool firing = message.firing_count > 0;

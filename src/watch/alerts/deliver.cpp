@@ -18,7 +18,6 @@
 #include "base/units.h"
 #include "http/client.h"
 #include "report/draw/format.h"
-#include "watch/alerts/alert.h"
 
 namespace warpmark::watch {
 namespace {

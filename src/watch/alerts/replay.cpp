@@ -10,7 +10,6 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "report/draw/format.h"
-#include "watch/alerts/alert.h"
 #include "watch/alerts/states.h"
 
 namespace warpmark::watch {

@@ -7,7 +7,6 @@
 
 #include "base/text.h"
 #include "base/units.h"
-#include "base/yaml.h"
 
 namespace warpmark::watch {
 namespace {

@@ -6,7 +6,6 @@
 #include <iterator>
 
 #include "base/clock.h"
-#include "watch/exporter/stored.h"
 
 namespace warpmark::watch {
 

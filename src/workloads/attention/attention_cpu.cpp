@@ -63,45 +63,6 @@ class AttentionOnCpu final : public measure::Prepared {
   std::unique_ptr<AttentionMethod> method_;  ///< refers to memory_
 };
 
-}  // namespace
-
-Support attention_supports_cpu(const DeviceInfo& /*device*/, const Params& params) {
-  const std::string& impl = params.text("impl");
-  const std::string& dtype = params.text("dtype");
-  if (impl == "cudnn") return Support::no("cuDNN runs on NVIDIA GPUs", "use impl=flash or impl=standard");
-  if (impl == "standard" && dtype != "f32") {
-    return Support::no("impl=standard multiplies with OpenBLAS, which has no " + dtype, "use dtype=f32 or impl=flash");
-  }
-  const std::int64_t longest = std::max(params.integer("seq"), params.integer("dim"));
-  if (longest > std::numeric_limits<int>::max()) {
-    return Support::no(fmt::format("seq={} dim={}: the CPU takes at most {}", params.integer("seq"),
-                                   params.integer("dim"), std::numeric_limits<int>::max()),
-                       "choose a smaller shape with --set");
-  }
-  return Support::yes();
-}
-
-Result<std::unique_ptr<measure::Prepared>> attention_prepare_cpu(const measure::PrepareOptions& options) {
-  WM_ASSIGN(const AttentionShape shape, attention_shape(options.params));
-  const auto bytes = static_cast<std::size_t>(shape.elements() * element_bytes(shape.dtype));
-  WM_ASSIGN(auto memory, SetMemory::make(options.device, options.sets, std::array{bytes, bytes, bytes, bytes}));
-  for (std::size_t set = 0; set < options.sets; ++set) {
-    for (const std::size_t array : {kQueries, kKeys, kValues}) {
-      const std::uint64_t seed = array_seed(options.seed, set, array);
-      const float bound = array == kQueries ? kQueryBound : 1;
-      if (shape.dtype == "f32") fill_random(memory.array<float>(set, array), seed, -bound, bound);
-      if (shape.dtype == "bf16") fill_random_bf16(memory.array<std::uint16_t>(set, array), seed, bound);
-      if (shape.dtype == "f16") fill_random_f16(memory.array<std::uint16_t>(set, array), seed, bound);
-    }
-  }
-  memory.poison(kAttended);
-  auto prepared = std::make_unique<AttentionOnCpu>(shape, options.seed, std::move(memory));
-  WM_TRY(prepared->choose(options.params.text("impl"), options.device));
-  return std::unique_ptr<measure::Prepared>(std::move(prepared));
-}
-
-namespace {
-
 constexpr std::int64_t kRowWork = std::int64_t{1} << 25;  // products spent on rows
 
 struct View {
@@ -216,32 +177,6 @@ double tolerance_of(const std::string& dtype) {
   return dtype == "bf16" ? 1e-2 : 2e-3;
 }
 
-}  // namespace
-
-ErrorCheck check_attention(const AttentionShape& shape, const AttentionTensors& tensors, std::uint64_t seed) {
-  const char type = shape.dtype == "f32" ? 'f' : shape.dtype == "bf16" ? 'b' : 'h';
-  const Problem problem{
-      shape, {tensors.q.data(), type}, {tensors.k.data(), type}, {tensors.v.data(), type}, {tensors.o.data(), type}};
-  const std::int64_t all = shape.matrices() * shape.seq;
-  const std::int64_t count = std::min(all, std::max<std::int64_t>(16, kRowWork / (2 * shape.seq * shape.dim)));
-  const double tolerance = tolerance_of(shape.dtype);
-  ErrorCheck check{.value = compare_rows(problem, choose_rows(shape, count, seed)),
-                   .tolerance = tolerance,
-                   .norm = "relative Frobenius norm (1e300: not finite, or outside the range of V)",
-                   .reference = "fp64, all elements"};
-  if (count == all) return check;
-  if (count_outside(problem, tolerance) > 0) check.value = stats::kFailedError;
-  check.reference = fmt::format("fp64: {} of {} rows; all elements within the range of their column of V", count, all);
-  return check;
-}
-
-// Standard attention: S = Q K^T / sqrt(dim) of all heads, then the softmax of its rows, then O = P V; three passes over
-// batch * heads * seq * seq numbers in memory, as a framework without a fused kernel does. With causal=yes the upper
-// half is computed and masked. One head a thread, or the library's own threads where there are fewer heads than
-// threads.
-
-namespace {
-
 class StandardAttention final : public AttentionMethod {
  public:
   StandardAttention(const OpenBlas& blas, AttentionShape shape, const SetMemory& memory, SetMemory scores)
@@ -317,6 +252,63 @@ class StandardAttention final : public AttentionMethod {
 };
 
 }  // namespace
+
+Support attention_supports_cpu(const DeviceInfo& /*device*/, const Params& params) {
+  const std::string& impl = params.text("impl");
+  const std::string& dtype = params.text("dtype");
+  if (impl == "cudnn") return Support::no("cuDNN runs on NVIDIA GPUs", "use impl=flash or impl=standard");
+  if (impl == "standard" && dtype != "f32") {
+    return Support::no("impl=standard multiplies with OpenBLAS, which has no " + dtype, "use dtype=f32 or impl=flash");
+  }
+  const std::int64_t longest = std::max(params.integer("seq"), params.integer("dim"));
+  if (longest > std::numeric_limits<int>::max()) {
+    return Support::no(fmt::format("seq={} dim={}: the CPU takes at most {}", params.integer("seq"),
+                                   params.integer("dim"), std::numeric_limits<int>::max()),
+                       "choose a smaller shape with --set");
+  }
+  return Support::yes();
+}
+
+Result<std::unique_ptr<measure::Prepared>> attention_prepare_cpu(const measure::PrepareOptions& options) {
+  WM_ASSIGN(const AttentionShape shape, attention_shape(options.params));
+  const auto bytes = static_cast<std::size_t>(shape.elements() * element_bytes(shape.dtype));
+  WM_ASSIGN(auto memory, SetMemory::make(options.device, options.sets, std::array{bytes, bytes, bytes, bytes}));
+  for (std::size_t set = 0; set < options.sets; ++set) {
+    for (const std::size_t array : {kQueries, kKeys, kValues}) {
+      const std::uint64_t seed = array_seed(options.seed, set, array);
+      const float bound = array == kQueries ? kQueryBound : 1;
+      if (shape.dtype == "f32") fill_random(memory.array<float>(set, array), seed, -bound, bound);
+      if (shape.dtype == "bf16") fill_random_bf16(memory.array<std::uint16_t>(set, array), seed, bound);
+      if (shape.dtype == "f16") fill_random_f16(memory.array<std::uint16_t>(set, array), seed, bound);
+    }
+  }
+  memory.poison(kAttended);
+  auto prepared = std::make_unique<AttentionOnCpu>(shape, options.seed, std::move(memory));
+  WM_TRY(prepared->choose(options.params.text("impl"), options.device));
+  return std::unique_ptr<measure::Prepared>(std::move(prepared));
+}
+
+ErrorCheck check_attention(const AttentionShape& shape, const AttentionTensors& tensors, std::uint64_t seed) {
+  const char type = shape.dtype == "f32" ? 'f' : shape.dtype == "bf16" ? 'b' : 'h';
+  const Problem problem{
+      shape, {tensors.q.data(), type}, {tensors.k.data(), type}, {tensors.v.data(), type}, {tensors.o.data(), type}};
+  const std::int64_t all = shape.matrices() * shape.seq;
+  const std::int64_t count = std::min(all, std::max<std::int64_t>(16, kRowWork / (2 * shape.seq * shape.dim)));
+  const double tolerance = tolerance_of(shape.dtype);
+  ErrorCheck check{.value = compare_rows(problem, choose_rows(shape, count, seed)),
+                   .tolerance = tolerance,
+                   .norm = "relative Frobenius norm (1e300: not finite, or outside the range of V)",
+                   .reference = "fp64, all elements"};
+  if (count == all) return check;
+  if (count_outside(problem, tolerance) > 0) check.value = stats::kFailedError;
+  check.reference = fmt::format("fp64: {} of {} rows; all elements within the range of their column of V", count, all);
+  return check;
+}
+
+// Standard attention: S = Q K^T / sqrt(dim) of all heads, then the softmax of its rows, then O = P V; three passes over
+// batch * heads * seq * seq numbers in memory, as a framework without a fused kernel does. With causal=yes the upper
+// half is computed and masked. One head a thread, or the library's own threads where there are fewer heads than
+// threads.
 
 Result<std::unique_ptr<AttentionMethod>> make_standard_attention(const AttentionShape& shape, const SetMemory& memory,
                                                                  device::Device& device) {

@@ -114,36 +114,6 @@ void fill_inputs(const GemmShape& shape, const SetMemory& memory, std::uint64_t 
   }
 }
 
-}  // namespace
-
-Support gemm_supports_cpu(const DeviceInfo& /*device*/, const Params& params) {
-  const GemmShape shape = shape_of(params);
-  const std::string& impl = params.text("impl");
-  if (impl == "openblas") return openblas_supports(shape);
-  if (impl == "onednn") return onednn_supports(shape);
-  if (impl == "cublaslt") return Support::no("cuBLASLt runs on NVIDIA GPUs", "use impl=auto, openblas or onednn");
-  if (openblas_supports(shape).available) return Support::yes();
-  return onednn_supports(shape);
-}
-
-Result<std::unique_ptr<measure::Prepared>> gemm_prepare_cpu(const measure::PrepareOptions& options) {
-  const GemmShape shape = shape_of(options.params);
-  const auto bytes_of = [](std::int64_t rows, std::int64_t columns, std::int64_t element) {
-    return static_cast<std::size_t>(rows * columns * element);
-  };
-  const std::int64_t input = element_bytes(shape.dtype);
-  const std::array sizes{bytes_of(shape.m, shape.k, input), bytes_of(shape.k, shape.n, input),
-                         bytes_of(shape.m, shape.n, gemm_output_bytes(shape.dtype))};
-  WM_ASSIGN(auto memory, SetMemory::make(options.device, options.sets, sizes));
-  fill_inputs(shape, memory, options.seed);
-  memory.poison(kGemmC);
-  auto prepared = std::make_unique<GemmOnCpu>(shape, options.seed, std::move(memory));
-  WM_TRY(prepared->choose(options.params.text("impl")));
-  return std::unique_ptr<measure::Prepared>(std::move(prepared));
-}
-
-namespace {
-
 constexpr std::size_t kVectors = 8;
 constexpr std::size_t kRows = 8;
 constexpr std::int64_t kWholeProduct = std::int64_t{1} << 24;
@@ -267,6 +237,32 @@ double tolerance_of(const std::string& dtype) {
 }
 
 }  // namespace
+
+Support gemm_supports_cpu(const DeviceInfo& /*device*/, const Params& params) {
+  const GemmShape shape = shape_of(params);
+  const std::string& impl = params.text("impl");
+  if (impl == "openblas") return openblas_supports(shape);
+  if (impl == "onednn") return onednn_supports(shape);
+  if (impl == "cublaslt") return Support::no("cuBLASLt runs on NVIDIA GPUs", "use impl=auto, openblas or onednn");
+  if (openblas_supports(shape).available) return Support::yes();
+  return onednn_supports(shape);
+}
+
+Result<std::unique_ptr<measure::Prepared>> gemm_prepare_cpu(const measure::PrepareOptions& options) {
+  const GemmShape shape = shape_of(options.params);
+  const auto bytes_of = [](std::int64_t rows, std::int64_t columns, std::int64_t element) {
+    return static_cast<std::size_t>(rows * columns * element);
+  };
+  const std::int64_t input = element_bytes(shape.dtype);
+  const std::array sizes{bytes_of(shape.m, shape.k, input), bytes_of(shape.k, shape.n, input),
+                         bytes_of(shape.m, shape.n, gemm_output_bytes(shape.dtype))};
+  WM_ASSIGN(auto memory, SetMemory::make(options.device, options.sets, sizes));
+  fill_inputs(shape, memory, options.seed);
+  memory.poison(kGemmC);
+  auto prepared = std::make_unique<GemmOnCpu>(shape, options.seed, std::move(memory));
+  WM_TRY(prepared->choose(options.params.text("impl")));
+  return std::unique_ptr<measure::Prepared>(std::move(prepared));
+}
 
 ErrorCheck check_gemm(const GemmShape& shape, const GemmArrays& arrays, std::uint64_t seed) {
   const auto m = static_cast<std::size_t>(shape.m);

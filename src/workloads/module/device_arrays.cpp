@@ -6,7 +6,6 @@
 
 #include "device/cuda/module/cuda_device.h"
 #include "device/cuda/module/cuda_handles.h"
-#include "workloads/module/array_kernels.h"
 
 namespace warpmark::workloads {
 namespace {

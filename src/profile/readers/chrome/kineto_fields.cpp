@@ -218,58 +218,6 @@ bool read_object(Cursor& at, EventFields& fields, bool in_args) {
   }
 }
 
-}  // namespace
-
-void set_field(EventFields& fields, std::string_view key, const RawValue& value) {
-  switch (kKeys.find(key)) {
-    case Key::phase: fields.phase = value.text; break;
-    case Key::category: fields.category = value.text; break;
-    case Key::name: fields.name = value.text; break;
-    case Key::ts: fields.ts = value.text; break;
-    case Key::dur: fields.dur = value.text; break;
-    case Key::id: fields.id = value.text; break;
-    case Key::process: fields.process = row_of(value); break;
-    case Key::thread: fields.thread = row_of(value); break;
-    case Key::none: break;
-  }
-}
-
-void set_argument(EventArgs& args, std::string_view key, const RawValue& value) {
-  const ArgTarget target = kArguments.find(key);
-  const auto ratio = [&](double divisor) {
-    const float result = ratio_of(value.text, divisor);
-    args.odd = args.odd || result < 0;
-    return result;
-  };
-  switch (target.kind) {
-    case Kind::none: break;
-    case Kind::integer:
-      if (const auto number = integer_of(value.text)) {
-        args.*target.integer = *number;
-      } else if (value.kind == 0 && value.text != "null") {  // a text may be meant: other tools have such arguments
-        args.odd = true;
-      }
-      break;
-    case Kind::text: args.*target.text = value.text; break;
-    case Kind::count: args.shape.*target.count = clamp_count(integer_of(value.text).value_or(0)); break;
-    case Kind::number: args.shape.*target.number = ratio(1); break;
-    case Kind::percent: args.shape.*target.number = ratio(100); break;
-    case Kind::triple: set_triple(args.shape.*target.triple, value.text); break;
-  }
-}
-
-const char* read_fields(const char* p, const char* end, const ScanFunctions& scan, EventFields& fields,
-                        const char** stop) {
-  Cursor at{p, end, scan};
-  if (read_object(at, fields, false) && at.p <= end) return at.p;
-  *stop = at.stop == nullptr ? end : at.stop;
-  return nullptr;
-}
-
-// Categories: libkineto's ActivityType.cpp, and the names before 2021 (HTA's tests have traces with those).
-
-namespace {
-
 /// Not of the file: a category that is not in the table.
 constexpr EventKind kUnknown = EventKind{};
 struct Category {
@@ -320,6 +268,54 @@ HostMemory host_memory_of(std::string_view side) {
 }
 
 }  // namespace
+
+void set_field(EventFields& fields, std::string_view key, const RawValue& value) {
+  switch (kKeys.find(key)) {
+    case Key::phase: fields.phase = value.text; break;
+    case Key::category: fields.category = value.text; break;
+    case Key::name: fields.name = value.text; break;
+    case Key::ts: fields.ts = value.text; break;
+    case Key::dur: fields.dur = value.text; break;
+    case Key::id: fields.id = value.text; break;
+    case Key::process: fields.process = row_of(value); break;
+    case Key::thread: fields.thread = row_of(value); break;
+    case Key::none: break;
+  }
+}
+
+void set_argument(EventArgs& args, std::string_view key, const RawValue& value) {
+  const ArgTarget target = kArguments.find(key);
+  const auto ratio = [&](double divisor) {
+    const float result = ratio_of(value.text, divisor);
+    args.odd = args.odd || result < 0;
+    return result;
+  };
+  switch (target.kind) {
+    case Kind::none: break;
+    case Kind::integer:
+      if (const auto number = integer_of(value.text)) {
+        args.*target.integer = *number;
+      } else if (value.kind == 0 && value.text != "null") {  // a text may be meant: other tools have such arguments
+        args.odd = true;
+      }
+      break;
+    case Kind::text: args.*target.text = value.text; break;
+    case Kind::count: args.shape.*target.count = clamp_count(integer_of(value.text).value_or(0)); break;
+    case Kind::number: args.shape.*target.number = ratio(1); break;
+    case Kind::percent: args.shape.*target.number = ratio(100); break;
+    case Kind::triple: set_triple(args.shape.*target.triple, value.text); break;
+  }
+}
+
+const char* read_fields(const char* p, const char* end, const ScanFunctions& scan, EventFields& fields,
+                        const char** stop) {
+  Cursor at{p, end, scan};
+  if (read_object(at, fields, false) && at.p <= end) return at.p;
+  *stop = at.stop == nullptr ? end : at.stop;
+  return nullptr;
+}
+
+// Categories: libkineto's ActivityType.cpp, and the names before 2021 (HTA's tests have traces with those).
 
 /// torch/autograd/profiler_util.py, EventList.export_chrome_trace: of a kernel the thread is the GPU.
 void name_rows_of_autograd(EventFields& fields) {
