@@ -1,4 +1,5 @@
-// What a sweep measures, as plain data, and the lines by which a rank tells it to who started it.
+// What a sweep measures, as plain data: the lines by which a rank reports it, and where the loops of the ranks lie in
+// time.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// Points of the store as series: one metric of one case over time.
+// Points of the store as series: one metric of one case over time, in the order of commits, or against one baseline.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// Processors, memory, pressure and network interfaces of this host, from /proc.
+// Processors, memory, pressure, network interfaces and peers of this host, from /proc and the kernel.
 #pragma once
 
 #include <cstdint>

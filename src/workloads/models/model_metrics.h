@@ -1,5 +1,5 @@
 // Metrics of a round of steps: samples, words and operations a second and a joule, utilization by the datasheet, the
-// losses and the phases.
+// losses and the phases; and how well the model learned.
 #pragma once
 
 #include <cstdint>

@@ -1,13 +1,10 @@
 // Random inputs of the vision workloads, made on the host for the CPU and for the GPU: both are given the same data.
 #pragma once
 
-#include <omp.h>
-
 #include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <span>
-#include <vector>
 
 #include "base/float_types.h"
 #include "stats/random.h"
@@ -44,28 +41,5 @@ inline void fill_perspectives(std::span<float> out, std::size_t n, std::uint64_t
     out[i] = (1.0F + 2.0F * perspective) * static_cast<float>(bell) + perspective;
   }
 }
-
-using PatchKeys = std::vector<std::uint64_t>;
-
-class ImageLoop {
- public:
-  explicit ImageLoop(std::int64_t patches)
-      : keys_(static_cast<std::size_t>(omp_get_max_threads()), PatchKeys(static_cast<std::size_t>(patches))) {}
-
-  /// Calls body(image, keys) once for every image; keys hold what an earlier image left. The body must not throw.
-  template <typename Body>
-  void run(std::int64_t images, const Body& body) {
-    const int threads = static_cast<int>(keys_.size());
-#pragma omp parallel num_threads(threads)
-    {
-      PatchKeys& keys = keys_[static_cast<std::size_t>(omp_get_thread_num())];
-#pragma omp for schedule(static)
-      for (std::int64_t image = 0; image < images; ++image) body(static_cast<std::size_t>(image), keys);
-    }
-  }
-
- private:
-  std::vector<PatchKeys> keys_;  ///< one a thread
-};
 
 }  // namespace warpmark::workloads::vision

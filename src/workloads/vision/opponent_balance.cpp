@@ -11,6 +11,7 @@
 #include "workloads/set_memory.h"
 #include "workloads/shape.h"
 #include "workloads/vision/constants.h"
+#include "workloads/vision/image_loop.h"
 #include "workloads/vision/inputs.h"
 #include "workloads/vision/reference.h"
 #include "workloads/vision/shapes.h"

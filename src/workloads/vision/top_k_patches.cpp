@@ -11,6 +11,7 @@
 #include "workloads/cuda_bridge.h"
 #include "workloads/set_memory.h"
 #include "workloads/shape.h"
+#include "workloads/vision/image_loop.h"
 #include "workloads/vision/inputs.h"
 #include "workloads/vision/reference.h"
 #include "workloads/vision/score_order.h"

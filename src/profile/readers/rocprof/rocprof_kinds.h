@@ -1,4 +1,4 @@
-// What the files of AMD's profilers share: names of copies and of kinds of calls, and launches in work items.
+// What the files of AMD's profilers share: names of copies and of kinds of calls, launches in work items.
 #pragma once
 
 #include <array>
