@@ -12,7 +12,6 @@
 #include <vector>
 
 #include "accuracy/significance/intervals.h"
-#include "accuracy/significance/paired.h"
 #include "stats/random.h"
 
 namespace warpmark {

@@ -68,7 +68,7 @@ print(json.dumps(sorted(times)[len(times) // 2]))
 
 def sizes_of(warpmark, model, preset):
     """The sizes that warpmark itself builds from, as its `list models` would: read from the shapes in the source."""
-    source = SOURCES.parent.parent / "workloads" / "models" / "model_presets.cpp"
+    source = SOURCES.parent.parent / "workloads" / "models" / "model_shape.cpp"
     import re
 
     found = re.search(r'\{"%s",\s*"%s",\s*(\d+),\s*\{(.*?)\}\}' % (model, preset), source.read_text(), re.S)
@@ -76,7 +76,7 @@ def sizes_of(warpmark, model, preset):
         sys.exit("no preset %s of %s in %s" % (preset, model, source))
     sizes = {name: int(value) for name, value in re.findall(r'\{"(\w+)",\s*(\d+)', "{" + found.group(2))}
     if "most_rows" in sizes:
-        tables = re.search(r"kCriteoRows\[\] = \{(.*?)\}", source.with_name("model_presets.h").read_text(), re.S)
+        tables = re.search(r"kCriteoRows\[\] = \{(.*?)\}", source.read_text(), re.S)
         sizes["rows"] = [min(int(rows), sizes["most_rows"]) for rows in re.findall(r"\d+", tables.group(1))]
     return int(found.group(1)), sizes
 

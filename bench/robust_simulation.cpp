@@ -9,7 +9,7 @@
 
 #include "arguments.h"
 #include "stats/random.h"
-#include "stats/tests/rank_tests.h"
+#include "stats/tests/rank_and_t_tests.h"
 #include "stats/tests/sequential.h"
 #include "validate/judge/verdict.h"
 #include "validate/noise_models.h"

@@ -24,7 +24,7 @@ function(warpmark_import prefix target header library)
 endfunction()
 
 # The OpenMP build of OpenBLAS shares one thread pool with oneDNN and with our own kernels. Loaded at run time
-# (src/workloads/openblas.h), by way of the executable's RPATH; ./dev dist packs it.
+# (src/workloads/cpu_libraries.h), by way of the executable's RPATH; ./dev dist packs it.
 warpmark_import(OPENBLAS OpenBLAS::openblas cblas.h openblas
   PATH_SUFFIXES openblas-openmp ${CMAKE_LIBRARY_ARCHITECTURE}/openblas-openmp)
 add_library(OpenBLAS::headers INTERFACE IMPORTED)

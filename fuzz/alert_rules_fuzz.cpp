@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <string_view>
 
-#include "base/check.h"
+#include "base/result.h"
 #include "watch/alerts/rules.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

@@ -3,7 +3,7 @@
 #include <string_view>
 
 #include "analyze/analyze.h"
-#include "base/check.h"
+#include "base/result.h"
 #include "profile/read_session.h"
 #include "profile/source.h"
 

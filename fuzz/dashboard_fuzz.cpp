@@ -5,8 +5,8 @@
 #include <string>
 #include <string_view>
 
-#include "base/check.h"
 #include "base/json.h"
+#include "base/result.h"
 #include "support/memory_store.h"
 #include "watch/dashboard/dashboard.h"
 

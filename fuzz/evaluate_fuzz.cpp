@@ -7,11 +7,11 @@
 #include <string>
 #include <string_view>
 
-#include "base/check.h"
 #include "base/files.h"
 #include "base/json.h"
-#include "evaluate/journal.h"
+#include "base/result.h"
 #include "evaluate/models/model.h"
+#include "evaluate/runner.h"
 #include "evaluate/task.h"
 
 namespace {

@@ -5,7 +5,6 @@
 #include <cstdlib>
 #include <string_view>
 
-#include "exchange/format.h"
 #include "exchange/import.h"
 #include "memory_bound.h"
 #include "stretched.h"

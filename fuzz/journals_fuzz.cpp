@@ -1,12 +1,12 @@
 // Journals of comparisons and of searches, as they are found again: any bytes are an error, or a journal that goes on.
 #include <string_view>
 
-#include "base/check.h"
 #include "base/json.h"
+#include "base/result.h"
 #include "model/json/json.h"
 #include "optimize/apply/trial_journal.h"
 #include "scratch_file.h"
-#include "validate/compare/journal.h"
+#include "validate/compare/compare_run.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t size) {
   using namespace warpmark;

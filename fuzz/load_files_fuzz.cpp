@@ -1,7 +1,7 @@
 // Files that a load is made of: data sets, traces, scripted answers. Any bytes are rows or an error.
 #include <string_view>
 
-#include "base/check.h"
+#include "base/result.h"
 #include "scratch_file.h"
 #include "serving/reference/scripted_answers.h"
 #include "serving/traffic/dataset.h"

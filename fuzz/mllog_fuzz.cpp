@@ -2,8 +2,8 @@
 // or an error.
 #include <string_view>
 
-#include "base/check.h"
 #include "base/json.h"
+#include "base/result.h"
 #include "exchange/load/experiment.h"
 #include "exchange/mllog/convergence.h"
 #include "scratch_file.h"

@@ -2,7 +2,7 @@
 // value.
 #include <string_view>
 
-#include "base/check.h"
+#include "base/result.h"
 #include "optimize/plan.h"
 #include "optimize/user_knob.h"
 

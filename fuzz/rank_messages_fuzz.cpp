@@ -4,10 +4,10 @@
 
 #include "base/json.h"
 #include "collectives/alpha_beta.h"
-#include "collectives/net/facts.h"
+#include "collectives/net/live.h"
 #include "collectives/net/pairs.h"
 #include "collectives/net/socket.h"
-#include "collectives/results/nccl_table.h"
+#include "collectives/results/report.h"
 #include "collectives/results/row.h"
 #include "collectives/start/launch.h"
 

@@ -6,8 +6,7 @@
 #include "accuracy/datasets/datasets.h"
 #include "accuracy/scoring/examples.h"
 #include "accuracy/text/answers.h"
-#include "accuracy/text/bleu.h"
-#include "accuracy/text/chrf.h"
+#include "accuracy/text/bleu_chrf.h"
 #include "accuracy/text/rouge.h"
 #include "accuracy/text/unicode.h"
 

@@ -2,7 +2,7 @@
 // through.
 #include <string_view>
 
-#include "base/check.h"
+#include "base/result.h"
 #include "scratch_file.h"
 #include "serving/records/request_records.h"
 

@@ -8,8 +8,8 @@
 #include <filesystem>
 #include <string_view>
 
-#include "base/check.h"
 #include "base/files.h"
+#include "base/result.h"
 
 namespace warpmark::fuzz {
 

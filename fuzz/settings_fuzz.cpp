@@ -9,7 +9,7 @@
 #include "stretched.h"
 #include "validate/accept/criteria.h"
 #include "validate/commands/command_spec.h"
-#include "validate/matrix/matrix_spec.h"
+#include "validate/matrix/matrix.h"
 
 namespace {
 

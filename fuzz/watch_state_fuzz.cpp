@@ -2,8 +2,8 @@
 // same bytes again.
 #include <string_view>
 
-#include "base/check.h"
 #include "base/json.h"
+#include "base/result.h"
 #include "watch/alerts/state.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t size) {

@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "device/cuda/module_api.h"
+#include "device/cuda/backend.h"
 #include "workloads/cuda_bridge.h"
 
 namespace {

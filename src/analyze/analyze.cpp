@@ -16,7 +16,7 @@
 #include "analyze/rules/rules.h"
 #include "analyze/tables/tables.h"
 #include "analyze/verdict.h"
-#include "base/quantity.h"
+#include "base/units.h"
 
 namespace warpmark::analyze {
 

@@ -9,8 +9,8 @@
 #include <unordered_set>
 
 #include "analyze/names/api_calls.h"
-#include "base/quantity.h"
 #include "base/text.h"
+#include "base/units.h"
 
 namespace warpmark::analyze {
 

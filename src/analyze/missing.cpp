@@ -4,7 +4,7 @@
 
 #include "analyze/evidence/other_processes.h"
 #include "analyze/names/recorders.h"
-#include "base/quantity.h"
+#include "base/units.h"
 
 namespace warpmark::analyze {
 

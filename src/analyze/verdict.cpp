@@ -16,7 +16,7 @@
 #include "analyze/recorded/recording_cost.h"
 #include "analyze/rules/rules.h"
 #include "analyze/verdicts_without_steps.h"
-#include "base/quantity.h"
+#include "base/units.h"
 
 namespace warpmark::analyze {
 

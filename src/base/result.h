@@ -1,5 +1,6 @@
 // The only way to fail: a Result carries a value or an Error that names the cause and the fix.
-// Exceptions are caught where a third-party call throws them and become an Error there.
+// Exceptions are caught where a third-party call throws them and become an Error there. WM_CHECK states what our own
+// code guarantees: a false one is a bug here, and stops the program with the place and the condition.
 #pragma once
 
 #include <optional>
@@ -7,7 +8,14 @@
 #include <utility>
 #include <variant>
 
-#include "base/check.h"
+namespace warpmark {
+
+[[noreturn]] void check_failed(const char* condition, const char* file, int line);
+
+}  // namespace warpmark
+
+#define WM_CHECK(condition) \
+  ((condition) ? static_cast<void>(0) : ::warpmark::check_failed(#condition, __FILE__, __LINE__))
 
 namespace warpmark {
 

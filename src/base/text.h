@@ -1,10 +1,13 @@
 // Plain text helpers without domain knowledge.
 #pragma once
 
+#include <functional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "base/result.h"
 
 namespace warpmark {
 
@@ -39,5 +42,13 @@ namespace warpmark {
 /// Number of terminal columns a UTF-8 text takes: two for a wide character (East Asian scripts, emoji), none for one
 /// that is drawn over the character before it.
 [[nodiscard]] std::size_t display_width(std::string_view utf8);
+
+/// The words as a line that a shell reads as them again.
+[[nodiscard]] std::string command_line(const std::vector<std::string>& words);
+
+/// Blanks separate, '...' and "..." keep together, a backslash takes the next character as it is. Nothing is expanded.
+/// Usage error for a quote that is not closed; `check` is asked of the place of each character outside quotes.
+[[nodiscard]] Result<std::vector<std::string>> words_of_line(std::string_view text,
+                                                             const std::function<Status(std::size_t)>& check = {});
 
 }  // namespace warpmark

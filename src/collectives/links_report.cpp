@@ -4,10 +4,10 @@
 #include <algorithm>
 
 #include "base/json.h"
-#include "base/quantity.h"
+#include "base/units.h"
 #include "collectives/calls/operation.h"
 #include "collectives/links.h"
-#include "collectives/results/expectations.h"
+#include "collectives/results/verdict.h"
 
 namespace warpmark::collectives {
 namespace {

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "base/check.h"
 #include "base/text.h"
 #include "base/units.h"
 #include "base/yaml.h"

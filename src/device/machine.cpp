@@ -5,7 +5,6 @@
 #include <unistd.h>
 
 #include <array>
-#include <cstring>
 #include <system_error>
 #include <utility>
 
@@ -14,7 +13,7 @@
 #include "device/cpu/memory.h"
 #include "device/cpu/proc.h"
 #include "device/cpu/processor.h"
-#include "device/cuda/module_api.h"
+#include "device/cuda/backend.h"
 #include "device/device.h"
 #include "device/nvml/nvml.h"
 

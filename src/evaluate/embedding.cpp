@@ -1,10 +1,10 @@
-#include "evaluate/embedding.h"
+#include "evaluate/runner.h"
 
 #include <unordered_map>
 
 #include "accuracy/text/unicode.h"
 #include "base/sha256.h"
-#include "evaluate/pictures.h"
+#include "evaluate/items.h"
 
 namespace warpmark::evaluate {
 namespace {

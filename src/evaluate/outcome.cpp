@@ -1,4 +1,4 @@
-#include "evaluate/outcome.h"
+#include "evaluate/run_task.h"
 
 #include <fmt/format.h>
 

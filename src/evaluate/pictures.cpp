@@ -1,9 +1,8 @@
-#include "evaluate/pictures.h"
+#include "evaluate/items.h"
 
 #include "base/files.h"
 #include "base/sha256.h"
-#include "evaluate/items.h"
-#include "http/base64.h"
+#include "http/url.h"
 
 namespace warpmark::evaluate {
 namespace {

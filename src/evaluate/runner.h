@@ -2,16 +2,43 @@
 #pragma once
 
 #include <atomic>
+#include <filesystem>
 #include <functional>
 #include <map>
+#include <memory>
+#include <mutex>
 #include <string>
 #include <vector>
 
+#include "accuracy/scoring/examples.h"
+#include "base/lines/line_file.h"
+#include "base/result.h"
 #include "evaluate/items.h"
-#include "evaluate/journal.h"
 #include "evaluate/models/model.h"
 
 namespace warpmark::evaluate {
+
+// What has been answered already, by the hash of the request: a file that is only appended to, so that a killed run
+// loses at most the answers under way, and asks nothing twice.
+
+class Journal {
+ public:
+  /// Reads what is there; a last line that was cut off by a crash is dropped. Data error for other damage, environment
+  /// error if the file cannot be written.
+  [[nodiscard]] static Result<std::unique_ptr<Journal>> open(const std::filesystem::path& path);
+
+  /// Any thread.
+  [[nodiscard]] const Reply* find(const std::string& hash) const;
+  /// On disk when it returns. Any thread.
+  [[nodiscard]] Status append(const std::string& hash, const Reply& reply);
+  [[nodiscard]] std::size_t size() const;
+
+ private:
+  explicit Journal(LineFile file) : file_(std::move(file)) {}
+  mutable std::mutex mutex_;
+  std::map<std::string, Reply> replies_;  ///< a map: addresses stay
+  LineFile file_;
+};
 
 struct RunnerOptions {
   int concurrency = 4;
@@ -42,5 +69,21 @@ struct RunnerResult {
 [[nodiscard]] Result<RunnerResult> ask_all(const std::vector<Item>& items, Journal& journal, const MakeModel& make,
                                            const RunnerOptions& options,
                                            const std::function<void(const RunnerProgress&)>& progress);
+
+// Embeddings of references and answers from a server, for the metrics that compare them: texts, and pictures where an
+// answer has a field 'image'. What is embedded once is kept in the journal.
+
+struct EmbedOptions {
+  std::string identity;                        ///< of the model: decides with the text what is known already
+  std::vector<std::filesystem::path> folders;  ///< by system: where the pictures that its answers name are
+  RunnerOptions runner;
+};
+
+/// Fills in `embedding`, or the field 'token_embeddings' where the server embeds each token. Of several references the
+/// first is taken. An answer that is empty or could not be embedded has a problem; a reference that could not is an
+/// environment error, as nothing can be scored by it. Interrupted: environment error.
+[[nodiscard]] Status embed_examples(accuracy::Examples& examples, Journal& journal, const MakeModel& make,
+                                    const EmbedOptions& options,
+                                    const std::function<void(const RunnerProgress&)>& progress);
 
 }  // namespace warpmark::evaluate

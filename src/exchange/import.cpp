@@ -4,8 +4,8 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <set>
 
-#include "base/json.h"
 #include "base/text.h"
 #include "exchange/imported.h"
 #include "model/names.h"
@@ -288,6 +288,96 @@ Result<std::vector<Session>> import_results(const Document& document, const Impo
   }
   if (runs == 0) return data_error(document.name + " holds no results", "did the benchmark end before its first one?");
   return sessions;
+}
+
+// clang-format off
+#define WARPMARK_FORMATS(X) \
+  X(kWarpmark)              \
+  X(kGoogleBenchmark)       \
+  X(kPytestBenchmark)       \
+  X(kNvbench)               \
+  X(kHyperfine)             \
+  X(kNcclTests)             \
+  X(kCustomSmallerIsBetter) \
+  X(kCustomBiggerIsBetter)  \
+  X(kGithubActionHistory)   \
+  X(kPyperf)                \
+  X(kAsv)                   \
+  X(kCriterion)             \
+  X(kJmh)                   \
+  X(kGoBench)               \
+  X(kCargoBench)            \
+  X(kConbench)              \
+  X(kIperf3)                \
+  X(kNvbandwidth)           \
+  X(kOsu)                   \
+  X(kSuperbench)            \
+  X(kServingResults)        \
+  X(kNvbenchCsv)            \
+  X(kToolCsv)               \
+  X(kBencher)               \
+  X(kFlatMetrics)           \
+  X(kJunit)                 \
+  X(kCsv)                   \
+  X(kWideCsv)
+// clang-format on
+
+#define WARPMARK_DECLARE(name) extern const Format name;
+WARPMARK_FORMATS(WARPMARK_DECLARE)
+#undef WARPMARK_DECLARE
+
+Catalog<Format> formats() {
+#define WARPMARK_ROW(name) &name,
+  static constexpr const Format* kFormats[] = {WARPMARK_FORMATS(WARPMARK_ROW)};
+#undef WARPMARK_ROW
+  return kFormats;
+}
+
+std::vector<std::string> readable_formats() {
+  std::vector<std::string> ids;
+  for (const Format* format : formats()) {
+    if (format->read != nullptr) ids.emplace_back(format->id);
+  }
+  return ids;
+}
+
+std::vector<std::string> writable_formats() {
+  std::vector<std::string> ids;
+  for (const Format* format : formats()) {
+    if (format->write != nullptr) ids.emplace_back(format->id);
+  }
+  return ids;
+}
+
+Result<Exported> exported(std::string text, std::size_t written, std::size_t left_out, const std::string& needed) {
+  if (written == 0) {
+    return usage_error("no run of the session has " + needed + ", which is what this format holds",
+                       "the format 'warpmark' holds everything");
+  }
+  Exported result{std::move(text), {}};
+  if (left_out > 0) {
+    result.left_out.push_back(fmt::format("{} {} without {}", left_out, left_out == 1 ? "run" : "runs", needed));
+  }
+  return result;
+}
+
+Result<Exported> without_other_metrics(Result<Exported> result, const Session& session,
+                                       bool (*holds)(const Metric& metric)) {
+  if (!result.ok()) return result;
+  std::set<std::string> others;
+  for (const Run& run : session.runs) {
+    for (const Metric& metric : run.metrics) {
+      if (!holds(metric)) others.insert(metric.id);
+    }
+  }
+  std::string names;
+  for (const auto& name : others) names += (names.empty() ? "" : ", ") + name;
+  if (!names.empty()) result->left_out.push_back("metrics that the format has no place for: " + names);
+  return result;
+}
+
+Result<Exported> exported_json(const Json& json, std::size_t written, std::size_t left_out, const std::string& needed) {
+  return exported(dump_json(json) + "\n", written, left_out, needed);
 }
 
 }  // namespace warpmark::exchange

@@ -2,15 +2,67 @@
 // results are recognized however often they are imported.
 #pragma once
 
+#include <cstddef>
+#include <filesystem>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
-#include "exchange/format.h"
+#include "base/catalog.h"
+#include "base/json.h"
+#include "base/result.h"
+#include "model/run.h"
 
 namespace warpmark::exchange {
+
+// A format in which tools keep results: how to know it, read it and write it. One descriptor and one file a format.
+//
+// Formats are told apart by what a file holds, never by its name. What a reader makes of a file are Sessions: name of
+// the tool, commit and date where the file has them, and every single sample that it has. Units become SI.
+
+struct Document {
+  std::string name;               ///< of the file, for messages
+  std::string_view text;          ///< all of it
+  std::optional<Json> json;       ///< parsed, if it is JSON
+  std::optional<Error> not_json;  ///< why text that looks like JSON is none; formats of text may still know it
+  std::string collective;         ///< of tables of nccl-tests that do not name it; empty: unknown
+  std::filesystem::path folder;   ///< where files lie that the document names; empty: they are not looked for
+};
+
+struct Exported {
+  std::string text;
+  std::vector<std::string> left_out;  ///< what the format has no place for, a sentence each
+};
+
+/// Pure functions, any thread. A function that a format does not have is nullptr.
+struct Format {
+  const char* id;       ///< as the tool calls it: "hyperfine", "customSmallerIsBetter", ...
+  const char* summary;  ///< one line
+  bool (*detect)(const Document& document);
+  /// Data error that names the place of what is wrong. Sessions have neither an id nor a fingerprint yet.
+  Result<std::vector<Session>> (*read)(const Document& document);
+  /// Usage error if the session has nothing that the format can hold.
+  Result<Exported> (*write)(const Session& session) = nullptr;
+  bool is_fallback = false;           ///< of a form that others share: taken where no other fits
+  const char* more_rounds = nullptr;  ///< how the tool measures more, so that a comparison is decided
+};
+
+[[nodiscard]] Catalog<Format> formats();
+
+/// Ids of the formats that can be read, or written.
+[[nodiscard]] std::vector<std::string> readable_formats();
+[[nodiscard]] std::vector<std::string> writable_formats();
+
+/// Usage error if nothing was written; else the text, and how many runs were left out for want of `needed` ("a time").
+[[nodiscard]] Result<Exported> exported(std::string text, std::size_t written, std::size_t left_out,
+                                        const std::string& needed);
+/// The same, and which metrics of the runs the format does not hold.
+[[nodiscard]] Result<Exported> without_other_metrics(Result<Exported> result, const Session& session,
+                                                     bool (*holds)(const Metric& metric));
+[[nodiscard]] Result<Exported> exported_json(const Json& json, std::size_t written, std::size_t left_out,
+                                             const std::string& needed);
 
 /// The note of each imported run that names its tool.
 inline constexpr const char* kMeasuredBy = "measured by";

@@ -121,6 +121,14 @@ Status sparse(std::string_view text, std::string_view name) {
   return {};
 }
 
+std::vector<std::int64_t> block_sizes(std::int64_t samples) {
+  constexpr std::int64_t kMostBlocks = 30;
+  const std::int64_t blocks = std::min(samples, kMostBlocks);
+  std::vector<std::int64_t> sizes;
+  for (std::int64_t i = 0; i < blocks; ++i) sizes.push_back(samples * (i + 1) / blocks - samples * i / blocks);
+  return sizes;
+}
+
 }  // namespace
 
 Status ResultLimit::add(std::size_t results, const Params& params) {
@@ -169,18 +177,6 @@ Status set_param(Run& run, std::string_view name, ParamValue value) {
   if (run.params.items().size() <= kMostParams) return {};
   return data_error(fmt::format("'{}' has more than {} parameters", run.workload, kMostParams));
 }
-
-namespace {
-
-std::vector<std::int64_t> block_sizes(std::int64_t samples) {
-  constexpr std::int64_t kMostBlocks = 30;
-  const std::int64_t blocks = std::min(samples, kMostBlocks);
-  std::vector<std::int64_t> sizes;
-  for (std::int64_t i = 0; i < blocks; ++i) sizes.push_back(samples * (i + 1) / blocks - samples * i / blocks);
-  return sizes;
-}
-
-}  // namespace
 
 Status add_metric(Run& run, const Quantity& quantity, std::vector<double> samples, Grouping grouping) {
   if (samples.empty()) return {};

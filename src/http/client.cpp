@@ -6,7 +6,6 @@
 #include <algorithm>
 
 #include "base/clock.h"
-#include "http/content_decoder.h"
 #include "http/parser.h"
 
 namespace warpmark::http {

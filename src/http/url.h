@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -31,5 +32,11 @@ struct Url {
 
 /// Everything but letters, digits and "-._~" as %XX, and "/" too unless it is to be kept.
 [[nodiscard]] std::string percent_encode(std::string_view text, bool keep_slash = false);
+
+// Base64 with padding (RFC 4648, section 4), as data: URLs have it. Pure.
+
+[[nodiscard]] std::string base64(std::string_view bytes);
+/// Nothing for what is no base64: other characters, a wrong length, padding within.
+[[nodiscard]] std::optional<std::string> bytes_of_base64(std::string_view text);
 
 }  // namespace warpmark::http

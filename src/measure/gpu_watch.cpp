@@ -3,15 +3,12 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>
-#include <utility>
 
-#include "base/check.h"
 #include "base/clock.h"
 #include "base/text.h"
 #include "base/units.h"
 #include "model/beside.h"
-#include "stats/moments.h"
-#include "stats/sampled_metric.h"
+#include "stats/summary.h"
 
 namespace warpmark::measure {
 namespace {

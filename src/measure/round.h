@@ -13,8 +13,7 @@
 #include <string>
 
 #include "measure/disturbance.h"
-#include "measure/stopping.h"
-#include "measure/warmup.h"
+#include "measure/sampling.h"
 #include "measure/workload.h"
 #include "model/run.h"
 

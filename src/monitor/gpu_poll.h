@@ -5,7 +5,6 @@
 #include <atomic>
 #include <cstdint>
 #include <functional>
-#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -13,7 +12,6 @@
 
 #include "base/result.h"
 #include "device/nvml/nvml.h"
-#include "device/nvml/vendor_thread.h"
 
 namespace warpmark::monitor {
 

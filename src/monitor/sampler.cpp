@@ -1,11 +1,14 @@
 #include "monitor/sampler.h"
 
+#include <fmt/format.h>
 #include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
 
 #include "base/clock.h"
+#include "base/csv.h"
+#include "base/text.h"
 #include "device/cpu/memory.h"
 #include "device/cpu/proc.h"
 
@@ -53,6 +56,18 @@ GpuState state_of(const GpuReading& reading) {
     if (device::nvml::clock_event_reason_slows(reason)) gpu.slowed_by.push_back(reason);
   }
   return gpu;
+}
+
+template <typename Value>
+std::string text_of(const std::optional<Value>& value) {
+  return value ? fmt::format("{}", *value) : std::string();
+}
+
+std::string line(const std::vector<std::string>& fields) { return join(fields, ",") + "\n"; }
+
+template <typename Number>
+void add_known(Extent& extent, const std::optional<Number>& value) {
+  if (value) extent.add(static_cast<double>(*value));
 }
 
 }  // namespace
@@ -175,6 +190,58 @@ std::vector<ProcessState> Sampler::shown(std::map<std::int64_t, std::vector<GpuU
     row.command = command;
   }
   return rows;
+}
+
+std::string csv_header() {
+  return "time_s,device,name,utilization,memory_utilization,memory_used_bytes,memory_bytes,sm_clock_hz,memory_clock_hz,"
+         "power_w,power_limit_w,temperature_c,pcie_sent,pcie_received,nvlink_sent,nvlink_received,slowed_by,"
+         "load_average\n";
+}
+
+std::string csv_rows(const MachineState& state) {
+  const std::string time = fmt::format("{:.3f}", static_cast<double>(state.time_ns) * 1e-9);
+  const HostState& host = state.host;
+  std::vector<std::string> fields{time, "host", csv_field(host.name), text_of(host.utilization), ""};
+  fields.push_back(text_of(host.memory_used_bytes));
+  fields.push_back(text_of(host.memory_bytes));
+  fields.insert(fields.end(), 10, "");
+  fields.push_back(text_of(host.load_average));
+  std::string rows = line(fields);
+  for (const auto& gpu : state.gpus) {
+    rows +=
+        line({time, fmt::format("gpu{}", gpu.index), csv_field(gpu.name), text_of(gpu.utilization),
+              text_of(gpu.memory_utilization), text_of(gpu.memory_used_bytes), text_of(gpu.memory_bytes),
+              text_of(gpu.sm_clock_hz), text_of(gpu.memory_clock_hz), text_of(gpu.power_w), text_of(gpu.power_limit_w),
+              text_of(gpu.temperature_c), text_of(gpu.pcie_sent), text_of(gpu.pcie_received), text_of(gpu.nvlink_sent),
+              text_of(gpu.nvlink_received), join(gpu.slowed_by, " "), ""});
+  }
+  return rows;
+}
+
+void Summarizer::add(const MachineState& state) {
+  if (summary_.looks++ == 0) first_ns_ = state.time_ns;
+  summary_.seconds = static_cast<double>(state.time_ns - first_ns_) * 1e-9;
+  add_known(summary_.host_utilization, state.host.utilization);
+  add_known(summary_.host_memory_used, state.host.memory_used_bytes);
+  summary_.gpu_problem = state.gpu_problem;
+  for (const GpuState& gpu : state.gpus) {
+    auto known = std::find_if(summary_.gpus.begin(), summary_.gpus.end(),
+                              [&](const GpuSummary& one) { return one.index == gpu.index; });
+    if (known == summary_.gpus.end()) {
+      known = summary_.gpus.insert(known, GpuSummary{.index = gpu.index, .name = gpu.name});
+    }
+    if (gpu.memory_bytes) known->memory_bytes = static_cast<double>(*gpu.memory_bytes);
+    add_known(known->utilization, gpu.utilization);
+    add_known(known->memory_used, gpu.memory_used_bytes);
+    add_known(known->power, gpu.power_w);
+    add_known(known->sm_clock, gpu.sm_clock_hz);
+    add_known(known->temperature, gpu.temperature_c);
+    if (!gpu.problem.empty()) {
+      ++known->lost_looks;
+      known->problem = gpu.problem;
+    }
+    known->slowed_looks += gpu.slowed_by.empty() ? 0 : 1;
+  }
 }
 
 }  // namespace warpmark::monitor

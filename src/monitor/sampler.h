@@ -65,4 +65,18 @@ class Sampler {
   std::vector<ProcessState> processes_;
 };
 
+/// With a newline, as the rows.
+[[nodiscard]] std::string csv_header();
+[[nodiscard]] std::string csv_rows(const MachineState& state);
+
+class Summarizer {
+ public:
+  void add(const MachineState& state);
+  [[nodiscard]] const MachineSummary& summary() const { return summary_; }
+
+ private:
+  MachineSummary summary_;
+  std::int64_t first_ns_ = 0;
+};
+
 }  // namespace warpmark::monitor

@@ -8,9 +8,8 @@
 #include <numeric>
 #include <vector>
 
-#include "base/quantity.h"
+#include "base/units.h"
 #include "stats/distributions.h"
-#include "stats/moments.h"
 #include "stats/summary.h"
 
 namespace warpmark::optimize {

@@ -5,7 +5,6 @@
 #include <cmath>
 
 #include "optimize/stages/search_state.h"
-#include "stats/moments.h"
 #include "stats/summary.h"
 #include "validate/judge/verdict.h"
 

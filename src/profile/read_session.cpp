@@ -9,8 +9,7 @@
 #include <system_error>
 #include <utility>
 
-#include "profile/catalog.h"
-#include "profile/readers/rocprof/rocprof_csv.h"
+#include "profile/readers/rocprof/rocprof_kinds.h"
 #include "profile/timeline_builder.h"
 
 namespace warpmark::profile {

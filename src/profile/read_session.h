@@ -10,7 +10,7 @@
 
 #include "base/result.h"
 #include "model/profile/profile_session.h"
-#include "profile/trace_reader.h"
+#include "profile/catalog.h"
 
 namespace warpmark::profile {
 

@@ -7,7 +7,6 @@
 #include <tuple>
 
 #include "base/units.h"
-#include "profile/timeline_sort.h"
 
 namespace warpmark::profile {
 namespace {
@@ -160,7 +159,7 @@ void TimelineBuilder::issue(std::string_view id, std::string_view text, std::str
 void TimelineBuilder::add_metadata(std::string_view key, std::string_view value) {
   const auto bar = value.find('|');
   const auto end = value.find('|', bar + 1);
-  const auto count = parse_integer(value.substr(0, bar));
+  const auto count = warpmark::parse_integer(value.substr(0, bar));
   if (key.starts_with(kQualityKey) && end != std::string_view::npos && count.ok() && *count > 0) {
     count_issue(issues_of_source_, printable(key.substr(kQualityKey.size())),
                 printable(value.substr(bar + 1, end - bar - 1)), value.substr(end + 1), *count);

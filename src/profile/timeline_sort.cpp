@@ -1,6 +1,6 @@
 // Radix sort (least significant digit first) of 4-byte indices, then each column is gathered through one shared buffer:
 // 16 bytes an event in all, where sorting records would need twice the size of the events.
-#include "profile/timeline_sort.h"
+#include "profile/timeline_builder.h"
 
 #include <algorithm>
 #include <array>

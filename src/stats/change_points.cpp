@@ -7,10 +7,10 @@
 #include <optional>
 #include <utility>
 
-#include "base/check.h"
-#include "stats/autocorrelation.h"
+#include "base/result.h"
 #include "stats/distributions.h"
-#include "stats/moments.h"
+#include "stats/drift.h"
+#include "stats/summary.h"
 
 namespace warpmark::stats {
 namespace {

@@ -8,7 +8,7 @@
 //
 // `autocorrelation` is our own: results of successive commits resemble each other (a warm room, a neighbour on the
 // host), which makes constant series look full of changes. How much they do is estimated from what the changes leave,
-// with a margin, and steps are tested by generalised least squares (autocorrelation.h). One session never shows a
+// with a margin, and steps are tested by generalised least squares (drift.h). One session never shows a
 // change: what is significant must be so without the session on either side that speaks most for it, and a session
 // that alone differs from those before and after it is set aside (means and standard deviations are without it), and so
 // is the newest one where it hides what the others show. A level that comes and goes is found: a weak point is tested

@@ -1,6 +1,6 @@
 #include "stats/error_norm.h"
 
-#include "base/check.h"
+#include "base/result.h"
 
 namespace warpmark::stats {
 namespace {

@@ -7,6 +7,8 @@
 #include <limits>
 #include <span>
 
+#include "model/metric.h"
+
 namespace warpmark::stats {
 
 /// 64 random bits: number `index` of the sequence of `seed`.
@@ -46,5 +48,32 @@ class Random {
 /// fill may be split among threads: each fills its part with `first` = the part's offset in the whole.
 void fill_uniform(std::span<float> values, std::uint64_t seed, float low, float high, std::uint64_t first = 0);
 void fill_uniform(std::span<double> values, std::uint64_t seed, double low, double high, std::uint64_t first = 0);
+
+// Bootstrap intervals, bias-corrected and accelerated (BCa; Efron, Tibshirani, An Introduction to the Bootstrap, 1993,
+// chapter 14). For statistics that have no exact interval. What is resampled must be independent: rounds or processes,
+// never samples of one round.
+
+struct BootstrapOptions {
+  std::int64_t resamples = 9999;
+  double confidence = 0.95;
+  std::uint64_t seed = 1;  ///< the same seed gives the same interval
+};
+
+struct Estimate {
+  double value = 0;
+  Interval interval;
+};
+
+/// median(second) / median(first), both resampled on their own. At least two samples above 0 a side. Where all
+/// resamples give the same value the interval is that value.
+[[nodiscard]] Estimate bca_median_ratio(std::span<const double> first, std::span<const double> second,
+                                        const BootstrapOptions& options = {});
+
+/// The levels of the bootstrap distribution that bound the interval, from the bias z0 and the acceleration a.
+struct BcaLevels {
+  double low = 0;
+  double high = 0;
+};
+[[nodiscard]] BcaLevels bca_levels(double bias, double acceleration, double confidence);
 
 }  // namespace warpmark::stats

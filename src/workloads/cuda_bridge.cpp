@@ -1,6 +1,6 @@
 #include "workloads/cuda_bridge.h"
 
-#include "device/cuda/module_api.h"
+#include "device/cuda/backend.h"
 
 namespace warpmark::workloads {
 namespace {

@@ -6,7 +6,6 @@
 
 #include <cerrno>
 #include <cmath>
-#include <cstring>
 #include <deque>
 #include <filesystem>
 #include <utility>

@@ -8,7 +8,6 @@
 #include <span>
 #include <vector>
 
-#include "base/check.h"
 #include "base/result.h"
 #include "device/device.h"
 

@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include "base/check.h"
-
 namespace warpmark::workloads {
 
 Status require_at_least(const Params& params, std::int64_t least, std::initializer_list<const char*> names) {

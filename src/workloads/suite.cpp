@@ -1,6 +1,5 @@
 #include "workloads/suite.h"
 
-#include "base/command_line.h"
 #include "base/files.h"
 #include "base/text.h"
 #include "base/units.h"

@@ -1,4 +1,4 @@
-#include "accuracy/allclose.h"
+#include "accuracy/columns.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // Embeddings and scores in arrays.
-#include "accuracy/scoring/array_records.h"
+#include "accuracy/scoring/examples.h"
 
 #include <gtest/gtest.h>
 

@@ -6,7 +6,6 @@
 #include "accuracy/goldens.h"
 #include "accuracy/ratings/ratings.h"
 #include "accuracy/significance/intervals.h"
-#include "accuracy/significance/paired.h"
 
 namespace warpmark::accuracy {
 namespace {

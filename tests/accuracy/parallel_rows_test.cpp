@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "accuracy/scoring/metric.h"
-#include "accuracy/text/bleu.h"
+#include "accuracy/text/bleu_chrf.h"
 
 namespace warpmark::accuracy {
 namespace {

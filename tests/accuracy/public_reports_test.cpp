@@ -4,7 +4,7 @@
 
 #include "accuracy/choice/choice.h"
 #include "accuracy/scored.h"
-#include "accuracy/significance/paired.h"
+#include "accuracy/significance/intervals.h"
 #include "base/json.h"
 
 namespace warpmark::accuracy {

@@ -1,12 +1,9 @@
 #include "accuracy/goldens.h"
 #include "accuracy/text/answers.h"
-#include "accuracy/text/bleu.h"
-#include "accuracy/text/chrf.h"
+#include "accuracy/text/bleu_chrf.h"
 #include "accuracy/text/meteor.h"
-#include "accuracy/text/porter.h"
 #include "accuracy/text/rouge.h"
 #include "accuracy/text/ter.h"
-#include "accuracy/text/wordnet.h"
 
 namespace warpmark::accuracy {
 namespace {

@@ -1,9 +1,8 @@
-#include "accuracy/text/wordnet.h"
+#include "accuracy/text/meteor.h"
 
 #include <gtest/gtest.h>
 #include <stdlib.h>
 
-#include "accuracy/text/meteor.h"
 #include "base/files.h"
 
 namespace warpmark::accuracy {

@@ -6,7 +6,7 @@
 
 #include "base/files.h"
 #include "base/subprocess.h"
-#include "validate/commands/command_words.h"
+#include "validate/commands/command_spec.h"
 #include "warpmark/terminal/completion.h"
 #include "warpmark/terminal/every_verb_options.h"
 #include "warpmark/terminal/help_text.h"

@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 
 #include "apps/cli_fixture.h"
-#include "base/command_line.h"
+#include "base/text.h"
 
 namespace warpmark::apps {
 namespace {

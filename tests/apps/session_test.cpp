@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "stats/sampled_metric.h"
+#include "stats/summary.h"
 #include "support/fake_device.h"
 
 namespace warpmark::apps {

@@ -9,7 +9,6 @@
 
 #include "apps/cli_fixture.h"
 #include "apps/stored_history.h"
-#include "base/quantity.h"
 #include "base/text.h"
 #include "base/units.h"
 #include "validate/accept/criteria.h"

@@ -9,7 +9,7 @@
 #include <string>
 
 #include "apps/cli_fixture.h"
-#include "base/check.h"
+#include "base/result.h"
 #include "device/machine.h"
 #include "model/run.h"
 #include "stats/summary.h"

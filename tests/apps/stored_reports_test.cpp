@@ -8,7 +8,7 @@
 #include "serving/reference/reference_server.h"
 #include "store/location.h"
 #include "store/postgres_server.h"
-#include "store/sqlite/database.h"
+#include "store/sqlite/sqlite_store.h"
 #include "support/schema_check.h"
 
 namespace warpmark::apps {

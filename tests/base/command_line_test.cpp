@@ -1,4 +1,4 @@
-#include "base/command_line.h"
+#include "base/text.h"
 
 #include <gtest/gtest.h>
 

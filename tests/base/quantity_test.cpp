@@ -1,5 +1,5 @@
 // Numbers with units, as the sentences of findings and the tables of reports tell them.
-#include "base/quantity.h"
+#include "base/units.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "base/untrusted/safe_text.h"
+#include "base/untrusted/input.h"
 
 #include <gtest/gtest.h>
 

@@ -7,7 +7,7 @@
 #include <random>
 
 #include "base/float_types.h"
-#include "collectives/calls/host_check.h"
+#include "collectives/calls/engine.h"
 
 namespace warpmark::collectives {
 namespace {

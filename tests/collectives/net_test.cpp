@@ -5,7 +5,7 @@
 
 #include "base/files.h"
 #include "base/json.h"
-#include "collectives/net/facts.h"
+#include "collectives/net/live.h"
 #include "collectives/net/pairs.h"
 #include "collectives/served.h"
 #include "support/fake_tree.h"

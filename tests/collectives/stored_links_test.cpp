@@ -1,11 +1,10 @@
 // Links and networks as results of the store.
-#include "collectives/stored_links.h"
+#include "collectives/links.h"
 
 #include <gtest/gtest.h>
 
 #include "base/json.h"
-#include "collectives/links.h"
-#include "collectives/net/stored.h"
+#include "collectives/net/pairs.h"
 #include "model/run_query.h"
 #include "support/schema_check.h"
 

@@ -3,12 +3,9 @@
 #include <gtest/gtest.h>
 
 #include "base/json.h"
-#include "collectives/mpi/mpi_settings.h"
-#include "collectives/results/expectations.h"
-#include "collectives/results/loops.h"
-#include "collectives/results/nccl_table.h"
+#include "collectives/mpi/mpi_module_api.h"
 #include "collectives/results/report.h"
-#include "collectives/results/stored.h"
+#include "collectives/results/row.h"
 #include "collectives/results/tuning.h"
 #include "collectives/start/launch.h"
 

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "device/cuda/module_api.h"
+#include "device/cuda/backend.h"
 #include "device/device.h"
 #include "measure/workload.h"
 #include "workloads/cuda_bridge.h"

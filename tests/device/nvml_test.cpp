@@ -7,7 +7,7 @@
 #include <cstring>
 #include <map>
 
-#include "device/nvml/queries.h"
+#include "device/nvml/counters.h"
 #include "support/fake_tree.h"
 
 namespace warpmark::device::nvml {

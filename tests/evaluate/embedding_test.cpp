@@ -1,5 +1,5 @@
 // Embeddings from a server, for the metrics that compare them.
-#include "evaluate/embedding.h"
+#include "evaluate/runner.h"
 
 #include "base/files.h"
 #include "evaluate/scripted_server.h"

@@ -10,8 +10,7 @@
 #include "base/json.h"
 #include "base/pictures/jpeg.h"
 #include "base/text.h"
-#include "evaluate/generate/array_data.h"
-#include "evaluate/generate/text_data.h"
+#include "evaluate/generate/generated_data.h"
 
 namespace warpmark::evaluate {
 namespace {

@@ -7,7 +7,7 @@
 #include <set>
 
 #include "base/files.h"
-#include "evaluate/journal.h"
+#include "evaluate/runner.h"
 
 namespace warpmark::evaluate {
 namespace {

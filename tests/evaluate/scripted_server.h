@@ -11,7 +11,7 @@
 
 #include "accuracy/scoring/scores.h"
 #include "evaluate/models/model.h"
-#include "evaluate/outcome.h"
+#include "evaluate/run_task.h"
 #include "http/url.h"
 #include "serving/reference/reference_server.h"
 

@@ -1,5 +1,5 @@
 // Log-likelihoods of choices and of letters, and P(yes) of a question about a picture, through a server's own answers.
-#include "evaluate/outcome.h"
+#include "evaluate/run_task.h"
 
 #include <cmath>
 

@@ -8,7 +8,6 @@
 #include <string>
 #include <vector>
 
-#include "exchange/format.h"
 #include "exchange/import.h"
 
 namespace warpmark::exchange {

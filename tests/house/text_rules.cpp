@@ -4,7 +4,7 @@
 #include <array>
 #include <regex>
 
-#include "base/check.h"
+#include "base/result.h"
 #include "base/text.h"
 #include "house/rules.h"
 

@@ -1,4 +1,4 @@
-#include "measure/warmup.h"
+#include "measure/sampling.h"
 
 #include <gtest/gtest.h>
 

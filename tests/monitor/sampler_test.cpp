@@ -8,7 +8,6 @@
 
 #include "base/json.h"
 #include "base/text.h"
-#include "monitor/csv.h"
 #include "support/fake_tree.h"
 #include "support/schema_check.h"
 

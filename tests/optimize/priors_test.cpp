@@ -9,7 +9,7 @@
 
 #include "base/files.h"
 #include "base/text.h"
-#include "stats/order_statistics.h"
+#include "stats/summary.h"
 
 namespace warpmark::optimize {
 namespace {

@@ -10,7 +10,6 @@
 #include "profile/collectors/tools.h"
 #include "profile/read_session.h"
 #include "profile/recording/convert.h"
-#include "profile/recording/join.h"
 #include "profile/recording/writer.h"
 #include "profile/timeline_builder.h"
 #include "support/timeline_scene.h"

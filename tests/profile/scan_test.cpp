@@ -7,8 +7,8 @@
 #include "profile/readers/text/decimal.h"
 #include "profile/readers/text/json_scan.h"
 #include "profile/readers/text/json_text.h"
+#include "profile/readers/text/line_reader.h"
 #include "profile/readers/text/padded_text.h"
-#include "profile/readers/text/text_table.h"
 
 namespace warpmark::profile {
 namespace {

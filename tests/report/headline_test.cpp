@@ -4,7 +4,7 @@
 #include "base/text.h"
 #include "report/formats/text.h"
 #include "report/results/build.h"
-#include "stats/sampled_metric.h"
+#include "stats/summary.h"
 
 namespace warpmark::report {
 namespace {

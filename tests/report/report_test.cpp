@@ -16,7 +16,7 @@
 #include "report/results/labels.h"
 #include "report/sample_session.h"
 #include "report/well_formed.h"
-#include "stats/sampled_metric.h"
+#include "stats/summary.h"
 #include "support/golden.h"
 #include "support/readable.h"
 #include "support/schema_check.h"

@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 #include <isa-l/igzip_lib.h>
 
-#include "http/content_decoder.h"
+#include "http/message.h"
 #include "serving/answers/server_text.h"
 #include "serving/answers_fixture.h"
 #include "serving/results/request_values.h"

@@ -14,8 +14,8 @@
 #include "serving/records/record_bytes.h"
 #include "serving/records_fixture.h"
 #include "serving/results/evaluate_load.h"
-#include "stats/order_statistics.h"
 #include "stats/random.h"
+#include "stats/summary.h"
 
 namespace warpmark::serving {
 namespace {

@@ -6,7 +6,7 @@
 #include <set>
 #include <string>
 
-#include "http/base64.h"
+#include "http/url.h"
 #include "serving/client/histogram.h"
 #include "serving/results/evaluate_load.h"
 #include "serving/results/slo.h"

@@ -1,6 +1,6 @@
 // Goldens of step_p: generalised least squares with the covariance matrix written out and inverted, and Student's tail
 // by numerical integration, in Python.
-#include "stats/autocorrelation.h"
+#include "stats/drift.h"
 
 #include <gtest/gtest.h>
 

@@ -1,13 +1,11 @@
 // Goldens from SciPy 1.10: bootstrap(method="BCa", n_resamples=200000); another generator, hence the tolerances.
-#include "stats/bootstrap.h"
+#include "stats/random.h"
 
 #include <gtest/gtest.h>
 
 #include <array>
 #include <cmath>
 #include <vector>
-
-#include "stats/random.h"
 
 namespace warpmark::stats {
 namespace {

@@ -1,4 +1,4 @@
-#include "stats/fixed_cost.h"
+#include "stats/scaling_fit.h"
 
 #include <gtest/gtest.h>
 

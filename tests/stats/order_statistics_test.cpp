@@ -1,5 +1,5 @@
 // Goldens from SciPy 1.10.
-#include "stats/order_statistics.h"
+#include "stats/summary.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // Goldens from SciPy 1.10: mannwhitneyu, wilcoxon; with ties from permutation_test over all assignments.
-#include "stats/tests/rank_tests.h"
+#include "stats/tests/rank_and_t_tests.h"
 
 #include <gtest/gtest.h>
 

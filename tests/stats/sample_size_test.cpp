@@ -1,4 +1,4 @@
-#include "stats/tests/t_tests.h"
+#include "stats/tests/rank_and_t_tests.h"
 
 #include <gtest/gtest.h>
 

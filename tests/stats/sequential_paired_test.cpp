@@ -1,6 +1,6 @@
 // What the joined test promises is a frequency, so it is counted, under noise that blinds a t test. Bounds leave three
 // standard deviations of the count; bench/robust_simulation prints more.
-#include "stats/tests/sequential_paired.h"
+#include "stats/tests/sequential.h"
 
 #include <gtest/gtest.h>
 
@@ -10,7 +10,7 @@
 
 #include "stats/distributions.h"
 #include "stats/random.h"
-#include "stats/tests/rank_tests.h"
+#include "stats/tests/rank_and_t_tests.h"
 #include "support/sanitized.h"
 
 namespace warpmark::stats::sequential_paired_cases {

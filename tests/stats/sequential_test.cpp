@@ -9,7 +9,7 @@
 
 #include "stats/distributions.h"
 #include "stats/random.h"
-#include "stats/tests/t_tests.h"
+#include "stats/tests/rank_and_t_tests.h"
 
 namespace warpmark::stats {
 namespace {

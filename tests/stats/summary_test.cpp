@@ -7,7 +7,6 @@
 #include <cmath>
 #include <random>
 
-#include "stats/moments.h"
 #include "stats/random.h"
 
 namespace warpmark::stats {

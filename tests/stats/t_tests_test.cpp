@@ -1,5 +1,5 @@
 // Goldens: R's `sleep` data (the first is t.test's own example), computed with SciPy 1.10.
-#include "stats/tests/t_tests.h"
+#include "stats/tests/rank_and_t_tests.h"
 
 #include <gtest/gtest.h>
 

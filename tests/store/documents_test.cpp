@@ -6,7 +6,7 @@
 
 #include "base/json.h"
 #include "sample_data.h"
-#include "store/document.h"
+#include "store/keep.h"
 #include "store_kinds.h"
 
 namespace warpmark::store {

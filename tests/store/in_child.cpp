@@ -9,7 +9,7 @@
 #include <fstream>
 #include <string>
 
-#include "base/check.h"
+#include "base/result.h"
 
 namespace warpmark::store {
 

@@ -12,10 +12,10 @@
 #include <thread>
 #include <vector>
 
-#include "base/check.h"
+#include "base/result.h"
 #include "base/subprocess.h"
 #include "in_child.h"
-#include "store/postgres/connection.h"
+#include "store/postgres/postgres_store.h"
 
 namespace warpmark::store {
 namespace {

@@ -1,5 +1,5 @@
 // Queries of series: the same answers by either way, and never by reading whole tables.
-#include "store/sql/run_query.h"
+#include "store/sql/sql_store.h"
 
 #include <gtest/gtest.h>
 

@@ -6,8 +6,8 @@
 #include <filesystem>
 #include <string>
 
-#include "base/check.h"
 #include "base/json.h"
+#include "base/result.h"
 #include "model/json/json.h"
 #include "model/run.h"
 

@@ -9,8 +9,8 @@
 #include <new>
 #include <vector>
 
-#include "base/check.h"
 #include "base/clock.h"
+#include "base/result.h"
 #include "in_child.h"
 #include "sample_data.h"
 #include "store/location.h"

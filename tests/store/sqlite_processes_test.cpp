@@ -9,7 +9,6 @@
 #include "base/clock.h"
 #include "in_child.h"
 #include "sample_data.h"
-#include "store/sqlite/database.h"
 #include "store/sqlite/sqlite_store.h"
 
 namespace warpmark::store {

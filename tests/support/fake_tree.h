@@ -8,7 +8,7 @@
 #include <string_view>
 #include <system_error>
 
-#include "base/check.h"
+#include "base/result.h"
 
 namespace warpmark::test {
 

@@ -13,9 +13,8 @@
 #include "model/beside.h"
 #include "stats/random.h"
 #include "stats/summary.h"
-#include "validate/commands/environment_watch.h"
+#include "validate/commands/command_experiment.h"
 #include "validate/compare/environment_guard.h"
-#include "validate/compare/journal.h"
 #include "validate/fake_experiment.h"
 
 namespace warpmark::validate {

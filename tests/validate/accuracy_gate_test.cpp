@@ -1,5 +1,5 @@
 // Gates on simulated accuracies: how often B is rejected or accepted wrongly.
-#include "validate/judge/accuracy_gate.h"
+#include "validate/judge/gates.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // Nodes whose speeds are made up: equal ones, a slow one, two slow ones, too few.
-#include "validate/accept/across.h"
+#include "validate/accept/acceptance.h"
 
 #include <gtest/gtest.h>
 

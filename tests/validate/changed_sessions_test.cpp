@@ -1,5 +1,5 @@
 // Looking through many sessions without checking each: what a check calls different is never left out.
-#include "validate/guard/changed_sessions.h"
+#include "validate/guard/sessions.h"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>

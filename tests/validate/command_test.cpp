@@ -7,7 +7,6 @@
 #include "support/spawn.h"
 #include "validate/commands/command_experiment.h"
 #include "validate/commands/command_spec.h"
-#include "validate/commands/command_words.h"
 
 namespace warpmark::validate {
 namespace {

@@ -1,4 +1,4 @@
-#include "validate/scaling/data_parallel.h"
+#include "validate/scaling/training_plan.h"
 
 #include <gtest/gtest.h>
 

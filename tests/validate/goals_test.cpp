@@ -1,8 +1,8 @@
-#include "validate/judge/goals.h"
+#include "validate/judge/gates.h"
 
 #include <gtest/gtest.h>
 
-#include "stats/sampled_metric.h"
+#include "stats/summary.h"
 
 namespace warpmark::validate {
 namespace {

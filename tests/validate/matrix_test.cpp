@@ -13,7 +13,7 @@
 #include "support/expect_refused.h"
 #include "support/schema_check.h"
 #include "validate/commands/command_experiment.h"
-#include "validate/compare/schedule.h"
+#include "validate/compare/compare_run.h"
 
 namespace warpmark::validate {
 namespace {

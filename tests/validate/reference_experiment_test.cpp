@@ -1,5 +1,5 @@
 // A command beside a reference: the ratio, the order, whose fault an error is, and that the machine's drift goes out.
-#include "validate/commands/reference_experiment.h"
+#include "validate/commands/command_experiment.h"
 
 #include <gtest/gtest.h>
 

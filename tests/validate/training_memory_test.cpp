@@ -1,4 +1,4 @@
-#include "validate/scaling/training_memory.h"
+#include "validate/scaling/training_layout.h"
 
 #include <gtest/gtest.h>
 

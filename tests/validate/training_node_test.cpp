@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "stats/sampled_metric.h"
+#include "stats/summary.h"
 #include "validate/accept/acceptance.h"
 
 namespace warpmark::validate {

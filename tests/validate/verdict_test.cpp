@@ -4,7 +4,7 @@
 
 #include <cmath>
 
-#include "validate/compare/calibrate.h"
+#include "validate/compare/compare_run.h"
 
 namespace warpmark::validate {
 namespace {

@@ -5,8 +5,8 @@
 
 #include "base/files.h"
 #include "support/schema_check.h"
+#include "watch/alerts/alert.h"
 #include "watch/alerts/deliver.h"
-#include "watch/alerts/texts.h"
 #include "watch/played_server.h"
 
 namespace warpmark::watch {

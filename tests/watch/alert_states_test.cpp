@@ -2,9 +2,7 @@
 #include <gmock/gmock.h>
 
 #include "base/json.h"
-#include "watch/alerts/groups.h"
-#include "watch/alerts/live.h"
-#include "watch/alerts/outbox.h"
+#include "watch/alerts/history.h"
 #include "watch/alerts/state.h"
 #include "watch/alerts/states.h"
 

@@ -10,7 +10,7 @@
 
 #include "base/files.h"
 #include "base/json.h"
-#include "store/document.h"
+#include "store/keep.h"
 #include "store/sample_data.h"
 #include "store/sqlite/sqlite_store.h"
 #include "support/schema_check.h"

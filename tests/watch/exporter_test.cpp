@@ -15,10 +15,9 @@
 #include "support/fake_tree.h"
 #include "support/memory_store.h"
 #include "watch/exporter/exporter.h"
+#include "watch/exporter/host.h"
 #include "watch/exporter/inventory.h"
-#include "watch/exporter/peers.h"
 #include "watch/exporter/stored.h"
-#include "watch/exporter/verdicts.h"
 
 namespace warpmark::watch {
 namespace {

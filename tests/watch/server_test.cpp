@@ -10,7 +10,6 @@
 
 #include "http/client.h"
 #include "http/socket.h"
-#include "watch/server/footprint.h"
 
 namespace warpmark::watch {
 namespace {

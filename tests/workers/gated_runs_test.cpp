@@ -1,5 +1,5 @@
 // Programs that start at once and step one after another.
-#include "workers/gated_runs.h"
+#include "workers/hooked_program.h"
 
 #include <gmock/gmock.h>
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "base/float_types.h"
-#include "workloads/attention/attention_check.h"
+#include "workloads/attention/attention_cpu.h"
 #include "workloads/attention/flash_kernels.h"
 #include "workloads/run_workload.h"
 

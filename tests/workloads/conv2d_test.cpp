@@ -5,7 +5,7 @@
 #include <cmath>
 #include <vector>
 
-#include "workloads/conv2d/conv2d_check.h"
+#include "workloads/conv2d/conv2d_cpu.h"
 #include "workloads/onednn.h"
 #include "workloads/run_workload.h"
 

@@ -7,7 +7,7 @@
 
 #include "base/float_types.h"
 #include "device/cpu/processor.h"
-#include "workloads/gemm/gemm_check.h"
+#include "workloads/gemm/gemm_cpu.h"
 #include "workloads/onednn.h"
 #include "workloads/run_workload.h"
 

@@ -2,7 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "stats/sampled_metric.h"
+#include "stats/summary.h"
 #include "workloads/models/model_metrics.h"
 
 namespace warpmark::workloads {

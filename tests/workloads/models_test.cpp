@@ -15,7 +15,7 @@
 #include "measure/round.h"
 #include "support/python_with_torch.h"
 #include "workers/model_worker.h"
-#include "workloads/models/model_peak.h"
+#include "workloads/models/model_round.h"
 #include "workloads/models/model_shape.h"
 #include "workloads/plan.h"
 #include "workloads/run_workload.h"

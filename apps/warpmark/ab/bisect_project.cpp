@@ -2,10 +2,10 @@
 
 #include <ostream>
 
-#include "base/command_line.h"
 #include "base/files.h"
+#include "base/text.h"
 #include "store/location.h"
-#include "validate/commands/reference_experiment.h"
+#include "validate/commands/command_experiment.h"
 #include "warpmark/sessions/store_access.h"
 
 namespace warpmark::apps {

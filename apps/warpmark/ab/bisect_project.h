@@ -10,7 +10,7 @@
 
 #include "base/options.h"
 #include "validate/commands/command_experiment.h"
-#include "validate/compare/journal.h"
+#include "validate/compare/compare_run.h"
 #include "validate/guard/bisect.h"
 #include "validate/guard/bisect_run.h"
 #include "warpmark/ab/git_revisions.h"

@@ -6,7 +6,7 @@
 #include <ostream>
 
 #include "base/clock.h"
-#include "base/command_line.h"
+#include "base/text.h"
 #include "device/machine.h"
 #include "warpmark/ab/bisect_project.h"
 #include "warpmark/ab/project_command.h"

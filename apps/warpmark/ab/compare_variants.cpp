@@ -5,7 +5,6 @@
 
 #include <algorithm>
 
-#include "base/command_line.h"
 #include "base/text.h"
 #include "validate/commands/command_experiment.h"
 #include "validate/commands/frameworks.h"

@@ -11,7 +11,7 @@
 
 #include "base/result.h"
 #include "model/bisection.h"
-#include "validate/guard/commit_order.h"
+#include "validate/guard/series.h"
 
 namespace warpmark::apps {
 

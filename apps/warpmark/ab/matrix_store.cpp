@@ -4,12 +4,10 @@
 
 #include <algorithm>
 
-#include "base/check.h"
-#include "base/command_line.h"
 #include "base/json.h"
+#include "base/result.h"
 #include "base/text.h"
 #include "model/run_query.h"
-#include "store/document.h"
 #include "store/keep.h"
 #include "validate/commands/command_experiment.h"
 #include "validate/commands/command_runs.h"

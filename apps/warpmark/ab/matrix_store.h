@@ -11,7 +11,7 @@
 #include "base/result.h"
 #include "model/matrix.h"
 #include "validate/compare/compare_run.h"
-#include "validate/matrix/matrix_spec.h"
+#include "validate/matrix/matrix.h"
 #include "warpmark/command.h"
 
 namespace warpmark::apps {

@@ -4,14 +4,13 @@
 
 #include <algorithm>
 
-#include "base/command_line.h"
 #include "base/text.h"
 #include "base/units.h"
 #include "model/stages.h"
 #include "stats/random.h"
 #include "store/location.h"
 #include "validate/commands/command_experiment.h"
-#include "validate/commands/command_words.h"
+#include "validate/commands/command_spec.h"
 #include "warpmark/eval/eval_gate.h"
 #include "warpmark/sessions/store_access.h"
 

@@ -9,7 +9,6 @@
 #include <cstring>
 #include <ostream>
 
-#include "base/command_line.h"
 #include "base/files.h"
 #include "base/text.h"
 #include "store/location.h"

@@ -7,7 +7,6 @@
 
 #include "base/json.h"
 #include "base/text.h"
-#include "exchange/format.h"
 #include "exchange/import.h"
 #include "model/run_query.h"
 #include "warpmark/sessions/store_access.h"

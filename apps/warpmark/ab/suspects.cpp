@@ -8,7 +8,7 @@
 #include <set>
 
 #include "base/text.h"
-#include "validate/commands/reference_experiment.h"
+#include "validate/commands/command_experiment.h"
 #include "warpmark/ab/bisect_search.h"
 #include "warpmark/ab/git_revisions.h"
 

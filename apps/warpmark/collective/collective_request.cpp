@@ -7,10 +7,10 @@
 
 #include "base/text.h"
 #include "base/units.h"
-#include "collectives/mpi/mpi_settings.h"
+#include "collectives/mpi/mpi_module_api.h"
 #include "collectives/net/live.h"
-#include "collectives/results/expectations.h"
 #include "collectives/results/tuning.h"
+#include "collectives/results/verdict.h"
 #include "collectives/start/worker.h"
 #include "device/cuda/backend.h"
 #include "device/nvml/nvml.h"

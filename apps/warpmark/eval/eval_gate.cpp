@@ -8,7 +8,7 @@
 #include "accuracy/significance/comparison.h"
 #include "base/text.h"
 #include "base/units.h"
-#include "evaluate/gate.h"
+#include "evaluate/run_task.h"
 #include "warpmark/eval/eval_inputs.h"
 #include "warpmark/eval/eval_parts.h"
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "accuracy/scoring/scores.h"
-#include "accuracy/text/wordnet.h"
+#include "accuracy/text/meteor.h"
 #include "base/options.h"
 #include "base/result.h"
 #include "warpmark/command.h"

@@ -10,7 +10,7 @@
 #include "base/text.h"
 #include "base/units.h"
 #include "evaluate/run_task.h"
-#include "stats/order_statistics.h"
+#include "stats/summary.h"
 #include "warpmark/eval/eval_inputs.h"
 #include "warpmark/eval/eval_output.h"
 #include "warpmark/eval/eval_parts.h"

@@ -7,7 +7,7 @@
 #include "base/files.h"
 #include "base/json.h"
 #include "base/text.h"
-#include "exchange/format.h"
+#include "exchange/import.h"
 #include "model/names.h"
 #include "store/keep.h"
 #include "warpmark/sessions/result_files.h"

@@ -10,7 +10,6 @@
 #include "report/build/trend.h"
 #include "report/draw/format.h"
 #include "report/draw/table.h"
-#include "validate/guard/kept_points.h"
 #include "validate/guard/series.h"
 #include "warpmark/terminal/report_output.h"
 

@@ -9,11 +9,11 @@
 #include <ostream>
 
 #include "base/clock.h"
-#include "base/quantity.h"
 #include "base/text.h"
+#include "base/units.h"
 #include "report/draw/chart_text.h"
 #include "report/draw/format.h"
-#include "stats/order_statistics.h"
+#include "stats/summary.h"
 
 namespace warpmark::apps {
 namespace {

@@ -18,7 +18,7 @@
 #include "serving/files/exports.h"
 #include "serving/files/genai_folder.h"
 #include "serving/results/load_runs.h"
-#include "store/document.h"
+#include "store/keep.h"
 #include "warpmark/load/load_exit.h"
 #include "warpmark/load/pages/load_page.h"
 #include "warpmark/sessions/build_info.h"

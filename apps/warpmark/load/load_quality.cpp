@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "base/text.h"
-#include "evaluate/outcome.h"
+#include "evaluate/run_task.h"
 #include "evaluate/sandbox/sandbox.h"
 #include "warpmark/terminal/option_values.h"
 

@@ -8,7 +8,6 @@
 #include "base/clock.h"
 #include "base/files.h"
 #include "base/json.h"
-#include "base/quantity.h"
 #include "base/units.h"
 #include "device/machine.h"
 #include "http/socket.h"

@@ -6,7 +6,7 @@
 #include "base/clock.h"
 #include "base/files.h"
 #include "base/json.h"
-#include "base/quantity.h"
+#include "base/units.h"
 #include "model/report.h"
 #include "report/draw/format.h"
 #include "report/draw/table.h"

@@ -7,7 +7,7 @@
 
 #include "base/clock.h"
 #include "base/json.h"
-#include "base/quantity.h"
+#include "base/units.h"
 #include "serving/client/load_clock.h"
 #include "serving/client/query_load.h"
 #include "serving/results/mlperf.h"

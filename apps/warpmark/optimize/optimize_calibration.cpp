@@ -9,7 +9,6 @@
 #include "report/build/optimization.h"
 #include "report/formats/render.h"
 #include "stats/summary.h"
-#include "store/document.h"
 #include "store/keep.h"
 #include "warpmark/sessions/new_session.h"
 #include "warpmark/sessions/store_access.h"

@@ -5,9 +5,9 @@
 #include <ostream>
 
 #include "base/files.h"
-#include "base/quantity.h"
 #include "base/subprocess.h"
 #include "base/text.h"
+#include "base/units.h"
 #include "optimize/plan.h"
 #include "warpmark/ab/project_command.h"
 #include "warpmark/terminal/report_output.h"

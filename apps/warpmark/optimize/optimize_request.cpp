@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "base/command_line.h"
 #include "base/files.h"
 #include "base/sha256.h"
 #include "base/text.h"

@@ -9,9 +9,9 @@
 #include <ostream>
 
 #include "base/files.h"
-#include "base/quantity.h"
 #include "base/subprocess.h"
 #include "base/text.h"
+#include "base/units.h"
 #include "profile/recording/convert.h"
 #include "warpmark/profiles/joined_ranks.h"
 #include "warpmark/profiles/rank_recordings.h"

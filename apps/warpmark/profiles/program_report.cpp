@@ -5,8 +5,8 @@
 #include <filesystem>
 #include <ostream>
 
-#include "base/command_line.h"
 #include "base/files.h"
+#include "base/text.h"
 #include "base/units.h"
 #include "profile/collectors/tools.h"
 #include "report/formats/render.h"

@@ -16,7 +16,7 @@
 #include "base/subprocess.h"
 #include "base/text.h"
 #include "base/untrusted/read_fields.h"
-#include "collectives/net/facts.h"
+#include "collectives/net/live.h"
 #include "collectives/net/session.h"
 #include "collectives/start/worker.h"
 #include "device/machine.h"

@@ -10,7 +10,6 @@
 #include <thread>
 
 #include "base/clock.h"
-#include "base/quantity.h"
 #include "base/subprocess.h"
 #include "base/units.h"
 #include "collectives/net/live.h"

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <iterator>
 
-#include "base/quantity.h"
+#include "base/units.h"
 #include "stats/summary.h"
 
 namespace warpmark::apps {

@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "base/json.h"
-#include "collectives/net/facts.h"
-#include "collectives/net/stored.h"
+#include "collectives/net/live.h"
+#include "collectives/net/pairs.h"
 #include "model/report.h"
 
 namespace warpmark::apps {

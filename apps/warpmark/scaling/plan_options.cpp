@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include "base/quantity.h"
 #include "base/text.h"
 #include "base/units.h"
 #include "collectives/alpha_beta.h"

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <span>
 
-#include "base/quantity.h"
+#include "base/units.h"
 
 namespace warpmark::apps {
 namespace {

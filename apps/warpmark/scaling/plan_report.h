@@ -8,7 +8,6 @@
 #include "base/json.h"
 #include "collectives/alpha_beta.h"
 #include "model/report.h"
-#include "validate/scaling/data_parallel.h"
 #include "validate/scaling/training_plan.h"
 #include "warpmark/scaling/measured_links.h"
 #include "warpmark/scaling/plan_job.h"

@@ -9,7 +9,7 @@
 
 #include "base/json.h"
 #include "base/units.h"
-#include "validate/scaling/data_parallel.h"
+#include "validate/scaling/training_plan.h"
 #include "warpmark/scaling/plan_options.h"
 #include "warpmark/scaling/plan_report.h"
 #include "warpmark/terminal/option_values.h"

@@ -5,12 +5,12 @@
 #include <ostream>
 #include <vector>
 
-#include "base/command_line.h"
 #include "base/json.h"
+#include "base/text.h"
 #include "model/beside.h"
 #include "model/run_query.h"
-#include "stats/sampled_metric.h"
-#include "store/document.h"
+#include "stats/summary.h"
+#include "store/keep.h"
 #include "warpmark/sessions/goals.h"
 #include "warpmark/sessions/new_session.h"
 #include "warpmark/sessions/session_output.h"

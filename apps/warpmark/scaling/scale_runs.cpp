@@ -14,7 +14,7 @@
 #include "device/cpu/conditions.h"
 #include "measure/gpu_watch.h"
 #include "validate/commands/command_experiment.h"
-#include "validate/commands/gpu_energy.h"
+#include "validate/commands/power_cap.h"
 
 namespace warpmark::apps {
 namespace {

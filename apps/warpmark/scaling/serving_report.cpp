@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "base/quantity.h"
+#include "base/units.h"
 #include "warpmark/scaling/plan_report.h"
 
 namespace warpmark::apps {

@@ -6,7 +6,7 @@
 
 #include "base/result.h"
 #include "model/run.h"
-#include "validate/judge/goals.h"
+#include "validate/judge/gates.h"
 #include "warpmark/command.h"
 
 namespace warpmark::apps {

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <ostream>
 
-#include "base/command_line.h"
 #include "base/text.h"
 #include "base/units.h"
 #include "model/names.h"
@@ -15,7 +14,6 @@
 #include "validate/commands/command_experiment.h"
 #include "validate/commands/command_runs.h"
 #include "validate/commands/frameworks.h"
-#include "validate/commands/reference_experiment.h"
 #include "warpmark/ab/project_command.h"
 #include "warpmark/ab/reference.h"
 #include "warpmark/sessions/goals.h"

@@ -9,7 +9,7 @@
 
 #include "base/files.h"
 #include "base/text.h"
-#include "exchange/format.h"
+#include "exchange/import.h"
 #include "report/formats/catalog.h"
 #include "report/formats/render.h"
 #include "warpmark/terminal/report_output.h"

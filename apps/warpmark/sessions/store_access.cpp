@@ -8,7 +8,7 @@
 #include "base/files.h"
 #include "measure/round.h"
 #include "session/run_session.h"
-#include "store/document.h"
+#include "store/keep.h"
 #include "store/location.h"
 #include "warpmark/sessions/result_files.h"
 

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <ostream>
 
-#include "base/command_line.h"
 #include "base/files.h"
 #include "base/subprocess.h"
 #include "base/text.h"

@@ -5,7 +5,7 @@
 #include <limits>
 #include <numeric>
 
-#include "base/check.h"
+#include "base/result.h"
 #include "base/units.h"
 
 namespace warpmark::accuracy {

@@ -5,7 +5,7 @@
 #include <numeric>
 #include <string>
 
-#include "stats/moments.h"
+#include "stats/summary.h"
 
 namespace warpmark::accuracy {
 namespace {

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "accuracy/scoring/examples.h"
-#include "accuracy/scoring/measured.h"
+#include "accuracy/scoring/metric.h"
 
 namespace warpmark::accuracy {
 

@@ -90,4 +90,12 @@ struct SystemRecords {
 /// A field's text: strings as they are, numbers and booleans as JSON writes them.
 [[nodiscard]] std::string field_text(const Json& value);
 
+/// A row an example: its embedding, or its score where a row is one number.
+[[nodiscard]] Result<std::vector<Record>> npy_records(std::string_view bytes, const std::string& path);
+
+/// The tensor of this name, else the only one, as npy_records. Several tensors are an example each, with the tensor's
+/// name as its id: embeddings where they have one dimension, token embeddings where they have two.
+[[nodiscard]] Result<std::vector<Record>> safetensors_records(std::string_view bytes, const std::string& path,
+                                                              const std::string& tensor);
+
 }  // namespace warpmark::accuracy

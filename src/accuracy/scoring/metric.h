@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -9,14 +10,46 @@
 
 #include "accuracy/ratings/ratings.h"
 #include "accuracy/scoring/examples.h"
-#include "accuracy/scoring/measured.h"
+#include "accuracy/text/meteor.h"
 #include "accuracy/text/tokenizers.h"
-#include "accuracy/text/wordnet.h"
 #include "base/catalog.h"
 #include "base/result.h"
 #include "model/metric.h"
 
 namespace warpmark::accuracy {
+
+using Rows = std::span<const std::uint32_t>;
+
+struct Measured {
+  std::size_t examples = 0;
+  std::size_t systems = 0;  ///< row of a system's answer to an example: system * examples + example
+  std::function<double(Rows rows)> value;
+  std::vector<double> each;    ///< of each row alone; empty where a metric has no such thing
+  bool is_mean = false;        ///< the value is the mean of `each`
+  bool is_share = false;       ///< and `each` is 0 or 1
+  std::string signature;       ///< all settings that the value depends on
+  std::string warning = {};    ///< why the value may not mean what is asked
+  std::string undefined = {};  ///< why a value may be NaN
+  /// Of what stands in one file for several systems (players of comparisons); empty where systems are files.
+  std::vector<std::string> names = {};
+};
+
+/// Rows of one system, in the order of the examples.
+[[nodiscard]] std::vector<std::uint32_t> rows_of(const Measured& measured, std::size_t system);
+[[nodiscard]] double value_of(const Measured& measured, std::size_t system);
+/// `each` of one system; empty where there is none.
+[[nodiscard]] std::span<const double> each_of(const Measured& measured, std::size_t system);
+
+/// A metric that these examples leave without a value.
+[[nodiscard]] Measured undefined_metric(std::size_t examples, std::size_t systems, std::string why);
+
+/// A metric that is the mean over examples.
+[[nodiscard]] Measured mean_metric(std::size_t examples, std::size_t systems, std::vector<double> each);
+
+/// A metric of sums: `width` numbers a row, added up over the rows chosen. `each` is what it gives for single rows if
+/// `per_row`.
+[[nodiscard]] Measured sum_metric(std::size_t examples, std::size_t systems, std::vector<double> numbers,
+                                  std::function<double(std::span<const double> sums)> value, bool per_row);
 
 /// What metrics may be told; each uses what it knows and says so in its signature.
 struct ScoreSettings {

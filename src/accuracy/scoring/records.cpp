@@ -3,7 +3,6 @@
 
 #include <algorithm>
 
-#include "accuracy/scoring/array_records.h"
 #include "accuracy/scoring/examples.h"
 #include "accuracy/text/unicode.h"
 #include "base/csv.h"

@@ -8,7 +8,7 @@
 
 #include "accuracy/choice/choice.h"
 #include "base/json.h"
-#include "stats/sampled_metric.h"
+#include "stats/summary.h"
 
 namespace warpmark::accuracy {
 namespace {

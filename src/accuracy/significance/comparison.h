@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "accuracy/scoring/metric.h"
-#include "accuracy/significance/paired.h"
+#include "accuracy/significance/intervals.h"
 #include "base/json_fwd.h"
 
 namespace warpmark::accuracy {

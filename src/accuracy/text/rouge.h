@@ -54,4 +54,11 @@ class Rouge {
 /// Length of the longest common subsequence.
 [[nodiscard]] std::size_t common_subsequence(std::span<const std::uint32_t> a, std::span<const std::uint32_t> b);
 
+// The stemmer of rouge-score and METEOR: Porter's ("An algorithm for suffix stripping", Program 14, 1980) with the
+// changes of NLTK's default mode, which differs from the paper in irregular forms, -ies, -ied, -y, -alli, -fulli and
+// -logi.
+
+/// Of a word in lower case.
+[[nodiscard]] std::string porter_stem(std::string_view word);
+
 }  // namespace warpmark::accuracy

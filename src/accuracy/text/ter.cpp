@@ -9,7 +9,7 @@
 #include <tuple>
 #include <vector>
 
-#include "accuracy/text/bleu.h"
+#include "accuracy/text/bleu_chrf.h"
 #include "accuracy/text/unicode.h"
 
 namespace warpmark::accuracy {

@@ -163,28 +163,6 @@ std::string mteval_zh(std::string_view line) {
 
 std::string as_it_is(std::string_view line) { return std::string(line); }
 
-}  // namespace
-
-const std::vector<NamedTokenizer>& bleu_tokenizers() {
-  static const std::vector<NamedTokenizer> tokenizers{{"13a", mteval_13a, separated_13a},
-                                                      {"intl", mteval_intl, mteval_intl},
-                                                      {"zh", mteval_zh, mteval_zh},
-                                                      {"char", each_character, each_character},
-                                                      {"none", as_it_is, as_it_is}};
-  return tokenizers;
-}
-
-Result<NamedTokenizer> bleu_tokenizer(std::string_view id) {
-  std::vector<std::string> names;
-  for (const auto& tokenizer : bleu_tokenizers()) {
-    if (id == tokenizer.id) return tokenizer;
-    names.emplace_back(tokenizer.id);
-  }
-  return usage_error("there is no tokenizer '" + std::string(id) + "'", "tokenizers: " + join(names, ", "));
-}
-
-namespace {
-
 struct CodeRange {
   char32_t first, last;
 };
@@ -232,6 +210,24 @@ std::string without_asian_punctuation(const std::string& text) {
 }
 
 }  // namespace
+
+const std::vector<NamedTokenizer>& bleu_tokenizers() {
+  static const std::vector<NamedTokenizer> tokenizers{{"13a", mteval_13a, separated_13a},
+                                                      {"intl", mteval_intl, mteval_intl},
+                                                      {"zh", mteval_zh, mteval_zh},
+                                                      {"char", each_character, each_character},
+                                                      {"none", as_it_is, as_it_is}};
+  return tokenizers;
+}
+
+Result<NamedTokenizer> bleu_tokenizer(std::string_view id) {
+  std::vector<std::string> names;
+  for (const auto& tokenizer : bleu_tokenizers()) {
+    if (id == tokenizer.id) return tokenizer;
+    names.emplace_back(tokenizer.id);
+  }
+  return usage_error("there is no tokenizer '" + std::string(id) + "'", "tokenizers: " + join(names, ", "));
+}
 
 std::string tercom_tokenized(std::string_view line, const TercomOptions& options) {
   std::string text = options.case_sensitive ? std::string(line) : lower_case(line);

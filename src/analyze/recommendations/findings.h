@@ -8,7 +8,7 @@
 
 #include "analyze/evidence/severity.h"
 #include "analyze/recommendations/rule.h"
-#include "base/quantity.h"
+#include "base/units.h"
 #include "model/finding.h"
 
 namespace warpmark::analyze {

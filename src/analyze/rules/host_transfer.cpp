@@ -6,7 +6,7 @@
 
 #include "analyze/names/ranges.h"
 #include "analyze/rules/rules.h"
-#include "base/quantity.h"
+#include "base/units.h"
 
 namespace warpmark::analyze {
 

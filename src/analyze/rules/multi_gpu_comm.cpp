@@ -14,7 +14,7 @@
 #include "analyze/recommendations/findings.h"
 #include "analyze/recorded/collective_benchmarks.h"
 #include "analyze/rules/rules.h"
-#include "base/quantity.h"
+#include "base/units.h"
 #include "model/finding.h"
 
 namespace warpmark::analyze {

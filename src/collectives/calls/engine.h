@@ -2,17 +2,40 @@
 // one process: one with MPI, one or several GPUs with NCCL. An edge with a fake for tests.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "base/result.h"
-#include "collectives/calls/bootstrap.h"
 #include "collectives/calls/exact_values.h"
 #include "collectives/calls/operation.h"
 
 namespace warpmark::collectives {
+
+class Bootstrap {
+ public:
+  virtual ~Bootstrap() = default;
+  [[nodiscard]] virtual int process() const = 0;
+  [[nodiscard]] virtual int processes() const = 0;
+  [[nodiscard]] virtual int local_process() const = 0;  ///< its number among those of this host
+  virtual Status barrier() = 0;
+  /// All processes give equally many values and get those of all, by process.
+  virtual Result<std::vector<double>> all_gather(std::span<const double> mine) = 0;
+  virtual Status broadcast(std::span<std::byte> bytes, int from) = 0;
+  /// What must be added to this host's clock (monotonic_ns) to get that of process 0; from the fastest of 20 exchanged
+  /// messages each (Cristian, "Probabilistic clock synchronization", 1989). 0 on the host of process 0.
+  virtual Result<std::int64_t> clock_offset_ns() = 0;
+};
+
+/// One process alone.
+[[nodiscard]] std::unique_ptr<Bootstrap> solo_bootstrap();
+
+/// The texts of all processes, by process; each is cut at `most` bytes.
+[[nodiscard]] Result<std::vector<std::string>> gather_texts(Bootstrap& bootstrap, const std::string& mine,
+                                                            std::size_t most = 200);
 
 enum class Side { send, receive };
 
@@ -106,5 +129,16 @@ class Engine {
   /// 0 where that says nothing.
   virtual Result<double> copy_rate(std::size_t bytes) = 0;
 };
+
+// Filling and checking buffers in host memory with exact values.
+
+/// Writes `count` elements of rank `rank` from index 0 on.
+void fill_exact(void* to, DataType type, std::int64_t count, const ExactInput& input, std::uint64_t salt, int rank);
+
+/// How many of the elements are not what they must be.
+[[nodiscard]] std::int64_t count_wrong(const void* data, DataType type, std::int64_t count, const Expected& expected);
+
+/// The value that must stand at an index of the receive region.
+[[nodiscard]] std::int64_t expected_value(const Expected& expected, std::uint64_t index);
 
 }  // namespace warpmark::collectives

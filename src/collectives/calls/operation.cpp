@@ -6,7 +6,6 @@
 #include <array>
 #include <cmath>
 
-#include "base/check.h"
 #include "base/text.h"
 #include "base/units.h"
 

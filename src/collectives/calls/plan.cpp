@@ -29,36 +29,6 @@ Error plant_error(std::string_view text) {
                      "wrong_byte:RANK, slow:RANK:TIME, dead:RANK, stopped:RANK or unequal:RANK");
 }
 
-}  // namespace
-
-Result<Plant> parse_plant(std::string_view text) {
-  const auto parts = split(text, ':');
-  if (parts.size() < 2) return plant_error(text);
-  const auto row =
-      std::find_if(kFaults.begin(), kFaults.end(), [&](const auto& item) { return parts[0] == item.name; });
-  if (row == kFaults.end() || row->fault == Fault::none) return plant_error(text);
-  if (parts.size() != (row->fault == Fault::slow ? 3U : 2U)) return plant_error(text);
-  Plant plant{row->fault, 0, 0};
-  WM_ASSIGN(const auto rank, parse_integer(parts[1]));
-  if (rank < 0 || rank > 1'000'000) return plant_error(text);
-  plant.rank = static_cast<int>(rank);
-  if (row->fault == Fault::slow) {
-    WM_ASSIGN(plant.delay_s, parse_duration_s(parts[2]));
-  }
-  return plant;
-}
-
-std::string to_text(const Plant& plant) {
-  const auto row =
-      std::find_if(kFaults.begin(), kFaults.end(), [&](const auto& item) { return item.fault == plant.fault; });
-  const std::string name = row->name;
-  if (plant.fault == Fault::none) return name;
-  if (plant.fault == Fault::slow) return fmt::format("{}:{}:{}s", name, plant.rank, plant.delay_s);
-  return fmt::format("{}:{}", name, plant.rank);
-}
-
-namespace {
-
 const char* id_of(Collective kind) { return info_of(kind).id; }
 Result<Plant> read_plant(std::string_view text) { return text == "none" ? Plant{} : parse_plant(text); }
 constexpr Form kPlantForm = kWordForm<Plant, &to_text, &read_plant>;
@@ -86,6 +56,32 @@ constexpr Field kPlanFields[] = {
 };
 
 }  // namespace
+
+Result<Plant> parse_plant(std::string_view text) {
+  const auto parts = split(text, ':');
+  if (parts.size() < 2) return plant_error(text);
+  const auto row =
+      std::find_if(kFaults.begin(), kFaults.end(), [&](const auto& item) { return parts[0] == item.name; });
+  if (row == kFaults.end() || row->fault == Fault::none) return plant_error(text);
+  if (parts.size() != (row->fault == Fault::slow ? 3U : 2U)) return plant_error(text);
+  Plant plant{row->fault, 0, 0};
+  WM_ASSIGN(const auto rank, parse_integer(parts[1]));
+  if (rank < 0 || rank > 1'000'000) return plant_error(text);
+  plant.rank = static_cast<int>(rank);
+  if (row->fault == Fault::slow) {
+    WM_ASSIGN(plant.delay_s, parse_duration_s(parts[2]));
+  }
+  return plant;
+}
+
+std::string to_text(const Plant& plant) {
+  const auto row =
+      std::find_if(kFaults.begin(), kFaults.end(), [&](const auto& item) { return item.fault == plant.fault; });
+  const std::string name = row->name;
+  if (plant.fault == Fault::none) return name;
+  if (plant.fault == Fault::slow) return fmt::format("{}:{}:{}s", name, plant.rank, plant.delay_s);
+  return fmt::format("{}:{}", name, plant.rank);
+}
 
 constexpr Form kEndsForm{[](const void* value) -> Json {
                            const auto& interval = *static_cast<const Interval*>(value);

@@ -1,4 +1,4 @@
-#include "collectives/module/links_module.h"
+#include "collectives/module/nccl_gpus.h"
 
 #include <cuda_runtime_api.h>
 #include <fmt/format.h>
@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "base/clock.h"
-#include "device/cuda/module/cuda_check.h"
 #include "device/cuda/module/cuda_handles.h"
 #include "stats/summary.h"
 

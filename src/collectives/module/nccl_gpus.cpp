@@ -5,7 +5,6 @@
 
 #include <array>
 
-#include "device/cuda/module/cuda_check.h"
 #include "device/cuda/module/library_loader.h"
 #include "device/machine.h"
 

@@ -4,12 +4,11 @@
 #include <cuda_runtime_api.h>
 
 #include <cstddef>
-#include <memory>
 #include <string>
-#include <vector>
 
 #include "base/result.h"
 #include "collectives/calls/engine.h"
+#include "collectives/calls/gpu_links.h"
 #include "device/cuda/module/cuda_handles.h"
 
 namespace warpmark::collectives {
@@ -94,5 +93,7 @@ class RankGpu {
   void* receive_ = nullptr;
   unsigned long long* counter_ = nullptr;
 };
+
+[[nodiscard]] Result<Links> measure_links(const LinkOptions& options);
 
 }  // namespace warpmark::collectives

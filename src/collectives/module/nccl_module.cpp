@@ -4,16 +4,13 @@
 #include <fmt/format.h>
 
 #include <chrono>
-#include <cstring>
 #include <functional>
 #include <thread>
 
 #include "base/clock.h"
 #include "collectives/module/exact_kernels.h"
-#include "collectives/module/links_module.h"
 #include "collectives/module/nccl_gpus.h"
 #include "collectives/nccl/nccl_engine.h"
-#include "device/cuda/module/cuda_check.h"
 #include "device/cuda/module/cuda_handles.h"
 
 namespace warpmark::collectives {

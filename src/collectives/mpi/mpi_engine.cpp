@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "base/clock.h"
-#include "collectives/calls/host_check.h"
+#include "collectives/calls/engine.h"
 #include "collectives/mpi/mpi_module_api.h"
 #include "device/machine.h"
 

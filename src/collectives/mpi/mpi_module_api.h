@@ -2,10 +2,14 @@
 #pragma once
 
 #include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
 
 #include "base/result.h"
-#include "collectives/calls/bootstrap.h"
 #include "collectives/calls/engine.h"
+#include "collectives/calls/operation.h"
+#include "collectives/results/tuning.h"
 
 namespace warpmark::collectives {
 
@@ -38,5 +42,14 @@ inline constexpr const char* kMpiModuleSymbol = "warpmark_mpi_module";
 
 /// The engine over the processes of a bootstrap made by mpi_bootstrap().
 [[nodiscard]] Result<std::unique_ptr<Engine>> mpi_engine(Bootstrap& bootstrap);
+
+/// What `ompi_info` tells of its parameters, a line each. Environment error where it is not there: other libraries than
+/// Open MPI have other ways.
+[[nodiscard]] Result<std::string> open_mpi_parameters();
+
+/// Those of its parameters that exist in this version: the algorithm of this collective (one setting each), how ranks
+/// of one host copy, and from which size on; between hosts, links and interfaces of TCP. Without the default. Pure.
+[[nodiscard]] std::vector<Settings> open_mpi_settings(Collective kind, std::string_view parameters, bool several_hosts,
+                                                      const std::vector<std::string>& interfaces);
 
 }  // namespace warpmark::collectives

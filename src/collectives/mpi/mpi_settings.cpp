@@ -1,4 +1,4 @@
-#include "collectives/mpi/mpi_settings.h"
+#include "collectives/mpi/mpi_module_api.h"
 
 #include <map>
 

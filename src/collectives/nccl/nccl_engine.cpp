@@ -1,7 +1,6 @@
 #include "collectives/nccl/nccl_engine.h"
 
 #include "device/cuda/backend.h"
-#include "device/cuda/module_api.h"
 
 namespace warpmark::collectives {
 

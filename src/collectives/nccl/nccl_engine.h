@@ -4,7 +4,6 @@
 #include <memory>
 
 #include "base/result.h"
-#include "collectives/calls/bootstrap.h"
 #include "collectives/calls/engine.h"
 #include "collectives/calls/gpu_links.h"
 

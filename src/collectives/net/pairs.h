@@ -8,8 +8,10 @@
 
 #include "base/json_fwd.h"
 #include "base/result.h"
+#include "collectives/net/session.h"
 #include "model/fields/fields_fwd.h"
 #include "model/report.h"
+#include "model/run.h"
 
 namespace warpmark::collectives::net {
 
@@ -55,5 +57,22 @@ extern const RecordOf<Pairs> kPairs;
 [[nodiscard]] Json to_json(const Pairs& pairs);
 [[nodiscard]] Result<Pairs> pairs_from_json(const Json& json);
 [[nodiscard]] Report build_report(const Pairs& pairs);
+
+// What was measured of a network as Runs, so that the store, compare, check, trend and accept know it. Pure.
+
+/// What one client measured towards one server.
+struct PathResult {
+  std::vector<Throughput> throughputs;
+  std::vector<Latency> latencies;
+  std::optional<Datagrams> datagrams;
+};
+
+/// Workloads "net_throughput" (peer, streams, direction; metric "bandwidth", a sample a second, and "retransmits"),
+/// "net_latency" (peer, bytes; "time", a sample a round trip, and "jitter") and "net_datagrams" (peer; "time", "loss",
+/// "jitter"). `peer` is what the user called the server.
+[[nodiscard]] std::vector<Run> runs_of(const PathResult& path, const std::string& peer);
+
+/// Workload "net_pair" (a, b: hosts; metrics "bandwidth" and "time", one sample each).
+[[nodiscard]] std::vector<Run> runs_of(const Pairs& pairs);
 
 }  // namespace warpmark::collectives::net

@@ -5,11 +5,9 @@
 #include <algorithm>
 
 #include "base/json.h"
-#include "base/quantity.h"
 #include "base/text.h"
+#include "base/units.h"
 #include "collectives/calls/operation.h"
-#include "collectives/results/nccl_table.h"
-#include "stats/order_statistics.h"
 #include "stats/summary.h"
 
 namespace warpmark::collectives {
@@ -101,60 +99,16 @@ Plot bandwidth_plot(const Sweep& sweep, const Judgement& judgement) {
   return plot;
 }
 
-}  // namespace
-
-Report build_report(const Plan& plan, const Sweep& sweep, const Judgement& judgement, bool with_table) {
-  Report report;
-  const int ranks = sweep.rows.empty() ? 0 : sweep.rows.front().ranks;
-  report.title = fmt::format("{} over {} rank{}", info_of(plan.kind).id, ranks, ranks == 1 ? "" : "s");
-  if (sweep.head) report.subtitle = sweep.head->version;
-  Section verdict{"Verdict", {Paragraph{judgement.summary, judgement.passed ? Tone::plain : Tone::bad}}, false, false};
-  for (const auto& cause : judgement.causes) verdict.blocks.push_back(Paragraph{"- " + cause});
-  if (sweep.head) {
-    for (const auto& note : sweep.head->notes) verdict.blocks.push_back(Paragraph{note, Tone::quiet});
-  }
-  report.sections.push_back(std::move(verdict));
-  if (with_table && sweep.head) {
-    std::string table = nccl_table_head(plan, *sweep.head);
-    for (const auto& row : sweep.rows) table += nccl_table_row(row);
-    report.sections.push_back(
-        {"Table", {Paragraph{table + nccl_table_foot(plan, sweep), Tone::plain, true}}, false, false});
-  }
-  Section spread{"By size", {spread_table(sweep, judgement)}, false, false};
-  const bool no_p99 = plan.iterations < stats::samples_needed(0.99, 0.95);
-  if (no_p99) spread.blocks.push_back(Paragraph{"p99 needs 299 iterations: -n 300", Tone::quiet});
-  if (sweep.rows.size() > 1) spread.blocks.push_back(bandwidth_plot(sweep, judgement));
-  report.sections.push_back(std::move(spread));
-  return report;
+std::string placement_columns(const Row& row, const std::optional<Placement>& place) {
+  if (!place) return fmt::format("{:>8} {:>7} {:>7} {:>7}", "-", "-", "-", "-");
+  const double us = place->time_s * 1e6;
+  const std::string time = us >= 1e7   ? fmt::format("{:.0f}", us)
+                           : us >= 1e5 ? fmt::format("{:.1f}", us)
+                                       : fmt::format("{:.2f}", us);
+  const std::string wrong = place->wrong ? std::to_string(*place->wrong) : "N/A";
+  return fmt::format("{:>8} {:>7.2f} {:>7.2f} {:>7}", time, algorithm_bandwidth(row, *place) * 1e-9,
+                     bus_bandwidth(row, *place) * 1e-9, wrong);
 }
-
-Report build_report(const Plan& plan, const Tuning& tuning) {
-  Report report;
-  report.title = fmt::format("{}: settings compared", info_of(plan.kind).id);
-  Table sizes;
-  sizes.columns = {{"size", Align::right}, {"default", Align::right},     {"best", Align::right},
-                   {"gain", Align::right}, {"interval", Align::right, 1}, {"setting"}};
-  for (const auto& size : tuning.sizes) {
-    const std::string setting = to_text(tuning.measured[size.best].settings);
-    sizes.rows.push_back({{format_bytes(static_cast<double>(size.bytes))},
-                          {format_seconds(size.default_s)},
-                          {format_seconds(size.best_s)},
-                          {format_times(size.gain), size.certain ? Tone::good : Tone::plain},
-                          {size.gain_interval ? fmt::format("{} .. {}", format_times(size.gain_interval->low),
-                                                            format_times(size.gain_interval->high))
-                                              : "-"},
-                          {size.certain || size.best == 0 ? setting : setting + " (not certain)"}});
-  }
-  report.sections.push_back({"Best by size", {std::move(sizes)}, false, false});
-  Section faults{"Settings that did not run", {}, true, false};
-  for (const auto& measured : tuning.measured) {
-    if (!measured.fault.empty()) faults.blocks.push_back(Paragraph{to_text(measured.settings) + ": " + measured.fault});
-  }
-  if (!faults.blocks.empty()) report.sections.push_back(std::move(faults));
-  return report;
-}
-
-namespace {
 
 constexpr Field kSlowRankFields[] = {
     field<&SlowRank::rank>("rank"),
@@ -250,6 +204,57 @@ constexpr Field kTuningResultFields[] = {
 
 }  // namespace
 
+Report build_report(const Plan& plan, const Sweep& sweep, const Judgement& judgement, bool with_table) {
+  Report report;
+  const int ranks = sweep.rows.empty() ? 0 : sweep.rows.front().ranks;
+  report.title = fmt::format("{} over {} rank{}", info_of(plan.kind).id, ranks, ranks == 1 ? "" : "s");
+  if (sweep.head) report.subtitle = sweep.head->version;
+  Section verdict{"Verdict", {Paragraph{judgement.summary, judgement.passed ? Tone::plain : Tone::bad}}, false, false};
+  for (const auto& cause : judgement.causes) verdict.blocks.push_back(Paragraph{"- " + cause});
+  if (sweep.head) {
+    for (const auto& note : sweep.head->notes) verdict.blocks.push_back(Paragraph{note, Tone::quiet});
+  }
+  report.sections.push_back(std::move(verdict));
+  if (with_table && sweep.head) {
+    std::string table = nccl_table_head(plan, *sweep.head);
+    for (const auto& row : sweep.rows) table += nccl_table_row(row);
+    report.sections.push_back(
+        {"Table", {Paragraph{table + nccl_table_foot(plan, sweep), Tone::plain, true}}, false, false});
+  }
+  Section spread{"By size", {spread_table(sweep, judgement)}, false, false};
+  const bool no_p99 = plan.iterations < stats::samples_needed(0.99, 0.95);
+  if (no_p99) spread.blocks.push_back(Paragraph{"p99 needs 299 iterations: -n 300", Tone::quiet});
+  if (sweep.rows.size() > 1) spread.blocks.push_back(bandwidth_plot(sweep, judgement));
+  report.sections.push_back(std::move(spread));
+  return report;
+}
+
+Report build_report(const Plan& plan, const Tuning& tuning) {
+  Report report;
+  report.title = fmt::format("{}: settings compared", info_of(plan.kind).id);
+  Table sizes;
+  sizes.columns = {{"size", Align::right}, {"default", Align::right},     {"best", Align::right},
+                   {"gain", Align::right}, {"interval", Align::right, 1}, {"setting"}};
+  for (const auto& size : tuning.sizes) {
+    const std::string setting = to_text(tuning.measured[size.best].settings);
+    sizes.rows.push_back({{format_bytes(static_cast<double>(size.bytes))},
+                          {format_seconds(size.default_s)},
+                          {format_seconds(size.best_s)},
+                          {format_times(size.gain), size.certain ? Tone::good : Tone::plain},
+                          {size.gain_interval ? fmt::format("{} .. {}", format_times(size.gain_interval->low),
+                                                            format_times(size.gain_interval->high))
+                                              : "-"},
+                          {size.certain || size.best == 0 ? setting : setting + " (not certain)"}});
+  }
+  report.sections.push_back({"Best by size", {std::move(sizes)}, false, false});
+  Section faults{"Settings that did not run", {}, true, false};
+  for (const auto& measured : tuning.measured) {
+    if (!measured.fault.empty()) faults.blocks.push_back(Paragraph{to_text(measured.settings) + ": " + measured.fault});
+  }
+  if (!faults.blocks.empty()) report.sections.push_back(std::move(faults));
+  return report;
+}
+
 constexpr RecordOf<CollectiveResult> kCollectiveResult{
     "collective",
     "Result of `warpmark collective`. Times in s, bandwidths in B/s, sizes in bytes as nccl-tests prints them.",
@@ -261,5 +266,66 @@ constexpr RecordOf<TuningResult> kTuningResult{
 
 Json to_json(const CollectiveResult& result) { return write(kCollectiveResult, result); }
 Json to_json(const TuningResult& result) { return write(kTuningResult, result); }
+
+std::string nccl_table_head(const Plan& plan, const Head& head) {
+  std::string text = fmt::format("# warpmark collective, as nccl-tests prints it; engine: {}\n", head.version);
+  text += fmt::format("# Collective test starting: {}\n", info_of(plan.kind).program);
+  text += fmt::format(
+      "# nThread 1 nGpus {} minBytes {} maxBytes {} step: {}(factor) warmup iters: {} iters: {} agg iters: 1 "
+      "validation: {} graph: {}\n#\n# Using devices\n",
+      std::max(plan.gpus, 1), plan.sizes.front(), plan.sizes.back(),
+      plan.sizes.size() > 1
+          ? fmt::format("{:g}", static_cast<double>(plan.sizes[1]) / static_cast<double>(plan.sizes[0]))
+          : "1",
+      plan.warmups, plan.iterations, plan.check ? 1 : 0, plan.graph);
+  for (std::size_t rank = 0; rank < head.ranks.size(); ++rank) {
+    text += fmt::format("#  Rank {:2} Group  0 {}\n", rank, head.ranks[rank]);
+  }
+  text += fmt::format("#\n#{:>62}{:>35}\n", "out-of-place", "in-place");
+  text += fmt::format("# {:>10} {:>13} {:>9} {:>7} {:>7} {:>8} {:>7} {:>7} {:>7} {:>8} {:>7} {:>7} {:>7}\n", "size",
+                      "count", "type", "redop", "root", "time", "algbw", "busbw", "#wrong", "time", "algbw", "busbw",
+                      "#wrong");
+  text += fmt::format("# {:>10} {:>13} {:>9} {:>7} {:>7} {:>8} {:>7} {:>7} {:>7} {:>8} {:>7} {:>7} {:>7}\n", "(B)",
+                      "(elements)", "", "", "", "(us)", "(GB/s)", "(GB/s)", "", "(us)", "(GB/s)", "(GB/s)", "");
+  return text;
+}
+
+std::string nccl_table_row(const Row& row) {
+  const auto& info = info_of(row.kind);
+  // nccl-tests says "sum" of sendrecv and "none" of the others that reduce nothing.
+  const char* op = info.reduces || row.kind == Collective::sendrecv ? name_of(row.op) : "none";
+  return fmt::format("{:>12} {:>13} {:>9} {:>7} {:>7} {} {}\n", row.counts.bytes, row.counts.parameter,
+                     nccl_tests_name(row.type), op, row.root, placement_columns(row, row.out_of_place),
+                     placement_columns(row, row.in_place));
+}
+
+std::string nccl_table_foot(const Plan& plan, const Sweep& sweep) {
+  const auto wrong = wrong_elements(sweep);
+  std::string text = fmt::format("# Out of bounds values : {} {}\n", wrong, wrong == 0 ? "OK" : "FAILED");
+  text += fmt::format("# Avg bus bandwidth    : {:g} \n#\n", average_bus_bandwidth(sweep) * 1e-9);
+  if (!sweep.complete) text += "# The sweep did not come to its end.\n";
+  return text + fmt::format("# Collective test concluded: {}\n#\n", info_of(plan.kind).program);
+}
+
+double average_bus_bandwidth(const Sweep& sweep) {
+  double sum = 0;
+  int count = 0;
+  for (const auto& row : sweep.rows) {
+    for (const auto* place : {&row.out_of_place, &row.in_place}) {
+      if (*place) sum += bus_bandwidth(row, **place), ++count;
+    }
+  }
+  return count > 0 ? sum / count : 0;
+}
+
+std::int64_t wrong_elements(const Sweep& sweep) {
+  std::int64_t wrong = 0;
+  for (const auto& row : sweep.rows) {
+    for (const auto* place : {&row.out_of_place, &row.in_place}) {
+      if (*place) wrong += (*place)->wrong.value_or(0);
+    }
+  }
+  return wrong;
+}
 
 }  // namespace warpmark::collectives

@@ -1,23 +1,26 @@
 #include "collectives/results/row.h"
 
+#include <algorithm>
+#include <numeric>
+
 #include "base/json.h"
+#include "stats/summary.h"
 
 namespace warpmark::collectives {
 namespace {
 
 constexpr std::string_view kMark = "@warpmark ";
 
-}  // namespace
-
-double algorithm_bandwidth(const Row& row, const Placement& place) {
-  return place.time_s > 0 ? algorithm_bytes(row.kind, row.counts, row.type, row.ranks) / place.time_s : 0;
+double combined(const std::vector<double>& values, RankAverage average) {
+  if (values.empty()) return 0;
+  switch (average) {
+    case RankAverage::rank0: return values.front();
+    case RankAverage::least: return *std::min_element(values.begin(), values.end());
+    case RankAverage::largest: return *std::max_element(values.begin(), values.end());
+    case RankAverage::mean: break;
+  }
+  return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
 }
-
-double bus_bandwidth(const Row& row, const Placement& place) {
-  return algorithm_bandwidth(row, place) * bus_factor(row.kind, row.ranks);
-}
-
-namespace {
 
 constexpr Field kPlacementFields[] = {
     field<&Placement::time_s>("time", "Of one call: mean over the iterations, and over ranks by --average.")
@@ -86,6 +89,14 @@ Result<T> read_of_rank(const char* what, const RecordOf<T>& record, const Json& 
 
 }  // namespace
 
+double algorithm_bandwidth(const Row& row, const Placement& place) {
+  return place.time_s > 0 ? algorithm_bytes(row.kind, row.counts, row.type, row.ranks) / place.time_s : 0;
+}
+
+double bus_bandwidth(const Row& row, const Placement& place) {
+  return algorithm_bandwidth(row, place) * bus_factor(row.kind, row.ranks);
+}
+
 constexpr RecordOf<Row> kRow{"row", "", kRowFields};
 constexpr RecordOf<Head> kHead{"head", "", kHeadFields};
 
@@ -104,6 +115,40 @@ std::optional<Message> message_of(std::string_view line) {
   const auto space = line.find(' ');
   if (space == std::string_view::npos) return std::nullopt;
   return Message{std::string(line.substr(0, space)), std::string(line.substr(space + 1))};
+}
+
+Placement placement_of_loops(const std::vector<RankLoop>& loops, const std::vector<std::int64_t>& offsets_ns,
+                             RankAverage average) {
+  Placement place;
+  if (loops.empty()) return place;
+  std::size_t iterations = loops[0].each.size();
+  for (const auto& loop : loops) iterations = std::min(iterations, loop.each.size());
+  for (const auto& loop : loops) {
+    place.rank_s.push_back(loop.each.empty() ? loop.seconds : loop.seconds / static_cast<double>(loop.each.size()));
+  }
+  place.time_s = combined(place.rank_s, average);
+  std::vector<double> skews;
+  std::vector<std::size_t> late(loops.size(), 0);
+  for (std::size_t i = 0; i < iterations; ++i) {
+    std::vector<double> seconds;
+    std::int64_t first = INT64_MAX, last = INT64_MIN;
+    std::size_t last_rank = 0;
+    for (std::size_t rank = 0; rank < loops.size(); ++rank) {
+      seconds.push_back(loops[rank].each[i].seconds);
+      const std::int64_t begin = loops[rank].each[i].begin_ns + (rank < offsets_ns.size() ? offsets_ns[rank] : 0);
+      first = std::min(first, begin);
+      if (begin > last) last = begin, last_rank = rank;
+    }
+    place.samples_s.push_back(combined(seconds, average));
+    skews.push_back(static_cast<double>(last - first) * 1e-9);
+    ++late[last_rank];
+  }
+  if (iterations == 0 || loops.size() < 2) return place;
+  place.skew_s = stats::median(skews);
+  const auto most = std::max_element(late.begin(), late.end());
+  place.late_rank = static_cast<int>(most - late.begin());
+  place.late_share = static_cast<double>(*most) / static_cast<double>(iterations);
+  return place;
 }
 
 }  // namespace warpmark::collectives

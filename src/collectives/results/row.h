@@ -1,4 +1,5 @@
-// What a sweep measures, as plain data, and the lines by which a rank tells it to who started it.
+// What a sweep measures, as plain data: the lines by which a rank reports it, and where the loops of the ranks lie in
+// time.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +10,9 @@
 
 #include "base/json_fwd.h"
 #include "base/result.h"
+#include "collectives/calls/engine.h"
 #include "collectives/calls/operation.h"
+#include "collectives/calls/plan.h"
 #include "model/fields/fields_fwd.h"
 
 namespace warpmark::collectives {
@@ -80,5 +83,9 @@ struct Message {
 };
 /// Nothing for a line that is none of ours.
 [[nodiscard]] std::optional<Message> message_of(std::string_view line);
+
+/// `loops` and `offsets_ns` are by rank; without offsets the loops' begins are of one clock.
+[[nodiscard]] Placement placement_of_loops(const std::vector<RankLoop>& loops,
+                                           const std::vector<std::int64_t>& offsets_ns, RankAverage average);
 
 }  // namespace warpmark::collectives

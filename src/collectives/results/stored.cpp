@@ -1,11 +1,11 @@
-#include "collectives/results/stored.h"
+#include "collectives/results/report.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 
 #include "model/run_query.h"
-#include "stats/sampled_metric.h"
+#include "stats/summary.h"
 
 namespace warpmark::collectives {
 namespace {

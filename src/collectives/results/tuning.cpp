@@ -3,8 +3,8 @@
 #include <cmath>
 
 #include "base/text.h"
-#include "stats/moments.h"
-#include "stats/tests/t_tests.h"
+#include "stats/summary.h"
+#include "stats/tests/rank_and_t_tests.h"
 
 namespace warpmark::collectives {
 namespace {

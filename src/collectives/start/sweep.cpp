@@ -1,4 +1,4 @@
-#include "collectives/start/sweep.h"
+#include "collectives/start/worker.h"
 
 #include <fmt/format.h>
 
@@ -6,10 +6,9 @@
 #include <array>
 #include <numeric>
 
-#include "base/check.h"
-#include "base/quantity.h"
+#include "base/result.h"
 #include "base/units.h"
-#include "collectives/results/loops.h"
+#include "collectives/results/row.h"
 #include "device/cpu/memory.h"
 #include "device/machine.h"
 

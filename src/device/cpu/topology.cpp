@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <cstring>
 #include <set>
 #include <string_view>
 #include <utility>
@@ -223,6 +222,24 @@ DeviceInfo cpu_device_info(const CpuTopology& topology, const MemoryState& memor
   };
   if (topology.quota_cpus) info.details.emplace_back("CPU quota", std::to_string(*topology.quota_cpus));
   return info;
+}
+
+std::optional<int> numa_node_of(const std::string& pci_bus_id, const std::filesystem::path& devices) {
+  const std::string name = pci_name(pci_bus_id);
+  if (name.empty()) return std::nullopt;
+  const auto node = leading_number(first_line(devices / name / "numa_node"));  // -1: the machine has none
+  if (!node || *node < 0) return std::nullopt;
+  return static_cast<int>(*node);
+}
+
+std::string pci_name(const std::string& pci_bus_id) {
+  constexpr std::size_t kLength = 12;
+  if (pci_bus_id.size() < kLength) return {};
+  std::string name = pci_bus_id.substr(pci_bus_id.size() - kLength);
+  for (char& letter : name) {
+    if (letter >= 'A' && letter <= 'F') letter = static_cast<char>(letter - 'A' + 'a');
+  }
+  return name;
 }
 
 }  // namespace warpmark::device

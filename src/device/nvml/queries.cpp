@@ -1,4 +1,4 @@
-#include "device/nvml/queries.h"
+#include "device/nvml/counters.h"
 
 #include <fmt/format.h>
 

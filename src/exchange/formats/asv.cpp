@@ -5,7 +5,7 @@
 
 #include "base/clock.h"
 #include "base/text.h"
-#include "exchange/format.h"
+#include "exchange/import.h"
 #include "exchange/quantities.h"
 
 namespace warpmark::exchange {

@@ -6,8 +6,7 @@
 
 #include "base/json.h"
 #include "base/units.h"
-#include "exchange/exported.h"
-#include "exchange/format.h"
+#include "exchange/import.h"
 #include "exchange/imported.h"
 #include "model/run_query.h"
 #include "report/results/build_parts.h"

@@ -1,6 +1,6 @@
 // Results of Conbench (conbench.ursa.dev, its REST API and benchadapt): one, or an array of them. "data" holds the
 // values of the iterations in "unit", "times" their durations where these are something else.
-#include "exchange/format.h"
+#include "exchange/import.h"
 #include "exchange/quantities.h"
 
 namespace warpmark::exchange {

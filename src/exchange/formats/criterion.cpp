@@ -2,7 +2,7 @@
 // statistics alone; and the lines that cargo-criterion --message-format=json prints. Nanoseconds. The name of a
 // benchmark is in benchmark.json beside the first two, else in the folders' names.
 #include "base/files.h"
-#include "exchange/format.h"
+#include "exchange/import.h"
 #include "exchange/quantities.h"
 
 namespace warpmark::exchange {

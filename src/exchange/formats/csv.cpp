@@ -14,7 +14,6 @@
 #include "base/csv.h"
 #include "base/text.h"
 #include "base/units.h"
-#include "exchange/exported.h"
 #include "exchange/import.h"
 #include "exchange/quantities.h"
 #include "model/names.h"

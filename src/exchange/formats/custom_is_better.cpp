@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "base/json.h"
-#include "exchange/exported.h"
+#include "exchange/import.h"
 #include "exchange/quantities.h"
 #include "model/run_query.h"
 #include "report/results/build_parts.h"

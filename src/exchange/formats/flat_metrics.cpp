@@ -9,7 +9,7 @@
 
 #include "base/json.h"
 #include "base/text.h"
-#include "exchange/format.h"
+#include "exchange/import.h"
 #include "exchange/quantities.h"
 
 namespace warpmark::exchange {

@@ -13,9 +13,8 @@
 #include <tuple>
 
 #include "base/json.h"
-#include "exchange/exported.h"
-#include "exchange/format.h"
 #include "exchange/formats/google_names.h"
+#include "exchange/import.h"
 #include "exchange/quantities.h"
 #include "model/names.h"
 #include "model/run_query.h"

@@ -5,8 +5,7 @@
 #include <algorithm>
 
 #include "base/json.h"
-#include "exchange/exported.h"
-#include "exchange/format.h"
+#include "exchange/import.h"
 #include "exchange/imported.h"
 #include "model/run_query.h"
 #include "report/results/build_parts.h"

@@ -1,7 +1,7 @@
 // JSON of iperf3 (-J): src/iperf_api.c and iperf_server_api.c of github.com/esnet/iperf. The intervals are samples of
 // one connection, and so of one round; what the receiver got in all stands beside them.
 #include "base/clock.h"
-#include "exchange/format.h"
+#include "exchange/import.h"
 #include "exchange/quantities.h"
 
 namespace warpmark::exchange {

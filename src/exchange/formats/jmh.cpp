@@ -1,5 +1,5 @@
 // JSON of the Java Microbenchmark Harness (-rf json). Every fork is a virtual machine of its own, and so a round.
-#include "exchange/format.h"
+#include "exchange/import.h"
 #include "exchange/quantities.h"
 
 namespace warpmark::exchange {

@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "exchange/format.h"
+#include "exchange/import.h"
 #include "exchange/imported.h"
 #include "model/names.h"
 #include "model/run_query.h"

@@ -7,12 +7,11 @@
 
 #include "base/text.h"
 #include "base/units.h"
-#include "exchange/exported.h"
-#include "exchange/format.h"
 #include "exchange/formats/nccl_tests_json.h"
+#include "exchange/import.h"
 #include "exchange/imported.h"
 #include "model/run_query.h"
-#include "profile/readers/logs/nccl_tests.h"
+#include "profile/readers/logs/nccl_log.h"
 #include "profile/source.h"
 #include "report/results/build_parts.h"
 

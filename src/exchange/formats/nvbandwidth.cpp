@@ -6,7 +6,7 @@
 
 #include "base/text.h"
 #include "base/units.h"
-#include "exchange/format.h"
+#include "exchange/import.h"
 #include "exchange/quantities.h"
 #include "profile/readers/text/line_reader.h"
 

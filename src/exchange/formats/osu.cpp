@@ -3,7 +3,7 @@
 // type, buffers on host or device, pairs, window) is part of the identity. A table that comes again is a further round.
 #include "base/text.h"
 #include "base/units.h"
-#include "exchange/format.h"
+#include "exchange/import.h"
 #include "exchange/quantities.h"
 #include "profile/readers/text/line_reader.h"
 

@@ -1,6 +1,6 @@
 // JSON of pyperf (python -m pyperf ... -o FILE): doc/api.rst of github.com/psf/pyperf, version 1.0. A run is a process
 // of its own, and so a round; its warmups are left out as pyperf does.
-#include "exchange/format.h"
+#include "exchange/import.h"
 #include "exchange/quantities.h"
 
 namespace warpmark::exchange {

@@ -8,13 +8,12 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "base/units.h"
-#include "exchange/exported.h"
-#include "exchange/format.h"
+#include "exchange/import.h"
 #include "exchange/quantities.h"
 #include "model/run_query.h"
 #include "report/results/build_parts.h"
 #include "report/results/labels.h"
-#include "stats/order_statistics.h"
+#include "stats/summary.h"
 
 namespace warpmark::exchange {
 namespace {

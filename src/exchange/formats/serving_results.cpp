@@ -4,7 +4,7 @@
 
 #include <array>
 
-#include "exchange/format.h"
+#include "exchange/import.h"
 #include "exchange/quantities.h"
 
 namespace warpmark::exchange {

@@ -6,7 +6,7 @@
 
 #include "base/text.h"
 #include "base/units.h"
-#include "exchange/format.h"
+#include "exchange/import.h"
 #include "exchange/quantities.h"
 
 namespace warpmark::exchange {

@@ -8,8 +8,8 @@
 #include "base/csv.h"
 #include "base/text.h"
 #include "base/units.h"
-#include "exchange/format.h"
 #include "exchange/formats/google_names.h"
+#include "exchange/import.h"
 #include "exchange/quantities.h"
 #include "report/formats/google_benchmark.h"
 

@@ -1,7 +1,7 @@
 // warpmark.results/1: everything that was measured.
 #include "base/json.h"
 #include "base/text.h"
-#include "exchange/format.h"
+#include "exchange/import.h"
 #include "model/json/json.h"
 
 namespace warpmark::exchange {

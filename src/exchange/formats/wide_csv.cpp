@@ -11,7 +11,7 @@
 #include "base/csv.h"
 #include "base/text.h"
 #include "base/units.h"
-#include "exchange/format.h"
+#include "exchange/import.h"
 #include "exchange/quantities.h"
 
 namespace warpmark::exchange {

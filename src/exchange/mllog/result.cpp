@@ -8,8 +8,8 @@
 #include <tuple>
 #include <utility>
 
-#include "base/check.h"
 #include "base/lines/line_file.h"
+#include "base/result.h"
 #include "base/text.h"
 #include "exchange/mllog/rulesets.h"
 #include "generated/published.h"

@@ -1,4 +1,4 @@
-#include "exchange/mllog/rules.h"
+#include "exchange/mllog/result.h"
 
 #include <fmt/format.h>
 

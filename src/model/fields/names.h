@@ -13,7 +13,7 @@
 #include <span>
 #include <string_view>
 
-#include "base/check.h"
+#include "base/result.h"
 
 namespace warpmark {
 

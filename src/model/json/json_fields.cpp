@@ -2,7 +2,6 @@
 
 #include <cmath>
 
-#include "base/json.h"
 #include "model/json/json_parts.h"
 
 namespace warpmark {
@@ -25,13 +24,6 @@ void put_known(Json& json, const char* key, std::int64_t value) {
 
 void put_optional(Json& json, const char* key, const std::optional<double>& value) {
   if (value) json[key] = finite_number(*value);
-}
-
-void put_named_texts(Json& json, const char* key, const NamedTexts& pairs) {
-  if (pairs.empty()) return;
-  Json array = Json::array();
-  for (const auto& [name, text] : pairs) array.push_back({{"name", name}, {"text", text}});
-  json[key] = std::move(array);
 }
 
 JsonFields::JsonFields(const Json& json, std::string path, std::optional<Error>& error)

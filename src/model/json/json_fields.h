@@ -27,9 +27,6 @@ void put_known(Json& json, const char* key, double value);
 void put_known(Json& json, const char* key, std::int64_t value);
 void put_optional(Json& json, const char* key, const std::optional<double>& value);
 
-/// [{"name": ..., "text": ...}, ...]: keeps order and repeated names. No key if there are none.
-void put_named_texts(Json& json, const char* key, const NamedTexts& pairs);
-
 class JsonFields {
  public:
   /// `path` names the object in errors; empty for a whole file. `json` and `error` outlive this.

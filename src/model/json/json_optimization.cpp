@@ -236,12 +236,6 @@ constexpr Field kOptimizationFields[] = {
     field<&Optimization::build>("build", "", kBuild),
 };
 
-}  // namespace
-
-constexpr RecordOf<Optimization> kUnpricedOptimization{"optimization", "", kOptimizationFields, kOptimizationSchema};
-
-namespace {
-
 constexpr Field kPricedOptimizationFields[] = {
     derived(
         nullptr, "", kUnpricedOptimization,
@@ -252,6 +246,8 @@ constexpr Field kPricedOptimizationFields[] = {
 };
 
 }  // namespace
+
+constexpr RecordOf<Optimization> kUnpricedOptimization{"optimization", "", kOptimizationFields, kOptimizationSchema};
 
 constexpr RecordOf<PricedOptimization> kOptimization{
     "priced_optimization",

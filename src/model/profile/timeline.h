@@ -13,7 +13,6 @@
 #include <unordered_map>
 #include <vector>
 
-#include "model/profile/event_column.h"
 #include "model/profile/event_kind.h"
 
 namespace warpmark {

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "base/json.h"
-#include "base/quantity.h"
+#include "base/units.h"
 #include "optimize/apply/program_runs.h"
 #include "optimize/apply/recorded_run.h"
 #include "workers/program_report.h"

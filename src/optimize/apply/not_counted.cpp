@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "base/quantity.h"
+#include "base/units.h"
 
 namespace warpmark::optimize {
 namespace {

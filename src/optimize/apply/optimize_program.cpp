@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "base/command_line.h"
-#include "base/quantity.h"
+#include "base/text.h"
+#include "base/units.h"
 #include "device/cpu/memory.h"
 #include "device/cpu/topology.h"
 #include "optimize/advice.h"
@@ -15,7 +15,6 @@
 #include "optimize/outcome.h"
 #include "optimize/search.h"
 #include "optimize/stages/optimization_states.h"
-#include "stats/moments.h"
 #include "stats/summary.h"
 #include "validate/commands/command_experiment.h"
 

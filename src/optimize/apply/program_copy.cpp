@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "base/quantity.h"
+#include "base/units.h"
 
 namespace warpmark::optimize {
 namespace {

@@ -23,7 +23,7 @@
 #include "optimize/apply/program_run.h"
 #include "optimize/apply/trial_journal.h"
 #include "optimize/facts.h"
-#include "validate/commands/environment_watch.h"
+#include "validate/commands/command_experiment.h"
 #include "workers/lab_process.h"
 
 namespace warpmark::optimize {

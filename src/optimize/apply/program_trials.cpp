@@ -6,7 +6,7 @@
 #include <cmath>
 
 #include "base/json.h"
-#include "base/quantity.h"
+#include "base/units.h"
 #include "optimize/apply/kernels_seen.h"
 #include "optimize/stages/pair_test.h"
 #include "stats/summary.h"

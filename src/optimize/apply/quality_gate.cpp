@@ -6,9 +6,8 @@
 #include <cmath>
 #include <optional>
 
-#include "base/command_line.h"
 #include "base/text.h"
-#include "validate/judge/accuracy_gate.h"
+#include "validate/judge/gates.h"
 
 namespace warpmark::optimize {
 namespace {

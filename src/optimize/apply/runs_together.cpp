@@ -6,7 +6,7 @@
 #include "base/clock.h"
 #include "base/json.h"
 #include "optimize/apply/program_runs.h"
-#include "workers/gated_runs.h"
+#include "workers/hooked_program.h"
 
 namespace warpmark::optimize {
 /// Runs that started together. Those whose turn was have no question any more.

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "base/quantity.h"
+#include "base/units.h"
 #include "optimize/stages/optimization_states.h"
 #include "optimize/stages/pair_test.h"
 #include "optimize/stages/search_state.h"

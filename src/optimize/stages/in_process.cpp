@@ -6,7 +6,7 @@
 #include <cmath>
 
 #include "base/json.h"
-#include "base/quantity.h"
+#include "base/units.h"
 #include "optimize/answers.h"
 
 namespace warpmark::optimize {

@@ -5,9 +5,9 @@
 #include <numbers>
 #include <vector>
 
-#include "base/check.h"
+#include "base/result.h"
 #include "stats/distributions.h"
-#include "stats/moments.h"
+#include "stats/summary.h"
 
 namespace warpmark::optimize {
 

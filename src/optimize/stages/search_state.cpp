@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "base/quantity.h"
+#include "base/units.h"
 #include "optimize/priors.h"
 #include "optimize/stages/optimization_states.h"
 #include "optimize/stages/pair_test.h"

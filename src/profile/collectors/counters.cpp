@@ -11,7 +11,7 @@
 #include <thread>
 
 #include "base/text.h"
-#include "device/nvml/queries.h"
+#include "device/nvml/counters.h"
 #include "profile/module/unix_clock.h"
 
 namespace warpmark::profile {

@@ -1,5 +1,5 @@
-// Wakes recorders that sleep in a running program (profile/module/wake.h, _warpmark_dormant.py), or asks its PyTorch,
-// and collects what they record.
+// Wakes recorders that sleep in a running program (profile/module/recorder.h, _warpmark_dormant.py), or asks its
+// PyTorch, and collects what they record.
 #include <fmt/format.h>
 #include <signal.h>
 #include <sys/socket.h>
@@ -25,7 +25,6 @@
 #include <utility>
 #include <vector>
 
-#include "base/check.h"
 #include "base/files.h"
 #include "base/result.h"
 #include "base/text.h"

@@ -12,10 +12,8 @@
 #include "base/text.h"
 #include "base/units.h"
 #include "model/profile/event_kind.h"
-#include "profile/collectors/symbols.h"
 #include "profile/read_session.h"
 #include "profile/recording/convert.h"
-#include "profile/recording/join.h"
 
 namespace warpmark::profile {
 namespace {

@@ -1,4 +1,4 @@
-#include "profile/collectors/symbols.h"
+#include "profile/collectors/recording_parts.h"
 
 #include <cxxabi.h>
 #include <dlfcn.h>

@@ -101,4 +101,12 @@ enum class ProfilerCall { none, start, stop };
 [[nodiscard]] std::uint64_t what_is_launched(CUpti_CallbackDomain domain, CUpti_CallbackId id,
                                              const CUpti_CallbackData& call);
 
+class Recorder;
+
+/// CUPTI keeps plain function pointers, so the recorder stands where such a function can find it.
+[[nodiscard]] Recorder*& current_recorder();
+
+/// Times the call, tells the recorder of launches, and follows the marks of cudaProfilerStart and cudaProfilerStop.
+void CUPTIAPI on_call(void* user, CUpti_CallbackDomain domain, CUpti_CallbackId id, const void* data);
+
 }  // namespace warpmark::profile::module

@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "profile/module/recorder.h"
-#include "profile/module/wake.h"
 
 namespace {
 

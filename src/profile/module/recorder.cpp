@@ -9,8 +9,6 @@
 #include <cstring>
 #include <utility>
 
-#include "profile/module/callbacks.h"
-#include "profile/module/ranges.h"
 #include "profile/module/unix_clock.h"
 #include "profile/recording/format.h"
 

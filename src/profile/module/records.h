@@ -4,7 +4,6 @@
 #include <cupti.h>
 
 #include <cstdint>
-#include <string>
 #include <unordered_map>
 
 #include "profile/module/call_log.h"

@@ -1,4 +1,4 @@
-#include "profile/module/wake.h"
+#include "profile/module/recorder.h"
 
 #include <sys/stat.h>
 #include <unistd.h>

@@ -10,11 +10,11 @@
 #include <unordered_map>
 
 #include "base/text.h"
+#include "profile/catalog.h"
 #include "profile/recording/format.h"
 #include "profile/recording/graph_ends.h"
 #include "profile/recording/writer.h"
 #include "profile/timeline_builder.h"
-#include "profile/trace_reader.h"
 
 namespace warpmark::profile {
 namespace {

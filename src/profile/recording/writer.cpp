@@ -5,7 +5,6 @@
 
 #include <array>
 #include <cerrno>
-#include <cstring>
 
 namespace warpmark::profile::recording {
 namespace {

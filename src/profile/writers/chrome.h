@@ -1,7 +1,7 @@
 // Chrome trace (JSON) that Perfetto and chrome://tracing show and our own reader reads back without loss.
 #pragma once
 
-#include "profile/writer.h"
+#include "profile/catalog.h"
 
 namespace warpmark::profile {
 

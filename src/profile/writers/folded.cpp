@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "profile/writer.h"
+#include "profile/catalog.h"
 #include "profile/writers/text_file.h"
 
 namespace warpmark::profile {

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "base/files.h"
-#include "profile/writer.h"
+#include "profile/catalog.h"
 
 namespace warpmark::profile {
 namespace {

@@ -1,7 +1,6 @@
 // What a person reads of how a program scales.
 #pragma once
 
-#include "model/power_caps.h"
 #include "model/report.h"
 #include "model/scaling.h"
 

@@ -7,7 +7,7 @@
 #include <cmath>
 #include <utility>
 
-#include "base/untrusted/safe_text.h"
+#include "base/untrusted/input.h"
 
 namespace warpmark::report {
 namespace {

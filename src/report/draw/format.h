@@ -1,4 +1,4 @@
-// What people read of SI values beyond plain numbers with units (base/quantity.h): "64 KiB", "+3.2 %", "±0.41 %", "2 h
+// What people read of SI values beyond plain numbers with units (base/units.h): "64 KiB", "+3.2 %", "±0.41 %", "2 h
 // 03 min". Texts are UTF-8; a terminal without it shows to_ascii() of them. A value that is not finite reads "n/a".
 #pragma once
 
@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include "base/quantity.h"
+#include "base/units.h"
 #include "model/metric.h"
 
 namespace warpmark::report {

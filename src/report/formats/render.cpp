@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "base/check.h"
+#include "base/result.h"
 #include "base/text.h"
 #include "report/formats/catalog.h"
 #include "report/results/build.h"

@@ -7,7 +7,7 @@
 #include "report/draw/format.h"
 #include "report/draw/table.h"
 #include "report/results/build_parts.h"
-#include "stats/order_statistics.h"
+#include "stats/summary.h"
 
 namespace warpmark::report {
 namespace {

@@ -1,7 +1,7 @@
 // What a machine did while it was watched, as a report.
 #pragma once
 
-#include "model/machine_summary.h"
+#include "model/machine_state.h"
 #include "model/report.h"
 
 namespace warpmark::report {

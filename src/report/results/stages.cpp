@@ -6,7 +6,7 @@
 
 #include "base/units.h"
 #include "report/results/build_parts.h"
-#include "stats/fixed_cost.h"
+#include "stats/scaling_fit.h"
 
 namespace warpmark::report {
 namespace {

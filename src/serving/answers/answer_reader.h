@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "http/content_decoder.h"
+#include "http/message.h"
 #include "http/parser.h"
 #include "http/sse.h"
 #include "serving/answers/chunk.h"

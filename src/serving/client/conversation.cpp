@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "base/check.h"
+#include "base/result.h"
 
 namespace warpmark::serving {
 

@@ -10,7 +10,7 @@
 
 #include "serving/results/request_values.h"
 #include "serving/traffic/scenario.h"
-#include "stats/order_statistics.h"
+#include "stats/summary.h"
 
 namespace warpmark::serving {
 namespace {

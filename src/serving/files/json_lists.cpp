@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "base/check.h"
+#include "base/result.h"
 
 namespace warpmark::serving {
 

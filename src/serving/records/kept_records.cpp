@@ -4,7 +4,7 @@
 #include <bit>
 #include <utility>
 
-#include "base/untrusted/safe_text.h"
+#include "base/untrusted/input.h"
 #include "stats/random.h"
 
 namespace warpmark::serving {

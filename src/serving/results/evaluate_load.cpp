@@ -7,11 +7,11 @@
 #include <functional>
 #include <numeric>
 
-#include "base/quantity.h"
+#include "base/units.h"
 #include "serving/results/more_requests.h"
 #include "serving/results/request_values.h"
 #include "serving/results/verdicts.h"
-#include "stats/order_statistics.h"
+#include "stats/summary.h"
 
 namespace warpmark::serving {
 namespace {

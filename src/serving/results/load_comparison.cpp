@@ -9,8 +9,8 @@
 #include "base/json.h"
 #include "model/json/json_parts.h"
 #include "stats/distributions.h"
-#include "stats/order_statistics.h"
 #include "stats/random.h"
+#include "stats/summary.h"
 #include "stats/tests/compare.h"
 
 namespace warpmark::serving {

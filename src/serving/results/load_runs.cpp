@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "base/text.h"
-#include "stats/sampled_metric.h"
+#include "stats/summary.h"
 
 namespace warpmark::serving {
 namespace {

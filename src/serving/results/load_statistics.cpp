@@ -7,7 +7,7 @@
 
 #include "serving/results/evaluate_load.h"
 #include "stats/distributions.h"
-#include "stats/order_statistics.h"
+#include "stats/summary.h"
 
 namespace warpmark::serving {
 namespace {

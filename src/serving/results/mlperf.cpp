@@ -6,8 +6,8 @@
 #include <boost/math/special_functions/beta.hpp>
 #include <cmath>
 
-#include "base/quantity.h"
 #include "base/text.h"
+#include "base/units.h"
 #include "serving/results/request_values.h"
 
 namespace warpmark::serving {

@@ -6,7 +6,7 @@
 
 #include "base/text.h"
 #include "base/units.h"
-#include "stats/order_statistics.h"
+#include "stats/summary.h"
 
 namespace warpmark::serving {
 namespace {

@@ -6,10 +6,10 @@
 #include <boost/math/distributions/binomial.hpp>
 #include <cmath>
 
-#include "base/quantity.h"
+#include "base/units.h"
 #include "serving/results/own_tokens.h"
 #include "serving/results/request_values.h"
-#include "stats/order_statistics.h"
+#include "stats/summary.h"
 
 namespace warpmark::serving {
 namespace {

@@ -1,8 +1,8 @@
 #include "serving/tokens/character_map.h"
 
 #include "base/json.h"
-#include "base/untrusted/safe_text.h"
-#include "http/base64.h"
+#include "base/untrusted/input.h"
+#include "http/url.h"
 #include "serving/tokens/json_parts.h"
 #include "serving/tokens/utf8.h"
 

@@ -6,7 +6,7 @@
 #include <unordered_map>
 
 #include "base/json.h"
-#include "base/untrusted/safe_text.h"
+#include "base/untrusted/input.h"
 #include "serving/tokens/normalizers.h"
 #include "serving/tokens/pieces.h"
 #include "serving/tokens/subwords.h"

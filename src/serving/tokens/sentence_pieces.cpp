@@ -1,7 +1,7 @@
 // SentencePiece's models (Kudo and Richardson, EMNLP 2018), by their own library.
 #include <sentencepiece_processor.h>
 
-#include "base/untrusted/safe_text.h"
+#include "base/untrusted/input.h"
 #include "serving/tokens/tokenizer.h"
 #include "serving/tokens/utf8.h"
 

@@ -4,7 +4,7 @@
 
 #include <cstdlib>
 
-#include "base/check.h"
+#include "base/result.h"
 
 namespace warpmark::serving {
 namespace {

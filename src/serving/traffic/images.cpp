@@ -4,7 +4,7 @@
 #include <array>
 #include <string_view>
 
-#include "http/base64.h"
+#include "http/url.h"
 #include "stats/random.h"
 
 namespace warpmark::serving {

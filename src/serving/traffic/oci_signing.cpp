@@ -8,9 +8,9 @@
 #include <ctime>
 #include <memory>
 
-#include "base/check.h"
+#include "base/result.h"
 #include "base/text.h"
-#include "http/base64.h"
+#include "http/url.h"
 #include "serving/traffic/signing.h"
 
 namespace warpmark::serving {

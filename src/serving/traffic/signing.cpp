@@ -10,7 +10,7 @@
 #include <ctime>
 #include <vector>
 
-#include "base/check.h"
+#include "base/result.h"
 #include "base/sha256.h"
 #include "base/text.h"
 #include "http/url.h"

@@ -1,13 +1,11 @@
 #include "stats/tests/compare.h"
 
 #include <fmt/format.h>
-
-#include <algorithm>
 #include <boost/math/special_functions/binomial.hpp>
-#include <cmath>
+
 #include <numeric>
 
-#include "base/check.h"
+#include "base/result.h"
 #include "stats/distributions.h"
 #include "stats/summary.h"
 

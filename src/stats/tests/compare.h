@@ -9,6 +9,8 @@
 // time, so logs are the scale on which noise is comparable, and the difference of their means is a ratio.
 #pragma once
 
+#include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -72,5 +74,12 @@ struct Holm {
 /// Decides all metrics of one comparison of two sessions with Holm's correction over those that have a p value.
 /// Differences that do not survive become indistinguishable (undecidable where the p is a permutation's).
 void decide_together(std::span<Comparison> comparisons, double alpha = 0.05);
+
+inline constexpr double kLargestLog = 690;  // 10^299.7
+
+[[nodiscard]] inline double ratio_of_log(double log) { return std::exp(std::clamp(log, -kLargestLog, kLargestLog)); }
+
+/// The ratio less 1, exact near 0.
+[[nodiscard]] inline double change_of_log(double log) { return std::expm1(std::clamp(log, -kLargestLog, kLargestLog)); }
 
 }  // namespace warpmark::stats

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <limits>
 
-#include "base/check.h"
+#include "base/result.h"
 #include "stats/distributions.h"
 #include "stats/random.h"
 #include "stats/summary.h"

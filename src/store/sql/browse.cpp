@@ -1,4 +1,4 @@
-#include "store/sql/browse.h"
+#include "store/sql/sql_store.h"
 
 #include <optional>
 #include <utility>
@@ -8,7 +8,6 @@
 #include "store/location.h"
 #include "store/lookup.h"
 #include "store/payload.h"
-#include "store/sql/run_query.h"
 
 namespace warpmark::store {
 namespace {

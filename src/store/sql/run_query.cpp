@@ -1,4 +1,4 @@
-#include "store/sql/run_query.h"
+#include "store/sql/sql_store.h"
 
 #include <algorithm>
 #include <functional>

@@ -1,10 +1,11 @@
 // A connection to a database that speaks SQL, as the store needs it: statements with bound values, rows, transactions.
-// Implementations: SQLite (sqlite/database.h) and PostgreSQL (postgres/connection.h). Statements are written in what
-// both understand; where they differ a Dialect has the words.
+// Implementations: SQLite (sqlite/sqlite_store.h) and PostgreSQL (postgres/postgres_store.h). Statements are written in
+// what both understand; where they differ a Dialect has the words.
 #pragma once
 
 #include <cstdint>
 #include <functional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -84,5 +85,20 @@ class Transaction {
   explicit Transaction(SqlDatabase& database) : database_(&database) {}
   SqlDatabase* database_;
 };
+
+// The tables of a store and how they came to be, for every database that speaks SQL. A change of the schema is a new
+// step at the end of the list; steps that were released stay as they are.
+
+struct Migration {
+  std::int64_t version;  ///< of the schema after it; 1, 2, 3, ...
+  const char* tables;    ///< in SQLite's words; PostgreSQL's are derived (postgres/postgres_store.h)
+  const char* sqlite;    ///< what only SQLite understands, as triggers; nullptr: nothing
+  const char* postgres;  ///< the same for PostgreSQL
+};
+
+[[nodiscard]] std::span<const Migration> migrations();
+
+/// Within a write transaction in which `prunings` has an open row for the session.
+[[nodiscard]] Status delete_session(SqlDatabase& database, std::int64_t key);
 
 }  // namespace warpmark::store

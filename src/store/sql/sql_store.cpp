@@ -10,9 +10,6 @@
 #include "store/location.h"
 #include "store/lookup.h"
 #include "store/payload.h"
-#include "store/sql/browse.h"
-#include "store/sql/run_query.h"
-#include "store/sql/schema.h"
 
 namespace warpmark::store {
 namespace {

@@ -11,8 +11,7 @@
 #include "model/names.h"
 #include "model/run_query.h"
 #include "stats/tests/compare.h"
-#include "stats/tests/log_ratio.h"
-#include "stats/tests/t_tests.h"
+#include "stats/tests/rank_and_t_tests.h"
 
 namespace warpmark::validate {
 namespace {

@@ -7,14 +7,15 @@
 #pragma once
 
 #include <span>
+#include <string>
 #include <vector>
 
 #include "base/result.h"
 #include "device/datasheet.h"
 #include "model/acceptance.h"
+#include "model/across.h"
 #include "model/run.h"
 #include "validate/accept/criteria.h"
-#include "validate/accept/facts.h"
 
 namespace warpmark::validate {
 
@@ -40,5 +41,18 @@ struct AcceptanceInput {
 
 /// The interval of a metric's median as above; absent where there are too few samples.
 [[nodiscard]] std::optional<Interval> interval_over_rounds(const Metric& metric);
+
+struct NodeResults {
+  std::string file;
+  Session session;
+};
+
+struct AcrossOptions {
+  double effect = 0.03;
+  double alpha = 0.05;
+};
+
+/// Usage error for fewer than two devices together, the same session twice, or nothing in common.
+[[nodiscard]] Result<Across> judge_across(const std::vector<NodeResults>& nodes, const AcrossOptions& options);
 
 }  // namespace warpmark::validate

@@ -1,4 +1,4 @@
-#include "validate/accept/across.h"
+#include "validate/accept/acceptance.h"
 
 #include <fmt/format.h>
 

@@ -2,14 +2,12 @@
 
 #include <algorithm>
 #include <array>
-#include <optional>
 
 #include "base/files.h"
 #include "base/text.h"
 #include "base/units.h"
 #include "base/yaml.h"
 #include "generated/criteria.h"
-#include "validate/accept/facts.h"
 
 namespace warpmark::validate {
 namespace {

@@ -1,4 +1,4 @@
-#include "validate/accept/facts.h"
+#include "validate/accept/criteria.h"
 
 #include <algorithm>
 #include <charconv>

@@ -8,7 +8,6 @@
 #include <optional>
 
 #include "base/clock.h"
-#include "base/command_line.h"
 #include "base/files.h"
 #include "base/json.h"
 #include "base/text.h"
@@ -17,8 +16,6 @@
 #include "model/beside.h"
 #include "model/run_query.h"
 #include "model/stages.h"
-#include "stats/order_statistics.h"
-#include "stats/sampled_metric.h"
 #include "stats/summary.h"
 #include "validate/commands/line_pattern.h"
 

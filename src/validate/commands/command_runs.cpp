@@ -8,7 +8,6 @@
 #include <optional>
 #include <utility>
 
-#include "base/check.h"
 #include "base/clock.h"
 #include "measure/round.h"
 #include "model/run_query.h"

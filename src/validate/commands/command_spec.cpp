@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <optional>
 #include <set>
 
 #include "base/files.h"
@@ -13,7 +12,6 @@
 #include "model/beside.h"
 #include "model/stages.h"
 #include "validate/commands/command_spec_yaml.h"
-#include "validate/commands/command_words.h"
 #include "validate/commands/line_pattern.h"
 
 namespace warpmark::validate {

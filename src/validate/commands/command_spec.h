@@ -36,7 +36,7 @@
 
 #include "base/result.h"
 #include "model/metric.h"
-#include "validate/judge/accuracy_gate.h"
+#include "validate/judge/gates.h"
 
 namespace warpmark::validate {
 
@@ -101,5 +101,15 @@ struct CommandSpec {
 
 /// A command measured by its wall time.
 [[nodiscard]] CommandSpec timed_command(std::vector<std::string> words);
+
+/// Blanks separate, '...' and "..." keep together, a backslash takes the next character as it is. Nothing is expanded.
+/// Usage error for a quote that is not closed, for no words, and for what needs a shell outside quotes: | && ; < > $(
+/// $NAME, a pattern of file names as a word (*.py), and a first word NAME=VALUE.
+[[nodiscard]] Result<std::vector<std::string>> split_words(std::string_view text);
+
+/// Of words that are separate already. Usage error for a command that begins with NAME=VALUE, which only a shell takes
+/// for a variable, and for an operator of a shell between words (`echo a '|' wc`), unless it is the value of an option
+/// (`cut -d '|' file`) or the last word.
+[[nodiscard]] Status check_words(const std::vector<std::string>& words);
 
 }  // namespace warpmark::validate

@@ -1,11 +1,10 @@
-#include "validate/commands/command_words.h"
+#include "validate/commands/command_spec.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
 
-#include "base/command_line.h"
 #include "base/text.h"
 
 namespace warpmark::validate {

@@ -1,4 +1,4 @@
-#include "validate/commands/environment_watch.h"
+#include "validate/commands/command_experiment.h"
 
 #include <algorithm>
 #include <optional>

@@ -2,12 +2,14 @@
 // were found are put back: by this object when it goes, and else by a restorer process that waits for our end.
 #pragma once
 
+#include <cstddef>
+#include <optional>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "base/result.h"
-#include "device/nvml/power_limit.h"
+#include "device/nvml/counters.h"
+#include "measure/gpu_watch.h"
 
 namespace warpmark::validate {
 
@@ -38,5 +40,18 @@ class PowerCap {
 /// The restorer: waits for the end of standard input, and sets these ("GPU-...=700") unless it was told "done". Ignores
 /// what ends others.
 Status restore_when_told(const std::vector<std::string>& limits);
+
+class GpuEnergy {
+ public:
+  /// Finds the GPUs that have a counter; none and no driver are fine.
+  GpuEnergy();
+  [[nodiscard]] bool available() const { return !gpus_.empty(); }
+  /// Joules since the drivers were loaded, of the first `count` together; nothing where one cannot be read.
+  [[nodiscard]] std::optional<double> joules(std::size_t count = SIZE_MAX) const;
+
+ private:
+  measure::GpuProbe probe_;
+  std::vector<std::string> gpus_;  ///< NVML's identifiers
+};
 
 }  // namespace warpmark::validate

@@ -1,10 +1,10 @@
-#include "validate/commands/reference_experiment.h"
+#include "validate/commands/command_experiment.h"
 
 #include <fmt/format.h>
 
 #include "model/run_query.h"
 #include "stats/random.h"
-#include "stats/sampled_metric.h"
+#include "stats/summary.h"
 
 namespace warpmark::validate {
 namespace {

@@ -12,7 +12,6 @@
 #include "model/run_query.h"
 #include "stats/summary.h"
 #include "validate/compare/environment_guard.h"
-#include "validate/judge/verdict.h"
 
 namespace warpmark::validate {
 namespace {

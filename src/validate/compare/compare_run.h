@@ -8,13 +8,36 @@
 #include <string>
 #include <vector>
 
+#include "base/lines/line_file.h"
 #include "base/result.h"
 #include "measure/experiment.h"
 #include "model/comparison.h"
-#include "validate/compare/schedule.h"
-#include "validate/judge/accuracy_gate.h"
+#include "validate/judge/gates.h"
+#include "validate/judge/verdict.h"
 
 namespace warpmark::validate {
+
+struct Slot {
+  int variant = 0;  ///< 0 is A, 1 is B
+  std::int64_t round = 0;
+  bool ends_round = false;  ///< both variants of the round are complete after it
+};
+
+struct Schedule {
+  Interleave interleave = Interleave::pair;
+  std::int64_t rounds = 30;  ///< at most
+  std::uint64_t seed = 1;
+
+  /// Number of runs of both variants.
+  [[nodiscard]] std::int64_t slots() const;
+  [[nodiscard]] Slot slot(std::int64_t index) const;
+};
+
+/// The variants of one round in order: {0, 1} shuffled, or {0, 0, 1, 1} shuffled for blocks.
+[[nodiscard]] std::vector<int> round_order(Interleave interleave, std::uint64_t seed, std::int64_t round);
+
+/// 0 .. n-1 in random order, the same for the same seed and round.
+[[nodiscard]] std::vector<int> shuffled(int n, std::uint64_t seed, std::int64_t round);
 
 struct Variant {
   measure::Experiment* experiment = nullptr;
@@ -33,7 +56,7 @@ struct AbOptions {
   /// Quantities that are measured anyway (model/beside.h) and that shall decide, as somebody declared them.
   std::vector<std::string> declared;
   std::int64_t affordable_rounds = 0;  ///< that a budget allows; 0: as many as the schedule has. Set by run_ab.
-  bool further_tests = true;           ///< also those that do not decide (validate/further_tests.h)
+  bool further_tests = true;           ///< also those that do not decide
   const std::atomic<bool>* interrupted = nullptr;
 };
 
@@ -66,5 +89,44 @@ struct AbOutcome {
 
 /// The verdicts on the same rounds for another smallest effect or probability of error; gates stay as they are. Pure.
 void judge_again(Comparison& comparison, double effect, double alpha);
+
+// The journal of a comparison: one JSON object a line, each appended and synced when its run has ended, so that a
+// killed comparison goes on where it was and no run is lost or counted twice. A last line cut short by a crash is
+// dropped. Held by one process at a time.
+
+class Journal {
+ public:
+  /// Opens or creates. An incomplete journal of the same request is taken up; a complete one, or one of another
+  /// request, is started anew, as is any with `fresh`. Environment error if another process holds it or it cannot be
+  /// written; data error if a complete line cannot be read.
+  [[nodiscard]] static Result<Journal> open(const std::string& path, const std::string& request, const std::string& id,
+                                            bool fresh);
+
+  [[nodiscard]] const std::string& id() const { return id_; }  ///< of the comparison, that of the first start
+  /// Samples found at opening, in order; empties the list.
+  [[nodiscard]] std::vector<AbSample> take_samples() { return std::move(samples_); }
+  [[nodiscard]] Status append(const AbSample& sample);
+  /// Says that the samples so far go into the history, those after an earlier call's as a piece of their own. Written
+  /// before they are stored, so that after a kill between both the next process knows what to store (again).
+  [[nodiscard]] Status end_piece();
+  /// How many samples there were at each end of a piece.
+  [[nodiscard]] const std::vector<std::size_t>& pieces() const { return pieces_; }
+  [[nodiscard]] Status complete();
+
+ private:
+  explicit Journal(LineFile file) : file_(std::move(file)) {}
+  Status read(const std::string& request);
+
+  LineFile file_;
+  std::string id_;
+  std::vector<AbSample> samples_;
+  std::size_t count_ = 0;  ///< samples in the file
+  std::vector<std::size_t> pieces_;
+};
+
+/// Of each metric with a ratio and at least 7 rounds; `comparison` must be paired with equal variants. The
+/// false-positive rate is that of the whole procedure, looks after every round included, over 2000 random exchanges of
+/// A and B within rounds: under equality each is as likely as what was measured.
+[[nodiscard]] std::vector<MetricCalibration> calibrate(const Comparison& comparison, const VerdictOptions& options);
 
 }  // namespace warpmark::validate

@@ -10,7 +10,6 @@
 
 #include "base/clock.h"
 #include "stats/random.h"
-#include "validate/guard/bisect.h"
 #include "validate/judge/verdict.h"
 
 namespace warpmark::validate {

@@ -12,7 +12,7 @@
 #include "base/result.h"
 #include "measure/experiment.h"
 #include "model/bisection.h"
-#include "validate/guard/bisect_probe.h"
+#include "validate/guard/bisect.h"
 
 namespace warpmark::validate {
 

@@ -10,12 +10,10 @@
 #include "model/beside.h"
 #include "model/names.h"
 #include "model/run_query.h"
-#include "validate/commands/reference_experiment.h"
-#include "validate/compare/environment_history.h"
-#include "validate/guard/foreign_sessions.h"
-#include "validate/guard/history_advice.h"
+#include "validate/commands/command_experiment.h"
+#include "validate/compare/environment_guard.h"
 #include "validate/guard/regression.h"
-#include "validate/guard/series.h"
+#include "validate/guard/sessions.h"
 
 namespace warpmark::validate {
 namespace {

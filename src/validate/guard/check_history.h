@@ -8,8 +8,7 @@
 #include "base/result.h"
 #include "model/check.h"
 #include "store/store.h"
-#include "validate/guard/commit_order.h"
-#include "validate/guard/kept_points.h"
+#include "validate/guard/series.h"
 
 namespace warpmark::validate {
 

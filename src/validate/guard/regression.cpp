@@ -5,12 +5,10 @@
 #include <algorithm>
 #include <cmath>
 
-#include "base/check.h"
+#include "base/result.h"
 #include "stats/distributions.h"
-#include "stats/moments.h"
 #include "stats/summary.h"
 #include "stats/tests/compare.h"
-#include "stats/tests/log_ratio.h"
 
 namespace warpmark::validate {
 namespace {
@@ -98,96 +96,6 @@ void against_steps(HistoryStep& step, std::span<const double> steps, double fres
   step.p = std::min(1.0, 2 * stats::t_tail(std::fabs(step.step) / step.error, step.degrees));
   step.p = std::max(step.p, empirical_p(largest, std::fabs(step.step), as_large, count));
 }
-
-}  // namespace
-
-std::int64_t history_needed(std::int64_t fresh) { return kLevelNeeded + (kStepsNeeded + 1) * fresh - 1; }
-
-HistoryStep step_from(std::span<const double> history, std::span<const std::int64_t> breaks,
-                      std::span<const double> fresh) {
-  WM_CHECK(!fresh.empty());
-  const auto count = static_cast<std::int64_t>(fresh.size()), past = static_cast<std::int64_t>(history.size());
-  if (past < history_needed(count)) {
-    return undefined(
-        fmt::format("{} session{} of history, {} needed", past, past == 1 ? "" : "s", history_needed(count)), true);
-  }
-  const auto old = logarithms(history), now = logarithms(fresh);
-  if (!old || !now) return undefined("values that are not above 0 have no ratio");
-  const std::int64_t since = past - (breaks.empty() ? 0 : breaks.back());
-  if (since < kLevelNeeded) {
-    return undefined(fmt::format("the level changed {} session{} ago, {} are needed since", since,
-                                 since == 1 ? "" : "s", kLevelNeeded),
-                     true);
-  }
-  HistoryStep step;
-  // A shorter level where a longer one would leave too few steps.
-  const std::int64_t leaves_steps = past + 1 - (kStepsNeeded + 1) * count;
-  step.level_sessions = std::min({kLevelSessions, since, std::max(kLevelNeeded, std::min(past / 3, leaves_steps))});
-  const auto level = static_cast<std::size_t>(step.level_sessions);
-  const auto steps = own_steps(*old, breaks, level, fresh.size());
-  step.steps = static_cast<std::int64_t>(steps.size());
-  if (step.steps < kStepsNeeded * count) {
-    return undefined(fmt::format("its level changed too often: {} steps without a change, {} needed", step.steps,
-                                 kStepsNeeded * count),
-                     true);
-  }
-  step.level = stats::mean_of(std::span(*old).last(level));
-  against_steps(step, steps, stats::mean_of(*now) - step.level, count);
-  if (step.spread > kRounding) return step;
-  step.spread = step.error = 0;
-  if (std::fabs(step.step) <= kRounding) {
-    step.step = 0;
-  } else {
-    step.p = order_p(since, count);
-  }
-  return step;
-}
-
-std::vector<stats::ChangePoint> level_changes(std::span<const double> history) {
-  for (const double value : history) {
-    if (!std::isfinite(value)) return {};
-  }
-  // Without regard to autocorrelation, unlike in a report on changes: a change that is missed makes the history look
-  // noisier than it is, one that is imagined only costs some of its steps.
-  return stats::change_points(history, {.max_p = 0.001, .min_magnitude = 0.05, .autocorrelation = false});
-}
-
-std::optional<double> p_of_change(std::span<const double> history, std::span<const double> fresh, double threshold) {
-  const double limit = std::log1p(threshold);
-  double low = fresh[0], high = fresh[0];
-  for (const auto values : {history, fresh}) {
-    for (const double value : values) {
-      low = std::min(low, value);
-      high = std::max(high, value);
-    }
-  }
-  // A step is a difference of means, less a mean of such differences.
-  if (low > 0 && 2 * std::log(high / low) < limit) return std::nullopt;
-  const HistoryStep step = step_from(history, places_of(level_changes(history)), fresh);
-  if (!step.undefined.empty() || std::fabs(step.step) < limit) return std::nullopt;
-  return step.p;
-}
-
-std::optional<std::int64_t> sessions_needed(std::span<const double> history, std::span<const std::int64_t> breaks,
-                                            const RegressionOptions& options, std::size_t metrics) {
-  const double alpha = options.alpha / static_cast<double>(std::max<std::size_t>(1, metrics));
-  const double limit = std::log1p(options.threshold), power = stats::normal_quantile(kPlannedPower);
-  for (std::int64_t fresh = 1; fresh <= kMostSessions; ++fresh) {
-    // What the new sessions are does not matter here: the error is that of the history's steps.
-    const std::vector<double> imagined(static_cast<std::size_t>(fresh), 1);
-    const HistoryStep step = step_from(history, breaks, imagined);
-    if (!step.undefined.empty()) return std::nullopt;
-    const double same = stats::t_quantile_of_tail(options.alpha, step.degrees) + power;
-    const double worse = (stats::t_quantile_of_tail(alpha / 2, step.degrees) + power) / 2;
-    const double found = 2 * limit - power * step.error;  // exceeded by nine of ten steps of twice the threshold
-    const double floor =
-        empirical_p(step.largest, found, found > step.largest ? 0 : 1, static_cast<double>(step.steps));
-    if (step.error * std::max(same, worse) <= limit && floor <= alpha) return fresh;
-  }
-  return std::nullopt;
-}
-
-namespace {
 
 /// +1 where larger is worse.
 double sign_of(Better better) { return better == Better::higher ? -1 : 1; }
@@ -296,6 +204,92 @@ void decide(MetricCheck& metric, const Judged& judged, double p, const Regressio
 
 }  // namespace
 
+std::int64_t history_needed(std::int64_t fresh) { return kLevelNeeded + (kStepsNeeded + 1) * fresh - 1; }
+
+HistoryStep step_from(std::span<const double> history, std::span<const std::int64_t> breaks,
+                      std::span<const double> fresh) {
+  WM_CHECK(!fresh.empty());
+  const auto count = static_cast<std::int64_t>(fresh.size()), past = static_cast<std::int64_t>(history.size());
+  if (past < history_needed(count)) {
+    return undefined(
+        fmt::format("{} session{} of history, {} needed", past, past == 1 ? "" : "s", history_needed(count)), true);
+  }
+  const auto old = logarithms(history), now = logarithms(fresh);
+  if (!old || !now) return undefined("values that are not above 0 have no ratio");
+  const std::int64_t since = past - (breaks.empty() ? 0 : breaks.back());
+  if (since < kLevelNeeded) {
+    return undefined(fmt::format("the level changed {} session{} ago, {} are needed since", since,
+                                 since == 1 ? "" : "s", kLevelNeeded),
+                     true);
+  }
+  HistoryStep step;
+  // A shorter level where a longer one would leave too few steps.
+  const std::int64_t leaves_steps = past + 1 - (kStepsNeeded + 1) * count;
+  step.level_sessions = std::min({kLevelSessions, since, std::max(kLevelNeeded, std::min(past / 3, leaves_steps))});
+  const auto level = static_cast<std::size_t>(step.level_sessions);
+  const auto steps = own_steps(*old, breaks, level, fresh.size());
+  step.steps = static_cast<std::int64_t>(steps.size());
+  if (step.steps < kStepsNeeded * count) {
+    return undefined(fmt::format("its level changed too often: {} steps without a change, {} needed", step.steps,
+                                 kStepsNeeded * count),
+                     true);
+  }
+  step.level = stats::mean_of(std::span(*old).last(level));
+  against_steps(step, steps, stats::mean_of(*now) - step.level, count);
+  if (step.spread > kRounding) return step;
+  step.spread = step.error = 0;
+  if (std::fabs(step.step) <= kRounding) {
+    step.step = 0;
+  } else {
+    step.p = order_p(since, count);
+  }
+  return step;
+}
+
+std::vector<stats::ChangePoint> level_changes(std::span<const double> history) {
+  for (const double value : history) {
+    if (!std::isfinite(value)) return {};
+  }
+  // Without regard to autocorrelation, unlike in a report on changes: a change that is missed makes the history look
+  // noisier than it is, one that is imagined only costs some of its steps.
+  return stats::change_points(history, {.max_p = 0.001, .min_magnitude = 0.05, .autocorrelation = false});
+}
+
+std::optional<double> p_of_change(std::span<const double> history, std::span<const double> fresh, double threshold) {
+  const double limit = std::log1p(threshold);
+  double low = fresh[0], high = fresh[0];
+  for (const auto values : {history, fresh}) {
+    for (const double value : values) {
+      low = std::min(low, value);
+      high = std::max(high, value);
+    }
+  }
+  // A step is a difference of means, less a mean of such differences.
+  if (low > 0 && 2 * std::log(high / low) < limit) return std::nullopt;
+  const HistoryStep step = step_from(history, places_of(level_changes(history)), fresh);
+  if (!step.undefined.empty() || std::fabs(step.step) < limit) return std::nullopt;
+  return step.p;
+}
+
+std::optional<std::int64_t> sessions_needed(std::span<const double> history, std::span<const std::int64_t> breaks,
+                                            const RegressionOptions& options, std::size_t metrics) {
+  const double alpha = options.alpha / static_cast<double>(std::max<std::size_t>(1, metrics));
+  const double limit = std::log1p(options.threshold), power = stats::normal_quantile(kPlannedPower);
+  for (std::int64_t fresh = 1; fresh <= kMostSessions; ++fresh) {
+    // What the new sessions are does not matter here: the error is that of the history's steps.
+    const std::vector<double> imagined(static_cast<std::size_t>(fresh), 1);
+    const HistoryStep step = step_from(history, breaks, imagined);
+    if (!step.undefined.empty()) return std::nullopt;
+    const double same = stats::t_quantile_of_tail(options.alpha, step.degrees) + power;
+    const double worse = (stats::t_quantile_of_tail(alpha / 2, step.degrees) + power) / 2;
+    const double found = 2 * limit - power * step.error;  // exceeded by nine of ten steps of twice the threshold
+    const double floor =
+        empirical_p(step.largest, found, found > step.largest ? 0 : 1, static_cast<double>(step.steps));
+    if (step.error * std::max(same, worse) <= limit && floor <= alpha) return fresh;
+  }
+  return std::nullopt;
+}
+
 void judge_check(std::span<MetricCheck> metrics, const RegressionOptions& options) {
   WM_CHECK(options.threshold > 0 && options.alpha > 0 && options.alpha < 1);
   std::vector<Judged> judged;
@@ -313,6 +307,18 @@ void judge_check(std::span<MetricCheck> metrics, const RegressionOptions& option
   for (std::size_t i = 0; i < metrics.size(); ++i) {
     decide(metrics[i], judged[i], metrics[i].p ? adjusted[next++] : 1, options, metrics.size());
   }
+}
+
+std::string how_to_complete_history(const Check& check, const std::string& command) {
+  std::int64_t missing = 0;
+  for (const MetricCheck& metric : check.metrics) {
+    if (metric.verdict != Verdict::inconclusive || metric.baseline.empty() || metric.current.empty()) continue;
+    missing = std::max(missing, history_needed(static_cast<std::int64_t>(check.sessions.size())) -
+                                    static_cast<std::int64_t>(metric.baseline.size()));
+  }
+  if (missing <= 0) return {};
+  return fmt::format("To complete the history, measure {} {} more time{}: {}", check.branch, missing,
+                     missing == 1 ? "" : "s", command.starts_with("warpmark run ") ? command : "warpmark run -- CMD");
 }
 
 }  // namespace warpmark::validate

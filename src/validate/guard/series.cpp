@@ -3,16 +3,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <map>
+#include <cmath>
 #include <numeric>
-#include <set>
-#include <span>
-#include <unordered_map>
-#include <utility>
+#include <string_view>
 
 #include "base/text.h"
 #include "device/machine.h"
+#include "model/beside.h"
 #include "model/names.h"
+#include "model/run_query.h"
 
 namespace warpmark::validate {
 namespace {
@@ -81,6 +80,46 @@ std::vector<Places> by_nodes_in_turns(Points points, const Places& places) {
   auto nodes = split_by(points, places, host_of);
   const bool all_come_back = std::ranges::all_of(nodes, [](const auto& node) { return node.size() >= kComesBack; });
   return nodes.size() >= 2 && all_come_back ? nodes : std::vector<Places>{places};
+}
+
+/// The same case of the baseline; of several of one name the one in the same place. Two files of one result each are
+/// compared whatever they call it.
+const Run* baseline_run_of(const Session& baseline, const Session& now, const Run& run) {
+  if (baseline.runs.size() == 1 && now.runs.size() == 1) return &baseline.runs.front();
+  std::size_t place = 0;
+  for (const Run& other : now.runs) {
+    if (&other == &run) break;
+    if (same_case(other, run)) ++place;
+  }
+  for (const Run& other : baseline.runs) {
+    if (same_case(other, run) && place-- == 0) return &other;
+  }
+  return nullptr;
+}
+
+Verdict verdict_of(double ratio, Better better, double threshold) {
+  const double change = ratio - 1;
+  if (std::fabs(change) < threshold) return Verdict::same;
+  switch (better) {
+    case Better::lower: return change > 0 ? Verdict::worse : Verdict::better;
+    case Better::higher: return change < 0 ? Verdict::worse : Verdict::better;
+    case Better::neither: return Verdict::different;
+  }
+  return Verdict::different;
+}
+
+void judge_value(MetricCheck& metric, const Run& run, double threshold) {
+  if (!is_measured(run.outcome)) {
+    metric.reason = fmt::format("{}: {}", name_of(run.outcome), run.reason);
+  } else if (metric.current.empty()) {
+    metric.reason = "it was not measured now";
+  } else if (!(*metric.level > 0 && *metric.value > 0)) {
+    metric.reason = "a change in percent needs values above 0";
+    if (*metric.level == *metric.value) metric.verdict = Verdict::same;
+  } else {
+    metric.ratio = *metric.value / *metric.level;
+    metric.verdict = verdict_of(*metric.ratio, metric.better, threshold);
+  }
 }
 
 }  // namespace
@@ -201,6 +240,136 @@ std::string machine_differences(const Machine& now, const Machine& before) {
   names.erase(std::unique(names.begin(), names.end()), names.end());
   for (const auto& name : names) add_difference(text, name, version_of(now, name), version_of(before, name));
   return text;
+}
+
+void sort_by_commits(std::vector<store::RunPoint>& points, const CommitOrder& order) {
+  struct Placed {
+    std::int64_t age;
+    std::size_t at;
+  };
+  std::vector<Placed> known;
+  std::vector<std::size_t> places;
+  for (std::size_t i = 0; i < points.size(); ++i) {
+    const auto found = order.age.find(points[i].commit);
+    if (found == order.age.end()) continue;
+    known.push_back({found->second, i});
+    places.push_back(i);
+  }
+  const auto younger = [](const Placed& a, const Placed& b) { return a.age < b.age; };
+  if (std::is_sorted(known.begin(), known.end(), younger)) return;
+  std::stable_sort(known.begin(), known.end(), younger);
+  std::vector<store::RunPoint> sorted;
+  sorted.reserve(known.size());
+  for (const auto& one : known) sorted.push_back(std::move(points[one.at]));
+  for (std::size_t i = 0; i < places.size(); ++i) points[places[i]] = std::move(sorted[i]);
+}
+
+Result<KeptPoints> KeptPoints::read(store::Store& store, std::size_t most) {
+  KeptPoints kept;
+  WM_ASSIGN(kept.table_, store.series());
+  for (auto& one : kept.table_.series) {
+    const auto& facts = one.facts;
+    const auto label = case_label(facts.workload, facts.params, facts.device, facts.mode);
+    const auto [place, is_new] = kept.series_.try_emplace({label, facts.metric}, std::move(one));
+    if (is_new) continue;
+    kept.shared_.insert(label);
+    auto& points = place->second.points;
+    points.insert(points.end(), one.points.begin(), one.points.end());
+    std::ranges::stable_sort(points, {},
+                             [](const auto& point) { return std::string_view(point.session->session_started); });
+  }
+  kept.table_.series.clear();
+  for (const auto& [key, session] : kept.table_.sessions) kept.sessions_.emplace(session.session, &session);
+  kept.keep_newest(most);
+  return kept;
+}
+
+void KeptPoints::keep_newest(std::size_t most) {
+  std::vector<std::string_view> starts;
+  for (const auto& [name, one] : series_) {
+    for (const auto& point : one.points) starts.emplace_back(point.session->session_started);
+  }
+  if (starts.size() <= most) return;
+  const auto oldest = starts.end() - static_cast<std::ptrdiff_t>(most);
+  std::nth_element(starts.begin(), oldest, starts.end());
+  for (auto& [name, one] : series_) {
+    std::erase_if(one.points, [&](const auto& point) { return point.session->session_started < *oldest; });
+  }
+  std::erase_if(series_, [](const auto& entry) { return entry.second.points.empty(); });
+}
+
+std::vector<store::RunPoint> KeptPoints::clean_points(const std::string& label, const std::string& branch,
+                                                      const std::string& fingerprint) const {
+  std::vector<store::RunPoint> points;
+  for (auto at = series_.lower_bound({label, ""}); at != series_.end() && at->first.first == label; ++at) {
+    const auto& [facts, of_metric] = at->second;
+    for (auto point = of_metric.rbegin(); point != of_metric.rend(); ++point) {
+      const auto& session = *point->session;
+      if (session.dirty || session.branch != branch) continue;
+      if (fingerprint.empty() || session.fingerprint == fingerprint) points.push_back(point_of(facts, *point));
+    }
+  }
+  return points;
+}
+
+store::RunPoint point_of(const store::RunPoint& facts, const store::SeriesPoint& point) {
+  store::RunPoint whole = *point.session;
+  whole.started = whole.session_started;
+  whole.workload = facts.workload;
+  whole.params = facts.params;
+  whole.device = facts.device;
+  whole.mode = facts.mode;
+  whole.metric = facts.metric;
+  whole.unit = facts.unit;
+  whole.better = facts.better;
+  whole.index = point.index;
+  whole.n = point.n;
+  whole.median = point.median;
+  whole.interval = point.interval;
+  return whole;
+}
+
+Result<Check> check_point_values(const Session& baseline, const Session& now, const PointOptions& options) {
+  Check check{.branch = options.name, .threshold = options.threshold, .tested = false};
+  check.sessions = {now.id};
+  check.started = now.started;
+  check.commit = now.commit;
+  check.commit_branch = now.branch;
+  check.dirty = now.dirty;
+  check.machine = now.machine;
+  check.build = now.build;
+  for (const Run& run : now.runs) {
+    const Run* before = baseline_run_of(baseline, now, run);
+    if (before == nullptr) continue;
+    for (const Metric& metric : before->metrics) {
+      if (metric.summary.n == 0 || !matches_series(options.metrics, case_label(run), metric.id)) continue;
+      if (options.metrics.empty() && is_beside(metric.id)) continue;
+      MetricCheck judged{.label = case_label(run), .metric = metric.id, .unit = metric.unit, .better = metric.better};
+      judged.baseline = {to_history_point(baseline, metric)};
+      judged.level = metric.summary.median;
+      judged.level_sessions = 1;
+      if (const Metric* current = metric_of(run, metric.id); current != nullptr) {
+        judged.current = {to_history_point(now, *current)};
+        judged.value = current->summary.median;
+      }
+      judge_value(judged, run, options.threshold);
+      check.metrics.push_back(std::move(judged));
+    }
+  }
+  if (check.metrics.empty()) {
+    return usage_error("the results and the baseline have no metric in common" +
+                           (options.metrics.empty() ? std::string() : " that matches " + options.metrics),
+                       "warpmark report FILE shows what a file holds");
+  }
+  for (const Run& run : baseline.runs) {
+    const bool here = std::any_of(now.runs.begin(), now.runs.end(),
+                                  [&](const Run& other) { return baseline_run_of(baseline, now, other) == &run; });
+    if (!here) check.missing.push_back(case_label(run));
+  }
+  if (const auto what = machine_differences(now.machine, baseline.machine); !what.empty()) {
+    check.disturbances.push_back({.id = "machine", .cause = "The machines differ: " + what});
+  }
+  return check;
 }
 
 }  // namespace warpmark::validate

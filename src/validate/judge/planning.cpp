@@ -6,7 +6,7 @@
 #include <cmath>
 #include <limits>
 
-#include "base/check.h"
+#include "base/result.h"
 #include "stats/distributions.h"
 #include "stats/tests/sequential.h"
 

@@ -6,7 +6,7 @@
 //   better/worse  p (adjusted) <= alpha, and the estimate is at least L / 2, the middle between "nothing" and "matters"
 //   inconclusive  else
 // Paired rounds are judged by a test that may be looked at after every round and that bursts and outliers do not blind
-// (stats/tests/sequential_paired.h), or by the paired t test where the number of rounds was fixed before; unpaired ones
+// (stats/tests/sequential.h), or by the paired t test where the number of rounds was fixed before; unpaired ones
 // by Welch's t test.
 #pragma once
 
@@ -14,7 +14,6 @@
 #include <optional>
 #include <span>
 #include <string>
-#include <vector>
 
 #include "model/comparison.h"
 

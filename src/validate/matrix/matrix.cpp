@@ -7,7 +7,6 @@
 #include <limits>
 #include <map>
 
-#include "base/command_line.h"
 #include "base/text.h"
 #include "model/beside.h"
 #include "model/run_query.h"

@@ -2,11 +2,11 @@
 
 #include <algorithm>
 
-#include "base/check.h"
 #include "base/clock.h"
+#include "base/result.h"
 #include "measure/round.h"
 #include "model/run_query.h"
-#include "validate/compare/schedule.h"
+#include "validate/compare/compare_run.h"
 #include "validate/matrix/matrix.h"
 
 namespace warpmark::validate {

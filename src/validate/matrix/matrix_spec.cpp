@@ -1,4 +1,4 @@
-#include "validate/matrix/matrix_spec.h"
+#include "validate/matrix/matrix.h"
 
 #include <algorithm>
 #include <map>

@@ -1,4 +1,4 @@
-#include "validate/scaling/power_caps.h"
+#include "validate/scaling/scaling.h"
 
 #include <fmt/format.h>
 
@@ -6,9 +6,9 @@
 #include <cmath>
 #include <map>
 
-#include "base/quantity.h"
+#include "base/units.h"
 #include "stats/summary.h"
-#include "stats/tests/t_tests.h"
+#include "stats/tests/rank_and_t_tests.h"
 
 namespace warpmark::validate {
 namespace {

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "model/run.h"
 #include "model/scaling.h"
 
 namespace warpmark::validate {
@@ -53,5 +54,17 @@ void judge_scaling(const std::vector<ScalingRun>& runs, Scaling& scaling,
 /// Rounds of worker counts, each in another random order, so that drift meets all alike.
 [[nodiscard]] std::vector<std::vector<int>> scaling_order(const std::vector<int>& workers, int rounds,
                                                           std::uint64_t seed);
+
+/// Nothing where the session has not two numbers of workers that `scale` measured. Pure.
+[[nodiscard]] std::optional<Scaling> scaling_of(const Session& session);
+
+/// One run under a cap.
+struct CappedRun {
+  double cap_w = 0;
+  ScalingRun run;
+};
+
+/// Points and verdict. Points that caps have already keep their failures.
+void judge_power_caps(const std::vector<CappedRun>& runs, PowerCaps& caps);
 
 }  // namespace warpmark::validate

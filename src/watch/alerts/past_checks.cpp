@@ -1,15 +1,15 @@
-#include "watch/alerts/past_checks.h"
+#include "watch/alerts/history.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <set>
 
-#include "base/untrusted/safe_text.h"
+#include "base/untrusted/input.h"
 #include "model/names.h"
-#include "validate/guard/changed_sessions.h"
 #include "validate/guard/check_history.h"
 #include "validate/guard/series.h"
+#include "validate/guard/sessions.h"
 #include "watch/exporter/stored.h"
 
 namespace warpmark::watch {

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <limits>
 #include <optional>
 #include <set>
 
@@ -11,9 +10,7 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "report/draw/format.h"
-#include "watch/alerts/groups.h"
 #include "watch/alerts/states.h"
-#include "watch/alerts/texts.h"
 
 namespace warpmark::watch {
 namespace {

@@ -7,8 +7,6 @@
 
 #include "base/text.h"
 #include "base/units.h"
-#include "base/yaml.h"
-#include "watch/alerts/sinks_yaml.h"
 
 namespace warpmark::watch {
 namespace {

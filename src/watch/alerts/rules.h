@@ -7,15 +7,14 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <variant>
 #include <vector>
 
 #include "base/result.h"
+#include "base/yaml.h"
 #include "watch/exporter/families.h"
 
 namespace warpmark::watch {
@@ -117,5 +116,12 @@ struct AlertRules {
 /// "worse", "better", "any" and the like, as the file names them.
 [[nodiscard]] const char* name_of(RuleSource source);
 [[nodiscard]] const char* name_of(RuleCondition condition);
+
+/// One entry of `sinks`. Secrets are named here and never written; an address that is itself one (Slack, Teams) has to
+/// be named as well.
+[[nodiscard]] Result<Sink> read_sink(const YamlReader& yaml, const YAML::Node& node);
+
+/// A name of a rule or a sink: up to 100 letters, digits, '_', '-' and '.'.
+[[nodiscard]] Result<std::string> name_in(const YamlReader& yaml, const YAML::Node& node, const std::string& what);
 
 }  // namespace warpmark::watch

@@ -1,4 +1,4 @@
-#include "watch/alerts/sinks_yaml.h"
+#include "watch/alerts/rules.h"
 
 #include <fmt/format.h>
 

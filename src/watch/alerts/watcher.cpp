@@ -12,9 +12,8 @@
 
 #include "base/clock.h"
 #include "base/text.h"
+#include "watch/alerts/alert.h"
 #include "watch/alerts/history.h"
-#include "watch/alerts/live.h"
-#include "watch/alerts/texts.h"
 
 namespace warpmark::watch {
 namespace {

@@ -4,7 +4,6 @@
 // sets the time. Dates shown, and how old results are, follow the clock of the machine, as the results do.
 #pragma once
 
-#include <atomic>
 #include <cstdint>
 #include <filesystem>
 #include <functional>

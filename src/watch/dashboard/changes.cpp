@@ -7,7 +7,7 @@
 #include "model/names.h"
 #include "model/trend.h"
 #include "validate/guard/series.h"
-#include "validate/guard/trend_series.h"
+#include "validate/guard/trend.h"
 
 namespace warpmark::watch {
 namespace {

@@ -8,7 +8,7 @@
 #include "base/units.h"
 #include "model/json/json.h"
 #include "model/names.h"
-#include "store/document.h"
+#include "store/keep.h"
 #include "validate/guard/series.h"
 #include "watch/dashboard/answers.h"
 #include "watch/dashboard/query.h"

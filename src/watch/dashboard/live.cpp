@@ -6,7 +6,7 @@
 #include "base/clock.h"
 #include "base/json.h"
 #include "model/machine_state.h"
-#include "store/document.h"
+#include "store/keep.h"
 
 namespace warpmark::watch {
 namespace {

@@ -9,7 +9,7 @@
 #include "model/names.h"
 #include "model/trend.h"
 #include "validate/guard/series.h"
-#include "validate/guard/trend_series.h"
+#include "validate/guard/trend.h"
 #include "watch/dashboard/answers.h"
 #include "watch/dashboard/query.h"
 

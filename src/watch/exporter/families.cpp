@@ -2,11 +2,10 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cmath>
 #include <string_view>
 
-#include "base/untrusted/safe_text.h"
+#include "base/untrusted/input.h"
 
 namespace warpmark::watch {
 namespace {

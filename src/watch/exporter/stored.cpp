@@ -2,11 +2,15 @@
 
 #include <time.h>
 
-#include <optional>
-#include <set>
+#include <algorithm>
 #include <tuple>
 
+#include "base/files.h"
+#include "base/json.h"
+#include "model/comparison.h"
 #include "model/names.h"
+#include "validate/guard/check_history.h"
+#include "validate/guard/series.h"
 
 namespace warpmark::watch {
 namespace {
@@ -69,6 +73,8 @@ std::vector<Family> result_families(const std::vector<store::RunPoint>& points) 
   return {std::move(value), std::move(low), std::move(high), std::move(passed), std::move(when)};
 }
 
+constexpr std::size_t kMostJudgedSessions = 20;
+
 }  // namespace
 
 std::optional<double> unix_seconds(const std::string& utc) {
@@ -127,6 +133,83 @@ std::vector<Family> running_families(const std::vector<store::RunningSession>& s
     if (session.left_s > 0) left.samples.push_back({labels, session.left_s});
   }
   return {std::move(running), std::move(share), std::move(left)};
+}
+
+Labels result_labels(const store::RunPoint& point) {
+  return {{"workload", point.workload},  {"params", point.params}, {"device", point.device},
+          {"mode", name_of(point.mode)}, {"metric", point.metric}, {"unit", point.unit},
+          {"host", point.hostname}};
+}
+
+std::vector<Family> StoredVerdicts::families(store::Store& store, const std::vector<store::RunPoint>& told) {
+  std::set<std::string> wanted;
+  std::string next;
+  for (const auto& point : told) {  // newest first
+    if (wanted.size() >= kMostJudgedSessions && !wanted.contains(point.session)) continue;
+    if (wanted.insert(point.session).second && next.empty() && !sessions_.contains(point.session)) next = point.session;
+  }
+  std::erase_if(sessions_, [&](const auto& entry) { return !wanted.contains(entry.first); });
+  if (!next.empty()) {
+    if (auto judged = judge(store, next)) {
+      sessions_[next] = std::move(*judged);
+      ++judged_;
+    }
+  }
+  Family verdicts{"warpmark_result_verdict",
+                  "1 for the verdict of this result against the history of branch main.",
+                  FamilyType::gauge,
+                  {}};
+  Family changes{"warpmark_result_change_ratio",
+                 "How far this result lies from the level of that history, a ratio less 1.",
+                 FamilyType::gauge,
+                 {}};
+  for (const auto& point : told) {
+    const auto session = sessions_.find(point.session);
+    if (session == sessions_.end()) continue;
+    const auto label = validate::case_label(point.workload, point.params, point.device, point.mode);
+    const auto judged = session->second.find({label, point.metric});
+    if (judged == session->second.end()) continue;
+    Labels labels = result_labels(point);
+    if (judged->second.has_change) changes.samples.push_back({labels, judged->second.change});
+    labels.emplace_back("verdict", judged->second.verdict);
+    verdicts.samples.push_back({std::move(labels), 1});
+  }
+  return {std::move(verdicts), std::move(changes)};
+}
+
+/// Nothing while it measures still, as it is judged when it is whole; empty for one without a history.
+std::optional<StoredVerdicts::BySeries> StoredVerdicts::judge(store::Store& store, const std::string& session) {
+  BySeries found;
+  const auto stored = store.load(session);
+  if (!stored.ok() || !stored->session.complete) return std::nullopt;
+  const auto check = validate::check_against_history(store, {stored->session}, {});
+  if (!check.ok()) return found;
+  for (const auto& metric : check->metrics) {
+    found[{metric.label, metric.metric}] = {name_of(metric.verdict), metric.ratio ? *metric.ratio - 1 : 0,
+                                            metric.ratio.has_value()};
+  }
+  return found;
+}
+
+std::vector<Family> heartbeat_families(const std::filesystem::path& folder) {
+  Family family{"warpmark_watch_timestamp_seconds",
+                "When this warpmark watch wrote its state last, since 1970; it does so every 5 minutes.",
+                FamilyType::gauge,
+                {}};
+  std::error_code code;
+  for (const auto& file : std::filesystem::directory_iterator(folder, code)) {
+    const auto& path = file.path();
+    if (!path.filename().string().starts_with("watch-") || path.extension() != ".json") continue;
+    constexpr std::int64_t kLargest = 16 << 20;
+    const auto text = read_file(path, kLargest);
+    const auto state = text.ok() ? parse_json(*text, path.string()) : Result<Json>(text.error());
+    if (!state.ok() || !state->is_object() || state->value("ended", false)) continue;
+    const auto wall = state->find("wall_s");
+    if (wall == state->end() || !wall->is_number()) continue;
+    family.samples.push_back({{{"watch", path.stem().string()}}, wall->get<double>()});
+  }
+  std::ranges::sort(family.samples, {}, &Sample::labels);
+  return {std::move(family)};
 }
 
 }  // namespace warpmark::watch

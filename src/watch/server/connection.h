@@ -1,17 +1,55 @@
 // One connection of the server, over TCP or TLS. Internal to the server; all of it runs on the server's thread.
 #pragma once
 
+#include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/ssl.hpp>
+#include <boost/asio/thread_pool.hpp>
 #include <boost/beast/core.hpp>
 #include <boost/beast/http.hpp>
 #include <boost/beast/ssl.hpp>
+
+#include <atomic>
+#include <cstddef>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 
-#include "watch/server/shared.h"
+#include "watch/server/server.h"
 
+// A named namespace: the state of a Server has these as fields, and files are compiled joined.
 namespace warpmark::watch::serving_parts {
+
+namespace asio = boost::asio;
+using Tcp = asio::ip::tcp;
+using Code = boost::system::error_code;
+
+/// Who is sent events.
+class Listener {
+ public:
+  virtual ~Listener() = default;
+  virtual void send(const std::string& event) = 0;
+};
+
+struct Shared {
+  ServerOptions options;
+  Handler handler;
+  bool local_names_only = false;
+  std::size_t connections = 0;
+  std::set<Listener*> listeners;
+  std::atomic<std::size_t> streams = 0;
+  std::string newest_event;  ///< as it is sent; empty before the first
+  asio::thread_pool* workers = nullptr;
+
+  void remember(Listener* listener) {
+    listeners.insert(listener);
+    streams = listeners.size();
+  }
+  void forget(Listener* listener) {
+    listeners.erase(listener);
+    streams = listeners.size();
+  }
+};
 
 namespace beast = boost::beast;
 namespace http = boost::beast::http;

@@ -1,6 +1,6 @@
 """A recording that sleeps until somebody asks for it: `warpmark profile --dormant`, then `warpmark profile --pid`.
 
-FOLDER/PID.wake holds lines NAME=VALUE (profile/module/wake.h): where to record, and how much. A new file is looked for
+FOLDER/PID.wake holds lines NAME=VALUE (profile/module/recorder.h): where to record, and how much. A new file is looked for
 at most 20 times a second, after a step, on the thread that trains: PyTorch's profiler records the thread that starts it.
 """
 

@@ -2,7 +2,6 @@
 // never does (Dao, Fu, Ermon, Rudra, Re, "FlashAttention", NeurIPS 2022).
 
 #include "workloads/attention/attention_cpu.h"
-#include "workloads/attention/attention_shape.h"
 #include "workloads/cuda_bridge.h"
 #include "workloads/shape.h"
 

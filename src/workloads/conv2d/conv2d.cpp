@@ -5,7 +5,6 @@
 #include <array>
 
 #include "workloads/conv2d/conv2d_cpu.h"
-#include "workloads/conv2d/conv2d_shape.h"
 #include "workloads/cuda_bridge.h"
 #include "workloads/shape.h"
 

@@ -1,4 +1,4 @@
-#include "workloads/conv2d/conv2d_check.h"
+#include "workloads/conv2d/conv2d_cpu.h"
 
 #include <fmt/format.h>
 

@@ -3,18 +3,14 @@
 
 #include <fmt/format.h>
 #include <omp.h>
+#include <dnnl.hpp>
 
 #include <algorithm>
 #include <array>
-#include <dnnl.hpp>
 #include <map>
-#include <string>
 #include <vector>
 
 #include "base/clock.h"
-#include "base/result.h"
-#include "workloads/conv2d/conv2d_check.h"
-#include "workloads/conv2d/conv2d_shape.h"
 #include "workloads/onednn.h"
 #include "workloads/onednn_primitives.h"
 #include "workloads/set_memory.h"

@@ -9,7 +9,6 @@
 #include "base/float_types.h"
 #include "stats/random.h"
 #include "workloads/feeding/cached_lookups.h"
-#include "workloads/feeding/embedding_rows.h"
 #include "workloads/set_memory.h"
 
 namespace warpmark::workloads {

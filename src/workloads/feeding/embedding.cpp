@@ -5,11 +5,10 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <cstring>
 
 #include "base/float_types.h"
 #include "workloads/cuda_bridge.h"
-#include "workloads/feeding/embedding_rows.h"
+#include "workloads/feeding/cached_lookups.h"
 #include "workloads/set_memory.h"
 #include "workloads/shape.h"
 

@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "base/clock.h"
-#include "stats/sampled_metric.h"
+#include "stats/summary.h"
 
 namespace warpmark::workloads {
 

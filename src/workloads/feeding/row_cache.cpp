@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
-#include "base/check.h"
+#include "base/result.h"
 #include "stats/random.h"
 
 namespace warpmark::workloads {

@@ -1,5 +1,5 @@
 // Metrics of a round of steps: samples, words and operations a second and a joule, utilization by the datasheet, the
-// losses and the phases.
+// losses and the phases; and how well the model learned.
 #pragma once
 
 #include <cstdint>
@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 
+#include "base/result.h"
 #include "device/device.h"
 #include "model/machine.h"
 #include "model/params.h"
@@ -83,5 +84,20 @@ class DeviceMemory {
   std::optional<double> baseline_, most_, last_;
   std::int64_t looked_ns_ = 0;
 };
+
+/// "accuracy>=0.759", "loss<=2.5", "auc>=0.8".
+struct QualityGoal {
+  std::string metric;
+  double target = 0;
+};
+
+/// Usage error for anything else.
+[[nodiscard]] Result<QualityGoal> parse_quality_goal(const std::string& text);
+
+/// One training of a worker that is prepared, until the goal of the parameter `until`: fills metrics and cost of `run`.
+/// What did not reach the goal is failed and has no time. Data error where the worker's account contradicts our clock.
+/// `round` numbers its log.
+[[nodiscard]] Status measure_quality(const Params& params, const ModelShape& shape, int round, ModelWorkers& workers,
+                                     Run& run);
 
 }  // namespace warpmark::workloads

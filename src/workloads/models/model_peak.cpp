@@ -1,4 +1,4 @@
-#include "workloads/models/model_peak.h"
+#include "workloads/models/model_round.h"
 
 #include <fmt/format.h>
 

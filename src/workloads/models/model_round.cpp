@@ -9,11 +9,9 @@
 #include "base/clock.h"
 #include "base/json.h"
 #include "base/text.h"
-#include "stats/sampled_metric.h"
+#include "stats/summary.h"
 #include "workloads/models/model_cross_check.h"
 #include "workloads/models/model_metrics.h"
-#include "workloads/models/model_peak.h"
-#include "workloads/models/model_quality.h"
 #include "workloads/models/model_shape.h"
 #include "workloads/models/model_workers.h"
 

@@ -26,7 +26,7 @@ struct ModelShape {
   [[nodiscard]] std::int64_t length() const;
 };
 
-/// Of a preset that the model has (model_presets.h). Zero `batch`, `length` and
+/// Of a preset that the model has (model_shape.cpp). Zero `batch`, `length` and
 /// `vocab` (words of the vocabulary) mean the preset's. Usage error for a length that the model does not have.
 [[nodiscard]] Result<ModelShape> model_shape(const std::string& model, const std::string& preset, std::int64_t batch,
                                              std::int64_t length, std::int64_t vocab = 0);

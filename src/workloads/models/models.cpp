@@ -1,7 +1,7 @@
 // The models, as benchmarks: training steps and forward passes of whole networks in the user's own PyTorch.
 #include <fmt/format.h>
 
-#include "workloads/models/model_quality.h"
+#include "workloads/models/model_metrics.h"
 #include "workloads/models/model_round.h"
 #include "workloads/models/model_shape.h"
 

@@ -7,7 +7,7 @@
 
 #include <cstdint>
 
-#include "workloads/module/element_type.h"
+#include "workloads/module/array_kernels.h"
 
 namespace warpmark::workloads {
 

@@ -1,8 +1,8 @@
 // The module's one exported symbol, and the GPU implementations that it offers.
 #include "base/catalog.h"
+#include "device/cuda/backend.h"
 #include "device/cuda/module/cuda_device.h"
 #include "device/cuda/module/library_loader.h"
-#include "device/cuda/module_api.h"
 #include "workloads/cuda_bridge.h"
 
 // One line an implementation, which is in its own file.

@@ -4,9 +4,8 @@
 
 #include <cmath>
 
-#include "device/cuda/module/cuda_check.h"
 #include "device/cuda/module/cuda_device.h"
-#include "workloads/module/array_kernels.h"
+#include "device/cuda/module/cuda_handles.h"
 
 namespace warpmark::workloads {
 namespace {

@@ -5,11 +5,10 @@
 #include <cstdint>
 #include <memory>
 #include <span>
-#include <utility>
 
 #include "base/result.h"
 #include "device/device.h"
-#include "workloads/module/element_type.h"
+#include "workloads/module/array_kernels.h"
 
 namespace warpmark::workloads {
 

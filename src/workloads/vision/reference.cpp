@@ -7,7 +7,7 @@
 #include <numeric>
 #include <string>
 
-#include "base/check.h"
+#include "base/result.h"
 #include "workloads/vision/constants.h"
 
 namespace warpmark::workloads::vision {

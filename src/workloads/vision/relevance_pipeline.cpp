@@ -9,7 +9,7 @@
 #include <cmath>
 
 #include "measure/round.h"
-#include "stats/sampled_metric.h"
+#include "stats/summary.h"
 #include "workloads/catalog.h"
 #include "workloads/shape.h"
 #include "workloads/vision/constants.h"

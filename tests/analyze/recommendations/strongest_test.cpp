@@ -4,7 +4,7 @@
 
 #include <gmock/gmock.h>
 
-#include "base/quantity.h"
+#include "base/units.h"
 #include "support/analyzed.h"
 #include "support/timeline_scene.h"
 

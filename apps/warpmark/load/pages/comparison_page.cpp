@@ -6,8 +6,8 @@
 #include <cmath>
 #include <map>
 
-#include "base/quantity.h"
 #include "base/text.h"
+#include "base/units.h"
 #include "report/draw/format.h"
 #include "warpmark/load/pages/next_command.h"
 

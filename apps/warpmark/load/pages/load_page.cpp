@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "base/json.h"
-#include "base/quantity.h"
+#include "base/units.h"
 #include "warpmark/load/load.h"
 #include "warpmark/load/pages/load_text.h"
 #include "warpmark/load/pages/load_verdict.h"

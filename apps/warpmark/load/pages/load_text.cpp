@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "base/quantity.h"
 #include "base/text.h"
+#include "base/units.h"
 #include "report/draw/format.h"
 
 namespace warpmark::apps {

@@ -6,8 +6,8 @@
 #include <cstdlib>
 #include <ranges>
 
-#include "base/quantity.h"
 #include "base/text.h"
+#include "base/units.h"
 #include "report/draw/format.h"
 #include "warpmark/load/load.h"
 #include "warpmark/load/pages/load_text.h"

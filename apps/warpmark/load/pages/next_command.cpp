@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "base/command_line.h"
 #include "base/text.h"
 
 namespace warpmark::apps {

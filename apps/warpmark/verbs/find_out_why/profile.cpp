@@ -7,10 +7,8 @@
 #include <ostream>
 
 #include "analyze/analyze.h"
-#include "base/command_line.h"
 #include "base/files.h"
 #include "base/json.h"
-#include "base/quantity.h"
 #include "base/subprocess.h"
 #include "base/text.h"
 #include "base/units.h"

@@ -10,7 +10,7 @@
 #include "base/text.h"
 #include "report/build/acceptance.h"
 #include "report/build/across.h"
-#include "validate/accept/across.h"
+#include "validate/accept/acceptance.h"
 #include "warpmark/command.h"
 #include "warpmark/sessions/accept_machine.h"
 #include "warpmark/sessions/build_info.h"

@@ -15,7 +15,7 @@
 #include "report/forge/github.h"
 #include "report/forge/junit.h"
 #include "validate/guard/check_history.h"
-#include "validate/guard/point_values.h"
+#include "validate/guard/series.h"
 #include "warpmark/ab/git_revisions.h"
 #include "warpmark/ab/project_command.h"
 #include "warpmark/ab/suspects.h"

@@ -16,7 +16,7 @@
 #include "watch/dashboard/dashboard.h"
 #include "watch/dashboard/export.h"
 #include "watch/dashboard/live.h"
-#include "watch/server/footprint.h"
+#include "watch/server/server.h"
 
 namespace warpmark::apps {
 namespace {

@@ -12,7 +12,7 @@
 #include "warpmark/terminal/option_values.h"
 #include "warpmark/terminal/served.h"
 #include "watch/exporter/exporter.h"
-#include "watch/server/footprint.h"
+#include "watch/server/server.h"
 
 namespace warpmark::apps {
 namespace {

@@ -9,7 +9,7 @@
 #include "device/machine.h"
 #include "report/build/trend.h"
 #include "report/formats/render.h"
-#include "validate/guard/trend_series.h"
+#include "validate/guard/trend.h"
 #include "warpmark/ab/git_revisions.h"
 #include "warpmark/command.h"
 #include "warpmark/sessions/session_output.h"

@@ -13,7 +13,6 @@
 #include "report/formats/catalog.h"
 #include "report/results/metric_list.h"
 #include "validate/accept/criteria.h"
-#include "validate/accept/facts.h"
 #include "warpmark/command.h"
 #include "warpmark/sessions/store_access.h"
 #include "warpmark/terminal/report_output.h"

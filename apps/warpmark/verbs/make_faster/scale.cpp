@@ -8,9 +8,7 @@
 #include <set>
 
 #include "base/clock.h"
-#include "base/command_line.h"
 #include "base/json.h"
-#include "base/quantity.h"
 #include "base/text.h"
 #include "base/units.h"
 #include "device/machine.h"

@@ -9,11 +9,9 @@
 
 #include "base/json.h"
 #include "base/subprocess.h"
-#include "collectives/results/nccl_table.h"
+#include "collectives/links.h"
 #include "collectives/results/report.h"
-#include "collectives/results/stored.h"
 #include "collectives/start/worker.h"
-#include "collectives/stored_links.h"
 #include "warpmark/collective/collective_request.h"
 #include "warpmark/command.h"
 #include "warpmark/sessions/session_output.h"

@@ -6,7 +6,6 @@
 #include "base/json.h"
 #include "base/units.h"
 #include "collectives/links.h"
-#include "collectives/stored_links.h"
 #include "warpmark/command.h"
 #include "warpmark/sessions/session_output.h"
 #include "warpmark/sessions/store_runs.h"

@@ -7,7 +7,6 @@
 
 #include "base/files.h"
 #include "base/json.h"
-#include "base/quantity.h"
 #include "base/subprocess.h"
 #include "base/text.h"
 #include "base/units.h"

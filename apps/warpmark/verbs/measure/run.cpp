@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <ostream>
 
-#include "base/command_line.h"
 #include "base/text.h"
 #include "device/device.h"
 #include "model/names.h"

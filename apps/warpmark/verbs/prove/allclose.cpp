@@ -5,7 +5,6 @@
 #include <ostream>
 #include <sstream>
 
-#include "accuracy/allclose.h"
 #include "accuracy/columns.h"
 #include "base/files.h"
 #include "base/json.h"

@@ -5,7 +5,6 @@
 #include <ostream>
 
 #include "base/clock.h"
-#include "base/command_line.h"
 #include "base/files.h"
 #include "base/json.h"
 #include "base/sha256.h"
@@ -20,8 +19,8 @@
 #include "stats/summary.h"
 #include "store/location.h"
 #include "validate/commands/command_experiment.h"
-#include "validate/commands/gpu_energy.h"
-#include "validate/compare/journal.h"
+#include "validate/commands/power_cap.h"
+#include "validate/compare/compare_run.h"
 #include "validate/matrix/matrix.h"
 #include "warpmark/ab/matrix_store.h"
 #include "warpmark/command.h"

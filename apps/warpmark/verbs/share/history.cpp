@@ -12,7 +12,7 @@
 #include "report/draw/table.h"
 #include "report/formats/render.h"
 #include "report/results/build.h"
-#include "store/document.h"
+#include "store/keep.h"
 #include "warpmark/command.h"
 #include "warpmark/history/history_diff.h"
 #include "warpmark/history/history_exchange.h"

@@ -10,7 +10,7 @@
 #include "report/build/scaling.h"
 #include "report/formats/catalog.h"
 #include "report/formats/render.h"
-#include "validate/scaling/stored_scaling.h"
+#include "validate/scaling/scaling.h"
 #include "warpmark/command.h"
 #include "warpmark/load/pages/load_page.h"
 #include "warpmark/profiles/program_report.h"

@@ -3,8 +3,8 @@
 #include <cuda_runtime_api.h>
 #include <fmt/format.h>
 
-#include "device/cuda/module/cuda_check.h"
 #include "device/cuda/module/cuda_device.h"
+#include "device/cuda/module/cuda_handles.h"
 
 namespace warpmark::device {
 namespace {

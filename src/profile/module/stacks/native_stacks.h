@@ -1,7 +1,7 @@
 // Stacks of a program that is no Python program, taken where its threads call CUDA: return addresses, unwound by the
 // tables that exceptions use (.eh_frame), which code has with and without frame pointers. They are written as lines of
 // JSON beside the recording, as the sampler of Python stacks writes its own (workers/hook/_warpmark_stacks.py), and get
-// their names when the program has ended (profile/collectors/symbols.h).
+// their names when the program has ended (profile/collectors/recording_parts.h).
 #pragma once
 
 #include <array>

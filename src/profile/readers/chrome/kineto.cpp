@@ -1,4 +1,4 @@
-#include "profile/readers/chrome/kineto.h"
+#include "profile/readers/chrome/kineto_merge.h"
 
 #include <algorithm>
 #include <limits>
@@ -10,8 +10,6 @@
 #include "base/json.h"
 #include "base/result.h"
 #include "generated/short_scan.h"
-#include "profile/readers/chrome/kineto_list.h"
-#include "profile/readers/chrome/kineto_merge.h"
 #include "profile/readers/chrome/xla_rows.h"
 #include "profile/readers/text/decimal.h"
 #include "profile/readers/text/json_text.h"

@@ -1,6 +1,7 @@
 // From the text of one event to its fields.
 #pragma once
 
+#include <cstdint>
 #include <string_view>
 
 #include "profile/readers/chrome/kineto_event.h"
@@ -31,5 +32,19 @@ void set_argument(EventArgs& args, std::string_view key, const RawValue& value);
 [[nodiscard]] const char* next_event(const char* p, const char* end);
 /// The last such '{' that also has the '}' and ',' of the event before it; nullptr if there is none.
 [[nodiscard]] const char* last_event(const char* begin, const char* end);
+
+/// Gives the rows that torch.autograd's profiler exports without Kineto the terms of Kineto: there the name of the
+/// process is the kind, "CPU functions" or "CUDA functions".
+void name_rows_of_autograd(EventFields& fields);
+[[nodiscard]] EventKind kind_of(const EventFields& fields);
+/// Rows about the recording itself, some of them far in the future: "Record Window End", the span of the profiler.
+[[nodiscard]] bool is_profiler_row(const EventFields& fields);
+[[nodiscard]] bool is_stream_kind(EventKind kind);
+/// From "Memcpy HtoD (Pinned -> Device)".
+[[nodiscard]] std::uint32_t copy_detail_of(std::string_view name);
+/// From "Event Sync", "Stream Wait Event", "Stream Sync", "Context Sync".
+[[nodiscard]] std::uint32_t sync_detail_of(std::string_view kind);
+/// Without spaces, quotes and braces around it.
+[[nodiscard]] std::string_view trim_key(std::string_view text);
 
 }  // namespace warpmark::profile

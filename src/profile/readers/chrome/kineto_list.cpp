@@ -2,12 +2,11 @@
 // Should it have been something else (a list of objects within an event's args), the parser sees its block end within
 // an event; then the block's rest is read again together with the next block. So a wrong cut costs time and nothing
 // else.
-#include "profile/readers/chrome/kineto_list.h"
+#include "profile/readers/chrome/kineto_merge.h"
 
 #include <algorithm>
 #include <chrono>
 #include <condition_variable>
-#include <cstring>
 #include <deque>
 #include <memory>
 #include <mutex>

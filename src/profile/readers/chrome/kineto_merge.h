@@ -5,7 +5,9 @@
 #include <string>
 #include <vector>
 
+#include "base/result.h"
 #include "model/profile/timeline.h"
+#include "profile/catalog.h"
 #include "profile/readers/chrome/kineto_event.h"
 #include "profile/timeline_builder.h"
 
@@ -67,5 +69,29 @@ inline constexpr int kSeveralRanks = -2;
 /// One timeline for each rank, if at least two ranks used GPUs and the rank of each stream is known; else the whole.
 /// `ranks` are those of the tracks; events of tracks without one go to the first rank.
 [[nodiscard]] std::vector<Timeline> split_by_rank(Timeline whole, const std::vector<int>& ranks);
+
+class XlaRows;
+
+struct EventListText {
+  std::string rest;        ///< from the ']' of the list on; empty if the text ends before
+  std::int64_t bytes = 0;  ///< of text that was read here
+};
+
+/// `first` is the text behind the '[' that was read already. `merge` must have been made for parsers_needed(options).
+/// A text of one block is parsed by the caller's thread alone. `xla` is of a trace by XLA's profiler.
+[[nodiscard]] Result<EventListText> read_event_list(ByteSource& source, std::string first, const ReadOptions& options,
+                                                    KinetoMerge& merge, const XlaRows* xla = nullptr);
+[[nodiscard]] std::size_t parsers_needed(const ReadOptions& options);
+
+// Chrome traces (JSON), above all those of the PyTorch profiler and its library Kineto: old and new schema, and lists
+// of events without anything around them.
+
+class XlaRows;
+
+extern const TraceReader kKinetoReader;
+
+/// With `xla` the events are those of XLA's profiler: the rows are named in it first.
+[[nodiscard]] Status read_chrome_trace(ByteSource& source, const ReadOptions& options, ProfileSession& session,
+                                       XlaRows* xla = nullptr);
 
 }  // namespace warpmark::profile

@@ -7,7 +7,6 @@
 
 #include "base/text.h"
 #include "generated/short_scan.h"
-#include "profile/readers/chrome/kineto_kinds.h"
 #include "profile/readers/chrome/xla_rows.h"
 #include "profile/readers/text/decimal.h"
 #include "profile/readers/text/key_table.h"

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "profile/readers/chrome/kineto_fields.h"
-#include "profile/readers/text/text_table.h"
+#include "profile/readers/text/line_reader.h"
 
 namespace warpmark::profile {
 

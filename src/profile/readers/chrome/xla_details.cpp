@@ -1,6 +1,6 @@
 // Names and layout of the details: xla/backends/profiler/gpu/cupti_collector.cc and xla/tsl/profiler/utils/
 // xplane_schema.cc (github.com/openxla/xla).
-#include "profile/readers/chrome/xla_details.h"
+#include "profile/readers/chrome/xla_rows.h"
 
 #include <algorithm>
 #include <array>

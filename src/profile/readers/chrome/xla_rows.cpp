@@ -7,13 +7,12 @@
 
 #include "base/text.h"
 #include "generated/short_scan.h"
-#include "profile/readers/chrome/kineto.h"
+#include "profile/catalog.h"
 #include "profile/readers/chrome/kineto_fields.h"
-#include "profile/readers/chrome/xla_details.h"
+#include "profile/readers/chrome/kineto_merge.h"
 #include "profile/readers/text/decimal.h"
 #include "profile/readers/text/json_text.h"
 #include "profile/readers/text/padded_text.h"
-#include "profile/trace_reader.h"
 
 namespace warpmark::profile {
 namespace {

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "model/profile/profile_session.h"
-#include "profile/trace_reader.h"
+#include "profile/catalog.h"
 
 namespace warpmark::profile {
 

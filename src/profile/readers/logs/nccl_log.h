@@ -14,6 +14,7 @@
 
 #include "model/profile/kernel_profile.h"
 #include "model/profile/timeline.h"
+#include "profile/catalog.h"
 
 namespace warpmark::profile {
 
@@ -90,5 +91,10 @@ class NcclLogParser {
   std::string cut_row_;  ///< the beginning of a row whose rest follows
   std::size_t results_ = 0;
 };
+
+extern const TraceReader kNcclTestsReader;
+
+/// All tables of the log, with what it says of versions, hosts and GPUs; empty if it has no row.
+[[nodiscard]] Result<NcclLog> read_nccl_log(ByteSource& source);
 
 }  // namespace warpmark::profile

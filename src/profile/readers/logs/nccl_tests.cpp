@@ -1,4 +1,4 @@
-#include "profile/readers/logs/nccl_tests.h"
+#include "profile/readers/logs/nccl_log.h"
 
 #include "profile/readers/text/line_reader.h"
 

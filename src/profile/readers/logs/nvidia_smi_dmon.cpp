@@ -5,11 +5,11 @@
 #include <optional>
 
 #include "base/text.h"
+#include "profile/catalog.h"
 #include "profile/readers/logs/counter_table.h"
 #include "profile/readers/text/decimal.h"
 #include "profile/readers/text/line_reader.h"
 #include "profile/timeline_builder.h"
-#include "profile/trace_reader.h"
 
 namespace warpmark::profile {
 namespace {

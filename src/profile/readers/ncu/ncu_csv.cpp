@@ -7,12 +7,12 @@
 #include <unordered_set>
 #include <utility>
 
+#include "profile/catalog.h"
 #include "profile/readers/ncu/ncu_values.h"
 #include "profile/readers/text/decimal.h"
 #include "profile/readers/text/json_text.h"
 #include "profile/readers/text/line_reader.h"
 #include "profile/timeline_builder.h"
-#include "profile/trace_reader.h"
 
 namespace warpmark::profile {
 namespace {

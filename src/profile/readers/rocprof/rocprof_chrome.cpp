@@ -11,10 +11,10 @@
 
 #include "base/json.h"
 #include "base/text.h"
+#include "profile/catalog.h"
 #include "profile/readers/rocprof/rocprof_kinds.h"
 #include "profile/readers/text/decimal.h"
 #include "profile/timeline_builder.h"
-#include "profile/trace_reader.h"
 
 namespace warpmark::profile {
 namespace {

@@ -1,7 +1,7 @@
 // Columns: rocprofiler-sdk, "Using rocprofv3", output file fields; rocprof's own CSV has other names. Versions differ
 // in columns, order, case and quotes. PREFIX_kernel_trace.csv has the kernels of a process; its copies, calls and
 // ranges stand next to it, on the same clock, joined by correlation ids.
-#include "profile/readers/rocprof/rocprof_csv.h"
+#include "profile/readers/rocprof/rocprof_kinds.h"
 
 #include <algorithm>
 #include <array>
@@ -10,12 +10,11 @@
 #include <string_view>
 
 #include "base/text.h"
-#include "profile/readers/rocprof/rocprof_kinds.h"
+#include "profile/catalog.h"
 #include "profile/readers/text/decimal.h"
 #include "profile/readers/text/json_text.h"
 #include "profile/readers/text/line_reader.h"
 #include "profile/timeline_builder.h"
-#include "profile/trace_reader.h"
 
 namespace warpmark::profile {
 namespace {

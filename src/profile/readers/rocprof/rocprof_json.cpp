@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "base/json.h"
+#include "profile/catalog.h"
 #include "profile/readers/rocprof/rocprof_kinds.h"
 #include "profile/timeline_builder.h"
-#include "profile/trace_reader.h"
 
 namespace warpmark::profile {
 namespace {

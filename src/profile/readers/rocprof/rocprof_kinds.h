@@ -1,13 +1,16 @@
-// What the files of AMD's profilers share: names of copies and of kinds of calls, and launches in work items.
+// What the files of AMD's profilers share: names of copies and of kinds of calls, launches in work items.
 #pragma once
 
 #include <array>
 #include <cstdint>
+#include <filesystem>
 #include <streambuf>
 #include <string_view>
 #include <vector>
 
 #include "model/profile/timeline.h"
+#include "profile/catalog.h"
+#include "profile/readers/nsys/nsys_events.h"
 #include "profile/source.h"
 
 namespace warpmark::profile {
@@ -40,5 +43,15 @@ class SourceBuffer : public std::streambuf {
   std::vector<char> bytes_;
   Status status_;
 };
+
+/// Whether another file of `files` has the kernels of the same process: its reader reads this one as well.
+[[nodiscard]] bool is_read_with_kernels(const std::filesystem::path& file,
+                                        const std::vector<std::filesystem::path>& files);
+
+extern const TraceReader kRocprofSqliteReader;
+
+/// Whether the tables are of one of these tools.
+[[nodiscard]] bool is_rocprof_database(const NsysTables& tables);
+[[nodiscard]] Status read_rocprof_tables(const NsysTables& tables, ProfileSession& session);
 
 }  // namespace warpmark::profile

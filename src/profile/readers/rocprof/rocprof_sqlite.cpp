@@ -1,6 +1,6 @@
 // Schemas: rocprofiler-sdk, source/share/rocprofiler-sdk-rocpd/*.sql; ROCm/rocmProfileData, rocpd_python's schema;
 // ROCm/rocprofiler, bin/sqlitedb.py and tblextr.py. Of rocpd and rocprof, each process becomes one timeline.
-#include "profile/readers/rocprof/rocprof_sqlite.h"
+#include "profile/readers/rocprof/rocprof_kinds.h"
 
 #include <algorithm>
 #include <map>
@@ -9,7 +9,6 @@
 
 #include "base/json.h"
 #include "base/text.h"
-#include "profile/readers/rocprof/rocprof_kinds.h"
 #include "profile/readers/text/decimal.h"
 #include "profile/readers/text/json_text.h"
 #include "profile/timeline_builder.h"

@@ -5,8 +5,8 @@
 #include <limits>
 #include <vector>
 
-#include "device/cuda/module/cuda_check.h"
 #include "device/cuda/module/cuda_device.h"
+#include "device/cuda/module/cuda_handles.h"
 #include "device/cuda/module/library_loader.h"
 #include "workloads/cuda_bridge.h"
 #include "workloads/module/attention/implementation.h"

@@ -8,8 +8,8 @@
 #include <numbers>
 
 #include "base/result.h"
-#include "device/cuda/module/cuda_check.h"
 #include "device/cuda/module/cuda_device.h"
+#include "device/cuda/module/cuda_handles.h"
 #include "workloads/module/attention/implementation.h"
 #include "workloads/module/attention/kernels.h"
 

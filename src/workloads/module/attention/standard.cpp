@@ -7,11 +7,11 @@
 #include <numbers>
 #include <optional>
 
-#include "device/cuda/module/cuda_check.h"
 #include "device/cuda/module/cuda_device.h"
+#include "device/cuda/module/cuda_handles.h"
 #include "device/device.h"
+#include "workloads/module/array_kernels.h"
 #include "workloads/module/attention/implementation.h"
-#include "workloads/module/element_type.h"
 #include "workloads/module/gemm/cublaslt.h"
 
 namespace warpmark::workloads {

@@ -9,8 +9,8 @@
 #include <memory>
 #include <vector>
 
-#include "device/cuda/module/cuda_check.h"
 #include "device/cuda/module/cuda_device.h"
+#include "device/cuda/module/cuda_handles.h"
 #include "device/cuda/module/library_loader.h"
 #include "workloads/cuda_bridge.h"
 #include "workloads/module/device_arrays.h"

@@ -6,7 +6,7 @@
 #include <array>
 #include <cstdint>
 
-#include "workloads/module/element_type.h"
+#include "workloads/module/array_kernels.h"
 
 namespace warpmark::workloads::dnn {
 

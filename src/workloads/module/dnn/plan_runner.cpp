@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <limits>
 
-#include "device/cuda/module/cuda_check.h"
 #include "device/cuda/module/cuda_device.h"
 #include "device/cuda/module/cuda_handles.h"
 

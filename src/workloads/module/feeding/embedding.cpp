@@ -5,10 +5,10 @@
 #include <limits>
 #include <vector>
 
-#include "device/cuda/module/cuda_check.h"
 #include "device/cuda/module/cuda_device.h"
+#include "device/cuda/module/cuda_handles.h"
 #include "workloads/cuda_bridge.h"
-#include "workloads/feeding/embedding_rows.h"
+#include "workloads/feeding/cached_lookups.h"
 #include "workloads/module/device_arrays.h"
 #include "workloads/module/feeding/embedding_kernels.h"
 

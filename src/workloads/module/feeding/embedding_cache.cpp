@@ -5,7 +5,6 @@
 #include <limits>
 #include <vector>
 
-#include "device/cuda/module/cuda_check.h"
 #include "device/cuda/module/cuda_device.h"
 #include "device/cuda/module/cuda_handles.h"
 #include "workloads/cuda_bridge.h"

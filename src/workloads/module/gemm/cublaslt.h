@@ -12,7 +12,7 @@
 #include "base/result.h"
 #include "device/cuda/module/library_loader.h"
 #include "device/device.h"
-#include "workloads/module/element_type.h"
+#include "workloads/module/array_kernels.h"
 
 namespace warpmark::workloads {
 

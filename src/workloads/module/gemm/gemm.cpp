@@ -14,8 +14,8 @@
 
 #include "base/result.h"
 #include "base/text.h"
-#include "device/cuda/module/cuda_check.h"
 #include "device/cuda/module/cuda_device.h"
+#include "device/cuda/module/cuda_handles.h"
 #include "device/device.h"
 #include "model/run.h"
 #include "workloads/cuda_bridge.h"

@@ -5,7 +5,6 @@
 //   graph   replay of a captured chain of kGraphKernels empty kernels, from the call until complete (the host's clock)
 #include <fmt/format.h>
 
-#include "device/cuda/module/cuda_check.h"
 #include "device/cuda/module/cuda_device.h"
 #include "device/cuda/module/cuda_handles.h"
 #include "workloads/cuda_bridge.h"

@@ -6,8 +6,8 @@
 #include <cmath>
 #include <vector>
 
-#include "device/cuda/module/cuda_check.h"
 #include "device/cuda/module/cuda_device.h"
+#include "device/cuda/module/cuda_handles.h"
 #include "workloads/cuda_bridge.h"
 #include "workloads/module/device_arrays.h"
 #include "workloads/module/memory/memory_kernels.h"

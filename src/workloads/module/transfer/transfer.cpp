@@ -8,7 +8,6 @@
 #include <new>
 #include <vector>
 
-#include "device/cuda/module/cuda_check.h"
 #include "device/cuda/module/cuda_device.h"
 #include "device/cuda/module/cuda_handles.h"
 #include "workloads/cuda_bridge.h"

@@ -3,8 +3,8 @@
 
 #include <vector>
 
-#include "device/cuda/module/cuda_check.h"
 #include "device/cuda/module/cuda_device.h"
+#include "device/cuda/module/cuda_handles.h"
 #include "workloads/cuda_bridge.h"
 #include "workloads/module/device_arrays.h"
 #include "workloads/module/vision/vision_inputs.h"
