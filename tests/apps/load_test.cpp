@@ -66,6 +66,8 @@ TEST_F(LoadCli, compares_stored_loads_by_their_reports) {
   };
   EXPECT_EQ(compared(ids), compared(files));
   EXPECT_GT(compared(ids)["rows"].size(), 10U);
+  EXPECT_THAT(warpmark({"compare", ids[0], ids[1]}).err,
+              HasSubstr("\n  warpmark load compare " + ids[0] + " " + ids[1]));
 }
 
 TEST_F(LoadCli, has_one_value_in_its_page_and_in_the_history) {

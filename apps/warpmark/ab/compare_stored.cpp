@@ -368,6 +368,12 @@ Result<Comparison> compare_stored(const Context& context, const ParsedOptions& o
       return comparison;
     }
     WM_TRY(tell_of_other_order(context, *store, a, b));
+    if (std::ranges::any_of(a.runs, [](const Run& run) { return run.workload == "serving"; })) {
+      context.err << fmt::format(
+          "Ten parts of each load stand for rounds. To compare what the reports show:\n"
+          "  warpmark load compare {} {}\n",
+          a.id, b.id);
+    }
   } else {
     WM_ASSIGN(comparison, compare_cases(a, b, stored, missing));
   }
