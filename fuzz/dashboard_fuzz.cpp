@@ -35,8 +35,11 @@ extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t siz
   const std::string_view document = bytes.substr(std::min(line + 1, bytes.size()));
   warpmark::watch::DashboardOptions options;
   options.open_store = [&]() -> Result<std::unique_ptr<store::Store>> { return store_with(document); };
-  options.compare = [](const Session& a, const Session& b, std::vector<std::string>&) -> Result<Comparison> {
-    return Comparison{.name_a = a.id, .name_b = b.id};
+  options.compare = [](store::Store& store, const std::string& a,
+                       const std::string& b) -> Result<watch::ComparedSessions> {
+    WM_ASSIGN(const auto first, store.load(a));
+    WM_ASSIGN(const auto second, store.load(b));
+    return watch::ComparedSessions{first.session, second.session, {.name_a = a, .name_b = b}, {}};
   };
   warpmark::watch::Dashboard dashboard(options);
   const std::string name(bytes.substr(0, mark)), query(bytes.substr(0, line).substr(std::min(mark + 1, line)));

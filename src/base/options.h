@@ -45,6 +45,9 @@ class ParsedOptions {
   [[nodiscard]] std::vector<std::string> all(std::string_view name) const;
   [[nodiscard]] const std::vector<std::string>& positionals() const { return positionals_; }
 
+  /// All that was given, by name; a flag has one empty value.
+  [[nodiscard]] const std::map<std::string, std::vector<std::string>>& given() const { return values_; }
+
   void add(const std::string& name, std::string value) { values_[name].push_back(std::move(value)); }
   /// Instead of what was given.
   void replace(const std::string& name, std::string value) { values_[name] = {std::move(value)}; }

@@ -33,7 +33,7 @@ struct Summary {
   std::int64_t n = 0;
   double min = 0;
   double max = 0;
-  double median = 0;
+  double median = 0;  ///< the value of the metric; of the rates of a load that of the whole window
   std::optional<Interval> median_interval;  ///< exact, from order statistics; absent with too few samples
   double mean = 0;
   double stdev = 0;  ///< Bessel-corrected; 0 for one sample

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <filesystem>
 #include <span>
 #include <string>
 #include <vector>
@@ -26,6 +27,18 @@ std::vector<std::string> ids_in(const std::string& said) {
   const auto words = split(said.substr(hint, said.find('\n', hint) - hint), ' ');
   EXPECT_EQ(words.size(), 4U) << said;
   return {words.at(2), words.at(3)};
+}
+
+/// Of an exported dashboard the comparison of the one pair of sessions.
+Json compared_on_the_dashboard(const std::string& site) {
+  for (const auto& entry : std::filesystem::directory_iterator(site + "/data")) {
+    const std::string text = *read_file(entry.path());
+    if (text.find("warpmark.pair/1") == std::string::npos) continue;
+    const auto begin = text.find('{'), end = text.rfind(");");
+    const auto answer = parse_json(text.substr(begin, end - begin), "answer");
+    if (answer.ok()) return (*answer)["comparison"];
+  }
+  return {};
 }
 
 TEST_F(Compare, stores_the_variants_and_compares_them_again_by_id) {
@@ -64,6 +77,8 @@ TEST_F(Compare, shows_the_same_numbers_again) {
   const auto wider = compare({ids[0], ids[1], "--effect", "90%", "--json", path("again.json")});
   EXPECT_EQ(json("again.json")["metrics"][0]["ci_low"], first["metrics"][0]["ci_low"]) << wider.err;
   EXPECT_EQ(json("again.json")["effect"], 0.9);
+  ASSERT_EQ(warpmark({"dashboard", "--export", path("site")}).exit_code, 0);
+  EXPECT_EQ(compared_on_the_dashboard(path("site")), first);
   const auto turned = compare({ids[1], ids[0], "--json", path("again.json")});
   EXPECT_FALSE(json("again.json")["paired"].get<bool>());
   EXPECT_EQ(ids_in(turned.err), ids) << turned.err;

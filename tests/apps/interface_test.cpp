@@ -148,6 +148,7 @@ TEST_F(Interface, knows_the_words_of_documents_and_of_other_tools) {
   fails_with_hint({"plan", "--sweep", "node.json"}, "did you mean '--measured-links'?");
   fails_with_hint({"eval", "score", "bleu", "--out", "a.txt"}, "did you mean '--predictions'?");
   fails_with_hint({"scale", "--profile", "why"}, "did you mean '--record'?");
+  fails_with_hint({"load", "run", "--profile", "bare"}, "did you mean '--oci-profile'?");
   fails_with_hint({"collective", "all_reduce", "--baseline", "last"}, "did you mean '--against'?");
   fails_with_hint({"mllog", "--html", "x"}, "warpmark help --html");
   fails_with_hint({"doctor", "--until", "x"}, "it is an option of run");

@@ -45,6 +45,53 @@ TEST_F(LoadCli, measures_a_server_and_writes_what_the_schema_says) {
   EXPECT_EQ(warpmark({"report", "last"}).exit_code, 0);
 }
 
+/// What `load compare` says of two results, without their names.
+TEST_F(LoadCli, compares_stored_loads_by_their_reports) {
+  std::vector<std::string> files, ids;
+  for (const double ttft_s : {0.004, 0.008}) {
+    start({.ttft_s = ttft_s, .itl_s = 0.001});
+    files.push_back(path(std::to_string(files.size()) + ".json"));
+    const auto output =
+        warpmark(run({"--num-concurrency", "2", "--max-requests-per-run", "60", "--json", files.back()}));
+    ASSERT_THAT(output.exit_code, ::testing::AnyOf(0, 5)) << output.err;
+    ids.push_back(json(std::to_string(ids.size()) + ".json")["id"]);
+  }
+  const auto compared = [&](const std::vector<std::string>& words) {
+    const auto output = warpmark(with({"load", "compare", "--json", path("c.json")}, words));
+    EXPECT_EQ(output.exit_code, 0) << output.err;
+    Json comparison = json("c.json");
+    comparison.erase("variants");  // their names
+    comparison.erase("unreliable");
+    return comparison;
+  };
+  EXPECT_EQ(compared(ids), compared(files));
+  EXPECT_GT(compared(ids)["rows"].size(), 10U);
+  EXPECT_THAT(warpmark({"compare", ids[0], ids[1]}).err,
+              HasSubstr("\n  warpmark load compare " + ids[0] + " " + ids[1]));
+}
+
+TEST_F(LoadCli, has_one_value_in_its_page_and_in_the_history) {
+  start();
+  const auto output =
+      warpmark(run({"--num-concurrency", "4", "--max-requests-per-run", "80", "--json", path("load.json")}));
+  ASSERT_THAT(output.exit_code, ::testing::AnyOf(0, 5)) << output.err;
+  const Json metrics = json("load.json")["scenarios"][0]["metrics"];
+  ASSERT_EQ(warpmark({"report", "last", "--format", "json", "--output", path("session.json")}).exit_code, 0);
+  std::size_t found = 0;
+  const Json session = json("session.json");
+  for (const auto& metric : session["runs"][0]["metrics"]) {
+    if (!metrics.contains(metric["id"])) continue;
+    const Json& shown = metrics[metric["id"].get<std::string>()];
+    const Json& value = shown.contains("percentiles") ? shown["percentiles"]["p50"]["value"] : shown["mean"];
+    EXPECT_NEAR(metric["median"].get<double>(), value.get<double>(), 1e-12) << metric["id"];
+    const Json interval = shown.contains("percentiles") ? shown["percentiles"]["p50"] : shown["mean_interval"];
+    const char* low = interval.contains("low") ? "low" : "ci_low";
+    EXPECT_EQ(metric.value("ci_low", Json()), interval.value(low, Json())) << metric["id"];
+    ++found;
+  }
+  EXPECT_GE(found, 4U);
+}
+
 TEST_F(LoadCli, sends_at_a_rate_and_fails_the_gate_of_a_missed_objective) {
   start({.ttft_s = 0.05, .itl_s = 0.001});
   const auto output = warpmark(run({"--request-rate", "40", "--arrivals", "constant", "--max-time-per-run", "2s",
@@ -160,7 +207,7 @@ TEST_F(LoadCli, signs_requests_by_a_profile) {
   const auto signed_by = warpmark(words);
   EXPECT_THAT(signed_by.exit_code, ::testing::AnyOf(0, 5)) << signed_by.err;
   EXPECT_EQ(json("o.json")["scenarios"][0]["requests"]["completed"], 3);
-  const auto bare = warpmark(with(words, {"--profile", "bare"}));
+  const auto bare = warpmark(with(words, {"--oci-profile", "bare"}));
   EXPECT_EQ(bare.exit_code, 2);
   EXPECT_THAT(bare.err, HasSubstr("lacks key_file, tenancy, fingerprint"));
   EXPECT_EQ(warpmark(with(words, {"--auth", "instance_principal"})).exit_code, 2);

@@ -6,7 +6,6 @@
 #include "base/json.h"
 #include "serving/results/evaluate_load.h"
 #include "warpmark/load/pages/load_page.h"
-#include "warpmark/load/pages/next_command.h"
 
 namespace warpmark::apps {
 namespace {
@@ -14,9 +13,6 @@ namespace {
 using serving::ScenarioResult;
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
-
-constexpr const char* kCommand =
-    "warpmark load run --api-base http://a --num-concurrency 1,8 --traffic-scenario 'D(20,10)' --json out.json";
 
 ScenarioResult load_of(std::int64_t users, double rate, const char* verdict = nullptr) {
   ScenarioResult result;
@@ -34,7 +30,10 @@ ScenarioResult load_of(std::int64_t users, double rate, const char* verdict = nu
 serving::LoadReport report_of(std::vector<ScenarioResult> loads) {
   serving::LoadReport report;
   report.id = "20261130-000000-0000";
-  report.command = kCommand;
+  report.options = {{"--api-base", {"http://a"}},
+                    {"--json", {"out.json"}},
+                    {"--num-concurrency", {"1,8"}},
+                    {"--traffic-scenario", {"D(20,10)"}}};
   report.target = {{"base", "http://a"}, {"model", "m"}};
   report.scenarios = std::move(loads);
   return report;
@@ -47,20 +46,48 @@ void make_late(ScenarioResult& result, double busy_share, std::optional<double> 
   result.client.others_share = others_share;
 }
 
+constexpr const char* kMetWith8Users =
+    "SLO met with 8 users: 80.00 requests/s, TTFT p95 20.00 ms ±0 %. The client was reliable.";
+
 TEST(LoadVerdict, is_the_highest_load_that_met_the_objectives) {
-  const auto verdict = verdict_of(report_of({load_of(1, 10, "met"), load_of(8, 80, "met"), load_of(64, 90, "missed")}));
-  EXPECT_EQ(verdict.headline.text,
-            "SLO met with 8 users: 80.00 requests/s, TTFT p95 20.00 ms ±0 %. The client was reliable.");
+  const auto verdict = verdict_of(report_of({load_of(1, 10, "met"), load_of(8, 80, "met")}));
+  EXPECT_EQ(verdict.headline.text, kMetWith8Users);
   EXPECT_EQ(verdict.headline.tone, Tone::good);
-  ASSERT_EQ(verdict.why.size(), 2U);
-  EXPECT_EQ(verdict.why[1].text, "Missed with 64 users: ttft:p95<50ms (1.280 s).");
   EXPECT_EQ(verdict.command,
-            "warpmark load run --api-base http://a --num-concurrency 1,8 --traffic-scenario 'D(20,10)' --search 512");
+            "warpmark load run --api-base http://a --num-concurrency 1,8 --search 64 --traffic-scenario 'D(20,10)'");
+}
+
+TEST(LoadVerdict, has_a_headline_that_agrees_with_the_exit_code) {
+  auto failing = load_of(64, 90, "met");
+  failing.too_many_errors = true;
+  auto late = load_of(64, 90, "met");
+  make_late(late, 0.1);
+  auto unanswered = load_of(64, 0, "undecided");
+  unanswered.completed = 0;
+  const struct {
+    ScenarioResult last;
+    int code;
+    const char* why;
+  } kCases[] = {{load_of(64, 90, "met"), 0, ""},
+                {load_of(64, 90, "missed"), 1, "SLO missed with 64 users: ttft:p95<50ms (1.280 s)"},
+                {load_of(64, 90, "undecided"), 3, "SLO undecided with 64 users: ttft:p95<50ms (1.280 s)"},
+                {failing, 1, "Too many requests failed with 64 users"},
+                {late, 5, "Unreliable with 64 users: the client was late"},
+                {unanswered, 5, "No request was answered with 64 users"}};
+  for (const auto& [last, code, why] : kCases) {
+    const auto report = report_of({load_of(1, 10, "met"), load_of(8, 80, "met"), last});
+    const auto verdict = verdict_of(report);
+    const LoadExit end = exit_of(report);
+    EXPECT_EQ(end.code, code) << why;
+    EXPECT_EQ(end.why, why);
+    EXPECT_EQ(verdict.headline.tone == Tone::good, code == 0) << verdict.headline.text;
+    EXPECT_THAT(verdict.headline.text, StartsWith(code == 0 ? "SLO met with 64 users" : end.why + ". SLO met with 8"));
+  }
 }
 
 TEST(LoadVerdict, names_the_capacity_that_a_search_found) {
   auto report = report_of({load_of(16, 99, "met"), load_of(32, 90, "missed"), load_of(16, 98, "met")});
-  report.command += " --search 32";
+  report.options["--search"] = {"32"};
   report.search = "the objectives are met at 16 users";
   report.search_met = true;
   const auto verdict = verdict_of(report);
@@ -70,9 +97,9 @@ TEST(LoadVerdict, names_the_capacity_that_a_search_found) {
 }
 
 TEST(LoadVerdict, of_a_run_that_chose_its_loads_itself_names_no_search) {
-  for (const char* option : {"--saturate 5", "--search 64"}) {
+  for (const char* option : {"--saturate", "--search"}) {
     auto report = report_of({load_of(8, 100, "met")});
-    report.command += std::string(" ") + option;
+    report.options[option] = {"5"};
     EXPECT_THAT(verdict_of(report).command, StartsWith("warpmark report ")) << option;
   }
 }
@@ -80,13 +107,13 @@ TEST(LoadVerdict, of_a_run_that_chose_its_loads_itself_names_no_search) {
 TEST(LoadVerdict, says_that_objectives_are_missed_or_undecided_and_how_to_decide_them) {
   const auto missed = verdict_of(report_of({load_of(4, 40, "missed"), load_of(8, 80, "missed")}));
   EXPECT_THAT(missed.headline.text, StartsWith("SLO missed at every load: ttft:p95<50ms (80.00 ms); 40.00 requests/s"));
-  EXPECT_THAT(missed.command, HasSubstr(" --num-concurrency 1 "));
+  EXPECT_THAT(missed.command, HasSubstr(" --num-concurrency 1 --traffic"));
   auto open = load_of(1, 10, "undecided");
   open.slo[0].reason = "needs 299 requests, have 60: --max-time-per-run 5m";
   open.slo[0].option = "--max-time-per-run 5m";
   const auto undecided = verdict_of(report_of({open}));
   EXPECT_THAT(undecided.headline.text, StartsWith("SLO undecided: ttft:p95<50ms (20.00 ms); 10.00 requests/s"));
-  EXPECT_THAT(undecided.command, HasSubstr("--traffic-scenario 'D(20,10)' --max-time-per-run 5m"));
+  EXPECT_THAT(undecided.command, HasSubstr(" --max-time-per-run 5m --num-concurrency 1,8 "));
 }
 
 TEST(LoadVerdict, of_an_unreliable_client_names_the_cause_and_the_command_that_fixes_it) {
@@ -127,13 +154,18 @@ TEST(LoadPage, of_what_json_holds_is_the_page_of_the_run) {
             std::get<Paragraph>(load_page_of(report).sections[0].blocks[0]).text);
 }
 
-TEST(NextCommand, changes_options_and_leaves_out_files_of_results) {
-  NextCommand next("warpmark load run --json out.json --slo 'ttft:p99<1s' --header 'A: it'\\''s' --search=4 --html a");
-  EXPECT_EQ(next.value_of("--slo"), "ttft:p99<1s");
-  EXPECT_TRUE(next.has("--search"));
-  EXPECT_FALSE(next.has("--json"));
-  EXPECT_EQ(next.set("--search", "8").set("--threads", "2").text(),
-            "warpmark load run --slo 'ttft:p99<1s' --header 'A: it'\\''s' --search 8 --threads 2");
+TEST(LoadVerdict, repeats_a_load_with_its_options_and_without_its_files) {
+  auto report = report_of({});
+  report.options = {{"--api-base", {"http://a", "http://b"}},
+                    {"--header", {"A: it's"}},
+                    {"--html", {"a.html"}},
+                    {"--no-stream", {""}},
+                    {"--search", {"4"}}};
+  EXPECT_EQ(command_with(report, {{"--search", "8"}, {"--threads", "2"}}),
+            "warpmark load run --api-base http://a --api-base http://b --header 'A: it'\\''s' --no-stream --search 8 "
+            "--threads 2");
+  report.options.clear();
+  EXPECT_EQ(command_with(report), "");
 }
 
 }  // namespace

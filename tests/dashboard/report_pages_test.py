@@ -1,4 +1,4 @@
-"""Pages of reports on a phone, in a real browser: the page never scrolls sideways, and nothing is cut without a mark."""
+"""Pages of reports in a real browser: none scrolls sideways, nothing is cut without a mark, no word is broken."""
 
 import os
 import subprocess
@@ -38,12 +38,24 @@ for (const box of document.querySelectorAll('.scroll')) {
   if (!getComputedStyle(box).backgroundImage.includes('gradient')) flaws.push('no mark: ' + text);
   if (box.querySelector('section .stacks') && !box.closest('details')) flaws.push('stacked and yet too wide: ' + text);
 }
+for (const cell of document.querySelectorAll('td')) {
+  const texts = document.createTreeWalker(cell, NodeFilter.SHOW_TEXT);
+  for (let text = texts.nextNode(); text; text = texts.nextNode()) {
+    for (const word of text.data.matchAll(/(?<![A-Za-z0-9])[A-Za-z0-9]{2,32}(?![A-Za-z0-9])/g)) {
+      const range = document.createRange();
+      range.setStart(text, word.index);
+      range.setEnd(text, word.index + word[0].length);
+      const lines = new Set([...range.getClientRects()].map(line => Math.round(line.top)));
+      if (lines.size > 1) flaws.push('broken word: ' + word[0] + ' in ' + cell.textContent.slice(0, 60));
+    }
+  }
+}
 return flaws;
 """
 
 
 class ReportPages(unittest.TestCase):
-    def test_fit_a_phone(self):
+    def test_fit_a_phone_and_break_no_word(self):
         with tempfile.TemporaryDirectory(prefix="warpmark-pages-") as folder:
             browser = driving.start_browser(os.path.join(folder, "profile"))
             try:
@@ -59,12 +71,13 @@ class ReportPages(unittest.TestCase):
                 browser.quit()
 
     def look(self, browser, page, scheme):
-        browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride",
-                                {"width": 390, "height": 900, "deviceScaleFactor": 1, "mobile": True})
         browser.execute_cdp_cmd("Emulation.setEmulatedMedia",
                                 {"features": [{"name": "prefers-color-scheme", "value": scheme}]})
-        browser.get("file://" + page)
-        self.assertEqual(browser.execute_script(FLAWS), [])
+        for width in (1280, 390):
+            browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride",
+                                    {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 600})
+            browser.get("file://" + page)
+            self.assertEqual(browser.execute_script(FLAWS), [], f"{width} pixels wide")
         stacked = browser.execute_script("return [...document.querySelectorAll('section .stacks td')].filter("
                                          "one => one.textContent !== '' && one.getBoundingClientRect().right > 391).length")
         self.assertEqual(stacked, 0, "each value of a stacked table is in sight")

@@ -51,8 +51,10 @@ class DashboardJson : public testing::Test {
   DashboardOptions options() {
     DashboardOptions wanted;
     wanted.open_store = [file = folder_.file()] { return store::open_sqlite(file); };
-    wanted.compare = [](const Session& a, const Session& b, std::vector<std::string>&) -> Result<Comparison> {
-      return Comparison{.name_a = a.id, .name_b = b.id};
+    wanted.compare = [](store::Store& store, const std::string& a, const std::string& b) -> Result<ComparedSessions> {
+      WM_ASSIGN(const auto first, store.load(a));
+      WM_ASSIGN(const auto second, store.load(b));
+      return ComparedSessions{first.session, second.session, {.name_a = a, .name_b = b}, {}};
     };
     wanted.about = "warpmark test";
     return wanted;

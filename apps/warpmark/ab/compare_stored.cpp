@@ -255,10 +255,9 @@ Error nothing_compared(std::vector<std::string> missing) {
                      (missing.empty() ? std::string() : ": " + join(missing, ", ")));
 }
 
-}  // namespace
-
-Result<Comparison> compare_sessions(const Session& a, const Session& b, const StoredOptions& stored,
-                                    std::vector<std::string>& not_compared) {
+/// Unpaired.
+Result<Comparison> compare_cases(const Session& a, const Session& b, const StoredOptions& stored,
+                                 std::vector<std::string>& not_compared) {
   const bool differ = a.machine.fingerprint != b.machine.fingerprint;
   if (differ && !stored.across_machines) {
     return environment_error("the results come from different machines or drivers",
@@ -266,8 +265,8 @@ Result<Comparison> compare_sessions(const Session& a, const Session& b, const St
   }
   Comparison comparison{.name_a = a.id,
                         .name_b = b.id,
-                        .effect = stored.effect,
-                        .alpha = stored.alpha,
+                        .effect = stored.effect.value_or(0.01),
+                        .alpha = stored.alpha.value_or(0.05),
                         .paired = false,
                         .sequential = false,
                         .interleave = Interleave::none};
@@ -276,7 +275,7 @@ Result<Comparison> compare_sessions(const Session& a, const Session& b, const St
   not_compared = pairs.missing();
   if (comparison.metrics.empty()) return nothing_compared(std::move(not_compared));
   const validate::VerdictOptions options{
-      .effect = stored.effect, .alpha = stored.alpha, .paired = false, .sequential = false};
+      .effect = comparison.effect, .alpha = comparison.alpha, .paired = false, .sequential = false};
   validate::judge(comparison.metrics, options);
   pairs.add_changed(comparison.metrics, options);
   pairs.overrule(comparison.metrics);
@@ -290,6 +289,17 @@ Result<Comparison> compare_sessions(const Session& a, const Session& b, const St
     }
   }
   return comparison;
+}
+
+}  // namespace
+
+Result<Comparison> compare_sessions(store::Store& store, const Session& a, const Session& b,
+                                    const StoredOptions& stored, std::vector<std::string>& not_compared) {
+  if (stored.across_machines) return compare_cases(a, b, stored, not_compared);
+  WM_ASSIGN(auto measured, measured_together(store, a, b));
+  if (!measured) return compare_cases(a, b, stored, not_compared);
+  validate::judge_again(*measured, stored.effect.value_or(measured->effect), stored.alpha.value_or(measured->alpha));
+  return std::move(*measured);
 }
 
 std::string machine_name(const Machine& machine) {
@@ -345,20 +355,28 @@ Result<Comparison> compare_stored(const Context& context, const ParsedOptions& o
   Session b;
   if (words.size() == 2) {
     WM_ASSIGN(b, results_of(context, options, words[1]));
-    if (!is_result_file(words[0]) && !is_result_file(words[1]) && !stored.across_machines) {
-      WM_ASSIGN(auto measured, measured_together(context, options, a, b));
-      if (measured) {
-        validate::judge_again(*measured, options.has("--effect") ? stored.effect : measured->effect,
-                              options.has("--alpha") ? stored.alpha : measured->alpha);
-        WM_TRY(read_prices(options, *measured));
-        return std::move(*measured);
-      }
-    }
   } else {
     WM_ASSIGN(std::tie(a, b), two_of(a, words[0]));
   }
   std::vector<std::string> missing;
-  WM_ASSIGN(auto comparison, compare_sessions(a, b, stored, missing));
+  Comparison comparison;
+  if (words.size() == 2 && !is_result_file(words[0]) && !is_result_file(words[1])) {
+    WM_ASSIGN(const auto store, open_to_read(context, options));
+    WM_ASSIGN(comparison, compare_sessions(*store, a, b, stored, missing));
+    if (!comparison.session_a.empty()) {
+      WM_TRY(read_prices(options, comparison));
+      return comparison;
+    }
+    WM_TRY(tell_of_other_order(context, *store, a, b));
+    if (std::ranges::any_of(a.runs, [](const Run& run) { return run.workload == "serving"; })) {
+      context.err << fmt::format(
+          "Ten parts of each load stand for rounds. To compare what the reports show:\n"
+          "  warpmark load compare {} {}\n",
+          a.id, b.id);
+    }
+  } else {
+    WM_ASSIGN(comparison, compare_cases(a, b, stored, missing));
+  }
   comparison.name_a = words[0] + " (" + (words.size() == 2 ? a.id : a.runs[0].workload) + ")";
   comparison.name_b = words.back() + " (" + (words.size() == 2 ? b.id : b.runs[0].workload) + ")";
   WM_TRY(read_prices(options, comparison));

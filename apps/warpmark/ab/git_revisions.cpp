@@ -85,7 +85,16 @@ Result<bool> contains(const std::string& commit, const std::string& ancestor) {
 
 }  // namespace
 
+Status check_repository() {
+  const auto folder = git({"rev-parse", "--git-dir"});
+  if (folder.ok()) return {};
+  const std::string reason = folder.error().what;
+  return usage_error("this folder is not in a git repository", "change to the checkout of your project, then repeat (" +
+                                                                   reason.substr(0, reason.find('\n')) + ")");
+}
+
 Result<Commit> find_commit(const std::string& revision) {
+  WM_TRY(check_repository());
   const auto sha = git({"rev-parse", "--verify", "--quiet", "--end-of-options", revision + "^{commit}"});
   if (!sha.ok()) {
     return usage_error("there is no revision '" + revision + "' in this repository", where_to_look());

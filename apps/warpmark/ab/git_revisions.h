@@ -15,6 +15,9 @@
 
 namespace warpmark::apps {
 
+/// Usage error outside of a git repository.
+[[nodiscard]] Status check_repository();
+
 /// The commit that `revision` names. Usage error if there is none or we are not in a repository.
 [[nodiscard]] Result<Commit> find_commit(const std::string& revision);
 

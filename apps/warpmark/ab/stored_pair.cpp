@@ -9,26 +9,27 @@
 #include "base/text.h"
 #include "exchange/import.h"
 #include "model/run_query.h"
-#include "warpmark/sessions/store_access.h"
 
 namespace warpmark::apps {
 
-Result<std::optional<Comparison>> measured_together(const Context& context, const ParsedOptions& options,
-                                                    const Session& a, const Session& b) {
-  WM_ASSIGN(const auto store, open_to_read(context, options));
-  WM_ASSIGN(const auto kept, store->documents({.kind = "compare", .session = a.id, .before = {}}));
+Result<std::optional<Comparison>> measured_together(store::Store& store, const Session& a, const Session& b) {
+  WM_ASSIGN(const auto kept, store.documents({.kind = "compare", .session = a.id, .before = {}}));
   for (const auto& entry : kept) {
-    WM_ASSIGN(const auto document, store->document(a.id, entry.index));
+    WM_ASSIGN(const auto document, store.document(a.id, entry.index));
     WM_ASSIGN(const auto json, parse_json(document.text, entry.kind));
     auto comparison = comparison_from_json(json);
     if (!comparison.ok()) continue;  // of another version
     if (comparison->session_a == a.id && comparison->session_b == b.id) return std::optional(std::move(*comparison));
-    if (comparison->session_a == b.id && comparison->session_b == a.id) {
-      context.err << fmt::format(
-          "One comparison measured both, in pairs. To see its result:\n  warpmark compare {} {}\n", b.id, a.id);
-    }
   }
   return std::optional<Comparison>();
+}
+
+Status tell_of_other_order(const Context& context, store::Store& store, const Session& a, const Session& b) {
+  WM_ASSIGN(const auto measured, measured_together(store, b, a));
+  if (!measured) return {};
+  context.err << fmt::format("One comparison measured both, in pairs. To see its result:\n  warpmark compare {} {}\n",
+                             b.id, a.id);
+  return {};
 }
 
 void tell_of_files(const Context& context, const Session& a, const Session& b, const Comparison& comparison,

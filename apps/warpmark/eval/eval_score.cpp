@@ -5,7 +5,6 @@
 #include <ostream>
 
 #include "base/clock.h"
-#include "base/files.h"
 #include "base/text.h"
 #include "report/draw/table.h"
 #include "warpmark/eval/eval_inputs.h"
@@ -97,9 +96,7 @@ void print_scores(Context& context, const std::vector<accuracy::Score>& scores, 
 
 Status keep_scores(Context& context, const ParsedOptions& options, const std::vector<accuracy::Score>& scores,
                    const Json& beside) {
-  if (options.has("--json")) {
-    WM_TRY(write_file(options.get("--json"), dump_json(scores_document(context, scores, beside)) + "\n"));
-  }
+  WM_TRY(write_json(options, scores_document(context, scores, beside)));
   if (options.has("--no-store")) return {};
   WM_ASSIGN(const auto store, open_store(context, options));
   Session session = new_session(context);

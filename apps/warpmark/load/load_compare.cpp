@@ -8,11 +8,12 @@
 #include "base/files.h"
 #include "base/json.h"
 #include "base/text.h"
-#include "base/untrusted/read_fields.h"
 #include "exchange/load/experiment.h"
 #include "serving/results/load_comparison.h"
 #include "warpmark/load/load.h"
 #include "warpmark/load/pages/comparison_page.h"
+#include "warpmark/load/pages/load_verdict.h"
+#include "warpmark/sessions/result_files.h"
 #include "warpmark/sessions/store_access.h"
 #include "warpmark/terminal/report_output.h"
 
@@ -24,35 +25,28 @@ using serving::LoadVariant;
 
 std::string users_text(std::int64_t users) { return fmt::format("{} {}", users, users == 1 ? "user" : "users"); }
 
-std::string with_parameters(std::string level, const Json& scenario) {
-  for (const char* name : {"batch", "turns"}) {
-    if (scenario.contains(name)) level += fmt::format(", {} {}", name, scenario[name].dump());
-  }
-  const Json parameters = scenario.value("parameters", Json::object());
-  for (const auto& [name, value] : parameters.items()) {
-    level += fmt::format(", {} {}", name, value.is_string() ? value.get<std::string>() : value.dump());
-  }
+std::string level_of(const serving::ScenarioResult& result) {
+  std::string level = result.arrivals == "closed" ? users_text(result.users)
+                                                  : fmt::format("{:g} requests/s, {}", result.rate, result.arrivals);
+  if (result.batch > 1) level += fmt::format(", batch {}", result.batch);
+  if (result.turns > 1) level += fmt::format(", turns {}", result.turns);
+  for (const auto& [name, value] : result.parameters) level += fmt::format(", {} {}", name, value);
   return level;
 }
 
-/// Of `load run --json`.
-Result<LoadVariant> variant_of_json(const Json& json, const std::string& name) {
-  LoadVariant variant{.name = name, .command = json.value("command", "")};
-  const Json scenarios = json.value("scenarios", Json::array());
-  for (const auto& scenario : scenarios) {
-    LoadCell cell{.scenario = scenario.value("scenario", "")};
-    cell.level =
-        scenario.contains("concurrency")
-            ? users_text(scenario["concurrency"].get<std::int64_t>())
-            : fmt::format("{:g} requests/s, {}", scenario.value("rate_per_s", 0.0), scenario.value("arrivals", ""));
-    cell.level = with_parameters(cell.level, scenario);
-    cell.trusted = scenario.contains("client") && scenario["client"].value("verdict", "") == "reliable";
-    const Json metrics = scenario.value("metrics", Json::object());
-    for (const auto& [id, metric] : metrics.items()) {
-      if (const auto samples = metric.find("samples"); samples != metric.end()) {
-        cell.samples[id] = samples->get<std::vector<double>>();
-      } else if (metric.contains("mean")) {
-        cell.values[id] = metric["mean"].get<double>();
+/// Of what `load run` writes and stores; `file` is where it stands.
+Result<LoadVariant> variant_of_document(const std::string& text, const std::string& file, const std::string& name) {
+  WM_ASSIGN(const Json json, parse_json(text, file));
+  const auto report = serving::load_report_from_json(json);
+  if (!report.ok()) return data_error(file + ": " + report.error().what, report.error().hint);
+  LoadVariant variant{.name = name, .command = command_with(*report), .cells = {}};
+  for (const auto& result : report->scenarios) {
+    LoadCell cell{.scenario = result.scenario, .level = level_of(result), .trusted = result.client.trusted};
+    for (const auto& metric : result.metrics) {
+      if (metric.samples.empty()) {
+        cell.values[metric.id] = metric.mean;
+      } else {
+        cell.samples[metric.id] = metric.samples;
       }
     }
     variant.cells.push_back(std::move(cell));
@@ -96,7 +90,7 @@ bool names_target(std::string_view parameter) {
   return false;
 }
 
-/// Of a stored session.
+/// Of results of another tool, or of a load that was killed and has no report.
 Result<LoadVariant> variant_of_session(const Session& session, const std::string& session_name) {
   LoadVariant variant{.name = session_name, .command = session.command};
   for (const auto& run : session.runs) {
@@ -123,25 +117,33 @@ Result<LoadVariant> variant_of_session(const Session& session, const std::string
   return variant;
 }
 
+/// Of the report that is stored with the load, where there is one.
+Result<LoadVariant> variant_of_stored(const Context& context, const ParsedOptions& options, const std::string& word) {
+  WM_ASSIGN(const auto store, open_to_read(context, options));
+  WM_ASSIGN(const Session session, load_session(*store, word));
+  WM_ASSIGN(const auto kept, store->documents({.kind = "load", .session = session.id, .before = {}}));
+  if (kept.empty()) return variant_of_session(session, word);
+  WM_ASSIGN(const auto document, store->document(session.id, kept.front().index));
+  return variant_of_document(document.text, session.id, word);
+}
+
 Result<LoadVariant> variant_of(const Context& context, const ParsedOptions& options, const std::string& word) {
   std::error_code error;
   if (std::filesystem::is_directory(word, error)) {
     // Ours has the samples of rates beside what genai-bench keeps.
     const auto own = std::filesystem::path(word) / "warpmark_load.json";
-    if (std::filesystem::exists(own, error)) {
-      WM_ASSIGN(const std::string text, read_file(own));
-      WM_ASSIGN(const Json json, parse_json(text, own.string()));
-      return read_fields(own.string(), [&] { return variant_of_json(json, word); });
+    if (!std::filesystem::exists(own, error)) {
+      WM_ASSIGN(const auto experiment, exchange::read_experiment(word));
+      return variant_of_experiment(experiment, word);
     }
-    WM_ASSIGN(const auto experiment, exchange::read_experiment(word));
-    return variant_of_experiment(experiment, word);
+    WM_ASSIGN(const std::string text, read_file(own));
+    return variant_of_document(text, own.string(), word);
   }
-  if (word.ends_with(".json")) {
-    WM_ASSIGN(const std::string text, read_file(word));
-    WM_ASSIGN(const Json json, parse_json(text, word));
-    if (json.is_object() && json.value("schema", Json()) == "warpmark.load/1") {
-      return read_fields(word, [&] { return variant_of_json(json, word); });
-    }
+  if (!is_result_file(word)) return variant_of_stored(context, options, word);
+  WM_ASSIGN(const std::string text, read_file(word));
+  const auto json = parse_json(text, word);
+  if (json.ok() && json->is_object() && json->value("schema", Json()) == serving::kLoadSchema) {
+    return variant_of_document(text, word, word);
   }
   WM_ASSIGN(const Session session, load_results(context, options, word));
   return variant_of_session(session, word);

@@ -19,8 +19,9 @@
 #include "serving/files/genai_folder.h"
 #include "serving/results/load_runs.h"
 #include "store/keep.h"
-#include "warpmark/load/load_exit.h"
+#include "store/location.h"
 #include "warpmark/load/pages/load_page.h"
+#include "warpmark/load/pages/load_verdict.h"
 #include "warpmark/sessions/build_info.h"
 #include "warpmark/sessions/new_session.h"
 #include "warpmark/sessions/session_output.h"
@@ -282,6 +283,9 @@ Result<LoadOutputs> open_load_outputs(Context& context, const ParsedOptions& opt
   report.id = outputs.session.id;
   report.started = outputs.session.started;
   report.command = outputs.session.command;
+  for (const auto& [name, values] : options.given()) {
+    for (const auto& value : values) report.options[name].push_back(store::hide_password(value));
+  }
   report.version = outputs.session.build.version;
   report.host = outputs.session.machine.hostname;
   report.complete = false;
@@ -372,7 +376,9 @@ Result<int> finish_load(LoadOutputs& outputs, const Status& measured, bool inter
     context.err << stored_note(outputs.session.id);
   }
   if (interrupted) context.err << "warpmark: interrupted; what was measured is kept\n";
-  return load_exit_code(context, outputs.report, interrupted);
+  if (interrupted) return kInterrupted;
+  const LoadExit end = exit_of(outputs.report);
+  return exit_because(context, end.code, end.why);
 }
 
 }  // namespace warpmark::apps

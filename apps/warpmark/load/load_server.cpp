@@ -153,8 +153,7 @@ Result<int> load_selftest(Context& context, const ParsedOptions& options) {
   for (const auto& result : results) {
     if (!result.note.empty()) context.out << result.note << '\n';
   }
-  if (options.has("--json"))
-    WM_TRY(write_file(options.get("--json"), dump_json(selftest_json(context, results)) + "\n"));
+  WM_TRY(write_json(options, selftest_json(context, results)));
   return context.interrupted.load() ? kInterrupted : kSuccess;
 }
 

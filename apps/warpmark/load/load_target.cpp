@@ -148,7 +148,7 @@ Result<serving::OciProfile> oci_profile(const Context& context, const ParsedOpti
   const std::string file = options.get("--config-file", named != nullptr ? named : at_home + ".oci/config");
   WM_ASSIGN(const std::string config, read_file(file, 1 << 20));
   WM_ASSIGN(auto profile,
-            serving::parse_oci_profile(config, options.get("--profile", "DEFAULT"), auth == "security_token"));
+            serving::parse_oci_profile(config, options.get("--oci-profile", "DEFAULT"), auth == "security_token"));
   for (auto* path : {&profile.key_file, &profile.security_token_file}) {
     if (path->starts_with("~/")) *path = at_home + path->substr(2);
   }

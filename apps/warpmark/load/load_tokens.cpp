@@ -47,7 +47,7 @@ Result<int> load_tokens(Context& context, const ParsedOptions& options) {
     json["files"].push_back({{"file", words[i]}, {"bytes", text.size()}, {"seconds", seconds}, {"ids", ids}});
   }
   context.out << report::render_table(table, render_options(context)) << std::flush;
-  if (options.has("--json")) WM_TRY(write_file(options.get("--json"), dump_json(json, -1) + "\n"));
+  WM_TRY(write_json(options, json));
   return kSuccess;
 }
 

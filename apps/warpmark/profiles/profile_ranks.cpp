@@ -96,7 +96,9 @@ Result<int> record_ranks(Context& context, const ParsedOptions& options, std::sp
   WM_TRY(profile::kRecordingFormat.write(session, out));
   context.err << "warpmark: next: warpmark analyze " << shell_quote(out.string()) << '\n';
   if (context.interrupted) return kInterrupted;
-  if (collected.exit_code == 0 && !collected.problems.empty()) return kEnvironment;
+  if (collected.exit_code == 0 && !collected.problems.empty()) {
+    return exit_because(context, kEnvironment, collected.problems.front());
+  }
   return command_exit_code(context, collected.exit_code);
 }
 

@@ -274,7 +274,7 @@ Result<int> run_users_command(Context& context, const ParsedOptions& options, co
   WM_ASSIGN(const bool met, meets_goals(context, options, session.runs));
   const int code = run_command_exit_code(session, options.has("--strict"));
   if (code == kGateFailed) context.why = missed_limits(session);
-  if (!met) context.why = "a --goal is missed";
+  if (code == kSuccess && !met) context.why = "a --goal is missed";
   if (code != kSuccess && context.why.empty()) context.why = first_problem(session);
   return code == kSuccess && !met ? static_cast<int>(kGateFailed) : code;
 }

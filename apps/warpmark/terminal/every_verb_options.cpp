@@ -42,6 +42,7 @@ constexpr Word kWords[] = {
     {"--sweep", "--measured-links", "plan"},
     {"--out", "--predictions", "eval"},
     {"--profile", "--record", "scale"},
+    {"--profile", "--oci-profile", "load"},
     {"--baseline", "--against", "collective"},
     {"--output", "--json", "eval"},
     {"--output-file", "--json", "eval"},

@@ -139,7 +139,7 @@ constexpr Term kTerms[] = {
     {"bubble", "time in which a pipeline's stage has no micro-batch to work on"},
     {"busbw, algbw", "bandwidth of a collective as nccl-tests defines it: per link, and size over time"},
     {"ceiling, peak", "the highest rate that this machine reached in the same session; not the datasheet's"},
-    {"change point", "the commit or session at which a history moved to another level"},
+    {"change point", "the commit or session at which a history moves to a new baseline"},
     {"closed loop, open loop", "users who wait for their answer; requests at fixed times, whatever the server does"},
     {"cold, hot", "inputs from memory; inputs from the caches"},
     {"critical path", "the chain of host and GPU work that determines the time of a step"},

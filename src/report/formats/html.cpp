@@ -56,6 +56,33 @@ std::string cell_class(const Cell& cell, const Column& column) {
   return names;
 }
 
+/// Escaped; a long word may wrap behind its punctuation, and a longer one without any, such as a hash, every 32 bytes.
+std::string wrappable(const std::string& text) {
+  constexpr std::size_t kLongWord = 16, kLongestPiece = 32;
+  constexpr std::string_view kBreaks = "_:/,<>()[].-=+;@|&";
+  std::string out;
+  bool any = false;
+  for (const auto& word : split(text, ' ')) {
+    if (!out.empty()) out += ' ';
+    if (display_width(word) <= kLongWord) {
+      out += escape_markup(word);
+      continue;
+    }
+    for (std::size_t i = 0, begin = 0; i < word.size(); ++i) {
+      const bool last = i + 1 == word.size();
+      const bool begins_letter = !last && (static_cast<unsigned char>(word[i + 1]) & 0xC0U) != 0x80U;
+      const bool punctuation = !last && kBreaks.find(word[i]) != std::string_view::npos &&
+                               kBreaks.find(word[i + 1]) == std::string_view::npos;
+      const bool breaks = punctuation || (begins_letter && i + 1 - begin >= kLongestPiece);
+      if (!last && !breaks) continue;
+      out += escape_markup(word.substr(begin, i + 1 - begin)) + (last ? "" : "<wbr/>");
+      any = any || breaks;
+      begin = i + 1;
+    }
+  }
+  return any ? "<span>" + out + "</span>" : out;
+}
+
 std::string cell_html(const Cell& cell, const Column& column, bool stacks) {
   std::string bar;
   if (cell.share) {
@@ -63,7 +90,8 @@ std::string cell_html(const Cell& cell, const Column& column, bool stacks) {
     bar = fmt::format("<span class=\"bar\"><i style=\"width:{:.1f}%\"></i></span>", share * 100);
   }
   const std::string name = stacks ? fmt::format(" data-name=\"{}\"", escape_markup(column.name)) : "";
-  return fmt::format("<td class=\"{}\"{}>{}{}</td>", cell_class(cell, column), name, escape_markup(cell.text), bar);
+  return fmt::format("<td class=\"{}\"{}>{}{}</td>", cell_class(cell, column), name,
+                     column.align == Align::left ? wrappable(cell.text) : escape_markup(cell.text), bar);
 }
 
 void write(std::string& out, const Paragraph& paragraph) {

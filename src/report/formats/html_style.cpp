@@ -41,9 +41,9 @@ th, td { padding: 5px 14px 5px 0; border-bottom: 1px solid var(--rule); vertical
 th.number, td.number { text-align: right; white-space: nowrap; }
 th { vertical-align: bottom; } th.number { white-space: normal; }
 td.text { max-width: 36em; overflow-wrap: break-word; }
-table:not(.facts) td.long { min-width: 13em; overflow-wrap: anywhere; }
+table:not(.facts) td.long { min-width: 13em; }
 .facts td { border-bottom: 0; padding-top: 2px; padding-bottom: 2px; }
-.facts td.text { max-width: 56em; } .facts td.text:not(:first-child) { overflow-wrap: anywhere; }
+.facts td.text { max-width: 56em; }
 .facts td:first-child { white-space: nowrap; }
 .facts td:first-child:not(.good, .warning, .bad) { color: var(--quiet); }
 .facts tr:has(td:first-child:not(:empty)) td { padding-top: 6px; }

@@ -291,6 +291,8 @@ constexpr Field kLoadReportFields[] = {
     field<&LoadReport::id>("id"),
     field<&LoadReport::started>("started", "UTC."),
     field<&LoadReport::command>("command"),
+    field<&LoadReport::options>("options", "Of the command, by name, with their values; a flag has one empty value.")
+        .unless_empty(),
     field<&LoadReport::version>("version"),
     field<&LoadReport::host>("host"),
     field<&LoadReport::complete>("complete"),

@@ -113,6 +113,7 @@ struct LoadReport {
   std::string id;
   std::string started;  ///< UTC
   std::string command;
+  std::map<std::string, std::vector<std::string>> options;  ///< of the command, by name; a flag has one empty value
   std::string version;
   std::string host;
   bool complete = true;

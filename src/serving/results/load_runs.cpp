@@ -12,11 +12,16 @@ namespace {
 
 constexpr std::int64_t kRounds = 10;
 
+/// Its value, with the interval, is the one that the page of the load shows.
 Metric metric_from(const LoadMetric& source, std::vector<double> samples) {
   std::vector<std::int64_t> sizes;
   const auto n = static_cast<std::int64_t>(samples.size()), rounds = std::min(kRounds, n);
   for (std::int64_t i = 0; i < rounds; ++i) sizes.push_back(n * (i + 1) / rounds - n * i / rounds);
-  return stats::sampled_metric(source.id, source.unit, source.better, std::move(samples), std::move(sizes));
+  auto metric = stats::sampled_metric(source.id, source.unit, source.better, std::move(samples), std::move(sizes));
+  const Percentile* half = percentile_of(source, 0.5);
+  metric.summary.median = half != nullptr && half->value ? *half->value : source.mean;
+  metric.summary.median_interval = half != nullptr ? half->interval : source.mean_interval;
+  return metric;
 }
 
 void add(const ScenarioResult& result, const char* id, Run& run) {

@@ -32,10 +32,16 @@ namespace warpmark::watch {
 /// drawn come as buckets with their least and largest value.
 [[nodiscard]] Result<Json> series_answer(store::Store& store, const std::string& query);
 
-/// A comparison of two stored sessions, and which cases only one of them has.
+/// Two stored sessions and their comparison.
+struct ComparedSessions {
+  Session a, b;
+  Comparison comparison;
+  std::vector<std::string> not_compared;  ///< cases that only one of them has
+};
+/// `a` and `b` name sessions: an id, a tag, "last".
 using CompareSessions =
-    std::function<Result<Comparison>(const Session& a, const Session& b, std::vector<std::string>& not_compared)>;
-/// "warpmark.pair/1": a, b (sessions: an id, a tag, "last").
+    std::function<Result<ComparedSessions>(store::Store& store, const std::string& a, const std::string& b)>;
+/// "warpmark.pair/1": a, b.
 [[nodiscard]] Result<Json> pair_answer(store::Store& store, const CompareSessions& compare, const std::string& query);
 
 /// "warpmark.fleet/1": no query. Hosts with their newest session, the newest acceptance of each, and the outliers among

@@ -1,4 +1,4 @@
-// Two stored sessions set against each other.
+// A comparison of two stored sessions.
 #include "base/json.h"
 #include "watch/dashboard/answers.h"
 #include "watch/dashboard/query.h"
@@ -10,20 +10,17 @@ Result<Json> pair_answer(store::Store& store, const CompareSessions& compare, co
   if (query.get("a").empty() || query.get("b").empty()) {
     return usage_error("two sessions are compared", "?a=ID&b=ID");
   }
-  WM_ASSIGN(const auto a, store.load(query.get("a")));
-  WM_ASSIGN(const auto b, store.load(query.get("b")));
-  std::vector<std::string> not_compared;
-  WM_ASSIGN(const auto comparison, compare(a.session, b.session, not_compared));
+  WM_ASSIGN(const auto pair, compare(store, query.get("a"), query.get("b")));
   const auto header = [](const Session& session) {
     return Json{{"id", session.id},         {"started", session.started}, {"commit", session.commit},
                 {"branch", session.branch}, {"dirty", session.dirty},     {"hostname", session.machine.hostname}};
   };
   return Json{{"schema", "warpmark.pair/1"},
-              {"a", header(a.session)},
-              {"b", header(b.session)},
-              {"not_compared", not_compared},
-              {"verdict", name_of(overall(comparison))},
-              {"comparison", warpmark::to_json(comparison)}};
+              {"a", header(pair.a)},
+              {"b", header(pair.b)},
+              {"not_compared", pair.not_compared},
+              {"verdict", name_of(overall(pair.comparison))},
+              {"comparison", warpmark::to_json(pair.comparison)}};
 }
 
 }  // namespace warpmark::watch

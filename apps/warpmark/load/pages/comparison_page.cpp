@@ -9,7 +9,6 @@
 #include "base/text.h"
 #include "base/units.h"
 #include "report/draw/format.h"
-#include "warpmark/load/pages/next_command.h"
 
 namespace warpmark::apps {
 namespace {
@@ -145,7 +144,7 @@ void add_unreliable(const LoadComparison& comparison, const std::vector<std::str
                                      Tone::warning});
   for (std::size_t i = 0; i < comparison.names.size() && i < commands.size(); ++i) {
     if (commands[i].empty() || std::ranges::count(comparison.unreliable, comparison.names[i]) == 0) continue;
-    section.blocks.push_back(Paragraph{NextCommand(commands[i]).text(), Tone::quiet, true});
+    section.blocks.push_back(Paragraph{commands[i], Tone::quiet, true});
   }
 }
 

@@ -9,9 +9,9 @@
 #include "base/text.h"
 #include "base/units.h"
 #include "report/draw/format.h"
+#include "warpmark/command.h"
 #include "warpmark/load/load.h"
 #include "warpmark/load/pages/load_text.h"
-#include "warpmark/load/pages/next_command.h"
 
 namespace warpmark::apps {
 namespace {
@@ -69,43 +69,45 @@ std::string lateness_text(const ScenarioResult& result) { return join(result.cli
 void fix_client(const ScenarioResult& late, const LoadReport& report, LoadVerdict& verdict) {
   verdict.why.push_back(
       {"Client" + at_load(report, late) + ": " + lateness_text(late) + ". " + cause_text(late.client), Tone::warning});
-  NextCommand next(report.command);
   if (std::string_view(late.client.cause()) == "client") {
-    const auto threads = next.value_of("--threads");
+    const auto threads = report.options.find("--threads");
+    const int now = threads == report.options.end() ? 1 : std::max(1, std::atoi(threads->second.back().c_str()));
     verdict.next = "Give the client more threads:";
-    next.set("--threads", std::to_string(2 * std::max(1, std::atoi(threads.c_str()))));
+    verdict.command = command_with(report, {{"--threads", std::to_string(2 * now)}});
   } else {
     verdict.next = "Stop other programs on this machine, or use another one for the client. Then repeat:";
+    verdict.command = command_with(report);
   }
-  verdict.command = next.text();
+}
+
+void show_again(const LoadReport& report, LoadVerdict& verdict) {
+  verdict.next = "See it again, or as a page:";
+  verdict.command = "warpmark report " + report.id + " --html load.html";
 }
 
 /// A load whose number was sought has been found: what may be asked next of the same server.
 void go_on(const LoadReport& report, LoadVerdict& verdict) {
-  NextCommand next(report.command);
   const auto measured_otherwise = {"--search", "--saturate", "--mlperf", "--trace", "--eval", "--workload"};
-  const bool may_search = std::ranges::none_of(measured_otherwise, [&](const char* name) { return next.has(name); });
-  if (!may_search || report.scenarios.empty()) {
-    verdict.next = "See it again, or as a page:";
-    verdict.command = "warpmark report " + report.id + " --html load.html";
-    return;
-  }
+  const bool may_search =
+      std::ranges::none_of(measured_otherwise, [&](const char* name) { return report.options.contains(name); });
+  if (!may_search || report.scenarios.empty()) return show_again(report, verdict);
   double most = 1;
   for (const auto& result : report.scenarios) {
     most = std::max(most, result.arrivals == "closed" ? static_cast<double>(result.users) : result.rate);
   }
   verdict.next = "Find the highest load that meets the objectives:";
+  std::map<std::string, std::string> changed{{"--search", fmt::format("{:g}", 8 * most)}};
   if (!has_objectives(report)) {
     const bool streams = serving::metric_of(report.scenarios.front(), "ttft") != nullptr;
     verdict.next = std::string("Find the highest load that meets an objective, such as ") +
                    (streams ? "TTFT p95 below 500 ms:" : "p95 end to end below 1 s:");
-    next.set("--slo", streams ? "ttft:p95<500ms" : "e2e:p95<1s");
+    changed["--slo"] = streams ? "ttft:p95<500ms" : "e2e:p95<1s";
   }
-  verdict.command = next.set("--search", fmt::format("{:g}", 8 * most)).text();
+  verdict.command = command_with(report, changed);
 }
 
-/// Of objectives that no load met.
-void judge_unmet(const LoadReport& report, LoadVerdict& verdict) {
+/// Of objectives that no load met: the exit code that its headline stands for.
+int judge_unmet(const LoadReport& report, LoadVerdict& verdict) {
   const ScenarioResult *missed = nullptr, *open = nullptr;
   for (const auto& result : report.scenarios) {
     const auto level = level_verdict(result);
@@ -114,13 +116,13 @@ void judge_unmet(const LoadReport& report, LoadVerdict& verdict) {
   }
   const ScenarioResult* shown = open != nullptr ? open : missed;
   const std::string numbers = numbers_text(*shown) + at_load(report, *shown) + ".";
-  NextCommand next(report.command);
   if (open == nullptr) {
     verdict.headline = {"SLO missed at every load: " + objectives_with(*shown, "missed") + "; " + numbers, Tone::bad};
     const bool lower = shown->arrivals == "closed" && shown->users > 1;
     verdict.next = lower ? "Measure a lower load:" : "See which requests were slow, one a row:";
-    verdict.command = (lower ? next.set("--num-concurrency", "1") : next.set("--requests-csv", "requests.csv")).text();
-    return;
+    const auto changed = lower ? std::pair{"--num-concurrency", "1"} : std::pair{"--requests-csv", "requests.csv"};
+    verdict.command = command_with(report, {changed});
+    return kGateFailed;
   }
   verdict.headline = {"SLO undecided: " + objectives_with(*open, "undecided") + "; " + numbers, Tone::warning};
   for (const auto& outcome : open->slo) {
@@ -129,12 +131,14 @@ void judge_unmet(const LoadReport& report, LoadVerdict& verdict) {
     const auto parts = split(outcome.option, ' ');
     if (parts.size() != 2 || !verdict.command.empty()) continue;
     verdict.next = "Measure longer:";
-    verdict.command = next.set(parts[0], parts[1]).text();
+    verdict.command = command_with(report, {{parts[0], parts[1]}});
   }
   if (verdict.command.empty()) go_on(report, verdict);
+  return kInconclusive;
 }
 
-void judge_objectives(const LoadReport& report, LoadVerdict& verdict) {
+/// The exit code that its headline stands for.
+int judge_objectives(const LoadReport& report, LoadVerdict& verdict) {
   const auto is_met = [](const auto& result) { return level_verdict(result) == LevelVerdict::met; };
   const ScenarioResult* best = fastest(report, is_met);
   if (best == nullptr) return judge_unmet(report, verdict);
@@ -147,7 +151,7 @@ void judge_objectives(const LoadReport& report, LoadVerdict& verdict) {
   verdict.why.push_back({"Met: " + objectives_with(*best, "met") + "."});
   for (const auto& result : report.scenarios) {
     const auto level = level_verdict(result);
-    if (level != LevelVerdict::missed && level != LevelVerdict::undecided) continue;
+    if (!report.search_met || (level != LevelVerdict::missed && level != LevelVerdict::undecided)) continue;
     const bool missed = level == LevelVerdict::missed;
     verdict.why.push_back({(missed ? "Missed" : "Undecided") + at_load(report, result) + ": " +
                                objectives_with(result, missed ? "missed" : "undecided") + ".",
@@ -155,6 +159,7 @@ void judge_objectives(const LoadReport& report, LoadVerdict& verdict) {
     break;
   }
   go_on(report, verdict);
+  return kSuccess;
 }
 
 /// Without a load that a reliable client measured.
@@ -175,7 +180,7 @@ LoadVerdict unanswered_verdict(const LoadReport& report) {
     break;
   }
   verdict.next = "Repeat it when the server answers:";
-  verdict.command = NextCommand(report.command).text();
+  verdict.command = command_with(report);
   return verdict;
 }
 
@@ -229,30 +234,83 @@ std::string cause_text(const serving::ClientReport& client) {
       busy);
 }
 
+std::string command_with(const LoadReport& report, const std::map<std::string, std::string>& changed) {
+  if (report.options.empty()) return {};
+  auto options = report.options;
+  for (const char* file : {"--json", "--html", "--requests-csv", "--vllm-json", "--experiment-folder-name",
+                           "--experiment-base-dir", "--resume"}) {
+    options.erase(file);
+  }
+  for (const auto& [name, value] : changed) options[name] = {value};
+  std::vector<std::string> words{"warpmark", "load", "run"};
+  for (const auto& [name, values] : options) {
+    for (const auto& value : values) {
+      words.push_back(name);
+      if (!value.empty()) words.push_back(value);
+    }
+  }
+  return command_line(words);
+}
+
+LoadExit exit_of(const LoadReport& report) {
+  const auto because = [&](int code, const char* what, const ScenarioResult& result, const std::string& why = "") {
+    return LoadExit{code, what + at_load(report, result) + (why.empty() ? "" : ": " + why)};
+  };
+  const auto first = [&](auto holds) {
+    const auto found = std::ranges::find_if(report.scenarios, holds);
+    return found == report.scenarios.end() ? nullptr : &*found;
+  };
+  const auto* result = first([](const auto& load) { return load.completed == 0; });
+  if (result != nullptr) return because(kEnvironment, "No request was answered", *result);
+  if (report.search && report.search_met) return {};
+  result = first([](const auto& load) { return load.too_many_errors; });
+  if (result != nullptr) return because(kGateFailed, "Too many requests failed", *result);
+  result = first([](const auto& load) { return !load.client.trusted; });
+  if (result != nullptr) return because(kEnvironment, "Unreliable", *result, "the client was late");
+  result = first([](const auto& load) { return load.mlperf && !load.mlperf->valid; });
+  if (result != nullptr) return because(kGateFailed, "The MLPerf run is INVALID", *result);
+  result = first([](const auto& load) { return objective_with(load, "missed") != nullptr; });
+  if (result != nullptr) return because(kGateFailed, "SLO missed", *result, objectives_with(*result, "missed"));
+  if (report.search) return {kInconclusive, *report.search};
+  result = first([](const auto& load) { return objective_with(load, "undecided") != nullptr; });
+  if (result != nullptr) return because(kInconclusive, "SLO undecided", *result, objectives_with(*result, "undecided"));
+  return {};
+}
+
 LoadVerdict verdict_of(const LoadReport& report) {
   const auto* answered = fastest(report, [](const auto&) { return true; });
   if (answered == nullptr) return unanswered_verdict(report);
   const auto* reliable = fastest(report, [](const auto& result) { return result.client.trusted; });
-  if (reliable == nullptr) return unreliable_verdict(report, *answered);
+  const LoadExit end = exit_of(report);
   LoadVerdict verdict;
-  if (reliable->mlperf) {
+  int shown = kSuccess;
+  if (reliable == nullptr) {
+    verdict = unreliable_verdict(report, *answered);
+    shown = kEnvironment;
+  } else if (reliable->mlperf) {
     verdict.headline = {mlperf_text(*reliable->mlperf) + ".", reliable->mlperf->valid ? Tone::good : Tone::bad};
+    shown = reliable->mlperf->valid ? kSuccess : kGateFailed;
     go_on(report, verdict);
   } else if (has_objectives(report)) {
-    judge_objectives(report, verdict);
+    shown = judge_objectives(report, verdict);
   } else {
     verdict.headline = {(report.scenarios.size() > 1 ? "Highest rate: " : "") + numbers_text(*reliable) +
                             at_load(report, *reliable) + ".",
                         Tone::good};
     go_on(report, verdict);
   }
-  verdict.headline.text += reliability_text(report);
+  if (reliable != nullptr) verdict.headline.text += reliability_text(report);
+  if (shown != end.code) {
+    verdict.headline = {end.why + ". " + verdict.headline.text, end.code == kGateFailed ? Tone::bad : Tone::warning};
+  }
+  if (reliable == nullptr) return verdict;
   if (report.search) verdict.why.push_back({"Search: " + *report.search + "."});
   for (const auto& result : report.scenarios) {
     if (result.client.trusted || result.completed == 0) continue;
     fix_client(result, report, verdict);
     break;
   }
+  if (report.options.empty()) show_again(report, verdict);
   return verdict;
 }
 

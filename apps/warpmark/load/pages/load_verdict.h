@@ -2,6 +2,7 @@
 // Pure.
 #pragma once
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -17,6 +18,19 @@ namespace warpmark::apps {
 /// "136.3 requests/s, 2722 output tokens/s, TTFT p95 22.13 ms ±5.2 %".
 [[nodiscard]] std::string numbers_text(const serving::ScenarioResult& result);
 
+/// That repeats the load, with these options changed; without options that name files of results, which hold the load
+/// that was measured. Empty where the report does not know its options.
+[[nodiscard]] std::string command_with(const serving::LoadReport& report,
+                                       const std::map<std::string, std::string>& changed = {});
+
+/// How `load run` ends: the gravest that holds for any load.
+struct LoadExit {
+  int code = 0;
+  std::string why;  ///< with the first of these loads: "SLO missed with 8 users: ttft:p95<15ms (20.33 ms)"
+};
+[[nodiscard]] LoadExit exit_of(const serving::LoadReport& report);
+
+/// Its headline agrees with the exit code.
 struct LoadVerdict {
   Paragraph headline;
   std::vector<Paragraph> why;

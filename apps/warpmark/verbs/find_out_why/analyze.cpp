@@ -38,12 +38,12 @@ constexpr OptionSpec kAnalyzeOptions[] = {
     {"--top", "N", "findings shown in full (default 1; md and html: 5)"},
     {"--details", "", "text: also print the tables of kernels, operators, launches, copies, ..."},
     {"--against", "PATH", "compare with an earlier profile: what got slower, by operator and kernel", false, "<files>"},
-    {"--source", "DIR", "print the lines of code that findings name, from this folder of sources", false, "<files>"},
-    {"--query", "SQL", "ask the profile's tables instead (docs/profile-sql.md); --format text or json"},
+    {"--source", "DIR", "folder of sources: print the lines of code that findings name", false, "<files>"},
+    {"--query", "SQL", "query the profile's tables instead (docs/profile-sql.md); --format text or json"},
     {"--max-rows", "N", "rows that --query prints (default 100000); the others are counted"},
-    {"--max-bytes", "SIZE", "bytes of the values in them (default 64MiB)"},
+    {"--max-bytes", "SIZE", "bytes that --query prints (default 64MiB)"},
     {"--fail-above", "SEVERITY",
-     "exit with 1 if a finding is a note, warning, critical (or worse), or above a number 0..1", false,
+     "exit code 1 if a finding is a note, warning or critical (or worse), or above a number 0..1", false,
      "note warning critical"},
 };
 
@@ -209,14 +209,13 @@ extern const Command analyze_command{
     .id = "analyze",
     .summary = "find the bottleneck in a profile and estimate the speedup of a fix",
     .details =
-        "Reads PyTorch (Kineto) traces, traces of jax.profiler and TensorFlow's profiler, Nsight Systems SQLite "
-        "exports, JSON, CSV and SQLite of AMD's rocprofv3, Nsight Compute CSVs, nvidia-smi (dmon, pmon, --query-gpu) "
-        "and dcgmi dmon "
-        "logs, nccl-tests output and warpmark recordings, compressed with gzip, zstd or not at all. The format is "
-        "detected from the content. Several files, or a folder, become one session with one rank per file.\n"
+        "Reads traces of PyTorch (Kineto), jax.profiler and TensorFlow; Nsight Systems (SQLite), Nsight Compute "
+        "(CSV) and rocprofv3 (JSON, CSV, SQLite); logs of nvidia-smi (dmon, pmon, --query-gpu), dcgmi dmon and "
+        "nccl-tests; and warpmark recordings. Files may be compressed with gzip or zstd. The format is detected "
+        "from the content. Several files, or a folder, become one session with one rank per file.\n"
         "\n"
-        "Every nanosecond of a step is attributed to one cause, so the parts sum to the step. The estimated speedup "
-        "is an interval: the recorded step re-simulated without half and without all of the cause.",
+        "Every nanosecond of a step is attributed to one cause, so the parts sum to the step. The estimated "
+        "speedup is an interval: the recorded step is re-simulated without half and without all of the cause.",
     .options = kAnalyzeOptions,
     .positional = {"PATH", "profiles, or a folder of them", true, "<files>"},
     .examples =

@@ -37,14 +37,21 @@ constexpr OptionSpec kDashboardOptions[] = {
 /// What requests needed and nobody uses goes back to the system, so that days of them do not make it grow.
 constexpr double kDashboardTidying_s = 60;
 
+/// As `warpmark compare A B` compares them.
+Result<watch::ComparedSessions> compare_in_store(store::Store& store, const std::string& a, const std::string& b) {
+  watch::ComparedSessions pair;
+  WM_ASSIGN(pair.a, load_session(store, a));
+  WM_ASSIGN(pair.b, load_session(store, b));
+  WM_ASSIGN(pair.comparison, compare_sessions(store, pair.a, pair.b, {}, pair.not_compared));
+  return pair;
+}
+
 watch::DashboardOptions dashboard_options_of(Context& context, const std::string& location,
                                              const ParsedOptions& options) {
   watch::DashboardOptions wanted;
   wanted.open_store = existing_store(context, location);
   wanted.keeps_store = store::is_postgres(location) || options.has("--export");
-  wanted.compare = [](const Session& a, const Session& b, std::vector<std::string>& not_compared) {
-    return compare_sessions(a, b, {}, not_compared);
-  };
+  wanted.compare = compare_in_store;
   wanted.files = options.get("--files");
   wanted.about = "warpmark " + build_info().version;
   return wanted;

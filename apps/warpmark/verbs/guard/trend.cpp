@@ -66,7 +66,10 @@ Result<validate::TrendBound> bound_of(const ParsedOptions& options, const char* 
   }
   auto commit = find_commit(bound.text);
   if (!commit.ok()) {
-    return usage_error(std::string(name) + " " + bound.text + " is neither a date nor a revision",
+    const bool inside = check_repository().ok();
+    return usage_error(std::string(name) + " " + bound.text +
+                           (inside ? " is neither a date nor a revision"
+                                   : " is not a date, and this folder is not in a git repository"),
                        "such as 2026-11-01, 2026-11-01T18:00, v1.2 or HEAD~20");
   }
   bound.commit = commit->sha;

@@ -40,49 +40,49 @@ namespace warpmark::apps {
 namespace {
 
 constexpr OptionSpec kOptimizeOptions[] = {
-    {"--apply", "PLAN", "run the program with the settings of a plan.yaml, and measure nothing", false, "<files>"},
-    {"--prove", "PLAN", "measure the settings of a plan.yaml against the original, and search nothing", false,
-     "<files>"},
-    {"--list-knobs", "", "start the program once, and list what could be changed, and why not the rest"},
+    {"--apply", "PLAN", "run the program with the settings of a plan.yaml; measure nothing", false, "<files>"},
+    {"--prove", "PLAN", "measure the settings of a plan.yaml against the original; no search", false, "<files>"},
+    {"--list-knobs", "", "start the program once and list what can be changed, and why the rest cannot"},
     {"--from-history", "A..B",
-     "run nothing: the speedup of each commit of the range, from the stored sessions of this machine"},
+     "run nothing: show the speedup of each commit of the range, from the stored sessions of this machine"},
     {"--metric", "NAME", "the metric of --from-history (default: the primary one)"},
     {"--try", "KNOB=VALUE", "test this setting even if no gain is predicted", true},
     {"--only", "KNOBS", "only these settings; names or globs, separated by commas", true},
-    {"--skip", "KNOBS", "not these settings", true},
+    {"--skip", "KNOBS", "leave out these settings", true},
     {"--knob", "NAME=TEXT",
      "a setting of yours: batch='--batch-size {64,128} semantic', or bind='OMP_PROC_BIND={close,spread}'", true},
     {"--knobs", "FILE", "settings of yours from a file (optimize.yaml)", false, "<files>"},
-    {"--try-patch", "FILE", "a change of the program (unified diff), tried in a copy of this folder", false, "<files>"},
-    {"--asked-only", "", "test nothing but what --try, --knob, --knobs and --try-patch name"},
-    {"--separate", "", "test every setting in processes of its own, none in the living process of the program"},
-    {"--copy", "", "run the program in copies of this folder, so that it finds and leaves nothing here"},
+    {"--try-patch", "FILE", "a patch (unified diff), tested in a copy of this folder", false, "<files>"},
+    {"--asked-only", "", "test only what --try, --knob, --knobs and --try-patch name"},
+    {"--separate", "", "test every setting in separate processes, none in the running program"},
+    {"--copy", "", "run the program in copies of this folder, so that runs leave no files here"},
     {"--effect", "RATIO", "smallest gain that matters (default 1%)"},
-    {"--alpha", "P", "chance that a test calls equal programs different (default 0.05)"},
+    {"--alpha", "P", "probability that a test calls equal programs different (default 0.05)"},
     {"--rounds", "N", "maximum pairs of runs of a test; a large gain needs two (default 12)"},
     {"--start-ahead", "N",
-     "start up to N runs of a test at once and time them one at a time (default 4, where memory and cores allow it; 1 "
+     "start up to N runs of a test in advance and time one at a time (default 4 if memory and cores allow it; 1 for "
+     "programs that cannot run in parallel with themselves)"
      "for programs that cannot run next to themselves)"},
-    {"--loss-margin", "RATIO", "by how much the mean loss may differ beyond the noise (default 2%)"},
+    {"--loss-margin", "RATIO", "allowed difference of the mean loss beyond the noise (default 2%)"},
     {"--eval", "METRIC=MARGIN",
-     "quality of whole runs: what loses more is rejected; 0.005, or 1% of the original's. Printed as METRIC: 0.76"},
-    {"--eval-command", "CMD", "prints it after the program ended (default: the program does)"},
-    {"--eval-lower", "", "lower is better"},
-    {"--eval-rounds", "N", "seeds with which both are run (default 3)"},
-    {"--eval-answers", "FILE", "METRIC is one of `eval score`, of the answers that a run leaves here", false,
+     "quality of whole runs: reject what loses more, 0.005 or 1% of the original; the program prints METRIC: 0.76"},
+    {"--eval-command", "CMD", "command that prints it after the program ended (default: the program does)"},
+    {"--eval-lower", "", "of METRIC lower is better"},
+    {"--eval-rounds", "N", "seeds to run both with (default 3)"},
+    {"--eval-answers", "FILE", "METRIC is one of `eval score`, of the answers that a run writes here", false,
      "<files>"},
-    {"--eval-ref", "FILE", "the references of these answers", false, "<files>"},
-    {"--accuracy-command", "CMD", "run after a whole run; rejected where it does not exit with 0", true},
-    {"--steps", "N", "steps measured in each fresh process (default: as many as take --window)"},
-    {"--window", "TIME", "time measured in each fresh process (default 2s)"},
-    {"--train-steps", "N", "steps of the real training: the start and compiling are spread over them"},
+    {"--eval-ref", "FILE", "references of these answers", false, "<files>"},
+    {"--accuracy-command", "CMD", "run after each whole run; a setting is rejected if it does not exit with 0", true},
+    {"--steps", "N", "steps measured per process (default: as many as fit into --window)"},
+    {"--window", "TIME", "time measured per process (default 2s)"},
+    {"--train-steps", "N", "steps of the real training, over which start and compilation are amortized"},
     {"--goal", "SPEEDUP", "speedup to reach, such as 3x: the report says whether it is met"},
-    {"--goal-days", "N", "days that the whole training of --train-steps may take"},
-    {"--goal-cost", "AMOUNT", "what the whole training of --train-steps may cost at --price"},
-    {"--budget", "TIME", "time limit, final proof included; the same command continues (default 5m)"},
-    {"--budget-money", "AMOUNT", "the same in money, at --price"},
-    {"--price", "AMOUNT", "what an hour of the machine costs"},
-    {"--monthly-cost", "AMOUNT", "what running the program costs per month now: the report says what is saved"},
+    {"--goal-days", "N", "maximum days of the training of --train-steps"},
+    {"--goal-cost", "AMOUNT", "maximum cost of the training of --train-steps, at --price"},
+    {"--budget", "TIME", "time limit, final proof included (default 5m); the same command resumes"},
+    {"--budget-money", "AMOUNT", "the same as cost, at --price"},
+    {"--price", "AMOUNT", "price of an hour of the machine"},
+    {"--monthly-cost", "AMOUNT", "current monthly cost of the program: the report says what is saved"},
     {"--timeout", "TIME", "maximum time for one run (default 30m)"},
     {"--shell", "", "run the command with /bin/sh -c"},
     {"--seed", "N", "seed of the order of runs, and of the program's random generators (default 1)"},
@@ -237,7 +237,7 @@ Result<int> run_optimize(Context& context, const ParsedOptions& options) {
     return kInterrupted;
   }
   if (!options.has("--no-store") && optimization->complete) WM_TRY(store_optimization(context, options, *optimization));
-  return optimize::outcome_code(*optimization);
+  return exit_because(context, optimize::outcome_code(*optimization), optimization->verdict);
 }
 
 }  // namespace
@@ -246,24 +246,24 @@ extern const Command optimize_command{
     .id = "optimize",
     .summary = "make a program faster and prove the speedup",
     .details =
-        "Runs a PyTorch training or inference program unchanged, applies what an expert would try first (loader "
-        "workers, precision, memory format, fused optimizers, compiling, ...), and proves the speedup. A hook that "
-        "Python loads at startup switches the settings, checks that they are in force, and reports steps and losses.\n"
+        "Runs a PyTorch training or inference program unchanged, tests common optimizations (loader workers, "
+        "precision, memory format, fused optimizers, compiling, ...), and proves the speedup. A hook that Python "
+        "loads at startup switches the settings, checks that they are in force, and reports steps and losses.\n"
         "\n"
-        "Settings are tested in one running process first: blocks of steps with and without them, and outputs and "
-        "gradients at the same state. The best plan is proven in pairs of fresh processes, two for a large speedup. "
-        "The log prints what is proven so far. docs/optimize.md describes the method and lists the settings.\n"
+        "Settings are first tested within one process: blocks of steps with and without them, and outputs and "
+        "gradients at the same state. The best plan is proven in pairs of fresh processes. docs/optimize.md "
+        "describes the method and lists the settings.\n"
         "\n"
-        "A program that is not Python, or has no steps, is measured as a whole, with the settings that you declare. "
-        "Ctrl-C ends the search with what is proven; the same command continues it.\n"
+        "A program that is not Python, or has no steps, is measured as a whole, with the settings that you "
+        "declare. Ctrl-C ends the search with what is proven; the same command resumes it.\n"
         "\n"
-        "With a profile, or what `analyze --json` wrote, the search starts from its findings.\n"
+        "With a profile, or the output of `analyze --json`, the search starts from its findings.\n"
         "\n"
         "`warpmark optimize calibration` compares predicted and measured speedups on this machine.\n"
         "\n"
-        "Exit code 0: something was gained, or nothing can be gained; 1: a setting that you named did not hold; 3: "
-        "undecided; 4: a setting that you named changes the answers; 5: no valid measurement. With --apply it is the "
-        "program's own.",
+        "Exit code 0: a speedup is proven, or none is possible; 1: a setting that you named did not help; 3: "
+        "undecided; 4: a setting that you named changes the answers; 5: no valid measurement. With --apply: the "
+        "exit code of the program.",
     .options = kOptimizeOptions,
     .positional = {"ANALYSIS", "a profile or an analysis to start from, before -- CMD; or the word calibration", true,
                    "calibration <files>"},

@@ -123,11 +123,10 @@ Result<int> run_compare(Context& context, const ParsedOptions& options) {
   WM_TRY(check_eval_gate(context, options));
   const std::string started = format_utc(wall_clock_s());
   const bool is_stored = stored(context, options);
-  auto compared = is_stored ? compare_stored(context, options,
-                                             {.effect = request.test.effect,
-                                              .alpha = request.test.alpha,
-                                              .across_machines = options.has("--across-machines")})
-                            : measure_variants(context, options, request);
+  StoredOptions wanted{.across_machines = options.has("--across-machines")};
+  if (options.has("--effect")) wanted.effect = request.test.effect;
+  if (options.has("--alpha")) wanted.alpha = request.test.alpha;
+  auto compared = is_stored ? compare_stored(context, options, wanted) : measure_variants(context, options, request);
   if (!compared.ok()) {
     if (context.interrupted) return kInterrupted;
     return compared.error();

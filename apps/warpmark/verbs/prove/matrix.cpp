@@ -244,13 +244,15 @@ Status write_matrix_files(const ParsedOptions& options, const Matrix& matrix, co
 }
 
 /// Failing variants are results; only where nothing can be said about any, the matrix has failed.
-int matrix_exit_code(const Matrix& matrix) {
+int matrix_exit_code(Context& context, const Matrix& matrix) {
   const auto baseline = std::find_if(matrix.variants.begin(), matrix.variants.end(),
                                      [](const auto& variant) { return variant.baseline; });
   const auto measured = std::count_if(matrix.variants.begin(), matrix.variants.end(),
                                       [](const auto& variant) { return variant.runs > 0; });
-  if (measured == 0) return kUsage;
-  return baseline->runs == 0 || measured == 1 ? kInconclusive : kSuccess;
+  if (measured == 0) return exit_because(context, kUsage, "no variant could be measured");
+  const bool alone = baseline->runs == 0 || measured == 1;
+  return exit_because(context, alone ? kInconclusive : kSuccess,
+                      baseline->runs == 0 ? "the baseline was not measured" : "only one variant was measured");
 }
 
 void show_plan(Context& context, const MatrixRequest& request) {
@@ -284,7 +286,7 @@ Result<int> run_matrix(Context& context, const ParsedOptions& options) {
   context.out.flush();
   WM_TRY(write_matrix_files(options, matrix, shown));
   WM_TRY(keep(context, options, request, *measured));
-  return context.interrupted ? static_cast<int>(kInterrupted) : matrix_exit_code(matrix);
+  return context.interrupted ? static_cast<int>(kInterrupted) : matrix_exit_code(context, matrix);
 }
 
 }  // namespace
