@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "analyze/names/code_frames.h"
 #include "analyze/names/ranges.h"
 #include "analyze/names/words.h"
 #include "analyze/recorded/order_statistics.h"
@@ -23,11 +22,7 @@ bool shows_workers(const Timeline& timeline) {
 
 double restarts_of_workers_ns(const Timeline& timeline, std::int64_t from, std::int64_t to) {
   const EventColumns& events = timeline.events;
-  const NameSet restarts(timeline.names, [](std::string_view name) {
-    const CodeFrame frame = parse_code_frame(name);
-    return file_name_of(frame.file) == "dataloader.py" &&
-           (frame.function.ends_with("_get_iterator") || frame.function.ends_with("_shutdown_workers"));
-  });
+  const NameSet restarts(timeline.names, names_worker_restart);
   double sum = 0;
   int times = 0;
   for (EventIndex i = 0; i < events.size(); ++i) {

@@ -22,6 +22,10 @@ Loader loader_of(std::string_view range) {
   return contains_any(range, {"_multiprocessingdataloaderiter"}) ? Loader::multi : Loader::some;
 }
 
+bool names_worker_restart(std::string_view frame) {
+  return contains_any(frame, {"dataloader.py"}) && contains_any(frame, {"_get_iterator", "_shutdown_workers"});
+}
+
 std::string optimizer_class(const NameTable& names) {
   constexpr std::string_view kBefore = "Optimizer.step#";
   for (NameId i = 0; i < names.size(); ++i) {

@@ -14,6 +14,8 @@ namespace warpmark::analyze {
 /// What a range's name tells of who loads: nothing, somebody, or one of PyTorch's two kinds.
 enum class Loader : std::uint8_t { none, some, single, multi };
 [[nodiscard]] Loader loader_of(std::string_view range);
+/// A frame in which PyTorch's DataLoader starts its worker processes, or ends them.
+[[nodiscard]] bool names_worker_restart(std::string_view frame);
 /// "RMSprop", from the range that PyTorch records around an update; empty if it did not.
 [[nodiscard]] std::string optimizer_class(const NameTable& names);
 /// Of PyTorch's profiler: of one step ("ProfilerStep#12"), or of all (without the number).
