@@ -222,7 +222,7 @@ TEST_F(ReferenceRun, says_what_is_wrong) {
   fails(warpmark({"run", "--reference", "HEAD"}), 2, "--reference is for commands");
   const auto outside =
       run_process({kExecutable, "run", "--reference", "HEAD", "--", "true"}, {.deadline_s = 60, .directory = path("")});
-  fails(*outside, 2, "this is no git repository");
+  fails(*outside, 2, "this folder is not in a git repository");
   git({"rm", "-q", "-f", "part/cost.txt"});
   git({"commit", "-q", "-m", "broken"});
   write("part/cost.txt", "5");

@@ -190,9 +190,8 @@ Result<std::string> project_place(const std::filesystem::path& folder) {
 }
 
 Result<std::string> repository_folder() {
-  const auto root = git({"rev-parse", "--show-toplevel"});
-  if (!root.ok()) return usage_error("this is no git repository", "revisions are those of the working directory's");
-  return root;
+  WM_TRY(check_repository());
+  return git({"rev-parse", "--show-toplevel"});
 }
 
 Result<std::unique_ptr<Worktree>> Worktree::create(const std::string& revision, const std::filesystem::path& folder) {
