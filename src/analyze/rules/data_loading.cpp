@@ -100,12 +100,15 @@ std::vector<Finding> apply(const Evidence& evidence) {
     finding.gain = {.method = "one batch alone was recorded", .unknown = true};
   const double restarts =
       restarts_of_workers_ns(*rank.timeline, rank.steps.start(), rank.steps.end()) / rank.step_count();
-  if (restarts > kMatters * step) {
+  const bool restarts_matter = restarts > kMatters * step;
+  const bool mostly_restarts = restarts * 2 > lost;  // the first advice removes most of what is lost
+  if (restarts_matter) {
     finding.evidence.push_back(
         time_fact("worker_restarts_per_step", "Host time to start and end worker processes, per step", restarts));
-    advise(evidence, {kKeepWorkers}, finding);
   }
+  if (restarts_matter && mostly_restarts) advise(evidence, {kKeepWorkers}, finding);
   advise(evidence, {have_workers(evidence) ? kMoreWorkers : kLoadAhead, kReadAhead}, finding);
+  if (restarts_matter && !mostly_restarts) advise(evidence, {kKeepWorkers}, finding);
   advise(evidence, {kDecodeOnGpu, kReadPastHost, kWatchHost}, finding);
   show_main_thread(evidence, finding);
   show_idle(rank, {Part::idle_data_loading}, finding);

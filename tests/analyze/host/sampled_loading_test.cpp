@@ -18,8 +18,12 @@ constexpr const char* kLoader =
     "/usr/lib/python3/site-packages/torch/utils/data/dataloader.py:1310 _MultiProcessingDataLoaderIter._try_get_data";
 constexpr const char* kOther = "/home/user/train.py:100 train";
 
-/// Steps of kernels, then a blocked thread, in which the sampler saw `frame`; then an upload, or more kernels.
-Timeline blocked_in(const char* frame, bool uploads) {
+constexpr const char* kRestart =
+    "/usr/lib/python3/site-packages/torch/utils/data/dataloader.py:433 DataLoader._get_iterator";
+
+/// Steps of kernels, then a blocked thread, in which the sampler saw `frame`, and workers being started for
+/// `restart_ns`; then an upload, or more kernels.
+Timeline blocked_in(const char* frame, bool uploads, std::int64_t restart_ns = 0) {
   TimelineScene scene;
   scene.timeline().tracks.push_back({TrackKind::other, 1, 1, -1, "Python stack"});
   scene.add({EventKind::python, 0, 1'000, kLoader, 1});  // of some other step
@@ -29,6 +33,7 @@ Timeline blocked_in(const char* frame, bool uploads) {
     const std::int64_t start = scene.now();
     scene.add({EventKind::os_call, start, kBlocked, "blocked"});
     scene.add({EventKind::python, start + kBlocked / 3, kBlocked, frame, 1});
+    if (restart_ns > 0) scene.add({EventKind::python, start + kBlocked / 2, restart_ns, kRestart, 1});
     scene.idle_host(kBlocked);
     if (uploads) scene.copy(CopyKind::host_to_device, HostMemory::pinned, 400'000, 10'000, false);
   }
@@ -65,6 +70,14 @@ TEST(SampledLoading, workers_that_every_epoch_starts_should_be_kept) {
     EXPECT_THAT(first_advice(of(blocked_in((std::string(kFolder) + frame).c_str(), true))),
                 StartsWith("data_loading: Keep the worker processes"));
   }
+}
+
+TEST(SampledLoading, workers_whose_start_is_a_small_part_of_the_wait_need_more_of_them_first) {
+  const Analysis analysis = of(blocked_in(kLoader, true, kBlocked / 8));
+  EXPECT_THAT(first_advice(analysis), StartsWith("data_loading: Use as many worker processes"));
+  const auto& advice = analysis.findings.front().recommendations;
+  ASSERT_GE(advice.size(), 2U);
+  EXPECT_THAT(advice[1].text, StartsWith("Keep the worker processes"));
 }
 
 }  // namespace
