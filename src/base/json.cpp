@@ -87,7 +87,7 @@ std::string without_library_names(std::string_view said) {
 Error wrong_fields(std::string_view name, const nlohmann::json::exception& exception) {
   return data_error(
       std::string(name) + " does not have the fields it should: " + what_is_wrong_with_a_field(exception.what()),
-      "was it written by another version, or edited?");
+      kWrongFieldsHint);
 }
 
 std::string dump_json(const Json& json, int indent) {

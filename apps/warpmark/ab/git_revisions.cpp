@@ -94,9 +94,9 @@ Status check_repository() {
 }
 
 Result<Commit> find_commit(const std::string& revision) {
-  WM_TRY(check_repository());
   const auto sha = git({"rev-parse", "--verify", "--quiet", "--end-of-options", revision + "^{commit}"});
   if (!sha.ok()) {
+    WM_TRY(check_repository());
     return usage_error("there is no revision '" + revision + "' in this repository", where_to_look());
   }
   WM_ASSIGN(const auto line, git({"log", "-1", kFormat, *sha}));
@@ -190,8 +190,9 @@ Result<std::string> project_place(const std::filesystem::path& folder) {
 }
 
 Result<std::string> repository_folder() {
-  WM_TRY(check_repository());
-  return git({"rev-parse", "--show-toplevel"});
+  auto root = git({"rev-parse", "--show-toplevel"});
+  if (!root.ok()) WM_TRY(check_repository());
+  return root;
 }
 
 Result<std::unique_ptr<Worktree>> Worktree::create(const std::string& revision, const std::filesystem::path& folder) {

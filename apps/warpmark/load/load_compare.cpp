@@ -8,6 +8,7 @@
 #include "base/files.h"
 #include "base/json.h"
 #include "base/text.h"
+#include "base/untrusted/read_fields.h"
 #include "exchange/load/experiment.h"
 #include "serving/results/load_comparison.h"
 #include "warpmark/load/load.h"
@@ -38,8 +39,7 @@ std::string level_of(const serving::ScenarioResult& result) {
 Result<LoadVariant> variant_of_document(const std::string& text, const std::string& file, const std::string& name) {
   WM_ASSIGN(const Json json, parse_json(text, file));
   const auto report = serving::load_report_from_json(json);
-  if (!report.ok())
-    return data_error(file + ": " + report.error().what, "was it written by another version, or edited?");
+  if (!report.ok()) return data_error(file + ": " + report.error().what, kWrongFieldsHint);
   LoadVariant variant{.name = name, .command = command_with(*report), .cells = {}};
   for (const auto& result : report->scenarios) {
     LoadCell cell{.scenario = result.scenario, .level = level_of(result), .trusted = result.client.trusted};

@@ -49,9 +49,9 @@ inline constexpr std::int64_t kOneNumberBytes = 16;
 /// One list for each GPU, and for each process on it, where a timeline holds several that do much of the work (ranks
 /// merged into one file, a program with several GPUs); else the list itself.
 [[nodiscard]] std::vector<WorkList> split_by_gpu(const Timeline& timeline, WorkList list);
-/// Index into WorkList::works, ascending.
 /// Time of the works, on any stream, that begin in [from, to), ns.
 [[nodiscard]] std::int64_t work_between(const WorkList& list, std::int64_t from, std::int64_t to);
+/// Indices into WorkList::works, ascending.
 [[nodiscard]] std::vector<std::size_t> works_of_main_stream(const WorkList& list);
 /// Whether the program trains, by an optimizer's step or the names of what was recorded.
 [[nodiscard]] bool has_backward_pass(const Timeline& timeline, const WorkList& list);

@@ -119,30 +119,33 @@ bool are_layers(const std::vector<std::size_t>& waited, std::size_t spacing) {
   return same * 2 > waited.size() - 1;
 }
 
+/// Those of `starts` that end a window with such a launch.
+std::vector<std::size_t> ends_with(const std::vector<Launched>& order, const std::vector<std::size_t>& starts,
+                                   bool Launched::*wanted) {
+  std::vector<std::size_t> ends;
+  for (std::size_t i = 1; i < starts.size(); ++i) {
+    const auto window = std::span(order).subspan(starts[i - 1], starts[i] - starts[i - 1]);
+    if (std::ranges::any_of(window, wanted)) ends.push_back(starts[i]);
+  }
+  return ends;
+}
+
 /// The last batch of an epoch is smaller and launches other kernels, or every tenth iteration writes its loss: then the
 /// longest repetition is a round of iterations. Those repeat within it, each with an update of the parameters, or,
 /// where nothing is trained, with an upload.
 std::vector<std::size_t> iterations_within(const std::vector<Launched>& order, const std::vector<NameId>& names,
-                                           std::vector<std::size_t> rounds) {
-  const bool trains = std::ranges::any_of(order, &Launched::updates);
-  for (std::vector<std::size_t>& starts : sequences_within(names, even_spacing(rounds))) {
-    const auto lacks = [&](std::size_t from, std::size_t to) {
-      const auto window = std::span(order).subspan(from, to - from);
-      return std::ranges::none_of(window, trains ? &Launched::updates : &Launched::uploads);
-    };
-    if (std::ranges::adjacent_find(starts, lacks) == starts.end()) return std::move(starts);
+                                           std::vector<std::size_t> rounds, std::size_t spacing) {
+  const auto needed = std::ranges::any_of(order, &Launched::updates) ? &Launched::updates : &Launched::uploads;
+  for (std::vector<std::size_t>& starts : sequences_within(names, spacing)) {
+    if (ends_with(order, starts, needed).size() + 1 == starts.size()) return std::move(starts);
   }
   return rounds;
 }
 
 /// Where gradients are accumulated over several batches, a step goes from update to update.
-std::vector<std::size_t> up_to_updates(const std::vector<Launched>& order, std::vector<std::size_t> starts) {
-  std::vector<std::size_t> after_update;
-  for (std::size_t i = 1; i < starts.size(); ++i) {
-    const auto window = std::span(order).subspan(starts[i - 1], starts[i] - starts[i - 1]);
-    if (std::ranges::any_of(window, &Launched::updates)) after_update.push_back(starts[i]);
-  }
-  return after_update.size() * 2 < starts.size() && even_spacing(after_update) != 0 ? after_update : starts;
+std::vector<std::size_t> up_to_updates(const std::vector<Launched>& order, const std::vector<std::size_t>& starts) {
+  std::vector<std::size_t> ends = ends_with(order, starts, &Launched::updates);
+  return ends.size() * 2 < starts.size() && even_spacing(ends) != 0 ? ends : starts;
 }
 
 /// Few launches that repeat may be a layer, or one element of a loop: the step is a longer sequence that repeats. A
@@ -153,7 +156,9 @@ std::vector<std::size_t> step_starts(const Timeline& timeline, const std::vector
   for (const Launched& one : order) names.push_back(one.name);
   std::vector<std::size_t> starts = repeating_sequence(names);
   const std::size_t spacing = even_spacing(starts);
-  if (spacing >= kFewLaunches) return up_to_updates(order, iterations_within(order, names, std::move(starts)));
+  if (spacing >= kFewLaunches) {
+    return up_to_updates(order, iterations_within(order, names, std::move(starts), spacing));
+  }
   std::vector<std::size_t> matching = matching_starts(timeline, order, names);
   if (spacing == 0 || even_spacing(matching) >= 2 * spacing) return matching;
   std::vector<std::size_t> waited = first_after_waits(timeline, order);

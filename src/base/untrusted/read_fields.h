@@ -12,6 +12,8 @@ namespace warpmark {
 /// What an exception says, without the name that nlohmann-json puts before it.
 [[nodiscard]] std::string without_library_names(std::string_view said);
 
+/// What to do about a document whose fields are wrong.
+inline constexpr const char* kWrongFieldsHint = "was it written by another version, or edited?";
 /// What is wrong with the fields of a document, by what nlohmann-json says of it.
 [[nodiscard]] Error wrong_fields(std::string_view name, const nlohmann::json::exception& exception);
 
