@@ -221,6 +221,8 @@ std::string speedup_text(const Gain& gain) {
     if (hundredths.front() == '1' && hundredths.find('.') == 1) return hundredths;
     return tenths.find('.') == 1 ? tenths : fmt::format("{:.0f}x", factor);
   };
+  constexpr double kWide = 5;  // an upper end so far above says nothing
+  if (gain.high > kWide * gain.low && times(gain.low) != times(1)) return times(gain.low) + " or more";
   const bool bound_alone = times(gain.low) == times(1) || times(gain.low) == times(gain.high);
   return bound_alone ? "up to " + times(gain.high) : times(gain.low) + "-" + times(gain.high);
 }

@@ -250,8 +250,20 @@ std::string caution_of_coverage(const RankEvidence& rank) {
                      seconds_text(outside->taken_ns));
 }
 
+/// Some launches left no kernel, though not most of them (lost_work()).
+std::string caution_of_missing(const MissingWork& missing) {
+  const std::int64_t lost = missing.launches_without_work;
+  if (static_cast<double>(lost) < (1 - kNearlyAll) * static_cast<double>(missing.launches) || lost == 0) return "";
+  if (2 * lost >= missing.launches) return "";
+  return fmt::format(
+      "{} of {} kernel launches left no kernel in the recording: where the GPU looks idle it may have "
+      "worked.",
+      format_count(lost), format_count(missing.launches));
+}
+
 std::vector<std::string> cautions_of(const Evidence& evidence) {
   std::vector<std::string> cautions;
+  if (std::string text = caution_of_missing(evidence.missing); !text.empty()) cautions.push_back(std::move(text));
   if (evidence.has_timeline()) {
     if (std::string text = caution_of_coverage(evidence.rank()); !text.empty()) cautions.push_back(std::move(text));
   }

@@ -176,13 +176,31 @@ std::string without_kernels(const Evidence& evidence) {
 std::string late_rank_text(const Analysis& analysis, const Evidence& evidence) {
   if (evidence.ranks.size() < 2 || !evidence.of_one_program()) return "";
   if (analysis.findings.empty() || analysis.findings.front().rule == kLoadImbalanceRule.id) return "";
+  if (evidence.of_gpus() && analysis.findings.front().rule == kMultiGpuCommRule.id) return "";  // it says so
   double share = 0;
   for (const RankEvidence& rank : evidence.ranks)
     share += rank.part_ns(Part::idle_waiting_for_rank) / rank.undisturbed_step_ns();
   share /= static_cast<double>(evidence.ranks.size() - 1);
   if (severity_of(share, 1) < kWarning) return "";
-  return fmt::format(" The other ranks wait {} of the step for rank {}.", format_percent(share),
+  const char* kind = evidence.of_gpus() ? "GPU" : "rank";
+  return fmt::format(" The other {}s wait {} of the step for {} {}.", kind, format_percent(share), kind,
                      evidence.rank().number());
+}
+
+/// Steps that were left out for something that has a name, if they take as much as a tenth of the time.
+std::string pauses_text(const RankEvidence& rank) {
+  double paused = 0;
+  std::map<std::string, double> by_name;
+  for (const StepPause& pause : rank.steps.pauses) {
+    if (pause.name.empty()) continue;
+    const auto ns = static_cast<double>(pause.end_ns - pause.start_ns);
+    paused += ns;
+    by_name[pause.name] += ns;
+  }
+  const auto steps = static_cast<double>(rank.steps.found - std::ssize(rank.steps.pauses));
+  if (paused == 0 || paused < (1 - kNearlyAll) * (paused + steps * rank.step_ns())) return "";
+  const auto longest = std::ranges::max_element(by_name, {}, [](const auto& one) { return one.second; });
+  return fmt::format(" Between steps {} takes {} in all.", longest->first, time_text(longest->second));
 }
 
 }  // namespace
@@ -194,6 +212,7 @@ std::string verdict_of(Analysis& analysis, const Evidence& evidence) {
   const bool minor = analysis.findings.empty() || analysis.findings.front().severity < kWarning;
   std::string verdict = minor && !copies_alone.empty() ? copies_alone : verdict_of_all(analysis, evidence);
   verdict += late_rank_text(analysis, evidence);
+  if (evidence.has_timeline()) verdict += pauses_text(evidence.rank());
   if (const auto start_up = start_up_of(evidence)) {
     verdict = start_up->text + (start_up->is_all ? "." : ". Of that: " + verdict);
   }
@@ -204,7 +223,7 @@ std::string lost_work(const Evidence& evidence) {
   if (loss_of(*evidence.session) != Loss::none) return "";  // which says more
   const MissingWork& sum = evidence.missing;
   const bool graphs = sum.graphs_without_work * 2 >= std::max<std::int64_t>(1, sum.graph_launches);
-  if (!graphs && sum.launches_without_work * 2 <= sum.launches) return "";
+  if (!graphs && (sum.launches_without_work == 0 || sum.launches_without_work * 2 < sum.launches)) return "";
   return fmt::format(
       "GPU work is missing: {} of {} {} left no kernel in the recording, so the utilization of the GPU is unknown. {}",
       graphs ? sum.graphs_without_work : sum.launches_without_work, graphs ? sum.graph_launches : sum.launches,

@@ -73,6 +73,16 @@ void agree_on_steps(const std::vector<const Timeline*>& timelines, const std::ve
   }
 }
 
+/// When the other GPUs of the process work.
+Coverage busy_others(const std::vector<RankEvidence>& all, const RankEvidence& rank) {
+  std::vector<Interval> busy;
+  for (const RankEvidence& one : all) {
+    if (&one == &rank || one.timeline != rank.timeline || one.list.process != rank.list.process) continue;
+    busy.insert(busy.end(), one.busy.intervals().begin(), one.busy.intervals().end());
+  }
+  return Coverage(united(std::move(busy)));
+}
+
 }  // namespace
 
 double RankEvidence::step_ns() const {
@@ -155,6 +165,8 @@ double Facts::step_ns(std::span<const WhatIf> changes) const {
   return step_together_ns(replays, changes);
 }
 
+bool Facts::of_gpus() const { return session->ranks.size() == 1 && ranks.size() > 1; }
+
 std::set<std::size_t> Facts::programs_with_steps() const {
   std::set<std::size_t> found;
   for (const RankEvidence& rank : ranks) found.insert(programs[rank.index]);
@@ -195,15 +207,22 @@ Facts gather_facts(const ProfileSession& session) {
     all[i].steps = std::move(steps[i]);
     all[i].list = std::move(parts[i]);
   }
+  for (RankEvidence& one : all) one.busy = Coverage(busy_intervals(one.list, [](const GpuWork&) { return true; }));
+  std::vector<Coverage> others;
+  for (const RankEvidence& one : all) others.push_back(busy_others(all, one));
   for (RankEvidence& one : all) {
     one.loading = find_loading(*one.timeline, one.list);
     if (one.list.empty() || one.steps.analyzed.empty()) continue;
-    one.busy = Coverage(busy_intervals(one.list, [](const GpuWork&) { return true; }));
     one.computing = Coverage(busy_intervals(one.list, [](const GpuWork& work) { return !is_copy(work.category); }));
     one.compute = Coverage(busy_intervals(one.list, [](const GpuWork& work) { return is_compute(work.category); }));
     one.host = std::make_unique<HostActivity>(*one.timeline, one.list, one.computing);
-    one.breakdown = break_down(
-        {*one.timeline, one.list, one.steps, *one.host, one.alignment.wait_until, missing[one.index].unknown});
+    one.breakdown = break_down({.timeline = *one.timeline,
+                                .list = one.list,
+                                .steps = one.steps,
+                                .host = *one.host,
+                                .wait_until = one.alignment.wait_until,
+                                .missing = missing[one.index].unknown,
+                                .other_gpus = &others[one.place]});
     one.attribution = attribute_kernels(*one.timeline, one.list, one.steps.analyzed);
     one.replay = Replay(*one.timeline, one.list, one.steps, *one.host, one.busy, one.alignment);
     one.over_host = over_host_of(*one.timeline, one.list, one.steps);

@@ -82,6 +82,8 @@ struct Facts {
   [[nodiscard]] bool of_one_program() const { return programs_with_steps().size() < 2; }
   /// Those of `ranks`, ascending.
   [[nodiscard]] std::set<std::size_t> programs_with_steps() const;
+  /// The ranks are GPUs of one recording.
+  [[nodiscard]] bool of_gpus() const;
   [[nodiscard]] bool has_timeline() const { return !ranks.empty(); }
   [[nodiscard]] const RankEvidence& rank() const { return ranks[critical]; }
   /// Replayed step of all ranks together, each changed by its own element, ns.

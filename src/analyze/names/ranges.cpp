@@ -40,7 +40,8 @@ std::string optimizer_class(const NameTable& names) {
 bool names_profiler_step(std::string_view range) { return contains_any(range, {"profilerstep"}); }
 
 bool names_step(std::string_view range) {
-  if (names_data_loading(range) || names_optimizer_step(range) || contains_any(range, {"zero_grad"})) return false;
+  if (names_data_loading(range) || names_optimizer_step(range)) return false;
+  if (contains_any(range, {"zero_grad", "forward", "backward"})) return false;  // a part, or one of several batches
   return contains_any(range, {"step", "iteration", "train_batch", "execute_", "run_batch"});
 }
 

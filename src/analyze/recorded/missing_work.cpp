@@ -66,10 +66,13 @@ MissingWork find_missing_work(const Timeline& timeline, const WorkList& list) {
   for (const GpuWork& work : list.works) {
     const EventKind kind = events.kind[work.event];
     launched += kind == EventKind::kernel || kind == EventKind::graph ? 1 : 0;
-    if (graphs.any()) worked.insert(events.correlation[work.event]);
+    worked.insert(events.correlation[work.event]);
   }
   const std::vector<EventIndex> calls = launch_calls(timeline, launches);
   const NameSet waits(timeline.names, is_sync_call);
+  const auto plain = std::ranges::count_if(calls, [&](EventIndex i) { return !graphs.contains(events.name[i]); });
+  const std::int64_t lost = std::max<std::int64_t>(0, plain - launched);
+  const bool by_correlation = worked.size() > 1;
   UnknownWork unknown(timeline, list);
   EventIndex below = static_cast<EventIndex>(events.size());  // waits from here on are known
   for (std::size_t i = calls.size(); i-- > 0;) {
@@ -82,7 +85,8 @@ MissingWork find_missing_work(const Timeline& timeline, const WorkList& list) {
     const bool lost_graph = is_graph && !worked.contains(events.correlation[call]);
     ++(is_graph ? missing.graph_launches : missing.launches);
     missing.graphs_without_work += lost_graph ? 1 : 0;
-    const bool lost_kernel = !is_graph && launched == 0 && !missing.captures;
+    const bool left_nothing = launched == 0 || (by_correlation && !worked.contains(events.correlation[call]));
+    const bool lost_kernel = !is_graph && !missing.captures && lost > 0 && left_nothing;
     if (lost_graph || lost_kernel) unknown.launch(call);
   }
   // Not by correlation, which the rows of the GPU may lack.

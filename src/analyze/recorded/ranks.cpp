@@ -6,6 +6,8 @@
 #include <cstdlib>
 #include <limits>
 
+#include "analyze/names/ranges.h"
+#include "analyze/names/words.h"
 #include "analyze/recorded/order_statistics.h"
 
 namespace warpmark::analyze {
@@ -15,11 +17,15 @@ namespace {
 // A rank may be ahead of another one by what a queue holds: some programs have hundreds of collectives a step.
 constexpr auto kMostShift = static_cast<std::int64_t>(kQueueDepth);
 
+// Clocks that NTP sets over a local network agree this well (RFC 5905, section 1: "sub-millisecond").
+constexpr std::int64_t kNetworkTimeNs = 1'000'000;
+
 struct Shift {
   bool found = false;
   int by = 0;
   std::int64_t offset = 0;
   std::int64_t spread = std::numeric_limits<std::int64_t>::max();
+  std::int64_t matched = 0;
 };
 
 bool clearly_more(std::int64_t spread, std::int64_t other) {
@@ -34,8 +40,30 @@ Shift shift_of_few(const std::vector<std::int64_t>& first, const std::vector<std
   return most < kOwnWorkNs ? Shift{true, 0, 0, most} : Shift{};
 }
 
+/// Communication of one rank, ascending by end.
+struct OwnCollectives {
+  std::vector<std::size_t> works;       // indices into its list
+  std::vector<std::int64_t> ends;       // on its own clock, since the first rank's origin
+  std::vector<std::string_view> steps;  // the profiler's step of each; empty if unknown
+};
+
+/// The profiler numbered the steps of both, and they are others.
+bool of_other_steps(const OwnCollectives& first, const OwnCollectives& other, int by) {
+  std::size_t same = 0, differ = 0;
+  for (std::size_t i = by < 0 ? static_cast<std::size_t>(-by) : 0; i < first.steps.size(); ++i) {
+    const std::size_t at = i + static_cast<std::size_t>(by);
+    if (at >= other.steps.size()) break;
+    if (first.steps[i].empty() || other.steps[at].empty()) continue;
+    ++(first.steps[i] == other.steps[at] ? same : differ);
+    if (same + differ == kFewest) break;
+  }
+  return differ > same;
+}
+
 /// other[i + by] is the same collective as first[i].
-Shift best_shift(const std::vector<std::int64_t>& first, const std::vector<std::int64_t>& other) {
+Shift best_shift(const OwnCollectives& first_rank, const OwnCollectives& other_rank) {
+  const std::vector<std::int64_t>& first = first_rank.ends;
+  const std::vector<std::int64_t>& other = other_rank.ends;
   Shift best = shift_of_few(first, other);
   const std::int64_t least = std::max<std::int64_t>(kFewest, std::min(std::ssize(first), std::ssize(other)) / 2);
   const std::int64_t stride = std::max<std::int64_t>(1, std::ssize(first) / kMostShift);
@@ -45,7 +73,7 @@ Shift best_shift(const std::vector<std::int64_t>& first, const std::vector<std::
     const auto by = static_cast<int>(n % 2 == 1 ? n / 2 + 1 : -n / 2);
     differences.clear();
     const std::int64_t common = std::min(std::ssize(first), std::ssize(other) - by) - std::max<std::int64_t>(0, -by);
-    if (common < least) continue;
+    if (common < least || of_other_steps(first_rank, other_rank, by)) continue;
     for (std::int64_t i = 0; i < std::ssize(first); i += stride) {
       const std::int64_t at = i + by;
       if (at < 0 || at >= std::ssize(other)) continue;
@@ -55,8 +83,12 @@ Shift best_shift(const std::vector<std::int64_t>& first, const std::vector<std::
     const std::int64_t offset = upper_median(differences);
     for (std::int64_t& one : differences) one = std::abs(one - offset);
     const std::int64_t spread = upper_median(differences);
-    // Of two shifts that fit alike (a regular program), the one that needs the smaller correction of clocks.
-    const bool closer = best.found && !clearly_more(spread, least_spread) && std::abs(offset) < std::abs(best.offset);
+    // Of two shifts that fit alike (a regular program) the one that needs the smaller correction of clocks, if these
+    // are set by one source; else the one that matches more: ranks are recorded from the same step on.
+    const bool fits = best.found && !clearly_more(spread, least_spread);
+    const bool nearer = std::abs(offset) < std::abs(best.offset);
+    const bool by_clock = std::min(std::abs(offset), std::abs(best.offset)) < kNetworkTimeNs;
+    const bool closer = fits && (by_clock || common == best.matched ? nearer : common > best.matched);
     least_spread = std::min(least_spread, spread);
     const auto on_one_clock = [](std::int64_t apart, std::int64_t scatter) {
       return std::abs(apart) < kOwnWorkNs && scatter <= kDispatchNs;
@@ -64,25 +96,26 @@ Shift best_shift(const std::vector<std::int64_t>& first, const std::vector<std::
     const bool settled = best.found && on_one_clock(best.offset, best.spread);
     const bool better =
         !best.found || (!settled && (clearly_more(best.spread, spread) || on_one_clock(offset, spread)));
-    if (better || closer) best = {true, by, offset, spread};
+    if (better || closer) best = {true, by, offset, spread, common};
   }
   return best;
 }
 
-/// Communication of one rank, ascending by end.
-struct OwnCollectives {
-  std::vector<std::size_t> works;  // indices into its list
-  std::vector<std::int64_t> ends;  // on its own clock, since the first rank's origin
-};
-
-OwnCollectives own_collectives(const WorkList& list, std::int64_t origin_ns) {
+OwnCollectives own_collectives(const Timeline& timeline, const WorkList& list, std::int64_t origin_ns) {
   OwnCollectives all;
   for (std::size_t i = 0; i < list.works.size(); ++i) {
     if (list.works[i].category == Category::communication) all.works.push_back(i);
   }
   std::sort(all.works.begin(), all.works.end(),
             [&list](std::size_t a, std::size_t b) { return list.works[a].end < list.works[b].end; });
-  for (const std::size_t i : all.works) all.ends.push_back(list.works[i].end + origin_ns);
+  const NameSet marked(timeline.names, names_profiled_step);
+  for (const std::size_t i : all.works) {
+    const GpuWork& work = list.works[i];
+    EventIndex at = work.launch;
+    while (at != kNoEvent && !marked.contains(timeline.events.name[at])) at = list.parent[at];
+    all.ends.push_back(work.end + origin_ns);
+    all.steps.push_back(at == kNoEvent ? std::string_view() : timeline.name_of(at));
+  }
   return all;
 }
 
@@ -95,8 +128,8 @@ void align(const std::vector<const Timeline*>& timelines, const std::vector<Work
   std::vector<OwnCollectives> own(lists.size());
   std::vector<Shift> shifts(lists.size());
   for (const std::size_t r : members) {
-    own[r] = own_collectives(lists[r], origin_of(r));
-    shifts[r] = r == first ? Shift{true, 0, 0, 0} : best_shift(own[first].ends, own[r].ends);
+    own[r] = own_collectives(*timelines[r], lists[r], origin_of(r));
+    shifts[r] = r == first ? Shift{true, 0, 0, 0} : best_shift(own[first], own[r]);
     result[r].aligned = shifts[r].found;
     result[r].clock_offset_ns = shifts[r].offset;
     result[r].end_spread_ns = shifts[r].found ? shifts[r].spread : 0;

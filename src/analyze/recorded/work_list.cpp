@@ -259,6 +259,7 @@ std::vector<WorkList> split_by_gpu(const Timeline& timeline, WorkList list) {
   for (const auto& [owner, ns] : time) {
     WorkList part;
     part.parent = list.parent;
+    part.process = owner.second;
     part.number = devices.size() == time.size() ? owner.first : static_cast<int>(lists.size());
     for (const GpuWork& work : list.works) {
       if (owner_of(work) != owner) continue;

@@ -33,7 +33,8 @@ struct WorkList {
   std::uint32_t main_stream = 0;   ///< track with most kernel time
   std::int64_t with_launch = 0;    ///< works whose API call is known
   std::int64_t with_op = 0;
-  int number = -1;  ///< of a list that was split: its GPU, or its place where processes share one
+  std::int64_t process = 0;  ///< of a list that was split: what launched it
+  int number = -1;           ///< of a list that was split: its GPU, or its place where processes share one
   bool empty() const { return works.empty(); }
 };
 

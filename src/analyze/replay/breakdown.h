@@ -92,6 +92,8 @@ struct BreakdownInput {
   const std::vector<std::int64_t>& wait_until;
   std::span<const Interval> missing = {};  ///< while work may have run that was not recorded; ascending
   bool correct_recording_cost = true;      ///< give idle_profiler its estimated share
+  /// Busy times of the other GPUs of its process: a call that lasts while one of them works waits for that one.
+  const Coverage* other_gpus = nullptr;
 };
 
 /// O(n log n).

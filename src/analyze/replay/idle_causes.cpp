@@ -204,7 +204,12 @@ class Explainer {
     return {from.start + ns, from.end};
   }
 
-  void give(Part part, const Interval& piece, EventIndex host_event, EventIndex next) {
+  void give(Part part, Interval piece, EventIndex host_event, EventIndex next) {
+    const bool held = part == Part::idle_kernel_gap && piece.end - piece.start > kOwnWorkNs;  // by an event
+    if (input_.other_gpus != nullptr && (held || part == Part::idle_blocking_call || part == Part::idle_sync)) {
+      const std::int64_t for_others = input_.other_gpus->covered(piece.start, piece.end);
+      piece = take(Part::idle_waiting_for_rank, for_others, piece, host_event, next);
+    }
     if (piece.end <= piece.start) return;
     const auto index = static_cast<std::size_t>(part);
     const bool by_host = part == Part::idle_launch || part == Part::idle_optimizer || part == Part::idle_profiler ||

@@ -13,19 +13,19 @@ namespace {
 
 constexpr Advice kSameWork = {
     .kind = AdviceKind::code,
-    .text = "Give all ranks the same work: batches of equal size, samples bucketed by length, experts balanced.",
+    .text = "Give all GPUs the same work: batches of equal size, samples bucketed by length, experts balanced.",
     .pytorch = "sampler = DistributedSampler(dataset, shuffle=True, drop_last=True)",
     .jax = "items = sorted(items, key=cost)[rank::ranks]",
 };
 constexpr Advice kDealOut = {
     .kind = AdviceKind::code,
     .text =
-        "Give all ranks the same work: order it by cost and deal it out in turn, or move the borders of the domains.",
+        "Give all GPUs the same work: order it by cost and deal it out in turn, or move the borders of the domains.",
     .native = "std::ranges::sort(items, by_cost);  // rank r takes items r, r + ranks, r + 2 * ranks, ...",
 };
 constexpr Advice kSameSettings = {
     .kind = AdviceKind::code,
-    .text = "Compute with the same settings on all ranks: this one multiplies in a wider type than the others.",
+    .text = "Compute with the same settings on all GPUs: this one multiplies in a wider type than the others.",
     .native =
         "cublasSetMathMode(handle, CUBLAS_TF32_TENSOR_OP_MATH);  // on every rank, and NVIDIA_TF32_OVERRIDE the same",
     .pytorch = "torch.set_float32_matmul_precision('high'); torch.backends.cudnn.allow_tf32 = True  # on every rank",
@@ -123,8 +123,12 @@ LateBy late_by(const Evidence& evidence, const Imbalance& imbalance) {
   return late_host_ns(evidence, imbalance) > imbalance.late_ns / 2 ? LateBy::host : LateBy::work;
 }
 
+std::string member_of(const Evidence& evidence, const RankEvidence& rank) {
+  return (evidence.of_gpus() ? "GPU " : "Rank ") + std::to_string(rank.number());
+}
+
 void add_evidence(const Evidence& evidence, const Imbalance& imbalance, LateBy by, Finding& finding) {
-  const auto name_of = [](const RankEvidence& rank) { return "Rank " + std::to_string(rank.number()); };
+  const auto name_of = [&](const RankEvidence& rank) { return member_of(evidence, rank); };
   for (std::size_t r = 0; r < evidence.ranks.size(); ++r) {
     const RankEvidence& rank = evidence.ranks[r];
     const std::string which = "rank_" + std::to_string(rank.place);
@@ -135,7 +139,9 @@ void add_evidence(const Evidence& evidence, const Imbalance& imbalance, LateBy b
     if (r == kShown) break;
   }
   const RankEvidence& late = evidence.ranks[imbalance.latest];
-  const std::string others = evidence.ranks.size() == 2 ? "The other rank" : "The others' median";
+  const std::string others = evidence.ranks.size() != 2 ? "The others' median"
+                             : evidence.of_gpus()       ? "The other GPU"
+                                                        : "The other rank";
   const double kernels = kernels_a_step(late);
   if (const double usual = median_of_others(evidence, imbalance.latest, kernels_a_step);
       kernels >= kClearlyMore * usual) {
@@ -172,8 +178,8 @@ std::vector<Finding> apply(const Evidence& evidence) {
                     : by == LateBy::host     ? "'s host is late"
                                              : " has more work";
   Finding finding = make_finding(kLoadImbalanceRule, lost, step,
-                                 "Rank " + std::to_string(late.number()) + how + ": the others wait " +
-                                     time_text(lost) + " per step (" + format_percent(lost / step) + ") for it");
+                                 member_of(evidence, late) + how + ": the others wait " + time_text(lost) +
+                                     " per step (" + format_percent(lost / step) + ") for it");
   add_evidence(evidence, imbalance, by, finding);
   if (by == LateBy::wider_type) advise(evidence, {kSameSettings}, finding);
   if (by == LateBy::host) {

@@ -72,6 +72,19 @@ constexpr Advice kSendIn16Bits = {
         "model.register_comm_hook(None, default_hooks.bf16_compress_hook)",
     .jax = "grads = jax.tree.map(lambda g: g.astype(jnp.bfloat16), grads)  # before they are summed up",
 };
+// Huang et al., "GPipe" (NeurIPS 2019), section 2: with M micro-batches K stages idle (K - 1) / (M + K - 1) of the
+// time.
+constexpr Advice kMicroBatches = {
+    .kind = AdviceKind::code,
+    .text =
+        "Split the batch, so that the GPUs work on parts of it at the same time; or give each GPU the whole model and "
+        "a part of the batch, where it fits.",
+    .native = "for (part = 0; part < parts; ++part) { first(part, stream[0]); second(part, stream[1]); }",
+    .pytorch =
+        "schedule = torch.distributed.pipelining.ScheduleGPipe(stage, n_microbatches=8)  # or "
+        "DistributedDataParallel",
+    .jax = "y = jax.shard_map(step, mesh=mesh, in_specs=P('batch'), out_specs=P('batch'))(x)",
+};
 // A server without gradients: what its ranks exchange are activations of every layer.
 constexpr Advice kFewerRanks = {
     .kind = AdviceKind::config,
@@ -189,8 +202,14 @@ double waiting_ns(const Evidence& evidence, std::size_t r) {
   return evidence.ranks[r].part_ns(Part::idle_waiting_for_rank);
 }
 
-std::string title_of(const Exposed& exposed, double lost, double step) {
+/// GPUs of one process that wait for one another without any exchange that was recorded: layers on one after the other.
+bool work_in_turn(const Exposed& exposed, const Traffic& traffic) {
+  return exposed.waiting > exposed.all() / 2 && traffic.collectives == 0;
+}
+
+std::string title_of(const Exposed& exposed, const Traffic& traffic, double lost, double step) {
   const std::string amount = time_text(lost) + " per step (" + format_percent(lost / step) + ")";
+  if (work_in_turn(exposed, traffic)) return "The GPUs work one after the other: each waits " + amount + " for another";
   return exposed.waiting > exposed.all() / 2 ? "Ranks wait for one another in collectives, " + amount
                                              : "Communication takes " + amount + " that no computation overlaps";
 }
@@ -237,8 +256,13 @@ std::vector<Finding> apply(const Evidence& evidence) {
   const double step = evidence.rank().undisturbed_step_ns();
   const RankEvidence& rank = evidence.ranks[evidence.attribution.most_exposed];
   const Traffic traffic = traffic_in_steps(rank);
-  Finding finding = make_finding(kMultiGpuCommRule, lost, step, title_of(exposed, lost, step));
+  Finding finding = make_finding(kMultiGpuCommRule, lost, step, title_of(exposed, traffic, lost, step));
   add_evidence(rank, exposed, traffic, finding);
+  if (work_in_turn(exposed, traffic)) {
+    advise(evidence, {kMicroBatches}, finding);
+    finding.gain = at_most(amdahl(lost, step), "at most what is left when no GPU waits for another");
+    return {finding};
+  }
   add_bandwidth(evidence, rank, finding);
   add_comm_fixes(evidence, rank, traffic.overlap(), exposed.over_host > exposed.all() / 2, finding);
   show_works(

@@ -219,12 +219,13 @@ double share_covered(std::span<const Launched> order, const std::vector<std::siz
   return static_cast<double>(covered) / static_cast<double>(all);
 }
 
-}  // namespace
-
-std::vector<std::int64_t> repeating_launches(const Timeline& timeline, const WorkList& list, double least_share) {
+/// Of the works from `begin` on.
+std::vector<std::int64_t> repeating_from(const Timeline& timeline, const WorkList& list, double least_share,
+                                         std::int64_t begin) {
   std::vector<Launched> order = launched_on_main_stream(timeline, list);
+  std::erase_if(order, [begin](const Launched& one) { return one.start < begin; });
   std::int64_t all = 0;
-  for (const GpuWork& work : list.works) all += work.end - work.start;
+  for (const GpuWork& work : list.works) all += work.start < begin ? 0 : work.end - work.start;
   std::vector<std::size_t> starts = step_starts(timeline, order);
   while (starts.size() >= kFewest && share_covered(order, starts) < least_share) {
     const std::span<const Launched> whole(order);
@@ -240,6 +241,15 @@ std::vector<std::int64_t> repeating_launches(const Timeline& timeline, const Wor
   std::vector<std::int64_t> boundaries;
   for (const std::size_t at : starts) boundaries.push_back(order[at].start);
   return upload_in_turn(order, starts) ? boundaries : up_to_long_windows(boundaries, least_share);
+}
+
+}  // namespace
+
+std::vector<std::int64_t> repeating_launches(const Timeline& timeline, const WorkList& list, double least_share) {
+  std::vector<std::int64_t> boundaries = repeating_from(timeline, list, least_share, INT64_MIN);
+  const auto first = std::ranges::find_if(list.works, [](const GpuWork& work) { return is_compute(work.category); });
+  if (!boundaries.empty() || first == list.works.end()) return boundaries;
+  return repeating_from(timeline, list, least_share, first->start);  // what is moved before are parameters
 }
 
 }  // namespace warpmark::analyze

@@ -15,6 +15,7 @@
 #include "analyze/names/ranges.h"
 #include "analyze/names/words.h"
 #include "analyze/recorded/order_statistics.h"
+#include "analyze/steps/launch_sequence.h"
 #include "analyze/steps/marked_ranges.h"
 #include "analyze/steps/repeating_launches.h"
 #include "base/text.h"
@@ -46,23 +47,26 @@ const RangeGroup* most_work(const std::vector<RangeGroup>& groups, Wanted wanted
   return best;
 }
 
-/// What the program or its profiler says is a step; else what it marks again and again. A single marker of the profiler
-/// may be its whole cycle: ranges that replay one CUDA graph each are the iterations within it.
+/// What the profiler says is a step, whatever else was recorded between; else what the program says, or marks again and
+/// again. A single marker of the profiler may be its whole cycle: ranges that replay one CUDA graph each are the
+/// iterations within it.
 const RangeGroup* choose(const std::vector<RangeGroup>& groups) {
   const auto several = [](std::size_t least, double share, auto named) {
-    return [=](const RangeGroup& one) { return one.ranges.size() >= least && one.work_share >= share && named(one); };
+    return [=](const RangeGroup& one) {
+      return one.ranges.size() >= least && one.work_share > 0 && one.work_share >= share && named(one);
+    };
   };
   const auto by_profiler = [](const RangeGroup& one) { return names_profiler_step(one.name); };
   const auto by_program = [](const RangeGroup& one) { return names_step(one.name); };
   const auto anything = [](const RangeGroup& one) { return !names_part(one.name); };
   const auto replays = [](const RangeGroup& one) { return one.alike && one.replays_graphs; };
-  if (const auto* found = most_work(groups, several(2, 0.5, by_profiler))) return found;
+  if (const auto* found = most_work(groups, several(2, 0, by_profiler))) return found;
   if (const auto* found = most_work(groups, several(2, 0.5, by_program))) return found;
-  const RangeGroup* single = most_work(groups, several(1, kRepeatedShare, is_explicit));
-  if (single != nullptr) {
-    const auto* within = by_profiler(*single) ? most_work(groups, several(kFewest, kRepeatedShare, replays)) : nullptr;
-    return within != nullptr ? within : single;
+  if (const auto* cycle = most_work(groups, several(1, 0, by_profiler))) {
+    const auto* within = most_work(groups, several(kFewest, kRepeatedShare, replays));
+    return within != nullptr ? within : cycle;
   }
+  if (const auto* single = most_work(groups, several(1, kRepeatedShare, by_program))) return single;
   return most_work(groups, several(kFewest, 0.5, anything));
 }
 
@@ -124,7 +128,30 @@ StepSpan alone(const MarkedRange& range) {
   return {by_gpu ? range.first_work : range.start, std::max(range.end, range.last_work)};
 }
 
-Steps from_ranges(const RangeGroup& chosen) {
+/// Where the program marks each of the batches that one update of the parameters sums up, a step goes from update to
+/// update.
+void join_up_to_updates(const WorkList& list, Steps& steps) {
+  std::vector<StepSpan> batches = steps.analyzed;  // and the last, which no other follows
+  std::int64_t end = batches.back().end_ns;
+  for (const GpuWork& work : list.works) end = std::max(end, work.end);
+  batches.push_back({batches.back().end_ns, end});
+  std::vector<std::size_t> updating;
+  for (const GpuWork& work : list.works) {
+    if (work.category != Category::optimizer && !work.in_optimizer) continue;
+    const auto after = std::ranges::upper_bound(batches, work.start, {}, &StepSpan::start_ns);
+    if (after == batches.begin()) continue;
+    const auto at = static_cast<std::size_t>(std::prev(after) - batches.begin());
+    if (updating.empty() || updating.back() != at) updating.push_back(at);
+  }
+  if (updating.size() * 2 >= batches.size() || even_spacing(updating) == 0) return;
+  std::vector<std::int64_t> boundaries;
+  for (const std::size_t at : updating) boundaries.push_back(batches[at].end_ns);
+  steps.found = static_cast<int>(boundaries.size());
+  steps.found_by += ", from update to update";
+  steps.analyzed = windows(boundaries);
+}
+
+Steps from_ranges(const RangeGroup& chosen, const WorkList& list) {
   Steps steps;
   const bool on_gpu = chosen.kind == EventKind::gpu_annotation;
   steps.found_by = found_by(chosen);
@@ -138,6 +165,7 @@ Steps from_ranges(const RangeGroup& chosen) {
   steps.analyzed = windows(boundaries);
   if (differ(steps.analyzed) && is_explicit(chosen)) steps.analyzed = windows(with_last(chosen, std::move(boundaries)));
   if (steps.analyzed.empty() && !chosen.ranges.empty()) steps.analyzed.push_back(alone(chosen.ranges.front()));
+  if (!steps.marked) join_up_to_updates(list, steps);
   return steps;
 }
 
@@ -181,8 +209,20 @@ bool is_of_one_module_call(const Timeline& timeline, const WorkList& list) {
       calls, [&](EventIndex call) { return (before(events.end(call)) - before(events.start[call])) * 2 > sum; });
 }
 
-/// From the first work of the GPU, or from the load that it works on.
-Steps whole_recording(const Timeline& timeline, const WorkList& list, const std::vector<std::int64_t>& loads = {}) {
+/// The shortest range of the program around nearly all of the GPU's work.
+const RangeGroup* around_all(const std::vector<RangeGroup>& groups) {
+  const RangeGroup* best = nullptr;
+  const auto length = [](const RangeGroup& one) { return one.ranges.front().end - one.ranges.front().start; };
+  for (const RangeGroup& one : groups) {
+    const bool around = one.kind == EventKind::annotation && one.ranges.size() == 1 && one.work_share >= kNearlyAll;
+    if (around && !names_part(one.name) && (best == nullptr || length(one) < length(*best))) best = &one;
+  }
+  return best;
+}
+
+/// From the first work of the GPU, or from the load that it works on; or what the program marked as a whole.
+Steps whole_recording(const Timeline& timeline, const WorkList& list, const std::vector<std::int64_t>& loads = {},
+                      const std::vector<RangeGroup>& groups = {}) {
   Steps steps;
   steps.found_by = "whole recording";
   steps.found = 1;
@@ -195,6 +235,10 @@ Steps whole_recording(const Timeline& timeline, const WorkList& list, const std:
   } else if (timeline.events.size() > 0) {
     start = timeline.events.start[0];
     for (EventIndex i = 0; i < timeline.events.size(); ++i) end = std::max(end, timeline.events.end(i));
+  }
+  if (const RangeGroup* marked = around_all(groups); marked != nullptr && loads.empty()) {
+    start = std::min(start, marked->ranges.front().start);
+    end = std::max(end, marked->ranges.front().end);
   }
   if (end > start) steps.analyzed.push_back({start, end});
   return steps;
@@ -261,29 +305,55 @@ bool is_irregular(const WorkList& list, const std::vector<StepSpan>& spans, bool
   return by_time ? time_in(usual) * 2 < time_in(spans) : work_in(list, usual) * 2 < work_in(list, spans);
 }
 
+/// What the host does in this pause, and in no steady step: a checkpoint, a validation. Loading is part of each step.
+bool is_apart(const Timeline& timeline, const StepPause& pause, const std::vector<StepSpan>& steady) {
+  if (pause.name.empty() || names_data_loading(pause.name) || names_worker_restart(pause.name)) return false;
+  const EventColumns& events = timeline.events;
+  const std::optional<NameId> name = timeline.names.find(pause.name);
+  for (EventIndex i = 0; name && i < events.size(); ++i) {
+    if (events.name[i] != *name) continue;
+    const auto after = std::ranges::upper_bound(steady, events.start[i], {}, &StepSpan::start_ns);
+    if (after != steady.begin() && events.start[i] < std::prev(after)->end_ns) return false;
+  }
+  return true;
+}
+
 /// Takes the pauses out: the steps analyzed are the longest run of steady ones between two pauses, so that they still
 /// follow one another. Programs whose steps are long again and again (every fourth, where four workers load batches),
-/// or do far more work than those, have no pauses but steps of several kinds.
+/// or do far more work than those, have no pauses but steps of several kinds, except where the host does what it does
+/// in no other step.
 void separate_pauses(const Timeline& timeline, const WorkList& list, std::string_view step, Steps& steps) {
   if (steps.analyzed.size() <= kFewest) return;
-  const double steady = longest_steady_ns(steps.analyzed);
+  const double longest = longest_steady_ns(steps.analyzed);
+  std::vector<StepSpan> steady;
+  std::vector<StepPause> apart, others;
+  std::ranges::copy_if(steps.analyzed, std::back_inserter(steady),
+                       [&](const StepSpan& one) { return length_of(one) <= longest; });
+  for (const StepSpan& span : steps.analyzed) {
+    if (length_of(span) <= longest) continue;
+    const StepPause pause{span.start_ns, span.end_ns, what_paused(timeline, span, step)};
+    (is_apart(timeline, pause, steady) ? apart : others).push_back(pause);
+  }
+  const auto work_per_step = [&](const std::vector<StepSpan>& spans) {
+    return work_in(list, spans) / static_cast<double>(std::max<std::size_t>(1, spans.size()));
+  };
+  std::vector<StepSpan> with_others = steady;
+  for (const StepPause& one : others) with_others.push_back({one.start_ns, one.end_ns});
+  const bool usual = work_per_step(steady) >= kRepeatedShare * work_per_step(with_others);
+  const auto rare = static_cast<std::size_t>((1 - kNearlyAll) * static_cast<double>(steps.analyzed.size()));
+  if (others.size() <= std::max<std::size_t>(rare, 1) && usual) apart.insert(apart.end(), others.begin(), others.end());
+  std::ranges::sort(apart, {}, &StepPause::start_ns);
   std::vector<StepSpan> best, run;
   for (const StepSpan& span : steps.analyzed) {
-    if (length_of(span) <= steady) {
-      run.push_back(span);
-    } else {
-      steps.pauses.push_back({span.start_ns, span.end_ns, ""});
+    if (std::ranges::binary_search(apart, span.start_ns, {}, &StepPause::start_ns)) {
       run.clear();
+    } else {
+      run.push_back(span);
     }
     if (run.size() > best.size()) best = run;
   }
-  if (steps.pauses.empty()) return;
-  const bool usual = work_in(list, best) * static_cast<double>(steps.analyzed.size()) >=
-                     kRepeatedShare * work_in(list, steps.analyzed) * static_cast<double>(best.size());
-  const auto rare = static_cast<std::size_t>((1 - kNearlyAll) * static_cast<double>(steps.analyzed.size()));
-  const bool recur = steps.pauses.size() > std::max<std::size_t>(rare, 1);
-  if (recur || best.size() < 2 || !usual) return steps.pauses.clear();
-  for (StepPause& pause : steps.pauses) pause.name = what_paused(timeline, {pause.start_ns, pause.end_ns}, step);
+  if (apart.empty() || best.size() < 2) return;
+  steps.pauses = std::move(apart);
   steps.analyzed = std::move(best);
 }
 
@@ -291,9 +361,10 @@ void separate_pauses(const Timeline& timeline, const WorkList& list, std::string
 
 Steps find_steps(const Timeline& timeline, const WorkList& list) {
   if (timeline.events.size() == 0 || list.empty()) return whole_recording(timeline, list);
-  std::vector<RangeGroup> groups = marked_ranges(timeline, list);
-  const RangeGroup* chosen = choose(groups);
-  Steps steps = chosen != nullptr ? from_ranges(*chosen) : from_launches(timeline, list);
+  const std::vector<RangeGroup> marked = marked_ranges(timeline, list);
+  std::vector<RangeGroup> groups;
+  const RangeGroup* chosen = choose(marked);
+  Steps steps = chosen != nullptr ? from_ranges(*chosen, list) : from_launches(timeline, list);
   const std::vector<std::int64_t> loads = loads_of(timeline);
   const bool one_pass = chosen == nullptr && is_of_one_module_call(timeline, list);
   if (chosen == nullptr) {  // what repeats between two loads is a layer
@@ -303,10 +374,10 @@ Steps find_steps(const Timeline& timeline, const WorkList& list) {
   if (steps.analyzed.empty() && loads.empty() && !one_pass) {
     groups = calls_of_functions(timeline, list);
     chosen = choose_function(groups);
-    if (chosen != nullptr) steps = from_ranges(*chosen);
+    if (chosen != nullptr) steps = from_ranges(*chosen, list);
     if (is_irregular(list, steps.analyzed, true)) steps.analyzed.clear();  // layers, once each
   }
-  if (steps.analyzed.empty()) return whole_recording(timeline, list, loads);
+  if (steps.analyzed.empty()) return whole_recording(timeline, list, loads, marked);
   steps.repeating = true;
   leave_out_start(steps);
   separate_pauses(timeline, list, chosen != nullptr ? chosen->name : "", steps);

@@ -192,12 +192,6 @@ Section breakdown_section(const Analysis& analysis) {
   return {std::move(title), {breakdown_table(analysis.breakdown, step_s)}};
 }
 
-/// " (mean 2.4 ms)"
-std::string mean_text(const Analysis& analysis) {
-  const double mean_s = shown_step_s(analysis);
-  return mean_s == ns_to_s(analysis.median_step_ns) ? "" : fmt::format(" (mean {})", format_seconds(mean_s));
-}
-
 /// Empty where a single fix, or none, makes the step faster: then it was said.
 std::string combined_text(const Analysis& analysis) {
   const std::string together = gain_text(analysis.combined);
@@ -217,12 +211,15 @@ bool costs_noteworthily(const Analysis& analysis) {
   return analysis.recording_ns > kNoteworthyCost * (analysis.undisturbed_step_ns + analysis.recording_ns);
 }
 
-/// What the time of a step is of: "median of 8 steps (mean 2.4 ms), found by ProfilerStep annotations".
+/// What the time of a step is of: "mean of 8 steps (median 2.4 ms), found by ProfilerStep annotations". The parts of a
+/// step sum to its mean.
 std::string steps_text(const Analysis& analysis, std::size_t steps) {
   if (analysis.steps_found_by == "whole recording") return "in all, as the recording shows no steps";
+  const bool mean = shown_step_s(analysis) != ns_to_s(analysis.median_step_ns);
+  const std::string median = mean ? fmt::format(" (median {})", format_seconds(ns_to_s(analysis.median_step_ns))) : "";
   const std::string which =
       steps == 1 ? std::string("for the only step")
-                 : fmt::format("median of {}{}", format_plural(steps, "step", "steps"), mean_text(analysis));
+                 : fmt::format("{} of {}{}", mean ? "mean" : "median", format_plural(steps, "step", "steps"), median);
   return which + ", found by " + analysis.steps_found_by;
 }
 
@@ -262,8 +259,8 @@ Section summary_section(const Analysis& analysis) {
   std::size_t steps = 0;
   for (const auto& rank : analysis.ranks) steps = std::max(steps, rank.steps.size());
   if (analysis.median_step_ns > 0) {
-    facts.rows.push_back({{"step", Tone::quiet},
-                          {format_seconds(ns_to_s(analysis.median_step_ns)) + " " + steps_text(analysis, steps)}});
+    facts.rows.push_back(
+        {{"step", Tone::quiet}, {format_seconds(shown_step_s(analysis)) + " " + steps_text(analysis, steps)}});
   }
   for (const auto& pause : pauses_of(analysis)) facts.rows.push_back({{"", Tone::quiet}, {pause}});
   if (costs_noteworthily(analysis)) {

@@ -52,7 +52,7 @@ TEST(Imbalance, products_in_a_wider_type_on_one_rank_are_as_fast_as_on_others) {
   const Finding* finding = find(analysis, "load_imbalance");
   expect_gain(finding, 9.05 / 0.95);
   EXPECT_THAT(finding->title, testing::HasSubstr("multiplies in a wider type"));
-  EXPECT_THAT(finding->recommendations.front().text, testing::HasSubstr("same settings on all ranks"));
+  EXPECT_THAT(finding->recommendations.front().text, testing::HasSubstr("same settings on all GPUs"));
 }
 
 TEST(Imbalance, further_products_in_a_wider_type_are_more_work) {

@@ -55,6 +55,48 @@ TEST(Ranks, are_aligned_though_clocks_differ_and_one_recording_began_later) { ex
 
 TEST(Ranks, are_aligned_though_one_is_hundreds_of_collectives_ahead) { expect_aligned(900, 300); }
 
+/// Ten even steps of 10 ms whose clocks are five steps and 30 us apart: every shift fits.
+ProfileSession even_ranks(bool numbered) {
+  ProfileSession session;
+  for (int rank = 0; rank < 2; ++rank) {
+    TimelineScene scene;
+    for (int i = 0; i < 10; ++i) {
+      const std::int64_t start = 1'000'000 + i * 10'000'000, late = rank == 0 ? 0 : 2'000'000;
+      const auto id = static_cast<std::uint32_t>(i + 1);
+      if (numbered)
+        scene.add({EventKind::annotation, start - 100'000, 9'900'000, "ProfilerStep#" + std::to_string(3 + i)});
+      scene.add({EventKind::runtime_api, start - 50'000, 5'000, "cudaLaunchKernel", TimelineScene::kHost, id});
+      scene.add({EventKind::kernel, start + late, 4'000'000 - late, "ncclDevKernel_AllReduce", scene.stream(20), id});
+    }
+    Timeline timeline = scene.build();
+    timeline.origin_ns = rank == 0 ? 0 : -50'030'000;
+    session.ranks.push_back(std::move(timeline));
+  }
+  return session;
+}
+
+RankAlignment second_of(const ProfileSession& session) {
+  std::vector<WorkList> lists;
+  for (const Timeline& timeline : session.ranks) lists.push_back(list_work(timeline));
+  return align_ranks(timelines_of(session), lists, programs_of(session, lists))[1];
+}
+
+TEST(Ranks, are_aligned_by_the_numbers_of_their_steps) {
+  const RankAlignment aligned = second_of(even_ranks(true));
+  EXPECT_EQ(aligned.clock_offset_ns, 50'030'000) << "the clocks alone say 30 us";
+  EXPECT_EQ(aligned.matched, 10);
+}
+
+TEST(Ranks, of_clocks_that_agree_are_aligned_by_them) {
+  EXPECT_EQ(second_of(even_ranks(false)).clock_offset_ns, 30'000);
+}
+
+TEST(Ranks, of_clocks_that_differ_are_aligned_by_most_collectives) {
+  ProfileSession session = even_ranks(false);
+  session.ranks[1].origin_ns -= 3'000'000;
+  EXPECT_EQ(second_of(session).clock_offset_ns, 53'030'000);
+}
+
 /// Two collectives a step, the second right after the first. The first ends 15 us later on the second rank, so that
 /// the second of one rank and the first of the other scatter less, 2.6 ms apart.
 TEST(Ranks, of_one_host_have_one_clock_though_kinds_of_collectives_end_unlike) {

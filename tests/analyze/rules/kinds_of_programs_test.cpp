@@ -88,6 +88,62 @@ TEST(Programs, see_which_of_several_gpus_of_a_process_is_late) {
   EXPECT_NEAR(waiting->share, 0.375, 0.02) << "1.5 of 2 ms on one of the two";
 }
 
+/// Steps of 10 ms on two GPUs of one process that waits at the end of each: kernels from and for so long, in ns.
+struct Stretch {
+  std::int64_t from, ns;
+};
+Analysis on_two_gpus(Stretch on_first, Stretch on_second) {
+  TimelineScene scene;
+  const std::uint32_t first = scene.stream(7), second = scene.stream(8);
+  scene.timeline().tracks[second].device = 1;
+  std::uint32_t id = 0;
+  for (int i = 0; i < 6; ++i) {
+    const std::int64_t begin = 1'000'000 + i * 10'000'000;
+    scene.add({EventKind::annotation, begin - 50'000, 9'990'000, "ProfilerStep#" + std::to_string(i)});
+    for (const auto& [track, stretch] : {std::pair(first, on_first), std::pair(second, on_second)}) {
+      scene.add({EventKind::runtime_api, begin + 10'000 * (track == second), 5'000, "cudaLaunchKernel",
+                 TimelineScene::kHost, ++id});
+      scene.add({EventKind::kernel, begin + stretch.from, stretch.ns, kTensorGemm, track, id});
+    }
+    scene.add({EventKind::runtime_api, begin + 30'000, 9'780'000, "cudaDeviceSynchronize"});
+  }
+  return of(scene.build());
+}
+
+TEST(Programs, see_which_gpu_of_a_process_has_more_work) {
+  const Analysis analysis = on_two_gpus({20'000, 9'700'000}, {30'000, 4'000'000});
+  ASSERT_FALSE(analysis.findings.empty());
+  EXPECT_THAT(analysis.verdict, StartsWith("GPU 0 has more work: the others wait 5.690 ms"));
+}
+
+TEST(Programs, see_gpus_that_work_one_after_the_other) {
+  const Analysis analysis = on_two_gpus({20'000, 4'800'000}, {4'830'000, 4'900'000});
+  ASSERT_FALSE(analysis.findings.empty());
+  EXPECT_THAT(analysis.verdict, StartsWith("The GPUs work one after the other: each waits"));
+  EXPECT_NEAR(analysis.findings.front().gain.high, 1.9, 0.15);
+}
+
+TEST(Programs, of_which_a_part_of_the_kernels_was_lost_are_told_so) {
+  const auto losing = [](int every) {
+    int launched = 0;
+    Timeline timeline = stepped(6, [&](TimelineScene& scene) {
+      for (int k = 0; k < 12; ++k) scene.launch(kTensorGemm, 200'000);
+      for (int k = 0; k < 12; ++k) {
+        if (++launched % every == 0) scene.api("cudaLaunchKernel", 5'000);  // no kernel of that correlation
+      }
+      scene.synchronize();
+    });
+    return of(std::move(timeline));
+  };
+  const Analysis all = losing(1);  // 12 of 24 a step
+  EXPECT_THAT(all.verdict, StartsWith("GPU work is missing: 72 of 144 kernel launches"));
+  const Analysis some = losing(3);  // 4 of 16
+  ASSERT_FALSE(some.cautions.empty());
+  EXPECT_THAT(some.cautions.front(), StartsWith("24 of 96 kernel launches left no kernel"));
+  const Analysis few = losing(24);
+  EXPECT_TRUE(few.cautions.empty());
+}
+
 TEST(Programs, that_start_for_all_of_the_recording_are_told_so) {
   TimelineScene scene;
   scene.api("cudaMalloc", 400'000);

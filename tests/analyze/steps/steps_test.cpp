@@ -357,22 +357,54 @@ TEST(Steps, are_no_copies_before_a_graph_that_nobody_marked) {
   EXPECT_FALSE(steps_of(scene.build()).repeating);
 }
 
-TEST(Steps, are_told_from_pauses) {
+TEST(Steps, of_the_profiler_are_not_outvoted_by_what_repeats_around_a_single_one) {
   TimelineScene scene;
-  for (int i = 0; i < 12; ++i) {
-    scene.within("train_step", EventKind::annotation, [&] {
-      for (int k = 0; k < 20; ++k) scene.launch(kTensorGemm, 300'000);
+  for (int i = 0; i < 200; ++i) scene.launch(kTensorGemm, 100'000);
+  scene.synchronize();
+  scene.within("ProfilerStep#5", EventKind::annotation, [&] {
+    scene.range("fetch", 8'000'000);
+    scene.launch(kTensorGemm, 100'000);
+    scene.synchronize();
+  });
+  const Steps steps = steps_of(scene.build());
+  EXPECT_EQ(steps.found, 1);
+  EXPECT_GT(steps.length(), 8'000'000);
+}
+
+TEST(Steps, of_marked_batches_go_from_update_to_update) {
+  TimelineScene scene;
+  for (int i = 0; i < 16; ++i) {
+    scene.within("backward_step", EventKind::annotation, [&] {
+      for (int k = 0; k < 10; ++k) scene.launch(kTensorGemm, 100'000);
       scene.synchronize();
-      scene.idle_host(4'000'000);
     });
-    if (i == 7) scene.range("save_checkpoint", 5'000'000'000);
+    if (i % 4 == 3) scene.within("Optimizer.step", EventKind::annotation, [&] { scene.launch("adam", 50'000); });
   }
-  const Timeline timeline = scene.build();
-  const Steps steps = steps_of(timeline);
-  ASSERT_EQ(steps.pauses.size(), 1U);
-  EXPECT_EQ(steps.pauses.front().name, "save_checkpoint");
-  EXPECT_GE(steps.analyzed.size(), 5U);
-  for (const StepSpan& span : steps.analyzed) EXPECT_LT(span.end_ns - span.start_ns, 11'000'000);
+  const Steps steps = steps_of(scene.build());
+  EXPECT_EQ(steps.found, 4);
+  EXPECT_GT(steps.length() / std::ssize(steps.analyzed), 4'000'000);
+}
+
+TEST(Steps, begin_after_the_parameters_were_copied) {
+  TimelineScene scene;
+  for (int i = 0; i < 60; ++i) scene.copy(CopyKind::host_to_device, HostMemory::pinned, 1 << 20, 1'500'000, true);
+  for (int i = 0; i < 30; ++i) {
+    for (int k = 0; k < 12; ++k) scene.launch("decode_" + std::to_string(k), 300'000);
+    scene.idle_host(4'000'000);
+  }
+  const Steps steps = steps_of(scene.build());
+  EXPECT_EQ(steps.found_by, "repeating kernel sequence");
+  EXPECT_EQ(steps.found, 30);
+}
+
+TEST(Steps, that_nobody_repeats_last_as_long_as_the_range_around_them) {
+  TimelineScene scene;
+  scene.within("Torch-Compiled Region", EventKind::annotation, [&] {
+    for (const char* name : {"a", "b", "c", "d"}) scene.launch(name, 10'000);
+    scene.synchronize();
+    scene.idle_host(7'000'000);
+  });
+  EXPECT_GT(steps_of(scene.build()).length(), 7'000'000);
 }
 
 TEST(Steps, are_the_whole_recording_if_nothing_repeats) {

@@ -230,7 +230,7 @@ void KinetoMerge::count_flows() {
     i = end;
   }
   if (one_ended > 0) {
-    builder_.issue("one_ended_flow", "flow events without a counterpart: harmless, events are joined by correlation id",
+    builder_.issue("one_ended_flow", "flow events without a counterpart: events are joined by correlation id instead",
                    "", one_ended);
   }
 }
