@@ -6,6 +6,7 @@
 #include <optional>
 #include <set>
 #include <string_view>
+#include <unordered_map>
 #include <unordered_set>
 
 #include "analyze/names/api_calls.h"
@@ -261,11 +262,51 @@ std::string caution_of_missing(const MissingWork& missing) {
       format_count(lost), format_count(missing.launches));
 }
 
+/// No kernel begins before the call that launches it: the clocks of host and GPU differ.
+std::string caution_of_clocks(const RankEvidence& rank) {
+  std::int64_t early = 0, most = 0;
+  for (const GpuWork& work : rank.list.works) {
+    if (work.launch == kNoEvent) continue;
+    const std::int64_t before = rank.timeline->events.start[work.launch] - work.start;
+    if (before <= kLatencyNs) continue;
+    ++early;
+    most = std::max(most, before);
+  }
+  const bool many = static_cast<double>(early) > (1 - kNearlyAll) * static_cast<double>(rank.list.with_launch);
+  if (!many || static_cast<double>(most) < kMatters * rank.step_ns()) return "";
+  return fmt::format(
+      "{} of {} kernels and copies begin before the call that launched them, by up to {}: the clocks of "
+      "host and GPU differ, so causes of idle time may be wrong by that much.",
+      format_count(early), format_count(rank.list.with_launch), seconds_text(most));
+}
+
+/// Kernels are joined with the calls that launched them by numbers that each process counts by itself.
+std::string caution_of_processes(const Timeline& timeline) {
+  std::unordered_map<std::uint32_t, std::int64_t> process;
+  std::int64_t shared = 0;
+  const EventColumns& events = timeline.events;
+  for (EventIndex i = 0; i < events.size(); ++i) {
+    if (events.correlation[i] == 0 || !is_api_call(events.kind[i])) continue;
+    const std::int64_t own = timeline.tracks[events.track[i]].process;
+    if (process.try_emplace(events.correlation[i], own).first->second != own) ++shared;
+  }
+  if (static_cast<double>(shared) <= (1 - kNearlyAll) * static_cast<double>(process.size())) return "";
+  return fmt::format(
+      "Several processes in {} use the same {} correlation ids, so which kernel is of which process is not known: "
+      "analyze one file a process.",
+      timeline.source, format_count(shared));
+}
+
 std::vector<std::string> cautions_of(const Evidence& evidence) {
   std::vector<std::string> cautions;
-  if (std::string text = caution_of_missing(evidence.missing); !text.empty()) cautions.push_back(std::move(text));
+  const auto add = [&cautions](std::string text) {
+    if (!text.empty()) cautions.push_back(std::move(text));
+  };
+  add(caution_of_missing(evidence.missing));
   if (evidence.has_timeline()) {
-    if (std::string text = caution_of_coverage(evidence.rank()); !text.empty()) cautions.push_back(std::move(text));
+    add(caution_of_clocks(evidence.rank()));
+    add(caution_of_processes(*evidence.rank().timeline));
+    add(caution_of_coverage(evidence.rank()));
   }
   if (!evidence.of_one_program()) cautions.push_back(caution_of_programs(evidence));
   for (std::string& caution : cautions_of_losses(*evidence.session)) cautions.push_back(std::move(caution));

@@ -115,5 +115,45 @@ TEST(Cautions, join_what_was_recorded_nearest_to_each_other) {
   EXPECT_THAT(gather_evidence(session).programs, ElementsAre(0, 1, 1, 0));
 }
 
+/// Steps of 10 ms whose one kernel begins so much after its launch.
+Timeline beginning_after(std::int64_t ns) {
+  TimelineScene scene;
+  for (std::uint32_t i = 0; i < 6; ++i) {
+    const std::int64_t begin = 5'000'000 + i * 10'000'000;
+    scene.add({EventKind::annotation, begin - 10'000, 9'990'000, "ProfilerStep#" + std::to_string(i)});
+    scene.add({EventKind::runtime_api, begin, 5'000, "cudaLaunchKernel", TimelineScene::kHost, i + 1});
+    scene.add({EventKind::kernel, begin + ns, 4'000'000, kTensorGemm, scene.stream(7), i + 1});
+  }
+  return scene.build();
+}
+
+TEST(Cautions, say_that_the_clocks_of_host_and_gpu_differ) {
+  EXPECT_THAT(
+      analyze(session_of(beginning_after(-2'000'000))).cautions,
+      ElementsAre(HasSubstr("6 of 6 kernels and copies begin before the call that launched them, by up to 2.0")));
+  EXPECT_THAT(analyze(session_of(beginning_after(-50'000))).cautions, IsEmpty()) << "half a percent of the step";
+  EXPECT_THAT(analyze(session_of(beginning_after(10'000))).cautions, IsEmpty());
+}
+
+/// Two processes that number their launches from 1, or from `second`.
+Analysis of_two_processes(std::uint32_t second) {
+  TimelineScene scene;
+  scene.timeline().tracks.push_back({.kind = TrackKind::cpu_thread, .process = 600, .thread = 600});
+  const auto other = static_cast<std::uint32_t>(scene.timeline().tracks.size() - 1);
+  for (std::uint32_t i = 0; i < 6; ++i) {
+    const std::int64_t begin = 5'000'000 + i * 10'000'000;
+    for (const auto& [track, id] : {std::pair(TimelineScene::kHost, i + 1), std::pair(other, second + i)}) {
+      scene.add({EventKind::runtime_api, begin, 5'000, "cudaLaunchKernel", track, id});
+      scene.add({EventKind::kernel, begin + 10'000, 4'000'000, kTensorGemm, scene.stream(7), id});
+    }
+  }
+  return analyze(session_of(scene.build()));
+}
+
+TEST(Cautions, say_that_processes_share_the_ids_of_their_launches) {
+  EXPECT_THAT(of_two_processes(1).cautions, testing::Contains(HasSubstr("use the same 6 correlation ids")));
+  EXPECT_THAT(of_two_processes(100).cautions, Not(testing::Contains(HasSubstr("correlation ids"))));
+}
+
 }  // namespace
 }  // namespace warpmark::analyze

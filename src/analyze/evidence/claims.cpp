@@ -5,11 +5,7 @@
 namespace warpmark::analyze {
 
 Claims::Claims(const RankEvidence& rank) {
-  for (const GpuWork& work : rank.list.works) {
-    if (rank.in_steps(work))
-      whole_[index(part_of(work.category))] += static_cast<double>(work.end - work.start) / rank.step_count();
-  }
-  for (std::size_t i = 0; i < kParts; ++i) whole_[i] = std::max(whole_[i], rank.part_ns(static_cast<Part>(i)));
+  for (std::size_t i = 0; i < kParts; ++i) whole_[i] = rank.part_ns(static_cast<Part>(i));
   left_ = whole_;
 }
 

@@ -146,12 +146,12 @@ double RankEvidence::avoidable_ns(Owner owner) const {
 }
 
 double RankEvidence::owned_ns(Owner owner) const {
-  double sum = 0;
+  std::vector<Interval> owned;  // they may run side by side
   for (std::size_t i = 0; i < list.works.size(); ++i) {
     const GpuWork& work = list.works[i];
-    if (attribution.owner[i] == owner && in_steps(work)) sum += static_cast<double>(work.end - work.start);
+    if (attribution.owner[i] == owner && in_steps(work)) owned.push_back({work.start, work.end});
   }
-  return sum / step_count();
+  return static_cast<double>(total_length(united(std::move(owned)))) / step_count();
 }
 
 bool RankEvidence::trains() const {

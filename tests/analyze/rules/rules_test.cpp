@@ -185,6 +185,19 @@ TEST(Rules, memory_bandwidth_of_elementwise_chains) {
              "memory_bandwidth", 4.5);
 }
 
+TEST(Rules, memory_bandwidth_of_two_streams_is_the_time_that_they_take_together) {
+  const Analysis analysis = of(stepped(6, [](TimelineScene& scene) {
+    for (int k = 0; k < 50; ++k) {
+      scene.launch(kAdd, 100'000, 1024, 7);
+      scene.launch(kAdd, 100'000, 1024, 9);
+    }
+    scene.synchronize();
+  }));
+  const Finding* finding = find(analysis, "memory_bandwidth");
+  ASSERT_NE(finding, nullptr) << analysis.verdict;
+  EXPECT_LT(finding->lost_ns, analysis.undisturbed_step_ns);
+}
+
 TEST(Rules, optimizer_that_updates_parameters_one_by_one) {
   expect_top(of(stepped(6,
                         [](TimelineScene& scene) {

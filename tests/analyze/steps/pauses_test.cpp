@@ -10,7 +10,7 @@ namespace {
 using testing_support::kTensorGemm;
 using testing_support::TimelineScene;
 
-Steps steps_of(const Timeline& timeline) { return find_steps(timeline, list_work(timeline)); }
+Steps found_in(const Timeline& timeline) { return find_steps(timeline, list_work(timeline)); }
 
 TEST(Pauses, have_a_name) {
   TimelineScene scene;
@@ -23,7 +23,7 @@ TEST(Pauses, have_a_name) {
     if (i == 7) scene.range("save_checkpoint", 5'000'000'000);
   }
   const Timeline timeline = scene.build();
-  const Steps steps = steps_of(timeline);
+  const Steps steps = found_in(timeline);
   ASSERT_EQ(steps.pauses.size(), 1U);
   EXPECT_EQ(steps.pauses.front().name, "save_checkpoint");
   EXPECT_GE(steps.analyzed.size(), 5U);
@@ -41,7 +41,7 @@ Steps with_recurring(Between between) {
     });
     if (i % 5 == 4) between(scene);
   }
-  return steps_of(scene.build());
+  return found_in(scene.build());
 }
 
 TEST(Pauses, may_recur) {
