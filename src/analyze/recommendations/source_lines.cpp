@@ -238,6 +238,19 @@ std::string text_of(const LineShare& line) {
 
 }  // namespace
 
+std::string main_line(const RankEvidence& rank, const char* rule) {
+  const ThreadStacks stacks(*rank.timeline);
+  if (stacks.empty()) return "";
+  const Launched launched = launched_in(rank);
+  Finding finding;
+  finding.rule = rule;
+  const std::vector<LineShare> lines = Placing(rank, stacks, launched).of(finding);
+  if (lines.empty() || lines.front().share < 0.5 || lines.front().file.empty()) return "";
+  const LineShare& line = lines.front();
+  const std::string place = std::string(file_name_of(line.file)) + ":" + std::to_string(line.line);
+  return line.function.empty() ? place : line.function + " (" + place + ")";
+}
+
 AnalysisTable place_in_source(const Evidence& evidence, const SourceText& source, std::vector<Finding>& findings) {
   AnalysisTable table{"source_lines",
                       "Where in the program",

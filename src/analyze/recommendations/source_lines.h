@@ -25,6 +25,10 @@ struct LineShare {
   double share = 0;  ///< of the finding's lost time that could be placed
 };
 
+/// "save_checkpoint (train.py:77)": the line that most of this rule's idle time is spent in. Empty where no stacks were
+/// recorded, or no line has half of it.
+[[nodiscard]] std::string main_line(const RankEvidence& rank, const char* rule);
+
 /// Puts the lines as first evidence into the findings ("source_line"), and all of them into a table. Without stacks
 /// nothing changes, and the table has no rows.
 [[nodiscard]] AnalysisTable place_in_source(const Evidence& evidence, const SourceText& source,

@@ -1,7 +1,7 @@
 // torch.nn.DataParallel: one process and one interpreter dispatch for all GPUs, copy the model to each of them in every
 // step, and gather all outputs on the first ("Use nn.parallel.DistributedDataParallel instead of ... nn.DataParallel",
 // PyTorch's CUDA semantics). Told by the range that it records around its forward pass, or by its file in stacks. On
-// one GPU it does nothing. A note beside what the other rules find.
+// one GPU it does nothing. A note beside what the other rules find, but for what the host does that was not recorded.
 #include <algorithm>
 #include <map>
 
@@ -49,9 +49,12 @@ std::vector<Finding> apply(const Evidence& evidence) {
   const double even = all / static_cast<double>(computing.size());
   Finding finding =
       make_finding(kDataParallelRule, std::max(0.0, step - even), step,
-                   "nn.DataParallel drives " + std::to_string(computing.size()) +
-                       " GPUs from one process: they compute " + format_percent(even / step) + " of the step");
-  finding.severity = std::min(finding.severity, kMostOfANote);
+                   "One process drives " + std::to_string(computing.size()) +
+                       " GPUs with nn.DataParallel: they compute " + format_percent(even / step) + " of the step");
+  const std::vector<Doing> doings = doings_in(rank, Part::idle_host_work);
+  const bool unnamed = !doings.empty() && doings.front().name.empty();
+  const double unknown = unnamed ? evidence.attribution.lost_ns(Claimant::host_work) : 0;
+  finding.severity = std::min(finding.severity, std::max(kMostOfANote, severity_of(unknown, step)));
   finding.evidence.push_back(time_fact("step", "Step", step));
   for (const auto& [device, ns] : computing) {
     finding.evidence.push_back(time_fact("computing_gpu_" + std::to_string(device),

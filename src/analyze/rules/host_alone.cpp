@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "analyze/names/api_calls.h"
+#include "analyze/recommendations/source_lines.h"
 #include "analyze/rules/rules.h"
 
 namespace warpmark::analyze {
@@ -77,7 +78,8 @@ Finding read(const Reader& reader, const Evidence& evidence) {
   const double lost = evidence.attribution.lost_ns(reader.by);
   const double step = rank.undisturbed_step_ns();
   const std::vector<Doing> doings = doings_in(rank, reader.part);
-  const std::string first = doings.empty() ? "" : doings.front().name;
+  std::string first = doings.empty() ? "" : doings.front().name;
+  if (first.empty()) first = main_line(rank, reader.rule.id);
   const std::string what = first.empty()             ? std::string(reader.otherwise)
                            : first == kBlockedThread ? std::string("is asleep, or waits for input or another thread")
                                                      : fmt::format("{} {}", reader.does, first);

@@ -160,6 +160,25 @@ TEST(SourceLines, of_samples_those_within_a_wait_tell_for_all_waits_behind_the_s
 }
 
 /// PyTorch runs a compiled backward on a thread of its own.
+TEST(SourceLines, of_samples_name_what_the_host_does_between_launches) {
+  TimelineScene scene;
+  Samples seen;
+  for (int step = 0; step < 12; ++step) {
+    scene.within("ProfilerStep#" + std::to_string(step), EventKind::annotation, [&] {
+      seen.emplace_back(scene.now(), "/home/me/train.py:99 forward");
+      for (int i = 0; i < 5; ++i) scene.launch("some_kernel", 500'000);
+      scene.synchronize();
+      seen.emplace_back(scene.now(), "/home/me/train.py:30 tokenize");
+      scene.idle_host(12'000'000);
+    });
+  }
+  const Analysis analysis = sampled(scene, seen);
+  const Finding* finding = find(analysis, "host_work");
+  ASSERT_NE(finding, nullptr);
+  EXPECT_NE(finding->title.find("while the host runs tokenize (train.py:30)"), std::string::npos) << finding->title;
+  EXPECT_TRUE(finding->gain.unknown) << "a line may launch work, too";
+}
+
 TEST(SourceLines, what_a_compiler_generated_is_not_the_program) {
   const std::string generated = "/tmp/k/ks/cksuvhfwmxj6lyms32snaud4gztekdoehfr6sx7bdlz7djcvsm23.py(1082): call";
   TimelineScene scene;
