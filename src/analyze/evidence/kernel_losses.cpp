@@ -24,11 +24,7 @@ bool is_launched_by_cuda_or_hip(const RankEvidence& rank) {
 
 /// Of other accelerators the names say nothing about the units that multiply.
 bool has_tensor_cores(const RankEvidence& rank) {
-  if (rank.timeline->gpus.empty() && !is_launched_by_cuda_or_hip(rank)) return false;
-  for (const GpuInfo& gpu : rank.timeline->gpus) {
-    if (gpu.compute_major > 0 && gpu.compute_major < 7) return false;
-  }
-  return true;
+  return rank.timeline->gpus.empty() ? is_launched_by_cuda_or_hip(rank) : rank.attribution.units.any;
 }
 
 }  // namespace
