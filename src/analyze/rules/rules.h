@@ -38,6 +38,7 @@ namespace warpmark::analyze {
   RULE(kLowUtilizationRule)      \
   RULE(kIdleMultiprocessorsRule) \
   RULE(kMemoryBusyRule)          \
+  RULE(kLowClockRule)            \
   RULE(kThermalThrottleRule)     \
   RULE(kPowerThrottleRule)       \
   RULE(kPcieSaturatedRule)
