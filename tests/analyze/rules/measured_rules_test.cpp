@@ -127,6 +127,49 @@ TEST(KernelRules, name_what_bounds_the_occupancy) {
   }
 }
 
+TEST(KernelRules, name_a_small_grid_before_its_symptoms) {
+  const KernelMetrics metrics{{"launch__waves_per_multiprocessor", "", 0.37},
+                              {"launch__grid_size", "", 40},
+                              {"launch__sm_count", "", 108},
+                              {"sm__throughput.avg.pct_of_peak_sustained_elapsed", "%", 12},
+                              {"sm__maximum_warps_per_active_cycle_pct", "%", 12.5},
+                              {"sm__warps_active.avg.pct_of_peak_sustained_active", "%", 11.8}};
+  ProfileSession session;
+  session.kernels = {kernel("stencil(float *)", metrics)};
+  const Analysis analysis = analyze(session);
+  ASSERT_EQ(analysis.findings.size(), 1U);
+  const Finding& finding = analysis.findings[0];
+  EXPECT_EQ(finding.rule, "tail_effect");
+  EXPECT_NE(finding.evidence.at(0).text.find("40 blocks on 108 multiprocessors"), std::string::npos);
+  EXPECT_NE(finding.recommendations.at(0).text.find("Launch more blocks"), std::string::npos);
+  EXPECT_NEAR(finding.gain.high, 108.0 / 40, 1e-6);
+}
+
+TEST(KernelRules, call_an_occupancy_of_88_per_cent_not_low) {
+  const auto session = [](double achieved) {
+    ProfileSession result;
+    result.kernels = {kernel("ok(float *)", {{"sm__maximum_warps_per_active_cycle_pct", "%", 100},
+                                             {"sm__warps_active.avg.pct_of_peak_sustained_active", "%", achieved}})};
+    return result;
+  };
+  EXPECT_EQ(severity(session(88), "occupancy"), 0);
+  EXPECT_GT(severity(session(75), "occupancy"), 0);
+}
+
+TEST(KernelRules, promise_a_kernel_at_the_memory_peak_what_is_left_of_it) {
+  for (const char* name : {"triton_poi_fused_add_mul_0", "copy(float*)"}) {
+    ProfileSession session;
+    session.kernels = {kernel(name, {{"sm__throughput.avg.pct_of_peak_sustained_elapsed", "%", 18},
+                                     {"gpu__compute_memory_throughput.avg.pct_of_peak_sustained_elapsed", "%", 93}})};
+    const Analysis analysis = analyze(session);
+    ASSERT_EQ(analysis.findings.size(), 1U);
+    EXPECT_EQ(analysis.findings[0].rule, "memory_bound_kernel");
+    EXPECT_NEAR(analysis.findings[0].gain.high, 1 / 0.93, 1e-6);
+    ASSERT_EQ(analysis.findings[0].recommendations.size(), 1U);
+    EXPECT_EQ(analysis.findings[0].recommendations[0].text.find("Move fewer bytes"), 0U) << name;
+  }
+}
+
 TEST(KernelRules, weigh_a_kernel_by_its_share_of_the_step) {
   const auto session = [](const char* bad_kernel) {
     ProfileSession result;
