@@ -4,6 +4,7 @@
 
 #include "analyze/evidence/severity.h"
 #include "analyze/names/api_calls.h"
+#include "analyze/names/ranges.h"
 #include "analyze/names/words.h"
 
 namespace warpmark::analyze {
@@ -45,6 +46,23 @@ std::vector<bool> works_in_doubles(const RankEvidence& rank) {
                     work.math == MatrixMath::none);
   }
   return found;
+}
+
+bool is_lone_copy(const RankEvidence& rank, std::size_t work) {
+  return rank.list.works[work].category == Category::copy_on_device && rank.attribution.owner[work] == Owner::none;
+}
+
+std::vector<double> migrating_ns(const RankEvidence& rank) {
+  const Timeline& timeline = *rank.timeline;
+  const NameSet migrations(timeline.names, names_migration);
+  if (!migrations.any()) return {};
+  const Coverage migrating(busy_intervals(
+      rank.list, [&](const GpuWork& work) { return migrations.contains(timeline.events.name[work.event]); }));
+  std::vector<double> ns;
+  for (const GpuWork& work : rank.list.works) {
+    ns.push_back(is_compute(work.category) ? static_cast<double>(migrating.covered(work.start, work.end)) : 0);
+  }
+  return ns;
 }
 
 PrecisionLoss precision_loss_of(const RankEvidence& rank) {

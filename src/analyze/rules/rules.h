@@ -12,6 +12,7 @@ namespace warpmark::analyze {
 #define WM_RULES(RULE)           \
   RULE(kDataLoadingRule)         \
   RULE(kHostTransferRule)        \
+  RULE(kDeviceCopyRule)          \
   RULE(kCpuGpuSyncRule)          \
   RULE(kHostWorkRule)            \
   RULE(kWaitingForInputRule)     \

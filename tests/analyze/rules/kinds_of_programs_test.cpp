@@ -18,6 +18,7 @@ using testing::EndsWith;
 using testing::HasSubstr;
 using testing::Not;
 using testing::StartsWith;
+using testing_support::expect_gain;
 using testing_support::find;
 using testing_support::iterated;
 using testing_support::kAllReduce;
@@ -144,6 +145,51 @@ TEST(Programs, prefetch_pages_of_managed_memory) {
   };
   EXPECT_THAT(advice(moved("GPU page fault")), HasSubstr("before it is touched"));
   EXPECT_THAT(advice(moved("prefetch by the program")), HasSubstr("piece by piece"));
+}
+
+TEST(Programs, wait_for_pages_that_migrate_under_a_kernel) {
+  const auto analysis = [](const std::string& how) {
+    return of(iterated(5, [&how](TimelineScene& scene) {
+      const std::int64_t start = scene.now();
+      scene.launch("jacobi(float*)", 9'000'000);
+      for (int i = 0; i < 80; ++i) {
+        scene.add({EventKind::memcpy, start + 100'000 + i * 100'000, 100'000, "Page migration HtoD (" + how + ")",
+                   scene.stream(8), 0, 2'097'152, copy_detail(CopyKind::host_to_device, HostMemory::managed)});
+      }
+      scene.synchronize();
+    }));
+  };
+  const Analysis on_demand = analysis("GPU page fault");
+  ASSERT_FALSE(on_demand.findings.empty());
+  const Finding& finding = on_demand.findings.front();
+  EXPECT_EQ(finding.rule, "host_transfer");
+  EXPECT_THAT(finding.title, StartsWith("Pages of managed memory migrate for 8.000 ms per step"));
+  EXPECT_THAT(finding.recommendations.at(0).text, HasSubstr("Prefetch managed memory before it is touched"));
+  EXPECT_LE(finding.gain.high, 9.0 / 4 + 0.1) << "the data still has to move, at best twice as fast";
+  const Analysis prefetched = analysis("prefetch by the program");
+  EXPECT_EQ(find(prefetched, "host_transfer"), nullptr);
+}
+
+TEST(Programs, that_copy_between_gpus_with_nothing_next_to_it) {
+  const auto analysis = [](CopyKind kind, std::int64_t ns) {
+    return of(iterated(5, [&](TimelineScene& scene) {
+      scene.launch(kTensorGemm, 5'000'000);
+      scene.synchronize();
+      scene.add({EventKind::memcpy, scene.now(), ns, "Memcpy", scene.stream(7), 0, 400'000'000,
+                 copy_detail(kind, HostMemory::unknown)});
+      scene.idle_host(ns);
+    }));
+  };
+  const Analysis between = analysis(CopyKind::peer_to_peer, 4'000'000);
+  ASSERT_FALSE(between.findings.empty());
+  EXPECT_EQ(between.findings.front().rule, "device_copy");
+  EXPECT_THAT(between.findings.front().title, StartsWith("Copies between GPUs take 4.000 ms per step (44"));
+  expect_gain(&between.findings.front(), 1.8);
+  const Analysis within = analysis(CopyKind::device_to_device, 4'000'000);
+  ASSERT_FALSE(within.findings.empty());
+  EXPECT_THAT(within.findings.front().title, StartsWith("Copies on the GPU"));
+  const Analysis little = analysis(CopyKind::device_to_device, 100'000);
+  EXPECT_EQ(find(little, "device_copy"), nullptr);
 }
 
 /// All that is said of 4 steps of many short launches, and then of one product in FP32.

@@ -350,7 +350,7 @@ TEST(Rules, catalog_is_complete_and_ids_are_unique) {
                   "compute_bound", "gpu_underused", "tensor_dimensions", "gpu_memory", "host_work", "waiting_for_input",
                   "blocking_call", "low_utilization", "data_parallel", "idle_multiprocessors", "occupancy",
                   "warp_divergence", "uncoalesced_access", "sm_efficiency", "memory_bound_kernel", "tail_effect",
-                  "thermal_throttle", "power_throttle", "pcie_saturated", "memory_busy", "low_clock"));
+                  "thermal_throttle", "power_throttle", "pcie_saturated", "memory_busy", "low_clock", "device_copy"));
   for (const Rule* rule : rules()) EXPECT_STRNE(rule->question, "") << rule->id;
 }
 
