@@ -11,8 +11,8 @@
 #include "analyze/cautions.h"
 #include "analyze/evidence/evidence.h"
 #include "analyze/evidence/severity.h"
-#include "analyze/recommendations/amd.h"
 #include "analyze/recommendations/rule.h"
+#include "analyze/recommendations/vendor_words.h"
 #include "analyze/rules/rules.h"
 #include "analyze/tables/tables.h"
 #include "analyze/verdict.h"
@@ -193,14 +193,14 @@ Analysis analyze(const ProfileSession& session, const AnalyzeOptions& options) {
     for (const Finding& finding : analysis.findings) lost += static_cast<double>(finding.lost_ns);
     if (evidence.has_timeline()) bound_gain(lost, evidence.rank().undisturbed_step_ns(), analysis.combined);
   }
+  analysis.missing = missing_data(evidence);
+  use_words_of_vendor(session, analysis);
   const std::string lost = lost_work(evidence);
   if (!lost.empty()) forget_losses(analysis);
   analysis.verdict = lost.empty() ? verdict_of(analysis, evidence) : lost + ".";
   analysis.cautions = cautions_of(evidence);
   if (options.tables) analysis.tables = all_tables(evidence, options.table_rows);
   if (options.tables && !lines.rows.empty()) analysis.tables.insert(analysis.tables.begin(), std::move(lines));
-  analysis.missing = missing_data(evidence);
-  if (is_of_amd(session)) name_tools_of_amd(analysis);
   merge_quality(session, analysis);
   return analysis;
 }

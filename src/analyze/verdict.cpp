@@ -124,15 +124,17 @@ std::string healthy_verdict(const Analysis& analysis, const Evidence& evidence) 
   const std::string doubt = doubt_of_estimate(analysis, evidence);
   if (analysis.findings.empty() || analysis.findings.front().severity <= 0) return begin + doubt;
   const Finding& largest = analysis.findings.front();
-  const std::string speedup = speedup_text(largest.gain);
+  const std::string speedup = largest.gain.unknown ? "not known" : speedup_text(largest.gain);
   const std::string gain = speedup == "up to 1.00x" ? "" : ", estimated speedup " + speedup;
   const double share = largest.lost_ns > 0 && analysis.undisturbed_step_ns > 0
                            ? static_cast<double>(largest.lost_ns) / analysis.undisturbed_step_ns
                            : largest.severity / 2;
-  return begin +
-         fmt::format(" Largest candidate: {} ({} of the {}{}).", largest.rule, format_percent(share),
-                     analysis.ranks.empty() ? "time" : "step", gain) +
-         doubt;
+  // What slows the machine down is told by its samples: what of the time it costs is an estimate.
+  const bool sampled = largest.kind == "environment" && analysis.ranks.empty();
+  const std::string candidate = sampled ? fmt::format("{} ({}{})", largest.title, largest.rule, gain)
+                                        : fmt::format("{} ({} of the {}{})", largest.rule, format_percent(share),
+                                                      analysis.ranks.empty() ? "time" : "step", gain);
+  return begin + " Largest candidate: " + candidate + "." + doubt;
 }
 
 /// "; first: compile the model; most, where it can be done: replay the step as a CUDA graph, 4.8x-9.6x".

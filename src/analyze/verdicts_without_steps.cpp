@@ -47,7 +47,8 @@ std::string unknown_kinds_verdict(const ProfileSession& session) {
 }
 
 std::string counters_verdict(const ProfileSession& session, std::size_t gpus) {
-  static constexpr std::array<std::string_view, 1> kThrottling{"throttle_reasons"};
+  static constexpr std::array<std::string_view, 3> kThrottling{"throttle_reasons", "power_violation_time",
+                                                               "thermal_violation_time"};
   static constexpr std::array<std::string_view, 4> kLink{"pcie_rx", "pcie_tx", "pcie_rx_utilization",
                                                          "pcie_tx_utilization"};
   const bool throttling = has_any(session, kThrottling), link = has_any(session, kLink);

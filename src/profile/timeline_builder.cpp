@@ -184,6 +184,7 @@ void TimelineBuilder::join_issues_of_source() {
 Timeline TimelineBuilder::finish() {
   drop_nonsense();
   sort_events(timeline_);
+  drop_copies();
   sort_counters();
   rebase();
   if (const Overruns overruns = shorten_overruns(timeline_); overruns.count > 0) {
@@ -216,6 +217,32 @@ void TimelineBuilder::drop_nonsense() {
     dropped += keep.back() == 0 ? 1 : 0;
   }
   issue("nonsense_time", kNonsenseText, timeline_.names.at(events.name[first]), dropped);
+  keep_events(timeline_, keep);
+}
+
+/// A file that was merged with itself holds rows twice. A few that are alike may be what happened.
+void TimelineBuilder::drop_copies() {
+  constexpr std::size_t kLookBack = 8;  // rows that begin together
+  const EventColumns& events = timeline_.events;
+  const auto is_copy_of = [&](std::size_t i, std::size_t k) {
+    return events.duration[k] == events.duration[i] && events.name[k] == events.name[i] &&
+           events.track[k] == events.track[i] && events.correlation[k] == events.correlation[i] &&
+           events.link[k] == events.link[i] && events.kind[k] == events.kind[i] && events.duration[i] > 0;
+  };
+  EventColumn<std::uint8_t> keep;
+  keep.reserve(events.size());
+  std::size_t copies = 0, first = 0;
+  for (std::size_t i = 0; i < events.size(); ++i) {
+    bool copy = false;
+    for (std::size_t k = i; !copy && k-- > 0 && i - k <= kLookBack && events.start[k] == events.start[i];) {
+      copy = keep[k] != 0 && is_copy_of(i, k);
+    }
+    if (copy && copies++ == 0) first = i;
+    keep.push_back(copy ? 0 : 1);
+  }
+  if (copies * 3 < events.size() || copies * 2 > events.size() || copies == 0) return;
+  issue("repeated_rows", "rows that are there twice, as in a file merged with itself: counted once",
+        timeline_.names.at(events.name[first]), static_cast<std::int64_t>(copies));
   keep_events(timeline_, keep);
 }
 

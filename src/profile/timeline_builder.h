@@ -67,6 +67,7 @@ class TimelineBuilder {
 
  private:
   void drop_nonsense();
+  void drop_copies();
   void sort_counters();
   void count_overlaps();
   void join_issues_of_source();

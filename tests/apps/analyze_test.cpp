@@ -92,6 +92,11 @@ TEST_F(AnalyzeCounters, of_dcgmi_show_throttling_and_a_full_link) {
   EXPECT_THAT(rules_on(header + fine + row("1300", "4", "0") + row("1300", "4", "0")),
               testing::ElementsAre("power_throttle"));
   EXPECT_THAT(rules_on(header + fine + row("1980", "0", "49000000000")), testing::ElementsAre("pcie_saturated"));
+  // Fields 240 and 241: nanoseconds that add up.
+  EXPECT_THAT(
+      rules_on("#Entity   SMCLK   PVIOL   TVIOL\nID\nGPU 0     1980    0    0\nGPU 0     1200    0    700000000\n"
+               "GPU 0     1200    0    1400000000\n"),
+      testing::ElementsAre("thermal_throttle"));
 }
 
 TEST_F(AnalyzeCli, fails_the_gate_above_the_severity_that_was_named) {
@@ -114,6 +119,15 @@ TEST_F(AnalyzeCli, refuses_what_is_no_profile_and_says_what_it_looks_like) {
   EXPECT_NE(missing.exit_code, 0);
   EXPECT_THAT(missing.err, HasSubstr("none.json"));
   EXPECT_EQ(warpmark({"analyze"}).exit_code, 2);
+  std::ofstream(path("excel.csv"))
+      << "timestamp;index;power.draw [W];clocks.sm [MHz]\n2026/04/23 11:23:00.000;0;699,90 W;"
+         "1350 MHz\n";
+  EXPECT_THAT(warpmark({"analyze", path("excel.csv")}).err, HasSubstr("semicolons"));
+  std::ofstream(path("sums.csv"))
+      << R"("Process ID","Kernel Name","Invocations","Section Name","Metric Name","Metric Unit",)"
+         R"("Minimum","Maximum","Average")"
+         "\n";
+  EXPECT_THAT(warpmark({"analyze", path("sums.csv")}).err, HasSubstr("--print-summary"));
 }
 
 TEST_F(AnalyzeCli, reads_a_truncated_file_as_far_as_it_goes) {

@@ -237,5 +237,29 @@ TEST(KinetoQuirks, broken_events_take_linear_time) {
   }
 }
 
+TEST(KinetoQuirks, rows_of_a_file_merged_with_itself_count_once) {
+  const std::string once = op("a", "1") + "," + op("b", "3") + "," + op("c", "3", "2.000");
+  const Timeline timeline = timeline_of(trace_of(once + "," + once));
+  EXPECT_THAT(names_of(timeline), testing::ElementsAre("a", "c", "b"));
+  EXPECT_EQ(issue_count(timeline, "repeated_rows"), 3);
+  const Timeline few = timeline_of(trace_of(once + "," + op("a", "1") + "," + op("d", "7")));
+  EXPECT_EQ(few.events.size(), 5U) << "one row that is there twice may be what happened";
+}
+
+TEST(KinetoQuirks, times_in_nanoseconds_are_doubted) {
+  const auto trace = [](const std::string& dur) {
+    std::string events;
+    for (int i = 0; i < 120; ++i) {
+      const std::string ts = std::to_string(i * 100'000);
+      events += op("aten::mm", ts, dur) + R"(, {"ph": "X", "cat": "cuda_runtime", "name": "cudaLaunchKernel", "ts": )" +
+                ts + R"(, "dur": )" + dur + R"(, "pid": 1, "tid": 2, "args": {"correlation": )" +
+                std::to_string(i + 1) + "}},\n";
+    }
+    return trace_of(events + op("aten::empty", "99000000", dur));
+  };
+  EXPECT_EQ(issue_count(timeline_of(trace("6000")), "slow_calls"), 241);
+  EXPECT_EQ(issue_count(timeline_of(trace("6")), "slow_calls"), 0);
+}
+
 }  // namespace
 }  // namespace warpmark::profile

@@ -54,6 +54,21 @@ TEST(Kineto, reads_absolute_microseconds_of_the_old_schema) {
   EXPECT_EQ(host_memory(timeline.events.detail[1]), HostMemory::pageable);
 }
 
+TEST(Kineto, reads_directions_of_copies_on_gpus_of_intel) {
+  const auto detail = [](const std::string& name) {
+    const Timeline timeline = timeline_of(
+        R"json([{"ph": "X", "cat": "gpu_memcpy", "name": ")json" + name +
+        R"json(", "pid": 0, "tid": 7, "ts": 5, "dur": 3, "args": {"device": 0, "stream": 7, "bytes": 4096}}])json");
+    return timeline.events.detail[0];
+  };
+  EXPECT_EQ(copy_kind(detail("Memcpy M2D")), CopyKind::host_to_device);
+  EXPECT_EQ(host_memory(detail("Memcpy M2D(Memory -> Device)")), HostMemory::pageable);
+  EXPECT_EQ(host_memory(detail("Memcpy H2D")), HostMemory::pinned);
+  EXPECT_EQ(copy_kind(detail("Memcpy D2M")), CopyKind::device_to_host);
+  EXPECT_EQ(copy_kind(detail("Memcpy D2S")), CopyKind::device_to_device);
+  EXPECT_EQ(copy_kind(detail("Memcpy D2D - P2P")), CopyKind::peer_to_peer);
+}
+
 TEST(Kineto, reads_a_list_without_anything_around_it) {
   const Timeline timeline = timeline_of("[" + op("a", "5") + ", " + op("b", "6") + "]");
   EXPECT_EQ(timeline.events.size(), 2U);

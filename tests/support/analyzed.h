@@ -25,6 +25,13 @@ inline const Finding* find(const Analysis& analysis, std::string_view rule) {
 /// The finding would be gone with the analysis.
 const Finding* find(Analysis&& analysis, std::string_view rule) = delete;
 
+/// Of the rule's first finding; 0 if it found nothing.
+inline double severity(const ProfileSession& session, std::string_view rule) {
+  const Analysis analysis = analyze::analyze(session);
+  const Finding* finding = find(analysis, rule);
+  return finding == nullptr ? 0 : finding->severity;
+}
+
 /// nullptr if there is none of this id.
 inline const AnalysisTable* table_of(const Analysis& analysis, const std::string& id) {
   const auto found = std::ranges::find(analysis.tables, id, &AnalysisTable::id);

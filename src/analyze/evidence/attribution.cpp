@@ -7,6 +7,7 @@
 #include "analyze/evidence/facts.h"
 #include "analyze/evidence/host_lead.h"
 #include "analyze/evidence/other_processes.h"
+#include "analyze/evidence/severity.h"
 #include "analyze/evidence/updates.h"
 #include "analyze/evidence/what_ifs.h"
 
@@ -124,6 +125,7 @@ class Attributor {
     allocations();
     updates();
     kernels();
+    device_copies();
     imbalance();
     dispatching();
     return std::move(result_);
@@ -166,7 +168,33 @@ class Attributor {
     const double late = late_ns({Part::idle_host_transfer}) +
                         (any ? late_ns({Part::exposed_copy_to_device, Part::exposed_copy_to_host}) : 0);
     const double rest = (any ? exposed : 0) + rank_.part_ns(Part::idle_host_transfer) - late;
-    lost(Claimant::host_transfer) = claims().claim(Claimant::host_transfer, kCopies, rest);
+    lost(Claimant::host_transfer) = claims().claim(Claimant::host_transfer, kCopies, rest) + migrations();
+  }
+
+  /// Kernels that wait for pages of managed memory.
+  double migrations() {
+    const std::vector<double> migrating = migrating_ns(rank_);
+    double all = 0;
+    for (std::size_t i = 0; i < migrating.size(); ++i) all += rank_.in_steps(rank_.list.works[i]) ? migrating[i] : 0;
+    return claim_works(Claimant::host_transfer, all / rank_.step_count(), [&](std::size_t i) {
+      const GpuWork& work = rank_.list.works[i];
+      return migrating[i] / std::max(1.0, static_cast<double>(work.end - work.start));
+    });
+  }
+
+  /// On the GPU and to others: those of a chain are claimed with it.
+  void device_copies() {
+    double all = 0, lone = 0;
+    for (std::size_t i = 0; i < rank_.list.works.size(); ++i) {
+      const GpuWork& work = rank_.list.works[i];
+      if (work.category != Category::copy_on_device || !rank_.in_steps(work)) continue;
+      all += static_cast<double>(work.end - work.start);
+      if (is_lone_copy(rank_, i)) lone += static_cast<double>(work.end - work.start);
+    }
+    constexpr Part kPart = Part::exposed_copy_on_device;
+    const double rest = all > 0 ? rank_.part_ns(kPart) * lone / all - late_ns({kPart}) : 0;
+    if (severity_of(rest, rank_.undisturbed_step_ns()) < kWorthFixing) return;
+    lost(Claimant::device_copy) = claims().claim(Claimant::device_copy, {kPart}, rest);
   }
 
   /// What the GPU waits for while messages travel over the host: copies, and the host's sums within the optimizer. Of

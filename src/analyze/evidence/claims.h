@@ -13,6 +13,7 @@ namespace warpmark::analyze {
 enum class Claimant : std::uint8_t {
   data_loading,
   host_transfer,
+  device_copy,
   cpu_gpu_sync,
   memory_allocation,
   optimizer,

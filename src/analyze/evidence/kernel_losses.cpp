@@ -4,6 +4,7 @@
 
 #include "analyze/evidence/severity.h"
 #include "analyze/names/api_calls.h"
+#include "analyze/names/ranges.h"
 #include "analyze/names/words.h"
 
 namespace warpmark::analyze {
@@ -24,11 +25,7 @@ bool is_launched_by_cuda_or_hip(const RankEvidence& rank) {
 
 /// Of other accelerators the names say nothing about the units that multiply.
 bool has_tensor_cores(const RankEvidence& rank) {
-  if (rank.timeline->gpus.empty() && !is_launched_by_cuda_or_hip(rank)) return false;
-  for (const GpuInfo& gpu : rank.timeline->gpus) {
-    if (gpu.compute_major > 0 && gpu.compute_major < 7) return false;
-  }
-  return true;
+  return rank.timeline->gpus.empty() ? is_launched_by_cuda_or_hip(rank) : rank.attribution.units.any;
 }
 
 }  // namespace
@@ -49,6 +46,23 @@ std::vector<bool> works_in_doubles(const RankEvidence& rank) {
                     work.math == MatrixMath::none);
   }
   return found;
+}
+
+bool is_lone_copy(const RankEvidence& rank, std::size_t work) {
+  return rank.list.works[work].category == Category::copy_on_device && rank.attribution.owner[work] == Owner::none;
+}
+
+std::vector<double> migrating_ns(const RankEvidence& rank) {
+  const Timeline& timeline = *rank.timeline;
+  const NameSet migrations(timeline.names, names_migration);
+  if (!migrations.any()) return {};
+  const Coverage migrating(busy_intervals(
+      rank.list, [&](const GpuWork& work) { return migrations.contains(timeline.events.name[work.event]); }));
+  std::vector<double> ns;
+  for (const GpuWork& work : rank.list.works) {
+    ns.push_back(is_compute(work.category) ? static_cast<double>(migrating.covered(work.start, work.end)) : 0);
+  }
+  return ns;
 }
 
 PrecisionLoss precision_loss_of(const RankEvidence& rank) {

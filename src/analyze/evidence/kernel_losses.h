@@ -17,6 +17,12 @@ inline constexpr double kLeftInSingles = 0.5;
 /// Per work: a kernel of the program's own whose data is in doubles, and no product.
 [[nodiscard]] std::vector<bool> works_in_doubles(const RankEvidence& rank);
 
+/// A copy on the GPU or to another one that belongs to no chain of kernels.
+[[nodiscard]] bool is_lone_copy(const RankEvidence& rank, std::size_t work);
+/// Per work: ns of a kernel in which pages of managed memory migrate on demand; at most these it waits for them, as it
+/// may go on with others. Empty if none migrate.
+[[nodiscard]] std::vector<double> migrating_ns(const RankEvidence& rank);
+
 struct PrecisionLoss {
   double products_ns = 0;    ///< of products and convolutions; 0 where the GPU has no tensor cores
   double around_ns = 0;      ///< of other kernels that move half of the bytes then

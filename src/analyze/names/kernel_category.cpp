@@ -72,17 +72,36 @@ Category of_ggml(std::string_view name) {
 
 /// Kernels that inference servers bring, and libraries that name them in ways of their own.
 Category of_server(std::string_view name) {
-  // Tensile's (rocBLAS, hipBLASLt) names spell the indices of the contraction; mixture-of-experts kernels multiply.
-  if (name.starts_with("cijk_") ||
-      holds_any(name, {"marlin", "machete", "fused_moe", "::fmoe", "moe_gemm", "deep_gemm"}) ||
+  // Tensile's (rocBLAS, hipBLASLt) names spell the indices of the contraction; mixture-of-experts kernels multiply;
+  // wvSplitK and LLMM1 are vLLM's products with few rows.
+  if (holds_any(name, {"cijk_", "marlin", "machete", "fused_moe", "fmoe", "moe_gemm", "mfma_moe", "flatmm", "deep_gemm",
+                       "wvsplitk", "llmm1"}) ||
       name.starts_with("bmm_") || name.starts_with("triton_bmm")) {
     return Category::gemm;
   }
   if (const Category category = of_ggml(name); category != Category::other) return category;
   if (name.starts_with("igemm_") || name.starts_with("miopensp3asmconv")) return Category::convolution;
   // Positions are turned in place; new keys and values are copied into a cache.
-  if (holds_any(name, {"rotary", "rope_kernel", "reshape_and_cache", "concat_and_cache"})) return Category::elementwise;
-  return Category::other;
+  if (holds_any(name, {"rotary", "reshape_and_cache", "concat_and_cache", "appendpaged", "kv_buffer"})) {
+    return Category::elementwise;
+  }
+  return holds_any(name, {"expandinputrows", "moerouting"}) ? Category::gather : Category::other;
+}
+
+bool names_normalization(std::string_view name) {
+  return holds_any(name, {"batch_norm", "batchnorm", "layer_norm", "layernorm", "rms_norm", "rmsnorm", "_rms_",
+                          "groupnorm", "group_norm", "instance_norm", "qk_norm", "qknorm"}) ||
+         holds_any(name, {"norm_rope", "l2norm_fwd", "::bn_", "bn_fw", "bn_bw", "gammabeta", "rowwisemoments", "ln_fwd",
+                          "ln_bwd", "weight_norm", "computefusedparams", "computeinternalgradients"});
+}
+
+bool names_elementwise(std::string_view name) {
+  return holds_any(name,
+                   {"elementwise", "pointwise", "triton_poi", "catarray", "copy_kernel", "fill", "dropout", "transpose",
+                    "upsample", "masked", "where_kernel", "tril", "triu", "distribution_", "relu"}) ||
+         holds_any(name, {"gelu", "silu", "swiglu", "activation", "and_mul", "quantize", "_quant", "cvt_", "roll_cuda",
+                          "flip_kernel", "reflection_pad", "replication_pad", "rope_", "_rope", "ropeandassign"}) ||
+         holds_any(name, {"unary_transform_f", "binary_transform_f", "detail::transform::", "__vectorized_"});
 }
 
 /// Categories that a name states; `other` if it states none. The order matters: specific before general.
@@ -96,35 +115,15 @@ Category by_name(std::string_view name) {
   }
   if (const Category category = of_server(name); category != Category::other) return category;
   // The backward pass of FlashAttention and cuDNN sums dO * O first, and rounds dQ last.
-  if (holds_any(name, {"flash", "fmha", "sdpa", "attention", "attn", "_mha_", "mha_fwd", "mha_bwd", "_mla_",
-                       "mla_decode", "dot_do_o", "convert_dq", "sage_fwd", "fwd_grouped_kernel_stage"}))
+  if (holds_any(name, {"flash", "fmha", "sdpa", "attention", "attn", "_mha_", "mha_fwd", "mha_bwd", "_mla_", "mla_a",
+                       "mla_dec", "prefillwith", "decodewith", "dot_do_o", "convert_dq", "sage_fwd", "mergestates",
+                       "fwd_kernel_stage", "fwd_grouped_kernel_stage"}))
     return Category::attention;
   if (holds_any(name, {"fusedoptimizer", "fusedadam", "adam", "lamb_", "distopt"})) return Category::optimizer;
   if (holds_any(name, {"multi_tensor_apply", "multitensorapply"})) return Category::optimizer;
   if (holds_any(name, {"splitkreduce", "cublas", "nvjet"})) return Category::gemm;
-  if (holds_any(name, {"reduce_kernel", "triton_red"})) return Category::reduction;
-  if (holds_any(name, {"batch_norm",
-                       "batchnorm",
-                       "layer_norm",
-                       "layernorm",
-                       "rms_norm",
-                       "rmsnorm",
-                       "groupnorm",
-                       "group_norm",
-                       "instance_norm",
-                       "::bn_",
-                       "bn_fw",
-                       "bn_bw",
-                       "gammabeta",
-                       "rowwisemoments",
-                       "ln_fwd",
-                       "ln_bwd",
-                       "weight_norm",
-                       "computefusedparams",
-                       "computeinternalgradients",
-                       "_fused_native_layer_norm"})) {
-    return Category::normalization;
-  }
+  if (holds_any(name, {"reduce_kernel", "triton_red", "gathertopk"})) return Category::reduction;
+  if (names_normalization(name)) return Category::normalization;
   if (holds_any(name, {"softmax"})) return Category::softmax;
   if (holds_any(name, {"nchwtonhwc", "nhwctonchw", "transpose_readwrite"})) return Category::elementwise;
   if (holds_any(name,
@@ -142,21 +141,20 @@ Category by_name(std::string_view name) {
                        "take_kernel"})) {
     return Category::gather;
   }
-  if (holds_any(name,
-                {"elementwise", "pointwise",     "triton_poi", "catarray",    "copy_kernel",    "fill",
-                 "dropout",     "transpose",     "upsample",   "masked",      "where_kernel",   "tril",
-                 "triu",        "distribution_", "relu",       "gelu",        "silu",           "and_mul",
-                 "quantize",    "_quant",        "roll_cuda",  "flip_kernel", "reflection_pad", "replication_pad"})) {
-    return Category::elementwise;
-  }
-  if (holds_any(name, {"unary_transform_f", "binary_transform_f", "detail::transform::", "__vectorized_"})) {
-    return Category::elementwise;
-  }
+  if (names_elementwise(name)) return Category::elementwise;
   if (holds_any(name, {"reduce", "triton_per", "nll_loss", "nllloss", "cross_entropy", "crossentropy", "argmax",
-                       "cumsum", "scan", "sort", "topk", "histogram"})) {
+                       "cumsum", "scan", "sort", "topk", "toppsampling", "samplingfrom", "histogram"})) {
     return Category::reduction;
   }
   return holds_any(name, {"convert"}) ? Category::elementwise : Category::other;
+}
+
+/// FlashInfer names kernels of all kinds after itself, and not those of attention alone.
+std::string without_library(std::string name) {
+  constexpr std::string_view kLibrary = "flashinfer";
+  for (auto at = name.find(kLibrary); at != std::string::npos; at = name.find(kLibrary))
+    name.erase(at, kLibrary.size());
+  return name;
 }
 
 Category by_operator(std::string_view op) {
@@ -174,6 +172,22 @@ Category by_operator(std::string_view op) {
   return Category::other;
 }
 
+/// Tensile: "Cijk_<indices of A>_<of B>_<types>[_<options>]_MT128x128x16...": the first type is that of the inputs, and
+/// option M says what FP32 is multiplied in ("S_MX_B": TF32; ProblemType.__str__ of rocm-libraries' Tensile).
+MatrixMath math_of_tensile(std::string_view name) {
+  for (int parts = 0; parts < 3; ++parts) name.remove_prefix(std::min(name.size(), name.find('_') + 1));
+  if (name.starts_with("s_mx")) return MatrixMath::tensor_tf32;
+  switch (name.empty() ? ' ' : name.front()) {
+    case 's': return MatrixMath::simt_fp32;
+    case 'd': return MatrixMath::simt_fp64;
+    case 'h':
+    case 'b':
+    case 'f':
+    case 'i': return MatrixMath::tensor_half;
+    default: return MatrixMath::none;  // complex: C, Z
+  }
+}
+
 }  // namespace
 
 const char* category_id(Category category) {
@@ -185,7 +199,7 @@ const char* category_id(Category category) {
 }
 
 Category kernel_category(std::string_view name, std::string_view op) {
-  const Category stated = by_name(ascii_lower(name));
+  const Category stated = by_name(without_library(ascii_lower(name)));
   return stated == Category::other && !op.empty() ? by_operator(ascii_lower(op)) : stated;
 }
 
@@ -199,6 +213,7 @@ MatrixMath matrix_math(std::string_view name, Category category) {
   if (holds_any(text, {"cusparse::csr", "cusparse::coo"}))
     return MatrixMath::none;                                  // gathers rows, which no tensor core does
   if (holds_any(text, {"mul_mat"})) return MatrixMath::none;  // of llama.cpp: its types are numbers
+  if (const auto at = text.find("cijk_"); at != std::string::npos) return math_of_tensile(text.substr(at));
   if (names_dgemm(text) || holds_any(text, {"d884", "f64f64", "double", "_dd_", "cd_"})) {
     if (!holds_any(text, {"bf16", "f16f16", "float16"})) return MatrixMath::simt_fp64;
   }
@@ -211,7 +226,7 @@ MatrixMath matrix_math(std::string_view name, Category category) {
                        "gmma",  "hgemm",   "int8",   "i8i8", "_fp16", "h16816"})) {
     return MatrixMath::tensor_half;
   }
-  if (holds_any(text, {"tensorop", "triton"}))
+  if (holds_any(text, {"tensorop", "triton", "xdl"}))
     return MatrixMath::tensor_half;  // no better is told: never accuse by guess
   if (holds_any(text, {"gemv"}) && holds_any(text, {"float"}) && !holds_any(text, {"complex", "float2"}))
     return MatrixMath::vector_fp32;

@@ -43,12 +43,8 @@ std::string batch_snippet(const Evidence& evidence, int times, std::string_view 
   return fmt::format("batch_size *= {}{}  {} {}", times, native ? ";" : "", native ? "//" : "#", remark);
 }
 
-bool has_bf16_and_tf32(const Evidence& evidence) {
-  int newest = 0;
-  for (const Timeline& timeline : evidence.session->ranks) {
-    for (const GpuInfo& gpu : timeline.gpus) newest = std::max(newest, gpu.compute_major);
-  }
-  return newest == 0 || newest >= 8;
+bool has_bf16(const Evidence& evidence) {
+  return !evidence.has_timeline() || evidence.rank().attribution.units.take_bf16;
 }
 
 namespace {
@@ -61,7 +57,7 @@ constexpr Advice kComputeInBf16 = {
         "cublasGemmEx(handle, CUBLAS_OP_N, CUBLAS_OP_N, m, n, k, &alpha, a, CUDA_R_16BF, lda, b, CUDA_R_16BF, ldb, "
         "&beta, "
         "c, CUDA_R_32F, ldc, CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT);",
-    .pytorch = "with torch.autocast('cuda', dtype=torch.bfloat16): loss = model(x)",
+    .pytorch = "with torch.autocast('cuda', dtype=torch.bfloat16): y = model(x)",
     .jax =
         "flax.linen.Dense(features, dtype=jnp.bfloat16)  # every module; or x.astype(jnp.bfloat16) @ "
         "w.astype(jnp.bfloat16)",
@@ -70,19 +66,28 @@ constexpr Advice kComputeInBf16 = {
 
 constexpr Advice kComputeInFp16 = {
     .kind = AdviceKind::code,
-    .text = "Multiply in FP16, with the loss scaled so that small gradients do not vanish; sums stay in FP32.",
+    .text = "Multiply in FP16; sums stay in FP32.",
     .native =
         "cublasGemmEx(handle, CUBLAS_OP_N, CUBLAS_OP_N, m, n, k, &alpha, a, CUDA_R_16F, lda, b, CUDA_R_16F, ldb, "
         "&beta, c, CUDA_R_32F, ldc, CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT);",
-    .pytorch = "with torch.autocast('cuda', dtype=torch.float16): loss = model(x)  # and torch.amp.GradScaler()",
-    .jax = "flax.linen.Dense(features, dtype=jnp.float16)  # every module, and a scaled loss",
+    .pytorch = "with torch.autocast('cuda', dtype=torch.float16): y = model(x)",
+    .jax = "flax.linen.Dense(features, dtype=jnp.float16)  # every module",
     .cupy = "y = x.astype(cupy.float16) @ w.astype(cupy.float16)",
 };
 
 }  // namespace
 
-const Advice& compute_in_16_bits(const Evidence& evidence) {
-  return has_bf16_and_tf32(evidence) ? kComputeInBf16 : kComputeInFp16;
+Advice compute_in_16_bits(const Evidence& evidence) {
+  const bool bf16 = has_bf16(evidence);
+  Advice advice = bf16 ? kComputeInBf16 : kComputeInFp16;
+  if (!evidence.has_timeline() || !evidence.rank().trains()) return advice;
+  advice.pytorch = bf16 ? "with torch.autocast('cuda', dtype=torch.bfloat16): loss = model(x)"
+                        : "with torch.autocast('cuda', dtype=torch.float16): loss = model(x)  "
+                          "# and torch.amp.GradScaler()";
+  if (bf16) return advice;
+  advice.text = "Multiply in FP16, with the loss scaled so that small gradients do not vanish; sums stay in FP32.";
+  advice.jax = "flax.linen.Dense(features, dtype=jnp.float16)  # every module, and a scaled loss";
+  return advice;
 }
 
 constinit const Advice kFixGraphBreaks = {

@@ -31,10 +31,9 @@ void advise(const Evidence& evidence, std::initializer_list<Advice> all, Finding
 [[nodiscard]] std::string batch_snippet(const Evidence& evidence, int times, std::string_view remark);
 
 // Advice that more than one rule gives.
-/// What the program's GPU multiplies on its tensor cores: BF16 from Ampere on, FP16 before (CUDA C++ Programming Guide,
-/// "Compute Capabilities": 7.x has neither BF16 nor TF32).
-[[nodiscard]] const Advice& compute_in_16_bits(const Evidence& evidence);
-[[nodiscard]] bool has_bf16_and_tf32(const Evidence& evidence);
+/// What the program's GPU multiplies on its tensor cores (names/matrix_units.h). Words of training where it trains.
+[[nodiscard]] Advice compute_in_16_bits(const Evidence& evidence);
+[[nodiscard]] bool has_bf16(const Evidence& evidence);
 extern const Advice kSendFewerBytes;
 extern const Advice kFixGraphBreaks;  ///< of programs that are compiled
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <map>
 #include <set>
@@ -15,6 +16,7 @@ namespace warpmark::analyze {
 namespace {
 
 constexpr double kAssumedClockLoss = 1 - kNearlyAll;
+constexpr std::uint64_t kHardwareSlowdown = 0x8;  // of heat or power, which other bits tell
 
 // Payload that a link carries: about 0.8 of generation x lanes (PCI Express base specification: 0.985 GB/s a lane for
 // generation 3, doubled with every generation, less packet headers).
@@ -35,7 +37,7 @@ struct SampledGpus {
   std::int64_t origin_ns;    ///< of their times
 };
 
-double lost_by(const Throttle& throttle) { return throttle.share * throttle.clock_loss; }
+double lost_by(const Throttle& throttle) { return throttle.share * throttle.clock_loss.value_or(kAssumedClockLoss); }
 
 const CounterSeries* find_series(const SampledGpus& gpus, std::string_view id, int device) {
   const auto found = std::ranges::find_if(
@@ -95,19 +97,58 @@ bool may_be_used(const SampledGpus& gpus, int device) {
   return !mean || *mean + kUtilizationDisagrees >= computing / static_cast<double>(steps.length());
 }
 
-Throttle throttle_of(const CounterSeries& reasons_of_gpu, const SampledGpus& gpus, std::uint64_t reasons) {
-  const CounterSeries within = within_steps(reasons_of_gpu, gpus);
-  Throttle one{within.device, share_with_bits(within, reasons).value_or(0), kAssumedClockLoss, false};
-  const CounterSeries* clock = find_series(gpus, "sm_clock", within.device);
-  const CounterSeries* limit = find_series(gpus, "sm_clock_max", within.device);
-  if (clock == nullptr) return one;
+/// The highest sample of a GPU's clock that no limit lowers, where the reasons were sampled with it.
+std::optional<double> highest_without_limit(const SampledGpus& gpus, const CounterSeries& clock) {
+  const CounterSeries* reasons = find_series(gpus, "throttle_reasons", clock.device);
+  if (reasons == nullptr || reasons->times != clock.times) return highest_of(clock);
+  std::optional<double> highest;
+  for (std::size_t i = 0; i < clock.values.size(); ++i) {
+    const bool limited = has_bits(reasons->values[i], kPowerReasons | kThermalReasons | kHardwareSlowdown);
+    if (!limited && !std::isnan(clock.values[i])) highest = std::max(highest.value_or(0), clock.values[i]);
+  }
+  return highest;
+}
+
+/// What tells models apart, where it was sampled.
+bool are_alike(const SampledGpus& gpus, int a, int b) {
+  return std::ranges::all_of(std::array{"memory_total", "power_limit_default"}, [&](const char* id) {
+    const CounterSeries* one = find_series(gpus, id, a);
+    const CounterSeries* other = find_series(gpus, id, b);
+    return one == nullptr || other == nullptr || highest_of(*one) == highest_of(*other);
+  });
+}
+
+/// What the driver allows (clocks.max.sm), else the highest sample without a limit, of this GPU or of one like it in
+/// the same file; nothing where that is no more than the clock in question.
+std::optional<double> reachable_clock(const SampledGpus& gpus, int device, double clock) {
+  if (const CounterSeries* most = find_series(gpus, "sm_clock_max", device)) return highest_of(*most);
+  double highest = 0;
+  for (const CounterSeries& one : gpus.counters) {
+    if (one.id != "sm_clock" || !are_alike(gpus, device, one.device)) continue;
+    highest = std::max(highest, highest_without_limit(gpus, one).value_or(0));
+  }
+  return highest * (1 - kMatters) > clock ? std::optional(highest) : std::nullopt;
+}
+
+Throttle throttle_of(int device, double share, std::optional<double> clock, const SampledGpus& gpus) {
+  Throttle one{device, share, clock, std::nullopt};
+  const auto reachable = clock ? reachable_clock(gpus, device, *clock) : std::nullopt;
+  if (reachable && *reachable > 0) one.clock_loss = std::max(0.0, 1 - *clock / *reachable);
+  return one;
+}
+
+Throttle by_reasons(const SampledGpus& gpus, const CounterSeries& series, std::uint64_t reasons) {
+  const CounterSeries within = within_steps(series, gpus);
+  double share = share_with_bits(within, reasons).value_or(0);
+  // Of power nvidia-smi dmon also tells in how much of each sample's time.
+  const CounterSeries* violation = find_series(gpus, "power_violation", series.device);
+  if (violation != nullptr && reasons == kPowerReasons) share = mean_of(within_steps(*violation, gpus)).value_or(share);
+  const CounterSeries* clock = find_series(gpus, "sm_clock", series.device);
+  if (clock == nullptr) return throttle_of(series.device, share, std::nullopt, gpus);
   // An idle GPU lowers its clock too: only the samples in question count, where that can be told.
   const CounterSeries clock_within = within_steps(*clock, gpus);
   const auto together = mean_with_bits(clock_within, within, reasons);
-  const auto mean = together ? together : mean_of(clock_within);
-  const auto highest = limit != nullptr ? highest_of(*limit) : highest_of(*clock);
-  if (mean && highest && *highest > 0) one.clock_loss = std::max(0.0, 1 - *mean / *highest), one.clock_known = true;
-  return one;
+  return throttle_of(series.device, share, together ? together : mean_of(clock_within), gpus);
 }
 
 std::optional<InUse> mean_with_work(const CounterSeries& series, const CounterSeries* busy) {
@@ -134,12 +175,9 @@ std::optional<Throttle> by_violations(const SampledGpus& gpus, const CounterSeri
   const double span_s = static_cast<double>(within.times.back() - within.times.front()) * 1e-9;
   const double violated_s = within.values.back() - within.values.front();
   if (!(violated_s > 0)) return std::nullopt;
-  Throttle one{within.device, std::min(1.0, violated_s / span_s), kAssumedClockLoss, false};
-  if (const CounterSeries* clock = find_series(gpus, "sm_clock", within.device)) {
-    const auto mean = mean_of(within_steps(*clock, gpus)), highest = highest_of(*clock);
-    if (mean && highest && *highest > 0) one.clock_loss = std::max(0.0, 1 - *mean / *highest), one.clock_known = true;
-  }
-  return one;
+  const CounterSeries* clock = find_series(gpus, "sm_clock", within.device);
+  return throttle_of(within.device, std::min(1.0, violated_s / span_s),
+                     clock == nullptr ? std::nullopt : mean_of(within_steps(*clock, gpus)), gpus);
 }
 
 /// NVML numbers all GPUs of the machine, a program those that it is shown. Where uuids do not tell which of the sampled
@@ -148,7 +186,7 @@ std::optional<Throttle> worst_of(const Evidence& evidence, const SampledGpus& gp
   std::vector<Throttle> sampled;
   for (const CounterSeries& series : gpus.counters) {
     if (series.id != "throttle_reasons" || !is_used(evidence, series) || !may_be_used(gpus, series.device)) continue;
-    sampled.push_back(throttle_of(series, gpus, reasons));
+    sampled.push_back(by_reasons(gpus, series, reasons));
   }
   const char* violations = reasons == kPowerReasons ? "power_violation_time" : "thermal_violation_time";
   for (const CounterSeries& series : gpus.counters) {
@@ -301,18 +339,26 @@ Finding throttle_finding(const Rule& rule, const Evidence& evidence, const Throt
                          const ThrottleText& text) {
   const double step = evidence.has_timeline() ? evidence.rank().undisturbed_step_ns() : 1e9;
   const double lost_share = std::min(lost_by(throttle), kNearlyAll);
-  Finding finding = make_finding(
-      rule, step * lost_share * text.counted, step,
-      fmt::format("GPU {} {} in {:.0f} % of the samples", throttle.device, text.what, throttle.share * 100));
-  if (throttle.share >= kNearlyAll && !evidence.has_timeline()) finding.severity = std::max(finding.severity, kWarning);
-  if (!evidence.has_timeline()) finding.lost_ns = 0;
-  finding.evidence = {
-      share_fact("throttled_share", "Samples in which it is slowed down", throttle.share),
-      share_fact("clock_loss",
-                 throttle.clock_known ? "SM clock below its highest" : "SM clock lost (assumed, as it was not sampled)",
-                 throttle.clock_loss),
-  };
-  finding.gain = at_most(1 / (1 - lost_share), "work that scales with the SM clock, all of it at most");
+  Finding finding =
+      make_finding(rule, step * lost_share * text.counted, step,
+                   fmt::format("GPU {} {} in {:.0f} % of the time", throttle.device, text.what, throttle.share * 100));
+  if (!evidence.has_timeline()) {
+    if (throttle.share >= kEffectiveUse) finding.severity = std::max(finding.severity, kWarning);
+    finding.lost_ns = 0;
+  }
+  finding.evidence = {share_fact("throttled_share", "Time in which it is slowed down", throttle.share)};
+  if (throttle.clock) {
+    finding.evidence.push_back(
+        {fmt::format("SM clock meanwhile: {:.0f} MHz", *throttle.clock * 1e-6), "sm_clock", *throttle.clock, "Hz"});
+  }
+  if (throttle.clock_loss) {
+    finding.evidence.push_back(share_fact("clock_loss", "SM clock below the one it reaches", *throttle.clock_loss));
+    finding.gain = at_most(1 / (1 - lost_share), "work that scales with the SM clock, all of it at most");
+  } else {
+    finding.gain = {
+        .method = throttle.clock ? "the clock without the limit is not in the file" : "no clock was sampled",
+        .unknown = true};
+  }
   return finding;
 }
 

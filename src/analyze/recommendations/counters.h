@@ -55,10 +55,9 @@ inline constexpr std::uint64_t kThermalReasons = 0x20 | 0x40;  // software and h
 /// A GPU that is slowed down: share of samples and clock lost meanwhile.
 struct Throttle {
   int device = -1;
-  double share = 0;  ///< of the samples
-  double clock_loss =
-      0;  ///< 1 - mean clock of those samples / highest clock; an assumed tenth where no clock was sampled
-  bool clock_known = false;
+  double share = 0;                  ///< of the samples
+  std::optional<double> clock;       ///< Hz, mean of those samples; absent if it was not sampled
+  std::optional<double> clock_loss;  ///< 1 - `clock` / the clock that the GPU reaches; absent if one is not known
 };
 /// The worst GPU of those that the program works on, in the samples of its steps; absent if none is throttled in at
 /// least one sample in a hundred.

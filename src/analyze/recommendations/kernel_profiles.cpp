@@ -56,8 +56,10 @@ double whole_ns(const Evidence& evidence, const std::map<std::string, Group>& gr
   return std::max(profiled, evidence.rank().undisturbed_step_ns());
 }
 
+}  // namespace
+
 // cuBLASLt proposes several algorithms for a product ("cublasLtMatmulAlgoGetHeuristic").
-constexpr Advice kChooseOtherKernel = {
+constinit const Advice kChooseOtherKernel = {
     .kind = AdviceKind::code,
     .text = "Give kernels of libraries and compilers larger and rounder shapes, or let the library try other kernels.",
     .native =
@@ -66,11 +68,10 @@ constexpr Advice kChooseOtherKernel = {
     .jax = "os.environ['XLA_FLAGS'] = '--xla_gpu_autotune_level=4'  # before import jax",
 };
 
-}  // namespace
-
 std::vector<Finding> kernel_finding(const Rule& rule, const Evidence& evidence, const std::string& title,
                                     std::vector<Recommendation> recommendations,
-                                    const std::function<std::optional<KernelSaving>(const KernelProfile&)>& judge) {
+                                    const std::function<std::optional<KernelSaving>(const KernelProfile&)>& judge,
+                                    const Advice& of_library) {
   const auto groups = grouped(evidence);
   const double whole = whole_ns(evidence, groups);
   struct Hit {
@@ -98,24 +99,34 @@ std::vector<Finding> kernel_finding(const Rule& rule, const Evidence& evidence, 
         {stem(hits[i].profile->name) + " (launch " + std::to_string(hits[i].profile->id) + "): " + hits[i].saving.text,
          hits[i].saving.id, hits[i].saving.value, hits[i].saving.unit});
   }
-  const auto of_library = [](const Hit& hit) { return is_of_library(hit.profile->name); };
-  const bool some = std::any_of(hits.begin(), hits.end(), of_library);
-  const bool all = std::all_of(hits.begin(), hits.end(), of_library);
+  const auto is_library = [](const Hit& hit) { return is_of_library(hit.profile->name); };
+  const bool some = std::any_of(hits.begin(), hits.end(), is_library);
+  const bool all = std::all_of(hits.begin(), hits.end(), is_library);
   if (!all) finding.recommendations = std::move(recommendations);
   for (const Hit& hit : hits) {
-    if (of_library(hit)) continue;
+    if (is_library(hit)) continue;
     for (const Recommendation& fix : hit.saving.fixes) {
       const bool known =
           std::ranges::find(finding.recommendations, fix.text, &Recommendation::text) != finding.recommendations.end();
       if (!known) finding.recommendations.push_back(fix);
     }
   }
-  if (some) advise(evidence, {kChooseOtherKernel}, finding);
+  if (some) advise(evidence, {of_library}, finding);
   finding.gain =
       at_most(amdahl(lost, whole),
               "share of the kernels' time that the metric leaves unused; at most, as another limit may follow");
   return {finding};
 }
+
+double unused_by_small_grid(const KernelProfile& profile) {
+  const auto waves = profile.metric("launch__waves_per_multiprocessor");
+  if (!waves || *waves <= 0 || *waves >= 1) return 0;
+  const double grid = profile.metric("launch__grid_size").value_or(0);
+  const double sms = profile.metric("launch__sm_count").value_or(0);
+  return sms > 0 && grid > 0 ? std::max(0.0, 1 - grid / sms) : 1 - *waves;
+}
+
+bool has_small_grid(const KernelProfile& profile) { return unused_by_small_grid(profile) * 100 >= 100 - kNcuHigh; }
 
 std::optional<double> memory_throughput(const KernelProfile& profile) {
   const auto all = profile.metric("gpu__compute_memory_throughput.avg.pct_of_peak_sustained_elapsed");

@@ -7,6 +7,7 @@
 
 #include "analyze/names/api_calls.h"
 #include "analyze/names/recorders.h"
+#include "analyze/recorded/scales.h"
 
 namespace warpmark::analyze {
 

@@ -174,7 +174,6 @@ std::vector<std::size_t> find_attention_by_order(const Timeline& timeline, const
 
 // 16 bits to TF32: half of the bytes, twice the rate.
 constexpr float kHalfOfTheBytes = 0.5F;
-constexpr float kSimtToTensor = kSimtToTf32 * kHalfOfTheBytes;
 // A fused Adam reads and writes 28 B a parameter, ten kernels of its formula about 100 B.
 constexpr float kFusedUpdate = 0.28F;
 // A fused attention is one call of about ten, and neither writes nor reads the scores (Dao et al., NeurIPS 2022): half
@@ -185,6 +184,7 @@ class Attributor {
  public:
   Attributor(const Timeline& timeline, const WorkList& list, std::span<const StepSpan> steps)
       : timeline_(timeline), list_(list), steps_(steps) {
+    result_.units = matrix_units_of(timeline, timeline.tracks[list.main_stream].device);
     result_.owner.assign(list.works.size(), Owner::none);
     result_.share_left.assign(list.works.size(), 1.0F);
     result_.share_left_in_16_bits.assign(list.works.size(), 1.0F);
@@ -214,8 +214,8 @@ class Attributor {
   void own_scores(std::size_t i) {
     const GpuWork& work = list_.works[i];
     if (work.category != Category::gemm) return result_.own(i, Owner::attention, 0.0F, kFusedDispatch);
-    result_.own(i, Owner::attention, work.math == MatrixMath::simt_fp32 ? kSimtToTensor : kHalfOfTheBytes,
-                kHalfOfTheBytes);
+    result_.own(i, Owner::attention,
+                work.math == MatrixMath::simt_fp32 ? result_.units.left_in_16_bits : kHalfOfTheBytes, kHalfOfTheBytes);
   }
 
   void attention() {
@@ -238,9 +238,11 @@ class Attributor {
     for (std::size_t i = 0; i < list_.works.size(); ++i) {
       const GpuWork& work = list_.works[i];
       switch (work.math) {
-        case MatrixMath::simt_fp32: result_.own(i, Owner::precision, kSimtToTensor); break;
+        case MatrixMath::simt_fp32: result_.own(i, Owner::precision, result_.units.left_in_16_bits); break;
         case MatrixMath::tensor_tf32: result_.own(i, Owner::precision, kHalfOfTheBytes); break;
-        case MatrixMath::simt_fp64: result_.own(i, Owner::precision, kSimtToTf32); break;
+        case MatrixMath::simt_fp64:
+          result_.own(i, Owner::precision, std::min(result_.units.left_in_tf32, kHalfOfTheBytes));
+          break;
         default: {
           const bool follows = (convolutions > products || doubles > (convolutions + products) / 2) &&
                                is_compute(work.category) && !narrow.contains(timeline_.events.name[work.event]) &&

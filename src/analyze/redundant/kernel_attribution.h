@@ -7,6 +7,7 @@
 #include <span>
 #include <vector>
 
+#include "analyze/names/matrix_units.h"
 #include "analyze/recorded/work_list.h"
 #include "analyze/steps/steps.h"
 #include "model/analysis.h"
@@ -14,16 +15,13 @@
 
 namespace warpmark::analyze {
 
-/// Rates of FP32 units to TF32 tensor cores, and of FP64 tensor cores to TF32's (NVIDIA H100 data sheet, dense: 67 and
-/// 495 TFLOP/s).
-inline constexpr float kSimtToTf32 = 67.0F / 495;
-
 enum class Owner : std::uint8_t { none, optimizer, attention, precision, memory_bandwidth };
 
 struct KernelAttribution {
   /// Unless it has an owner already.
   void own(std::size_t work, Owner by, float left, float dispatch = 1.0F);
 
+  MatrixUnits units;              ///< of the GPU
   std::vector<Owner> owner;       ///< per work
   std::vector<float> share_left;  ///< per work: share of its time left after the owner's fix, 0..1
   std::vector<float>

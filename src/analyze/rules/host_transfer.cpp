@@ -120,8 +120,14 @@ void drop_copies(const Evidence& evidence, double success, Change& change) {
     one.host_scale[kTransfer] *= 1 - success;
     one.drop_wait[kTransfer] = true;
     open_columns(rank, one);
+    const std::vector<double> migrating = migrating_ns(rank);
     for (std::size_t i = 0; i < one.duration_scale.size(); ++i) {
-      if (!moves_data(rank.list.works[i])) continue;
+      const GpuWork& work = rank.list.works[i];
+      if (!migrating.empty() && migrating[i] > 0) {
+        one.duration_scale[i] *=
+            static_cast<float>(scaled(1 - migrating[i] / static_cast<double>(work.end - work.start), success));
+      }
+      if (!moves_data(work)) continue;
       one.duration_scale[i] *= static_cast<float>(1 - success);
       one.dispatch_scale[i] *= static_cast<float>(1 - success);  // what stays where it is needs no calls
     }
@@ -155,9 +161,11 @@ std::vector<Finding> apply(const Evidence& evidence) {
   const double lost = evidence.attribution.lost_ns(Claimant::host_transfer);
   if (lost <= 0) return {};
   const double step = rank.undisturbed_step_ns();
+  const bool migrate = lost > 2 * (exposed + blocked);
+  const std::string part = time_text(lost) + " per step (" + format_percent(lost / step) + ")";
   Finding finding = make_finding(kHostTransferRule, lost, step,
-                                 "Copies between host and GPU take " + time_text(lost) + " per step (" +
-                                     format_percent(lost / step) + ") that nothing overlaps");
+                                 migrate ? "Pages of managed memory migrate for " + part + " under kernels"
+                                         : "Copies between host and GPU take " + part + " that nothing overlaps");
   finding.evidence = {
       time_fact("exposed_copy_per_step", "Copies with no other GPU work, per step", exposed),
       time_fact("blocked_copy_per_step", "GPU idle while the host is inside a copy call, per step", blocked),

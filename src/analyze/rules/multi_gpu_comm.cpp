@@ -144,14 +144,14 @@ void add_comm_fixes(const Evidence& evidence, const RankEvidence& rank, double o
   const bool wide = !sends_16_bits(evidence);
   if (any_name(rank.timeline->names, names_sharding)) {
     finding.recommendations.push_back(kKeepGathered);
-    if (wide && has_bf16_and_tf32(evidence)) finding.recommendations.push_back(kGatherIn16Bits);
+    if (wide && has_bf16(evidence)) finding.recommendations.push_back(kGatherIn16Bits);
     finding.recommendations.push_back(kGatherAhead);
   } else if (rank.trains()) {
     if (is_more_than_compute(rank, overlap)) finding.recommendations.push_back(communicate_less(evidence));
     advise(evidence, {kBuckets, kOwnStream}, finding);
     if (rank.timeline->names.find(kSearchesUnused)) advise(evidence, {kKeepUsed}, finding);
     if (!is_more_than_compute(rank, overlap)) finding.recommendations.push_back(communicate_less(evidence));
-    if (wide && has_bf16_and_tf32(evidence)) advise(evidence, {kSendIn16Bits}, finding);
+    if (wide && has_bf16(evidence)) advise(evidence, {kSendIn16Bits}, finding);
   } else {
     advise(evidence, {kOwnStream, kFewerRanks}, finding);
   }

@@ -1,7 +1,7 @@
 // Too few warps on a multiprocessor to hide latency. Thresholds as in Nsight Compute's rules: theoretical occupancy
-// below 80 %, or achieved more than 10 points below it; achieved below 30 % where the theoretical one was not measured.
-// What bounds the theoretical one is the resource of which there is enough for the fewest blocks (CUDA programming
-// guide, "Hardware Multithreading").
+// below 80 %, or achieved below 80 % and more than 10 points below it; achieved below 30 % where the theoretical one
+// was not measured. What bounds the theoretical one is the resource of which there is enough for the fewest blocks
+// (CUDA programming guide, "Hardware Multithreading").
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -86,12 +86,13 @@ std::optional<KernelSaving> judge_alone(double achieved, const KernelProfile& pr
 }
 
 std::optional<KernelSaving> judge(const KernelProfile& profile) {
+  if (has_small_grid(profile)) return std::nullopt;
   const auto achieved = profile.metric("sm__warps_active.avg.pct_of_peak_sustained_active");
   const auto most = profile.metric("sm__maximum_warps_per_active_cycle_pct");
   if (achieved && !most) return judge_alone(*achieved, profile);
   const double theoretical = most.value_or(100);
   const bool possible = theoretical >= kNcuHigh;
-  if (!achieved || (possible && theoretical - *achieved <= kNcuFar)) return std::nullopt;
+  if (!achieved || (possible && (*achieved >= kNcuHigh || theoretical - *achieved <= kNcuFar))) return std::nullopt;
   const double fraction = std::min(1 - *achieved / 100, 1 - best_throughput(profile));
   // Enough fits: what is missing was lost to blocks that end unevenly or start slowly, and no resource is to be saved.
   Bound bound = possible ? Bound{", as blocks start slowly or end unevenly", {}} : bound_of(profile);

@@ -9,8 +9,6 @@ namespace warpmark::analyze {
 
 namespace {
 
-// FP32 units to tensor cores on TF32: 67 to 495 TFLOP/s dense (NVIDIA H100 data sheet).
-
 /// TF32 alone: what surrounds the matrix work stays as it is.
 void allow_tf32(const Evidence& evidence, double success, Change& change) {
   for (std::size_t r = 0; r < evidence.ranks.size(); ++r) {
@@ -18,7 +16,8 @@ void allow_tf32(const Evidence& evidence, double success, Change& change) {
     open_columns(rank, change.ranks[r]);
     for (std::size_t i = 0; i < rank.list.works.size(); ++i) {
       if (rank.list.works[i].math != MatrixMath::simt_fp32) continue;
-      change.ranks[r].duration_scale[i] *= static_cast<float>(scaled(static_cast<double>(kSimtToTf32), success));
+      change.ranks[r].duration_scale[i] *=
+          static_cast<float>(scaled(static_cast<double>(rank.attribution.units.left_in_tf32), success));
     }
   }
 }
@@ -32,7 +31,8 @@ Gain gain_of_tf32(const Evidence& evidence) {
 /// PyTorch computes in 16 bits by a line around the model. JAX uses TF32 unless told otherwise, and a program of its
 /// own kernels keeps its data in the type that it was written for: there the switch for TF32 is the fix at hand.
 bool tf32_is_nearer(const Evidence& evidence, double simt, double tf32, double wide) {
-  return evidence.framework != Framework::pytorch && simt > tf32 && wide <= simt && has_bf16_and_tf32(evidence);
+  return evidence.framework != Framework::pytorch && simt > tf32 && wide <= simt &&
+         evidence.rank().attribution.units.take_tf32();
 }
 
 // cuBLAS library: "cublasMath_t" and "cublasComputeType_t"; cuDNN: "cudnnMathType_t". Double precision in TF32 is
@@ -101,13 +101,14 @@ struct MatrixTimes {
   double simt, wide, tf32;  ///< ns a step
 };
 
-std::string title_of(const MatrixTimes& times, double step) {
+std::string title_of(const MatrixTimes& times, const MatrixUnits& units, double step) {
   const auto part = [step](double ns) { return time_text(ns) + " per step (" + format_percent(ns / step) + ")"; };
   if (times.wide > times.simt && times.wide > times.tf32) {
     return "Matrix work takes " + part(times.wide) + " in double precision";
   }
   if (times.simt + times.wide > times.tf32) {
-    return "Matrix work takes " + part(times.simt + times.wide) + " outside of tensor cores";
+    return "Matrix work takes " + part(times.simt + times.wide) +
+           (units.take_fp32 ? " in FP32" : " outside of tensor cores");
   }
   return "Matrix work of " + time_text(times.tf32) + " per step runs in TF32, not in 16 bits";
 }
@@ -182,7 +183,8 @@ std::vector<Finding> apply(const Evidence& evidence) {
   const double simt = math_ns(rank, MatrixMath::simt_fp32);
   const double wide = math_ns(rank, MatrixMath::simt_fp64);
   const double half = math_ns(rank, MatrixMath::tensor_half);
-  Finding finding = make_finding(kPrecisionRule, lost, step, title_of({simt, wide, tf32}, step));
+  Finding finding =
+      make_finding(kPrecisionRule, lost, step, title_of({simt, wide, tf32}, rank.attribution.units, step));
   // TF32 already runs on tensor cores: 16 bits may still help, but that is a note, never a warning.
   if (simt + wide < tf32) finding.severity = std::min(finding.severity, kMostOfANote);
   add_times(
@@ -196,7 +198,7 @@ std::vector<Finding> apply(const Evidence& evidence) {
   const bool in_doubles = wide > simt;
   if (in_doubles) advise(evidence, {kLeaveDoubles}, finding);
   if (!in_doubles) advise(evidence, {compute_in_16_bits(evidence)}, finding);
-  if (simt > tf32 && has_bf16_and_tf32(evidence)) {
+  if (simt > tf32 && rank.attribution.units.take_tf32()) {
     const bool alone = convolves && !owns(rank, Category::gemm);
     for (Recommendation& one : advice_for(evidence, {alone ? kTf32Convolutions : kTf32Products})) {
       one.id = "tf32";

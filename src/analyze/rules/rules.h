@@ -12,6 +12,7 @@ namespace warpmark::analyze {
 #define WM_RULES(RULE)           \
   RULE(kDataLoadingRule)         \
   RULE(kHostTransferRule)        \
+  RULE(kDeviceCopyRule)          \
   RULE(kCpuGpuSyncRule)          \
   RULE(kHostWorkRule)            \
   RULE(kWaitingForInputRule)     \
@@ -38,6 +39,7 @@ namespace warpmark::analyze {
   RULE(kLowUtilizationRule)      \
   RULE(kIdleMultiprocessorsRule) \
   RULE(kMemoryBusyRule)          \
+  RULE(kLowClockRule)            \
   RULE(kThermalThrottleRule)     \
   RULE(kPowerThrottleRule)       \
   RULE(kPcieSaturatedRule)

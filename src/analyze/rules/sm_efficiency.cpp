@@ -26,6 +26,7 @@ std::optional<KernelSaving> judge_by_throughput(const KernelProfile& profile) {
 std::optional<KernelSaving> judge(const KernelProfile& profile) {
   const auto issue = profile.metric("smsp__issue_active.avg.per_cycle_active");
   const double best = best_throughput(profile);
+  if (has_small_grid(profile)) return std::nullopt;
   if (!issue) return judge_by_throughput(profile);
   if (*issue * 100 >= kNcuLow || best * 100 >= kNcuLow) return std::nullopt;
   return KernelSaving{

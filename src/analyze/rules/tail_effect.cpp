@@ -2,7 +2,9 @@
 // Nsight Compute's launch rules: 1 / (1 + whole waves) for the tail, 1 - waves for a small grid.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
+#include <iterator>
 
 #include "analyze/recommendations/kernel_profiles.h"
 #include "analyze/rules/rules.h"
@@ -13,29 +15,40 @@ namespace {
 
 std::optional<KernelSaving> judge(const KernelProfile& profile) {
   const auto waves = profile.metric("launch__waves_per_multiprocessor");
-  if (!waves || *waves <= 0) return std::nullopt;
+  if (!waves || *waves < 1) return std::nullopt;
   const double whole = std::floor(*waves);
-  const double rest = *waves - whole;
-  const double grid = profile.metric("launch__grid_size").value_or(0);
-  const double sms = profile.metric("launch__sm_count").value_or(0);
-  double fraction = 0;
-  if (whole == 0) {
-    fraction = sms > 0 && grid > 0 ? std::max(0.0, 1 - grid / sms) : 0;
-  } else if (rest > 0) {
-    fraction = 1 / (1 + whole);
-  }
+  const double fraction = *waves > whole ? 1 / (1 + whole) : 0;
   if (fraction * 100 < 100 - kNcuHigh) return std::nullopt;
   return KernelSaving{fraction, fmt::format("{:.2f} waves of blocks", *waves), "waves", *waves, ""};
 }
 
+std::optional<KernelSaving> judge_grid(const KernelProfile& profile) {
+  if (!has_small_grid(profile)) return std::nullopt;
+  const double waves = profile.metric("launch__waves_per_multiprocessor").value_or(0);
+  const auto grid = profile.metric("launch__grid_size"), sms = profile.metric("launch__sm_count");
+  return KernelSaving{unused_by_small_grid(profile),
+                      grid && sms ? fmt::format("{:.0f} blocks on {:.0f} multiprocessors", *grid, *sms)
+                                  : fmt::format("{:.2f} waves of blocks", waves),
+                      "waves", waves, ""};
+}
+
 std::vector<Finding> apply(const Evidence& evidence) {
-  return kernel_finding(
+  std::vector<Finding> findings =
+      kernel_finding(kTailEffectRule, evidence, "Fewer blocks than fill the GPU",
+                     {{AdviceKind::code,
+                       "Launch more blocks, one for each multiprocessor at least: split the work of a block, or run "
+                       "other kernels on streams of their own.",
+                       "kernel<<<dim3(blocks, parts), threads>>>(y, x, count);  // each a part of what a block did"}},
+                     judge_grid);
+  std::vector<Finding> tails = kernel_finding(
       kTailEffectRule, evidence, "The last wave of blocks leaves multiprocessors idle",
       {{AdviceKind::code,
         "Launch whole waves: a grid that is a multiple of what runs at once, or a grid-stride loop "
         "over exactly that many blocks.",
         "cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, kernel, threads, 0); grid = blocks * sm_count;"}},
       judge);
+  std::ranges::move(tails, std::back_inserter(findings));
+  return findings;
 }
 
 }  // namespace

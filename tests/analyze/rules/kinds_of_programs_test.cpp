@@ -18,6 +18,7 @@ using testing::EndsWith;
 using testing::HasSubstr;
 using testing::Not;
 using testing::StartsWith;
+using testing_support::expect_gain;
 using testing_support::find;
 using testing_support::iterated;
 using testing_support::kAllReduce;
@@ -202,14 +203,111 @@ TEST(Programs, prefetch_pages_of_managed_memory) {
   EXPECT_THAT(advice(moved("prefetch by the program")), HasSubstr("piece by piece"));
 }
 
-TEST(Programs, for_amd_are_told_of_its_tools) {
-  TimelineScene scene;
-  scene.api("hipLaunchKernel", 5'000);
-  scene.launch(kTensorGemm, 1'000'000);
-  scene.synchronize();
-  for (const MissingData& missing : of(scene.build()).missing) {
-    EXPECT_THAT(missing.how, AllOf(Not(HasSubstr("ncu")), Not(HasSubstr("nvidia-smi")), Not(HasSubstr("nsys"))));
+TEST(Programs, wait_for_pages_that_migrate_under_a_kernel) {
+  const auto analysis = [](const std::string& how) {
+    return of(iterated(5, [&how](TimelineScene& scene) {
+      const std::int64_t start = scene.now();
+      scene.launch("jacobi(float*)", 9'000'000);
+      for (int i = 0; i < 80; ++i) {
+        scene.add({EventKind::memcpy, start + 100'000 + i * 100'000, 100'000, "Page migration HtoD (" + how + ")",
+                   scene.stream(8), 0, 2'097'152, copy_detail(CopyKind::host_to_device, HostMemory::managed)});
+      }
+      scene.synchronize();
+    }));
+  };
+  const Analysis on_demand = analysis("GPU page fault");
+  ASSERT_FALSE(on_demand.findings.empty());
+  const Finding& finding = on_demand.findings.front();
+  EXPECT_EQ(finding.rule, "host_transfer");
+  EXPECT_THAT(finding.title, StartsWith("Pages of managed memory migrate for 8.000 ms per step"));
+  EXPECT_THAT(finding.recommendations.at(0).text, HasSubstr("Prefetch managed memory before it is touched"));
+  EXPECT_LE(finding.gain.high, 9.0 / 4 + 0.1) << "the data still has to move, at best twice as fast";
+  const Analysis prefetched = analysis("prefetch by the program");
+  EXPECT_EQ(find(prefetched, "host_transfer"), nullptr);
+}
+
+TEST(Programs, that_copy_between_gpus_with_nothing_next_to_it) {
+  const auto analysis = [](CopyKind kind, std::int64_t ns) {
+    return of(iterated(5, [&](TimelineScene& scene) {
+      scene.launch(kTensorGemm, 5'000'000);
+      scene.synchronize();
+      scene.add({EventKind::memcpy, scene.now(), ns, "Memcpy", scene.stream(7), 0, 400'000'000,
+                 copy_detail(kind, HostMemory::unknown)});
+      scene.idle_host(ns);
+    }));
+  };
+  const Analysis between = analysis(CopyKind::peer_to_peer, 4'000'000);
+  ASSERT_FALSE(between.findings.empty());
+  EXPECT_EQ(between.findings.front().rule, "device_copy");
+  EXPECT_THAT(between.findings.front().title, StartsWith("Copies between GPUs take 4.000 ms per step (44"));
+  expect_gain(&between.findings.front(), 1.8);
+  const Analysis within = analysis(CopyKind::device_to_device, 4'000'000);
+  ASSERT_FALSE(within.findings.empty());
+  EXPECT_THAT(within.findings.front().title, StartsWith("Copies on the GPU"));
+  const Analysis little = analysis(CopyKind::device_to_device, 100'000);
+  EXPECT_EQ(find(little, "device_copy"), nullptr);
+}
+
+/// All that is said of 4 steps of many short launches, and then of one product in FP32.
+std::string said_of(const char* gpu, int major, const char* launch, const char* product) {
+  const auto texts = [&](int launches, std::int64_t ns, const char* kernel) {
+    TimelineScene scene;
+    scene.timeline().gpus = {{.index = 0, .name = gpu, .compute_major = major}};
+    for (int step = 0; step < 4; ++step) {
+      scene.within("ProfilerStep#" + std::to_string(step), EventKind::annotation, [&] {
+        scene.api(launch, 5'000);
+        for (int i = 0; i < launches; ++i) scene.launch(kernel, ns);
+        scene.synchronize();
+      });
+    }
+    const Analysis analysis = of(scene.build());
+    std::string all = analysis.verdict;
+    for (const Finding& finding : analysis.findings) {
+      all += finding.title;
+      for (const Fact& fact : finding.evidence) all += fact.text;
+      for (const Recommendation& one : finding.recommendations) all += one.text + one.snippet;
+    }
+    for (const MissingData& missing : analysis.missing) all += missing.what + missing.how;
+    return all;
+  };
+  return texts(200, 1'000, "void at::native::vectorized_elementwise_kernel<4>") + texts(1, 10'000'000, product);
+}
+
+TEST(Programs, are_told_of_in_the_words_and_with_the_tools_of_their_vendor) {
+  const std::string amd =
+      said_of("AMD Instinct MI250X", 9, "hipLaunchKernel", "Cijk_Ailk_Bljk_SB_MT64x64x16_MI32x32x2");
+  EXPECT_THAT(
+      amd, AllOf(HasSubstr("as a HIP graph"), HasSubstr("rocprof"), HasSubstr("amd-smi"),
+                 HasSubstr("per step (99.9 %) in FP32"), HasSubstr("Multiply in BF16"), Not(HasSubstr("allow TF32"))));
+  const std::string intel =
+      said_of("Intel(R) Data Center GPU Max 1550", 12, "urEnqueueKernelLaunch", "intel_sgemm_fp32");
+  EXPECT_THAT(intel, AllOf(HasSubstr("as an XPU graph"), HasSubstr("torch.xpu.XPUGraph()"), HasSubstr("xpu-smi"),
+                           Not(HasSubstr("torch.cuda")), Not(HasSubstr("cudnn"))));
+  for (const std::string& said : {amd, intel}) {
+    EXPECT_THAT(
+        said, AllOf(Not(HasSubstr("CUDA graph")), Not(HasSubstr("ncu ")), Not(HasSubstr("nvidia-smi")),
+                    Not(HasSubstr("nsys")), Not(HasSubstr("enable_cuda_sync_events")), Not(HasSubstr("tensor cores"))));
   }
+}
+
+TEST(Programs, that_train_scale_the_loss_and_others_have_none) {
+  const auto advice = [](const std::string& range) {
+    TimelineScene scene;
+    scene.timeline().gpus = {{.index = 0, .name = "Tesla T4", .compute_major = 7, .compute_minor = 5}};
+    for (int step = 0; step < 5; ++step) {
+      scene.within(range, EventKind::annotation, [&] {
+        scene.within("aten::mm", EventKind::op, [&] { scene.launch("turing_sgemm_128x64_tn", 1'000'000); });
+        scene.synchronize();
+      });
+    }
+    const Analysis analysis = of(scene.build());
+    const Finding* finding = find(analysis, "precision");
+    return finding == nullptr ? analysis.verdict
+                              : finding->recommendations.front().text + finding->recommendations.front().snippet;
+  };
+  const std::string served = advice("execute_context_0(0)_generation_32(32)"), trained = advice("forward and backward");
+  EXPECT_THAT(served, AllOf(HasSubstr("FP16"), Not(HasSubstr("loss")), Not(HasSubstr("GradScaler"))));
+  EXPECT_THAT(trained, AllOf(HasSubstr("with the loss scaled"), HasSubstr("GradScaler")));
 }
 
 TEST(Programs, leave_gpus_unused_and_are_no_slower_for_it) {

@@ -269,6 +269,28 @@ Status read(ByteSource& source, const ReadOptions& options, ProfileSession& sess
 
 const TraceReader kKinetoReader = {"kineto", "PyTorch profiler or other Chrome trace (JSON)", sniff, read};
 
+namespace {
+
+/// The format counts microseconds, and some of what a program calls takes few of them.
+void doubt_unit(Timeline& timeline) {
+  constexpr std::int64_t kLong = 1'000'000, kMany = 100;
+  const EventColumns& events = timeline.events;
+  std::int64_t calls = 0, operators = 0;
+  for (std::size_t i = 0; i < events.size(); ++i) {
+    const bool call = events.kind[i] == EventKind::runtime_api, op = events.kind[i] == EventKind::op;
+    if ((call || op) && events.duration[i] < kLong) return;
+    calls += call ? 1 : 0;
+    operators += op ? 1 : 0;
+  }
+  if (std::min(calls, operators) < kMany) return;
+  count_issue(timeline.quality, "slow_calls",
+              "all calls and operators take more than a millisecond: are the times in nanoseconds? The format has "
+              "microseconds",
+              "", calls + operators);
+}
+
+}  // namespace
+
 Status read_chrome_trace(ByteSource& source, const ReadOptions& options, ProfileSession& session, XlaRows* xla) {
   TimelineBuilder builder;
   builder.reserve(guess_events(source));
@@ -300,7 +322,9 @@ Status read_chrome_trace(ByteSource& source, const ReadOptions& options, Profile
     builder.issue("no_events", first.error().what + ": only the text around it was read");
   }
   if (!source.damage().empty()) builder.issue(source.damage_id(), source.damage() + ": what comes behind is missing");
-  for (Timeline& part : split_by_rank(builder.finish(), ranks)) session.ranks.push_back(std::move(part));
+  Timeline timeline = builder.finish();
+  doubt_unit(timeline);
+  for (Timeline& part : split_by_rank(std::move(timeline), ranks)) session.ranks.push_back(std::move(part));
   return {};
 }
 

@@ -353,7 +353,22 @@ bool is_stream_kind(EventKind kind) {
   return is_gpu_work(kind) || kind == EventKind::gpu_annotation || kind == EventKind::sync_record;
 }
 
+/// "Memcpy M2D" on Intel's GPUs; M is pageable memory, H the host's, D the device's, S shared (pti_view_memcpy_type).
+std::optional<std::uint32_t> copy_detail_of_pti(std::string_view name) {
+  constexpr std::string_view kBefore = "Memcpy ", kSides = "MHDS";
+  if (!name.starts_with(kBefore) || name.size() < kBefore.size() + 3 || name[kBefore.size() + 1] != '2') return {};
+  const auto from = kSides.find(name[kBefore.size()]), to = kSides.find(name[kBefore.size() + 2]);
+  if (from == std::string_view::npos || to == std::string_view::npos) return {};
+  const bool from_host = from < 2;
+  const CopyKind across = from_host ? CopyKind::host_to_device : CopyKind::device_to_host;
+  const HostMemory memory = from == 0 || to == 0 ? HostMemory::pageable : HostMemory::pinned;
+  if (from_host != (to < 2)) return copy_detail(across, memory);
+  const CopyKind on_device = contains(name, "P2P") ? CopyKind::peer_to_peer : CopyKind::device_to_device;
+  return copy_detail(from_host ? CopyKind::host_to_host : on_device, HostMemory::unknown);
+}
+
 std::uint32_t copy_detail_of(std::string_view name) {
+  if (const auto detail = copy_detail_of_pti(name)) return *detail;
   CopyKind kind = CopyKind::unknown;
   if (contains(name, "HtoD")) kind = CopyKind::host_to_device;
   if (contains(name, "DtoH")) kind = CopyKind::device_to_host;
@@ -362,8 +377,8 @@ std::uint32_t copy_detail_of(std::string_view name) {
   if (contains(name, "HtoH")) kind = CopyKind::host_to_host;
   const auto arrow = name.find("->");
   if (arrow == std::string_view::npos) return copy_detail(kind, HostMemory::unknown);
-  const bool from_host = kind != CopyKind::device_to_host;
-  return copy_detail(kind, host_memory_of(from_host ? name.substr(0, arrow) : name.substr(arrow)));
+  const std::string_view side = kind != CopyKind::device_to_host ? name.substr(0, arrow) : name.substr(arrow);
+  return copy_detail(kind, host_memory_of(side));
 }
 
 std::uint32_t sync_detail_of(std::string_view kind) {

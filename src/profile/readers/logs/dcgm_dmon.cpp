@@ -44,7 +44,9 @@ constexpr CounterColumn kColumns[] = {
     {"dvccte", "throttle_reasons", "", 1},
     {"dvcct", "throttle_reasons", "", 1},
     {"pvtime", "power_violation_time", "s", 1e-9},
+    {"pviol", "power_violation_time", "s", 1e-9},
     {"thvio", "thermal_violation_time", "s", 1e-9},
+    {"tviol", "thermal_violation_time", "s", 1e-9},
     {"totec", "energy", "J", 1e-3},
     {"totecn", "energy", "J", 1e-3},
 };

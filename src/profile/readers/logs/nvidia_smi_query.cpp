@@ -28,7 +28,16 @@ bool is_header(std::string_view line) {
   return read_smi_header(line, columns);
 }
 
-Sniff sniff(std::string_view head) { return sniff_counter_table(head, is_header); }
+Sniff sniff(std::string_view head) {
+  const Sniff sniff = sniff_counter_table(head, is_header);
+  if (sniff.score > 0) return sniff;
+  std::string begin(head.substr(0, head.find('\n')));
+  std::ranges::replace(begin, ';', ',');
+  if (!is_header(begin)) return sniff;
+  return {0,
+          "a log of nvidia-smi with semicolons between the columns, as spreadsheets save it: save it with commas "
+          "between the columns and decimal points"};
+}
 
 struct ClockTime {
   std::int64_t ns = 0;

@@ -28,6 +28,8 @@ Sniff sniff(std::string_view head) {
   for (auto at = head.find('\n'); at != std::string_view::npos; at = head.find('\n', at + 1)) {
     if (is_header(head.substr(at + 1))) return {90, ""};
   }
+  if (head.find("\"Metric Name\",\"Metric Unit\",\"Minimum\",\"Maximum\",\"Average\"") != std::string_view::npos)
+    return {0, "sums of Nsight Compute, without the launches: leave out --print-summary"};
   const bool from_ncu = head.find("==PROF== ") != std::string_view::npos;
   if (from_ncu && head.size() == kSniffBytes) return {50, ""};  // the program printed a lot before the table
   if (from_ncu)

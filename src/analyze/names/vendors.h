@@ -1,0 +1,21 @@
+// Whose GPU it is, and what NVIDIA's commands and CUDA's calls and words are for those of others.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "model/profile/timeline.h"
+
+namespace warpmark::analyze {
+
+enum class Vendor : std::uint8_t { nvidia, amd, intel };
+
+/// By the calls that launched, else by the names of GPUs; NVIDIA where neither tells. O(names).
+[[nodiscard]] Vendor vendor_of(const Timeline& timeline);
+
+/// A command or lines of code, as the vendor's; "" where it has nothing like it.
+[[nodiscard]] std::string snippet_for(Vendor vendor, const std::string& snippet);
+/// The same in a sentence: "HIP graph".
+[[nodiscard]] std::string text_for(Vendor vendor, const std::string& text);
+
+}  // namespace warpmark::analyze
