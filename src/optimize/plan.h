@@ -13,6 +13,7 @@
 
 #include "base/result.h"
 #include "model/optimization.h"
+#include "optimize/apply/program.h"
 #include "optimize/knob.h"
 #include "optimize/user_knob.h"
 
@@ -31,5 +32,11 @@ struct Plan {
 
 /// Data error with the line for unknown knobs, with a suggestion.
 [[nodiscard]] Result<Plan> parse_plan(std::string_view yaml, std::string_view file_name);
+
+// A job that runs the program with its plan: environment and command, as a Kubernetes Job and as a custom job of Vertex
+// AI. What an image must have beside them (a patch, a value in a file, warpmark for the hook) stands at their top.
+
+[[nodiscard]] Result<std::string> job_yaml(const Optimization& optimization, const Program& program);
+[[nodiscard]] Result<std::string> vertex_yaml(const Optimization& optimization, const Program& program);
 
 }  // namespace warpmark::optimize

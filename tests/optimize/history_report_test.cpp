@@ -3,8 +3,6 @@
 
 #include <gtest/gtest.h>
 
-#include "optimize/outcome.h"
-
 namespace warpmark::optimize {
 namespace {
 

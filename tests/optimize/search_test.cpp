@@ -1,5 +1,5 @@
 #include "optimize/search.h"
-#include "optimize/outcome.h"
+#include "optimize/history_report.h"
 #include "optimize/search_fixture.h"
 
 namespace warpmark::optimize {

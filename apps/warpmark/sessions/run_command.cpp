@@ -19,7 +19,6 @@
 #include "warpmark/sessions/goals.h"
 #include "warpmark/sessions/new_session.h"
 #include "warpmark/sessions/run_request.h"
-#include "warpmark/sessions/running_mark.h"
 #include "warpmark/sessions/session_output.h"
 #include "warpmark/sessions/store_access.h"
 #include "warpmark/terminal/interrupt.h"

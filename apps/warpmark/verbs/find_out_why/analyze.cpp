@@ -23,7 +23,6 @@
 #include "warpmark/command.h"
 #include "warpmark/profiles/analyze_query.h"
 #include "warpmark/profiles/profile_inputs.h"
-#include "warpmark/profiles/source_files.h"
 #include "warpmark/sessions/session_output.h"
 #include "warpmark/terminal/report_output.h"
 

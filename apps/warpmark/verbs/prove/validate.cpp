@@ -9,7 +9,7 @@
 #include "base/clock.h"
 #include "base/json.h"
 #include "model/check.h"
-#include "report/build/validation.h"
+#include "report/build/of_document.h"
 #include "validate/guard/check_history.h"
 #include "warpmark/ab/compare_measure.h"
 #include "warpmark/ab/git_revisions.h"
