@@ -7,7 +7,6 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "base/yaml.h"
-#include "optimize/history_report.h"
 #include "optimize/search.h"
 
 namespace warpmark::optimize {
@@ -192,6 +191,34 @@ Result<std::string> vertex_yaml(const Optimization& optimization, const Program&
   }
   text += "    replicaCount: 1\n    containerSpec:\n      imageUri: YOUR_IMAGE\n";
   return text + "      command: " + list_of(container.words) + "\n" + variables_of(container, "      ");
+}
+
+Settings plan_of(const Optimization& optimization) {
+  Settings settings;
+  for (const auto& [knob, value] : optimization.plan) settings.push_back({knob, value});
+  return settings;
+}
+
+const OptimizationStep* refused_request(const Optimization& optimization) {
+  for (const auto lost : {TrialOutcome::rejected, TrialOutcome::slower, TrialOutcome::no_gain, TrialOutcome::failed}) {
+    for (const auto& step : optimization.steps) {
+      // Of several values one that held is enough.
+      const bool held = std::any_of(optimization.plan.begin(), optimization.plan.end(),
+                                    [&](const auto& setting) { return setting.first == step.knob; });
+      if (step.asked && !held && step.outcome == lost) return &step;
+    }
+  }
+  return nullptr;
+}
+
+int outcome_code(const Optimization& optimization) {
+  if (!optimization.unreliable.empty()) return 5;
+  if (!optimization.complete && !optimization.optimized) return 3;
+  if (const auto* step = refused_request(optimization)) return step->outcome == TrialOutcome::rejected ? 4 : 1;
+  if (!optimization.plan.empty()) return optimization.optimized ? 0 : 3;
+  const bool open = std::any_of(optimization.steps.begin(), optimization.steps.end(),
+                                [](const OptimizationStep& step) { return step.outcome == TrialOutcome::undecided; });
+  return open ? 3 : 0;
 }
 
 }  // namespace warpmark::optimize

@@ -39,4 +39,15 @@ struct Plan {
 [[nodiscard]] Result<std::string> job_yaml(const Optimization& optimization, const Program& program);
 [[nodiscard]] Result<std::string> vertex_yaml(const Optimization& optimization, const Program& program);
 
+/// The kept settings of an optimization.
+[[nodiscard]] Settings plan_of(const Optimization& optimization);
+
+/// A setting that the user named and that is not in the plan, nor another value of it: the gravest reason first. Null
+/// if there is none, and where that is undecided.
+[[nodiscard]] const OptimizationStep* refused_request(const Optimization& optimization);
+
+/// 0: something was gained, or nothing is to be gained; 1: a knob that the user named did not hold; 3: undecided; 4: a
+/// knob that the user named changes the answers; 5: unreliable.
+[[nodiscard]] int outcome_code(const Optimization& optimization);
+
 }  // namespace warpmark::optimize

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include "optimize/plan.h"
+
 namespace warpmark::optimize {
 namespace {
 

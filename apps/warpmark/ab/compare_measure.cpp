@@ -215,8 +215,7 @@ void remember_comparison(const Context& context, const ParsedOptions& options, c
 }
 
 int exit_code_of(const Comparison& comparison) {
-  if (accuracy_rejected(comparison) && overall(comparison) != Verdict::unreliable) return kAccuracyRejected;
-  return exit_code_of(overall(comparison));
+  return rejecting_gate(comparison) != nullptr ? kAccuracyRejected : exit_code_of(overall(comparison));
 }
 
 }  // namespace warpmark::apps

@@ -372,8 +372,8 @@ Result<int> finish_load(LoadOutputs& outputs, const Status& measured, bool inter
   }
   if (interrupted) context.err << "warpmark: interrupted; what was measured is kept\n";
   if (interrupted) return kInterrupted;
-  const LoadExit end = exit_of(outputs.report);
-  return exit_because(context, end.code, end.why);
+  const LoadVerdict verdict = verdict_of(outputs.report);
+  return exit_because(context, verdict.code, verdict.reason);
 }
 
 }  // namespace warpmark::apps

@@ -11,7 +11,7 @@
 #include "device/cpu/topology.h"
 #include "optimize/apply/program_trials.h"
 #include "optimize/findings.h"
-#include "optimize/history_report.h"
+#include "optimize/plan.h"
 #include "optimize/search.h"
 #include "optimize/stages/optimization_states.h"
 #include "stats/summary.h"

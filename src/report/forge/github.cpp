@@ -165,7 +165,7 @@ std::string github_annotations(const Check& check) {
 }
 
 std::string render_github_comment(const Comparison& comparison, std::size_t limit) {
-  const bool rejected = accuracy_rejected(comparison);
+  const bool rejected = rejecting_gate(comparison) != nullptr;
   GithubDigest digest{.headline = rejected ? "Rejected: B is less accurate" : headline_of(overall(comparison)),
                       .sentence = fmt::format("A: {}, B: {}", comment_text(cut_short(comparison.name_a)),
                                               comment_text(cut_short(comparison.name_b))),

@@ -15,7 +15,6 @@
 #include "base/untrusted/read_fields.h"
 #include "device/machine.h"
 #include "model/price/price.h"
-#include "optimize/history_report.h"
 #include "optimize/plan.h"
 #include "optimize/search.h"
 #include "report/build/comparison.h"
