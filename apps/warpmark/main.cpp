@@ -10,7 +10,7 @@
 
 #include "warpmark/command.h"
 #include "warpmark/terminal/interrupt.h"
-#include "warpmark/terminal/safe_stream.h"
+#include "warpmark/terminal/standard_output.h"
 
 namespace {
 

@@ -94,11 +94,10 @@ std::string reader_of(const Document& document) {
 Result<const Format*> format_of(const Document& document, const std::string& wanted) {
   if (!wanted.empty()) {
     const Format* format = find_in(formats(), wanted);
-    const auto known = readable_formats();
     if (format == nullptr || format->read == nullptr) {
-      const auto meant = nearest(wanted, known);
+      const auto meant = nearest(wanted, readable_formats());
       return usage_error((format == nullptr ? "there is no format '" : "there is no reading of '") + wanted + "'",
-                         (meant.empty() ? "" : "did you mean '" + meant + "'? ") + "formats: " + join(known, ", "));
+                         (meant.empty() ? "" : "did you mean '" + meant + "'? ") + kFormatsHint);
     }
     return format;
   }
@@ -113,8 +112,7 @@ Result<const Format*> format_of(const Document& document, const std::string& wan
       return data_error(document.name + " holds no results of benchmarks; it is " + looks_like(document),
                         std::move(reader));
     }
-    return data_error(document.name + " is no known format of results; it is " + looks_like(document),
-                      "formats: " + join(readable_formats(), ", "));
+    return data_error(document.name + " has no known format of results: it is " + looks_like(document), kFormatsHint);
   }
   std::string names;
   for (const Format* format : fitting)

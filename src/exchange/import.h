@@ -51,6 +51,9 @@ struct Format {
 
 [[nodiscard]] Catalog<Format> formats();
 
+/// A hint that names the command that lists them.
+inline constexpr const char* kFormatsHint = "`warpmark list formats` shows the formats";
+
 /// Ids of the formats that can be read, or written.
 [[nodiscard]] std::vector<std::string> readable_formats();
 [[nodiscard]] std::vector<std::string> writable_formats();

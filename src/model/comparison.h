@@ -137,8 +137,8 @@ struct Comparison {
   std::optional<double> monthly_cost;      ///< of running A
 };
 
-/// Whether a gate says that B is less right than A. It counts above all but distrust: a wrong result has no speed.
-[[nodiscard]] bool accuracy_rejected(const Comparison& comparison);
+/// The first gate that rejects B, whatever its speed; null if none does, or if the verdict is unreliable.
+[[nodiscard]] const AccuracyVerdict* rejecting_gate(const Comparison& comparison);
 
 /// The gravest verdict of all metrics that decide: unreliable, worse, inconclusive, different, better, same.
 /// Inconclusive for none, and where nothing is worse but a gate cannot tell.

@@ -30,6 +30,136 @@ bool answers_rule(const Knob& knob, std::string_view rule) {
                      [&](const std::string& token) { return token.substr(0, token.find(':')) == rule; });
 }
 
+constexpr double kWorthSaying = 0.10;  // of a step
+
+/// Lines that read a value in about every step; what that costs is the replay's to say.
+void reads_in_the_loop(const ProgramFacts& facts, std::vector<OptimizationAdvice>& advice) {
+  const auto steps = static_cast<double>(facts.report.steps.size());
+  if (steps < 2 || !facts.on_gpu()) return;
+  for (const auto& read : facts.report.reads) {
+    const double each = static_cast<double>(read.count) / steps;
+    if (each < 0.5) continue;
+    OptimizationAdvice one{
+        .where = read.where,
+        .text = fmt::format(".{}() reads a value {:.3g} times per step and waits for the GPU: keep the "
+                            "tensor, and read every some steps.",
+                            read.call, each),
+        .code = "if step % 50 == 0: print(loss.item())",
+        .predicted = {}};
+    for (const auto& gain : facts.found) {
+      if (gain.rule == "cpu_gpu_sync" && gain.advice.empty()) {
+        one.predicted = Prediction{gain.low, gain.high, "replay of the recorded steps without waiting"};
+      }
+    }
+    advice.push_back(std::move(one));
+  }
+}
+
+/// Gradients below 6e-8 are lost in f16: a scaler stands around backward and the optimizer, where nothing is put from
+/// outside. Where the GPU has bf16, that is tried; f16 is for older ones, and for networks that need its three bits
+/// more.
+void half_with_scaler(const ProgramFacts& facts, std::vector<OptimizationAdvice>& advice) {
+  const auto& report = facts.report;
+  if (!facts.on_gpu() || !facts.trains() || report.modules.empty() || report.gpus.empty()) return;
+  const auto& module = report.modules.front();
+  if (module.autocast || module.dtype != "torch.float32") return;
+  if (report.gpus.front().major < 7) return;  // no tensor cores
+  const bool has_bf16 = report.gpus.front().major >= 8;
+  advice.push_back({.where = module.where,
+                    .text = has_bf16 ? "f16 has three bits of mantissa more than bf16 and needs a gradient scaler: "
+                                       "where bf16 loses accuracy."
+                                     : "This GPU multiplies fast in f16, not in bf16: autocast with a gradient scaler.",
+                    .code = "scaler = torch.amp.GradScaler('cuda')  # scaler.scale(loss).backward(); "
+                            "scaler.step(optimizer); scaler.update()",
+                    .predicted = {}});
+}
+
+bool found_rule(const ProgramFacts& facts, std::string_view rule) {
+  return std::ranges::any_of(facts.found, [&](const FoundGain& gain) { return gain.rule == rule; });
+}
+
+/// Exchanging less, which changes the training: for a person to decide.
+void exchange_less(const ProgramFacts& facts, std::vector<OptimizationAdvice>& advice) {
+  if (facts.report.world < 2 || !facts.trains() || !found_rule(facts, "multi_gpu_comm")) return;
+  advice.push_back({.where = {},
+                    .text =
+                        "Gradient accumulation exchanges gradients once per several batches. The batch of an update "
+                        "grows with it, so it is not applied automatically: adapt the learning rate.",
+                    .code = "with model.no_sync(): loss.backward()  # in all batches of an update but the last",
+                    .predicted = {}});
+  advice.push_back({.where = {},
+                    .text =
+                        "PowerSGD compresses the exchanged gradients to a low rank (Vogels et al. 2019). It changes "
+                        "the training, so it is not applied automatically: judge it with --try-patch and --eval.",
+                    .code = "model.register_comm_hook(powerSGD_hook.PowerSGDState(None, matrix_approximation_rank=4), "
+                            "powerSGD_hook.powerSGD_hook)",
+                    .predicted = {}});
+}
+
+/// Linear layers of a program that only infers: other numbers than any setting here may give.
+void eight_bit_weights(const ProgramFacts& facts, std::vector<OptimizationAdvice>& advice) {
+  const auto& modules = facts.report.modules;
+  if (facts.trains() || modules.empty() || modules.front().linears == 0) return;
+  advice.push_back({.where = modules.front().where,
+                    .text =
+                        "Weights of linear layers can be quantized to int8 after training. Answers change, so it is "
+                        "not applied automatically: judge it with --try-patch and --eval.",
+                    .code = facts.on_gpu() ? "torchao.quantization.quantize_(model, Int8WeightOnlyConfig())"
+                                           : "model = torch.ao.quantization.quantize_dynamic(model, {torch.nn.Linear}, "
+                                             "dtype=torch.qint8)",
+                    .predicted = {}});
+}
+
+void unproven(const ProgramFacts& facts, std::vector<OptimizationAdvice>& advice) {
+  const auto& report = facts.report;
+  const auto& phases = facts.phases;
+  if (!report.loaders.empty() && report.loaders.front().iterable && phases.data > kWorthSaying) {
+    advice.push_back({.where = report.loaders.front().where,
+                      .text = "The data come from an IterableDataset, which each worker would read whole: give every "
+                              "worker its part, then add workers.",
+                      .code = "info = torch.utils.data.get_worker_info(); items = items[info.id::info.num_workers]",
+                      .predicted = Prediction{1, 1 / (1 - phases.data), "steps wait for data"}});
+  }
+  reads_in_the_loop(facts, advice);
+  half_with_scaler(facts, advice);
+  exchange_less(facts, advice);
+  eight_bit_weights(facts, advice);
+  if (phases.rest > 2 * kWorthSaying && facts.trains() && report.reads.empty()) {
+    advice.push_back({.where = {},
+                      .text = fmt::format("{:.0f} % of a step is outside of data, forward, backward and optimizer: "
+                                          "reading values (.item(), print of a loss) waits for the GPU, and so do "
+                                          "copies. Do it every some steps.",
+                                          phases.rest * 100),
+                      .code = "if step % 50 == 0: print(loss.item())",
+                      .predicted = Prediction{1, 1 / (1 - phases.rest), "share of a step"}});
+  }
+  if (facts.on_gpu() && !report.loaders.empty() && report.loaders.front().pin_memory) {
+    advice.push_back({.where = report.loaders.front().where,
+                      .text = "Batches are page-locked: copies need not wait, as long as the program does not "
+                              "overwrite a batch.",
+                      .code = "x = x.to(device, non_blocking=True)",
+                      .predicted = {}});
+  }
+}
+
+/// A larger batch makes fewer steps of an epoch: what learning rate goes with it is a rule of thumb, and named as such.
+OptimizationAdvice learning_rate(const ProgramFacts& facts, const Setting& batch) {
+  const auto& optimizers = facts.report.optimizers;
+  const std::string name = optimizers.empty() ? "" : optimizers.front().name;
+  const bool adaptive = name.find("Adam") != std::string::npos || name.find("LAMB") != std::string::npos;
+  return {
+      .where = optimizers.empty() ? "" : optimizers.front().where,
+      .text = fmt::format("The batch is {} now. Nothing changed the learning rate: the usual rule for {} is {}, "
+                          "with a longer warm-up; judge the metric of the whole training.",
+                          batch.value, name.empty() ? "the optimizer" : name,
+                          adaptive ? "the square root of the factor" : "the factor of the batch (Goyal et al. 2017)"),
+      .code = adaptive ? "lr = lr * (new_batch / old_batch) ** 0.5" : "lr = lr * new_batch / old_batch",
+      .predicted = {}};
+}
+
+/// Something of another size than the program's, and not what its name says by chance.
+bool is_batch(const Setting& setting) { return setting.knob.find("batch") != std::string::npos; }
+
 }  // namespace
 
 std::vector<OptimizationFinding> findings_of(const std::vector<Finding>& found) {
@@ -104,6 +234,17 @@ std::optional<Prediction> replayed_gain(std::string_view answered, const std::ve
     }
   }
   return best;
+}
+
+std::vector<OptimizationAdvice> advice_for(const ProgramFacts& facts, const Settings& kept) {
+  std::vector<OptimizationAdvice> advice;
+  for (const auto& setting : kept) {
+    const Knob* knob = find_in(knobs(), setting.knob);
+    if (knob != nullptr) advice.push_back(advice_of(*knob, facts, setting.value));
+    if (knob == nullptr && facts.trains() && is_batch(setting)) advice.push_back(learning_rate(facts, setting));
+  }
+  unproven(facts, advice);
+  return advice;
 }
 
 }  // namespace warpmark::optimize

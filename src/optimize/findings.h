@@ -1,4 +1,6 @@
-// What the analysis of a recording predicts, in the words of the search. Pure.
+// What the analysis of a recording predicts, in the words of the search; and what a person would write into the
+// program: the lines of the kept knobs at the places where the program makes its loader, its optimizer and its model.
+// Pure.
 #pragma once
 
 #include <string_view>
@@ -27,5 +29,8 @@ namespace warpmark::optimize {
 /// The gain that a finding predicts of the knob: of the advice that it is, else of the finding; the largest where it
 /// answers several. None where nothing was found that it answers.
 [[nodiscard]] std::optional<Prediction> replayed_gain(std::string_view answers, const std::vector<FoundGain>& found);
+
+/// `kept` first, each with what was measured; then what nobody has proven. `facts` are those of the original.
+[[nodiscard]] std::vector<OptimizationAdvice> advice_for(const ProgramFacts& facts, const Settings& kept);
 
 }  // namespace warpmark::optimize

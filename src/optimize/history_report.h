@@ -9,6 +9,7 @@
 
 #include "base/result.h"
 #include "model/optimization.h"
+#include "optimize/knob.h"
 
 namespace warpmark::optimize {
 

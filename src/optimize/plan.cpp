@@ -4,8 +4,10 @@
 
 #include <algorithm>
 
+#include "base/json.h"
 #include "base/text.h"
 #include "base/yaml.h"
+#include "optimize/search.h"
 
 namespace warpmark::optimize {
 namespace {
@@ -39,6 +41,62 @@ std::string knob_yaml(const UserKnob& knob) {
   std::string text = fmt::format("  - name: {}\n    {}: {}\n", knob.name, place, yaml_quoted(knob.target));
   if (knob.place == UserKnobPlace::file) text += "    pattern: " + yaml_quoted(knob.pattern) + "\n";
   return text + fmt::format("    values: [{}]\n    changes: {}\n", values, name_of(knob.numerics));
+}
+
+/// JSON's strings are YAML's, too.
+std::string quoted_json(const std::string& text) { return dump_json(Json(text), -1); }
+
+/// The words and variables of the job, and what an image must have beside them.
+struct Container {
+  std::vector<std::string> words;
+  std::vector<std::pair<std::string, std::string>> variables;
+  std::vector<std::string> notes;
+};
+
+Result<Container> container_of(const Optimization& optimization, const Program& program) {
+  const Settings settings = plan_of(optimization);
+  WM_ASSIGN(const auto command, command_with(program, settings));
+  Container container{.words = command.words, .variables = command.environment, .notes = {}};
+  bool hook = false;
+  for (const auto& setting : command.plan.knobs) {
+    hook = hook || !(setting.first.starts_with("env.") || setting.first.starts_with("process."));
+  }
+  if (hook) {  // --apply puts on arguments and launchers by itself
+    container.words = {"warpmark", "optimize", "--apply", "plan.yaml", "--"};
+    container.words.insert(container.words.end(), program.words.begin(), program.words.end());
+    container.notes.emplace_back("warpmark and plan.yaml");
+  }
+  for (const auto& setting : settings) {
+    for (const auto& own : program.user_knobs) {
+      if (own.name != setting.knob) continue;
+      if (own.place == UserKnobPlace::patch) container.notes.push_back("the program with the patch " + own.target);
+      if (own.place == UserKnobPlace::file) {
+        container.notes.push_back(fmt::format("{} in {}", own.name + "=" + setting.value, own.target));
+      }
+    }
+  }
+  return container;
+}
+
+std::string heading(const std::string& what, const Container& container) {
+  std::string text = "# " + what + "\n";
+  if (!container.notes.empty()) text += "# The image must have: " + join(container.notes, ", ") + ".\n";
+  return text;
+}
+
+std::string list_of(const std::vector<std::string>& words) {
+  std::string text;
+  for (const auto& word : words) text += (text.empty() ? "" : ", ") + quoted_json(word);
+  return "[" + text + "]";
+}
+
+std::string variables_of(const Container& container, const std::string& indent) {
+  if (container.variables.empty()) return {};
+  std::string text = indent + "env:\n";
+  for (const auto& [name, value] : container.variables) {
+    text += fmt::format("{}  - {{name: {}, value: {}}}\n", indent, name, quoted_json(value));
+  }
+  return text;
 }
 
 }  // namespace
@@ -107,6 +165,60 @@ Result<Plan> parse_plan(std::string_view yaml, std::string_view file_name) {
     }
     return plan;
   });
+}
+
+Result<std::string> job_yaml(const Optimization& optimization, const Program& program) {
+  WM_ASSIGN(const auto container, container_of(optimization, program));
+  std::string text = heading("A job with what was proven: kubectl create -f job.yaml", container);
+  text +=
+      "apiVersion: batch/v1\nkind: Job\nmetadata: {name: optimized}\nspec:\n  template:\n    spec:\n"
+      "      restartPolicy: Never\n      containers:\n        - name: program\n          image: YOUR_IMAGE\n";
+  text += "          command: " + list_of(container.words) + "\n" + variables_of(container, "          ");
+  if (optimization.device != "cpu")
+    text += fmt::format("          resources: {{limits: {{nvidia.com/gpu: {}}}}}\n", optimization.ranks);
+  return text;
+}
+
+Result<std::string> vertex_yaml(const Optimization& optimization, const Program& program) {
+  WM_ASSIGN(const auto container, container_of(optimization, program));
+  std::string text = heading(
+      "A custom job of Vertex AI: gcloud ai custom-jobs create --region=REGION --display-name=optimized "
+      "--config=vertex.yaml",
+      container);
+  text += "workerPoolSpecs:\n  - machineSpec:\n      machineType: YOUR_MACHINE_TYPE\n";
+  if (optimization.device != "cpu") {
+    text += fmt::format("      acceleratorType: YOUR_ACCELERATOR\n      acceleratorCount: {}\n", optimization.ranks);
+  }
+  text += "    replicaCount: 1\n    containerSpec:\n      imageUri: YOUR_IMAGE\n";
+  return text + "      command: " + list_of(container.words) + "\n" + variables_of(container, "      ");
+}
+
+Settings plan_of(const Optimization& optimization) {
+  Settings settings;
+  for (const auto& [knob, value] : optimization.plan) settings.push_back({knob, value});
+  return settings;
+}
+
+const OptimizationStep* refused_request(const Optimization& optimization) {
+  for (const auto lost : {TrialOutcome::rejected, TrialOutcome::slower, TrialOutcome::no_gain, TrialOutcome::failed}) {
+    for (const auto& step : optimization.steps) {
+      // Of several values one that held is enough.
+      const bool held = std::any_of(optimization.plan.begin(), optimization.plan.end(),
+                                    [&](const auto& setting) { return setting.first == step.knob; });
+      if (step.asked && !held && step.outcome == lost) return &step;
+    }
+  }
+  return nullptr;
+}
+
+int outcome_code(const Optimization& optimization) {
+  if (!optimization.unreliable.empty()) return 5;
+  if (!optimization.complete && !optimization.optimized) return 3;
+  if (const auto* step = refused_request(optimization)) return step->outcome == TrialOutcome::rejected ? 4 : 1;
+  if (!optimization.plan.empty()) return optimization.optimized ? 0 : 3;
+  const bool open = std::any_of(optimization.steps.begin(), optimization.steps.end(),
+                                [](const OptimizationStep& step) { return step.outcome == TrialOutcome::undecided; });
+  return open ? 3 : 0;
 }
 
 }  // namespace warpmark::optimize

@@ -4,6 +4,7 @@
 
 #include <utility>
 
+#include "optimize/plan.h"
 #include "optimize/stages/optimization_states.h"
 #include "optimize/stages/search_state.h"
 
@@ -60,6 +61,10 @@ void report(SearchState& state) {
   }
   optimization.complete = !state.stopped && !state.cut_short;
   optimization.verdict = verdict_of(state);
+  if (const auto* step = refused_request(optimization)) {
+    optimization.verdict += fmt::format("; {}={} was asked for: {}{}{}", step->knob, step->value,
+                                        name_of(step->outcome), step->reason.empty() ? "" : ", ", step->reason);
+  }
 }
 
 /// The plan that stages left, against the original; the machine may have been disturbed.

@@ -42,6 +42,7 @@ class Cli : public ::testing::Test {
     ASSERT_NE(mkdtemp(name.data()), nullptr);
     folder_ = name;
     setenv("WARPMARK_DB", (folder_ / "test.db").c_str(), 1);
+    setenv("GIT_CEILING_DIRECTORIES", folder_.parent_path().c_str(), 1);  // TMPDIR may lie in a repository
   }
   void TearDown() override {
     unsetenv("WARPMARK_DB");

@@ -61,7 +61,7 @@ TEST_F(Cli, suggests_what_was_meant) {
 }
 
 TEST_F(Cli, lists_every_kind_that_its_help_names) {
-  for (const char* kind : {"workloads", "suites", "metrics", "reporters", "rules", "readers", "writers"}) {
+  for (const char* kind : {"workloads", "suites", "metrics", "reporters", "formats", "rules", "readers", "writers"}) {
     const auto ids = warpmark({"list", kind, "--ids"});
     EXPECT_EQ(ids.exit_code, 0) << kind << ids.err;
     EXPECT_GE(std::count(ids.out.begin(), ids.out.end(), '\n'), 2) << kind;
@@ -71,8 +71,8 @@ TEST_F(Cli, lists_every_kind_that_its_help_names) {
 }
 
 TEST_F(Cli, lists_as_tables_with_a_row_for_each_id) {
-  for (const char* kind : {"workloads", "suites", "devices", "metrics", "reporters", "rules", "readers", "writers",
-                           "criteria", "datasheets", "facts", "verbs"}) {
+  for (const char* kind : {"workloads", "suites", "devices", "metrics", "reporters", "formats", "rules", "readers",
+                           "writers", "criteria", "datasheets", "facts", "verbs"}) {
     const auto table = warpmark({"list", kind}), ids = warpmark({"list", kind, "--ids"});
     EXPECT_EQ(table.exit_code, 0) << kind << table.err;
     for (const auto& id : split(ids.out, '\n')) EXPECT_THAT(table.out, HasSubstr(id)) << kind;

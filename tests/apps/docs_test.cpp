@@ -10,7 +10,6 @@
 #include "warpmark/terminal/completion.h"
 #include "warpmark/terminal/every_verb_options.h"
 #include "warpmark/terminal/help_text.h"
-#include "warpmark/terminal/man_page.h"
 #include "warpmark/terminal/topics.h"
 
 namespace warpmark::apps {

@@ -4,7 +4,7 @@
 #include "collectives/links.h"
 #include "collectives/net/pairs.h"
 #include "model/json/json_parts.h"
-#include "report/build/validation.h"
+#include "report/build/of_document.h"
 #include "report/formats/text.h"
 #include "support/readable.h"
 #include "warpmark/scaling/net_report.h"

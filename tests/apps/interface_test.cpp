@@ -323,5 +323,15 @@ TEST_F(Interface, says_of_two_files_without_results_that_they_have_none) {
               HasSubstr("no known format of results"));
 }
 
+TEST_F(Interface, names_the_list_of_formats_instead_of_listing_them) {
+  write("empty.json", "");
+  const std::string file = path("empty.json");
+  EXPECT_THAT(warpmark({"load", "compare", file, file}).err,
+              HasSubstr("warpmark: " + file +
+                        " has no known format of results: it is empty\n"
+                        "  `warpmark list formats` shows the formats\n"));
+  EXPECT_THAT(warpmark({"list", "formats", "--ids"}).out, HasSubstr("\nhyperfine\n"));
+}
+
 }  // namespace
 }  // namespace warpmark::apps

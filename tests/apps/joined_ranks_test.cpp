@@ -1,5 +1,5 @@
 // Recordings of several hosts on one clock.
-#include "warpmark/profiles/joined_ranks.h"
+#include "warpmark/profiles/profile_ranks.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

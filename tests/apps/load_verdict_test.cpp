@@ -77,11 +77,11 @@ TEST(LoadVerdict, has_a_headline_that_agrees_with_the_exit_code) {
   for (const auto& [last, code, why] : kCases) {
     const auto report = report_of({load_of(1, 10, "met"), load_of(8, 80, "met"), last});
     const auto verdict = verdict_of(report);
-    const LoadExit end = exit_of(report);
-    EXPECT_EQ(end.code, code) << why;
-    EXPECT_EQ(end.why, why);
+    EXPECT_EQ(verdict.code, code) << why;
+    EXPECT_EQ(verdict.reason, why);
     EXPECT_EQ(verdict.headline.tone == Tone::good, code == 0) << verdict.headline.text;
-    EXPECT_THAT(verdict.headline.text, StartsWith(code == 0 ? "SLO met with 64 users" : end.why + ". SLO met with 8"));
+    EXPECT_THAT(verdict.headline.text,
+                StartsWith(code == 0 ? "SLO met with 64 users" : verdict.reason + ". SLO met with 8"));
   }
 }
 
@@ -107,21 +107,49 @@ TEST(LoadVerdict, of_a_run_that_chose_its_loads_itself_names_no_search) {
 TEST(LoadVerdict, says_that_objectives_are_missed_or_undecided_and_how_to_decide_them) {
   const auto missed = verdict_of(report_of({load_of(4, 40, "missed"), load_of(8, 80, "missed")}));
   EXPECT_THAT(missed.headline.text, StartsWith("SLO missed at every load: ttft:p95<50ms (80.00 ms); 40.00 requests/s"));
+  EXPECT_THAT(missed.headline.text, HasSubstr("with 4 users."));
   EXPECT_THAT(missed.command, HasSubstr(" --num-concurrency 1 --traffic"));
   auto open = load_of(1, 10, "undecided");
   open.slo[0].reason = "needs 299 requests, have 60: --max-time-per-run 5m";
   open.slo[0].option = "--max-time-per-run 5m";
   const auto undecided = verdict_of(report_of({open}));
-  EXPECT_THAT(undecided.headline.text, StartsWith("SLO undecided: ttft:p95<50ms (20.00 ms); 10.00 requests/s"));
+  EXPECT_THAT(undecided.headline.text,
+              StartsWith("SLO undecided with 1 user: ttft:p95<50ms (20.00 ms); 10.00 requests/s"));
   EXPECT_THAT(undecided.command, HasSubstr(" --max-time-per-run 5m --num-concurrency 1,8 "));
+}
+
+TEST(LoadVerdict, without_a_load_that_passed_has_one_reason_for_headline_and_exit_code) {
+  auto late = load_of(8, 80, "missed");
+  make_late(late, 0.1);
+  auto failing = load_of(8, 80);
+  failing.too_many_errors = true;
+  auto invalid = load_of(8, 80);
+  invalid.mlperf = serving::MlperfVerdict{.scenario = "Server", .valid = false};
+  const struct {
+    std::vector<ScenarioResult> loads;
+    int code;
+    const char* reason;
+  } kCases[] = {{{load_of(4, 40, "undecided"), load_of(8, 80, "missed")}, 1, "SLO missed with 8 users: "},
+                {{load_of(4, 40, "missed"), late}, 5, "Unreliable with 8 users: the client was late"},
+                {{failing}, 1, "Too many requests failed with 8 users"},
+                {{invalid}, 1, "The MLPerf run is not valid with 8 users: Server: INVALID"}};
+  for (const auto& [loads, code, reason] : kCases) {
+    const auto verdict = verdict_of(report_of(loads));
+    EXPECT_EQ(verdict.code, code) << reason;
+    EXPECT_THAT(verdict.reason, StartsWith(reason));
+    EXPECT_THAT(verdict.headline.text, StartsWith(verdict.reason));
+    EXPECT_THAT(verdict.headline.text, HasSubstr("80.00 requests/s"));
+    EXPECT_EQ(verdict.headline.tone, code == 1 ? Tone::bad : Tone::warning);
+  }
 }
 
 TEST(LoadVerdict, of_an_unreliable_client_names_the_cause_and_the_command_that_fixes_it) {
   ScenarioResult late = load_of(8, 80);
   make_late(late, 0.002, 0.97);
   const auto machine = verdict_of(report_of({late}));
-  EXPECT_THAT(machine.headline.text, StartsWith("Unreliable: the client was late, so the server may be faster than "
-                                                "80.00 requests/s, TTFT p95 20.00 ms ±0 % with 8 users."));
+  EXPECT_THAT(machine.headline.text,
+              StartsWith("Unreliable with 8 users: the client was late, so the server may be faster "
+                         "than 80.00 requests/s, TTFT p95 20.00 ms ±0 %."));
   EXPECT_THAT(machine.why.front().text, HasSubstr("other programs used 97.0 % of its CPU time"));
   EXPECT_THAT(machine.next, HasSubstr("Stop other programs"));
   EXPECT_EQ(machine.command,
@@ -138,7 +166,7 @@ TEST(LoadVerdict, of_no_answer_shows_the_first_error) {
   none.completed = 0;
   none.first_error = "http_503: busy";
   const auto verdict = verdict_of(report_of({none}));
-  EXPECT_EQ(verdict.headline.text, "No request was answered.");
+  EXPECT_EQ(verdict.headline.text, "No request was answered with 1 user.");
   EXPECT_EQ(verdict.why.front().text, "First error: http_503: busy");
 }
 

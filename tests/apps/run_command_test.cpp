@@ -211,7 +211,7 @@ TEST_F(RunCommand, keeps_what_the_first_run_took) {
   ASSERT_EQ(output.exit_code, 0) << output.err;
   const Json run = json("o.json")["runs"][0];
   EXPECT_GE(run["warmup"]["first_s"].get<double>(), 0.2);
-  EXPECT_NE(output.out.find("the first run took"), std::string::npos) << output.out;
+  EXPECT_NE(unwrapped(output.out).find("the first run took"), std::string::npos) << output.out;
 }
 
 TEST(CommandsAfterDashes, may_be_one_text_or_words) {

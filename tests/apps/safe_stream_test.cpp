@@ -1,4 +1,4 @@
-#include "warpmark/terminal/safe_stream.h"
+#include "warpmark/terminal/standard_output.h"
 
 #include <gtest/gtest.h>
 

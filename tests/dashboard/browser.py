@@ -9,6 +9,26 @@ import time
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 DRIVER = shutil.which("chromedriver")
 
+# What is wider than the page and in no box that scrolls; boxes that scroll and do not show it; stacked tables that do.
+TOO_WIDE = """
+document.querySelectorAll('details').forEach(one => one.open = true);
+const flaws = [], width = document.documentElement.clientWidth;
+if (document.documentElement.scrollWidth > width) flaws.push('the page scrolls sideways');
+for (const one of document.querySelectorAll('main *')) {
+  if (one.closest('.scroll') || one.closest('svg')) continue;
+  if (one.getBoundingClientRect().right > width + 1) flaws.push('cut: ' + one.tagName + ' ' + one.textContent.slice(0, 40));
+}
+for (const box of document.querySelectorAll('.scroll')) {
+  const scrolls = box.scrollWidth > box.clientWidth + 1, text = box.textContent.trim().slice(0, 40);
+  if (box.getBoundingClientRect().right > width + 1) flaws.push('cut: ' + text);
+  if (!scrolls) continue;
+  if (getComputedStyle(box).overflowX !== 'auto') flaws.push('does not scroll: ' + text);
+  if (!getComputedStyle(box).backgroundImage.includes('gradient')) flaws.push('no mark: ' + text);
+  if (box.querySelector('section .stacks') && !box.closest('details')) flaws.push('stacked and yet too wide: ' + text);
+}
+return flaws;
+"""
+
 
 def why_not():
     """Why no browser can be driven here; empty if one can."""

@@ -1,5 +1,5 @@
 // The stages of a search in the living process of the program.
-#include "optimize/outcome.h"
+#include "optimize/plan.h"
 #include "optimize/search_fixture.h"
 
 namespace warpmark::optimize {

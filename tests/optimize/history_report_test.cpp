@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "optimize/outcome.h"
+#include "optimize/plan.h"
 
 namespace warpmark::optimize {
 namespace {

@@ -1,5 +1,5 @@
 // Whether kernels of a recording bear a knob out. Names as PyTorch 2.8 on an H100 left them in recordings.
-#include "optimize/apply/kernels_seen.h"
+#include "optimize/apply/quality_gate.h"
 
 #include <gtest/gtest.h>
 

@@ -5,9 +5,8 @@
 
 #include <set>
 
-#include "optimize/advice.h"
 #include "optimize/apply/program.h"
-#include "optimize/job.h"
+#include "optimize/findings.h"
 #include "optimize/plan.h"
 #include "optimize/proposals.h"
 #include "support/expect_refused.h"

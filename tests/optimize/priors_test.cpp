@@ -1,4 +1,4 @@
-#include "optimize/priors.h"
+#include "optimize/stages/search_state.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,8 @@
 #include "optimize/search.h"
-#include "optimize/outcome.h"
+
+#include <gmock/gmock.h>
+
+#include "optimize/plan.h"
 #include "optimize/search_fixture.h"
 
 namespace warpmark::optimize {
@@ -38,7 +41,10 @@ TEST_F(SearchTest, refuses_a_faster_setting_with_other_answers) {
 TEST_F(SearchTest, exit_code_reports_what_became_of_a_named_setting) {
   proposals_ = {proposal("wrong", "on", 2, true)};
   trials_.settings = {{"wrong=on", {0.1, "", false}}};
-  EXPECT_EQ(outcome_code(run()), 4);
+  const auto rejected = run();
+  EXPECT_EQ(outcome_code(rejected), 4);
+  EXPECT_THAT(rejected.verdict, ::testing::HasSubstr("; wrong=on was asked for: rejected"))
+      << "the reason of the exit code";
   trials_.settings = {{"wrong=on", {1.5}}};
   EXPECT_EQ(outcome_code(run()), 1);
   trials_.settings = {{"wrong=on", {0.5}}};

@@ -57,6 +57,18 @@ TEST(MonthlySaving, follows_from_the_speedup_with_its_interval) {
   EXPECT_DOUBLE_EQ(monthly_saving(comparison)->saved, 90'000);
 }
 
+TEST(Comparison, that_a_gate_rejects_says_so_everywhere_unless_it_is_unreliable) {
+  Comparison comparison{.name_a = "main", .name_b = "HEAD"};
+  comparison.metrics = {metric_of("time", "s", Verdict::better, 0.5)};
+  comparison.accuracy = {{.name = "top1", .margin = 0.01, .difference = -0.05, .outcome = AccuracyOutcome::rejected}};
+  const auto headline_of = [&] { return std::get<Paragraph>(build_report(comparison).sections[0].blocks[0]); };
+  EXPECT_EQ(headline_of().tone, Tone::bad) << headline_of().text;
+  EXPECT_NE(render_github_comment(comparison).find("Rejected: B is less accurate"), std::string::npos);
+  comparison.metrics[0].verdict = Verdict::unreliable;
+  EXPECT_EQ(headline_of().tone, Tone::warning) << headline_of().text;
+  EXPECT_EQ(render_github_comment(comparison).find("Rejected"), std::string::npos) << "its exit code is 5";
+}
+
 TEST(GithubComment, of_a_comparison_shows_what_changed_and_escapes_names) {
   Comparison comparison{.name_a = "main @1", .name_b = "<b>"};
   comparison.metrics = {metric_of("time", "s", Verdict::worse, 1.3), metric_of("size", "B", Verdict::same, 1)};

@@ -1,5 +1,5 @@
 // What is kept of a long load: every record, and a bounded number of gaps.
-#include "serving/records/kept_records.h"
+#include "serving/records/record_spool.h"
 
 #include <gmock/gmock.h>
 

@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "base/json.h"
-#include "serving/traffic/draws.h"
+#include "serving/traffic/arrivals.h"
 
 namespace warpmark::serving {
 namespace {

@@ -6,7 +6,6 @@
 
 #include "serving/records_fixture.h"
 #include "serving/results/evaluate_load.h"
-#include "serving/results/more_requests.h"
 #include "serving/results/verdicts.h"
 
 namespace warpmark::serving {

@@ -5,7 +5,7 @@
 #include <gmock/gmock.h>
 
 #include "serving/records_fixture.h"
-#include "serving/results/sweep.h"
+#include "serving/results/level_search.h"
 
 namespace warpmark::serving {
 namespace {

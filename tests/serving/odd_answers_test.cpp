@@ -3,7 +3,7 @@
 #include <isa-l/igzip_lib.h>
 
 #include "http/message.h"
-#include "serving/answers/server_text.h"
+#include "serving/answers/answer_reader.h"
 #include "serving/answers_fixture.h"
 #include "serving/results/request_values.h"
 

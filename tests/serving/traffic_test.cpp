@@ -13,8 +13,6 @@
 #include "serving/results/verdicts.h"
 #include "serving/traffic/api.h"
 #include "serving/traffic/arrivals.h"
-#include "serving/traffic/draws.h"
-#include "serving/traffic/images.h"
 #include "serving/traffic/prompts.h"
 #include "serving/traffic/scenario.h"
 

@@ -224,5 +224,20 @@ TEST(HistorySimulation, forgets_an_accepted_change_and_finds_the_next) {
   }
 }
 
+TEST(HowToCompleteHistory, names_a_command_that_measures_the_same) {
+  Check check;
+  check.branch = "main";
+  check.sessions = {"now"};
+  check.metrics = {judged(metric_of({1, 1.01, 0.99}, {1}))};
+  const std::string missing = "To complete the history, measure main 6 more times: ";
+  EXPECT_EQ(how_to_complete_history(check, "warpmark run gemm"), missing + "warpmark run gemm");
+  EXPECT_EQ(how_to_complete_history(check, "warpmark check --project bench.yaml --rounds 3"),
+            missing + "warpmark run --project bench.yaml");
+  EXPECT_EQ(how_to_complete_history(check, "warpmark check --project bench.yaml"),
+            missing + "warpmark run --project bench.yaml");
+  EXPECT_EQ(how_to_complete_history(check, "warpmark check --rounds 3 -- ./bench -n 4"),
+            missing + "warpmark run -- ./bench -n 4");
+}
+
 }  // namespace
 }  // namespace warpmark::validate

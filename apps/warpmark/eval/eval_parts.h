@@ -6,6 +6,8 @@
 #include <vector>
 
 #include "accuracy/scoring/examples.h"
+#include "accuracy/scoring/scores.h"
+#include "base/json.h"
 #include "base/options.h"
 #include "base/result.h"
 #include "evaluate/models/model.h"
@@ -32,5 +34,15 @@ void show_run_progress(StepBar& bar, const evaluate::RunnerProgress& progress);
                                      const std::vector<std::filesystem::path>& folders, accuracy::Examples& examples);
 /// The metrics and official tasks.
 [[nodiscard]] Result<int> eval_list(Context& context, const ParsedOptions& options);
+
+void print_scores(Context& context, const std::vector<accuracy::Score>& scores, const accuracy::Examples& examples);
+
+/// As text or as "warpmark.scores/1", there with the fields of `beside`.
+void print_scores_as(Context& context, const std::string& format, const std::vector<accuracy::Score>& scores,
+                     const accuracy::Examples& examples, const Json& beside);
+
+/// Into --json, and unless --no-store into the store as a session of Runs.
+[[nodiscard]] Status keep_scores(Context& context, const ParsedOptions& options,
+                                 const std::vector<accuracy::Score>& scores, const Json& beside);
 
 }  // namespace warpmark::apps

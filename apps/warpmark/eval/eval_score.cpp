@@ -8,7 +8,6 @@
 #include "base/text.h"
 #include "report/draw/table.h"
 #include "warpmark/eval/eval_inputs.h"
-#include "warpmark/eval/eval_output.h"
 #include "warpmark/eval/eval_parts.h"
 #include "warpmark/sessions/new_session.h"
 #include "warpmark/sessions/session_output.h"

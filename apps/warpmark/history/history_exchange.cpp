@@ -71,8 +71,7 @@ Result<int> import_files(Context& context, const ParsedOptions& options, store::
   const auto& words = options.positionals();
   const std::vector<std::string> paths(words.begin() + 1, words.end());
   if (paths.empty()) {
-    return usage_error("which files?",
-                       "warpmark history import FILE...; formats: " + join(exchange::readable_formats(), ", "));
+    return usage_error("which files?", std::string("warpmark history import FILE...; ") + exchange::kFormatsHint);
   }
   WM_ASSIGN(const auto import, import_options(options));
   WM_ASSIGN(const auto files, read_files(paths, import));
@@ -104,14 +103,15 @@ Result<int> import_files(Context& context, const ParsedOptions& options, store::
 
 Result<int> export_session(Context& context, const ParsedOptions& options, store::Store& store) {
   const auto& words = options.positionals();
-  const auto known = exchange::writable_formats();
-  if (!options.has("--format")) return usage_error("in which format?", "--format: " + join(known, ", "));
+  if (!options.has("--format")) {
+    return usage_error("in which format?", std::string("add --format FORMAT; ") + exchange::kFormatsHint);
+  }
   const std::string id = options.get("--format");
   const auto* format = find_in(exchange::formats(), id);
   if (format == nullptr || format->write == nullptr) {
-    const auto meant = nearest(id, known);
+    const auto meant = nearest(id, exchange::writable_formats());
     return usage_error((format == nullptr ? "there is no format '" : "there is no writing of '") + id + "'",
-                       (meant.empty() ? "" : "did you mean '" + meant + "'? ") + "formats: " + join(known, ", "));
+                       (meant.empty() ? "" : "did you mean '" + meant + "'? ") + exchange::kFormatsHint);
   }
   if (options.has("--out")) WM_TRY(check_writable(options.get("--out")));
   WM_ASSIGN(const auto session, load_session(store, words.size() > 1 ? words[1] : "last"));

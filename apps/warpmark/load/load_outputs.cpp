@@ -22,7 +22,6 @@
 #include "store/location.h"
 #include "warpmark/load/pages/load_page.h"
 #include "warpmark/load/pages/load_verdict.h"
-#include "warpmark/sessions/build_info.h"
 #include "warpmark/sessions/new_session.h"
 #include "warpmark/sessions/session_output.h"
 #include "warpmark/sessions/store_access.h"
@@ -261,6 +260,12 @@ TargetLabels target_labels(const ParsedOptions& options, const LoadRequest& requ
           {"backend", options.get("--api-backend", "openai")}};
 }
 
+/// The whole report, beside the runs that were stored one by one.
+Status store_load_report(LoadOutputs& outputs) {
+  const auto title = label_of(outputs.report, "model") + " at " + label_of(outputs.report, "base");
+  return store::attach_report(*outputs.store, outputs.session.id, to_json(outputs.report), title);
+}
+
 }  // namespace
 
 Result<LoadOutputs> open_load_outputs(Context& context, const ParsedOptions& options, const LoadRequest& request) {
@@ -346,16 +351,6 @@ Status keep_load(LoadOutputs& outputs, serving::ScenarioResult result) {
   return stored.ok() ? written : stored;
 }
 
-namespace {
-
-/// The whole report, beside the runs that were stored one by one.
-Status store_load_report(LoadOutputs& outputs) {
-  const auto title = label_of(outputs.report, "model") + " at " + label_of(outputs.report, "base");
-  return store::attach_report(*outputs.store, outputs.session.id, to_json(outputs.report), title);
-}
-
-}  // namespace
-
 Result<int> finish_load(LoadOutputs& outputs, const Status& measured, bool interrupted) {
   Context& context = outputs.context;
   outputs.report.complete = !interrupted && measured.ok();
@@ -377,8 +372,8 @@ Result<int> finish_load(LoadOutputs& outputs, const Status& measured, bool inter
   }
   if (interrupted) context.err << "warpmark: interrupted; what was measured is kept\n";
   if (interrupted) return kInterrupted;
-  const LoadExit end = exit_of(outputs.report);
-  return exit_because(context, end.code, end.why);
+  const LoadVerdict verdict = verdict_of(outputs.report);
+  return exit_because(context, verdict.code, verdict.reason);
 }
 
 }  // namespace warpmark::apps

@@ -1,4 +1,4 @@
-// `warpmark load plot`: plots of experiment folders.
+// `warpmark load plot` and `warpmark load excel`: an experiment folder as plots and as a workbook.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -9,6 +9,7 @@
 #include "base/subprocess.h"
 #include "base/text.h"
 #include "exchange/load/plots.h"
+#include "exchange/load/workbook.h"
 #include "report/draw/svg.h"
 #include "report/formats/html.h"
 #include "warpmark/load/load.h"
@@ -155,6 +156,25 @@ Result<int> load_plot(Context& context, const ParsedOptions& options) {
   const fs::path out = options.get("--out", format == "html" ? (fs::path(folder) / "plots.html").string() : folder);
   if (format == "html") WM_TRY(check_writable(out));
   WM_TRY(write_plots(context, plots, format, out, folder));
+  return kSuccess;
+}
+
+Result<int> load_excel(Context& context, const ParsedOptions& options) {
+  const std::string folder = options.get("--experiment-folder", options.get("--experiments-folder"));
+  if (folder.empty())
+    return usage_error("which experiment? --experiment-folder DIR", "as --experiment-folder-name made it");
+  WM_ASSIGN(const auto experiment, exchange::read_experiment(folder));
+  std::string file = options.get("--excel-name");
+  if (file.empty()) {
+    const auto name = std::filesystem::path(std::filesystem::weakly_canonical(folder)).filename().string();
+    file = (std::filesystem::path(folder) / (name + "_summary.xlsx")).string();
+  }
+  if (!file.ends_with(".xlsx")) file += ".xlsx";
+  WM_TRY(check_writable(file));
+  WM_TRY(exchange::write_workbook(file, experiment,
+                                  {.percentile = options.get("--metric-percentile", "mean"),
+                                   .time_unit = options.get("--metrics-time-unit", "s")}));
+  context.out << file << '\n';
   return kSuccess;
 }
 

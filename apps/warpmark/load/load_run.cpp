@@ -5,7 +5,6 @@
 #include <ostream>
 
 #include "serving/results/level_search.h"
-#include "serving/results/sweep.h"
 #include "stats/random.h"
 #include "warpmark/load/load.h"
 #include "warpmark/load/load_clients.h"

@@ -15,7 +15,7 @@
 #include "serving/reference/reference_server.h"
 #include "serving/selftest.h"
 #include "warpmark/load/load.h"
-#include "warpmark/sessions/build_info.h"
+#include "warpmark/sessions/new_session.h"
 #include "warpmark/sessions/session_output.h"
 #include "warpmark/terminal/option_values.h"
 #include "warpmark/terminal/report_output.h"

@@ -11,13 +11,13 @@
 #include "model/json/json.h"
 #include "model/run_query.h"
 #include "optimize/history_report.h"
-#include "optimize/outcome.h"
+#include "optimize/plan.h"
 #include "report/build/optimization.h"
 #include "stats/tests/compare.h"
 #include "validate/guard/series.h"
 #include "warpmark/ab/git_revisions.h"
 #include "warpmark/optimize/optimize_request.h"
-#include "warpmark/sessions/build_info.h"
+#include "warpmark/sessions/new_session.h"
 #include "warpmark/sessions/session_output.h"
 #include "warpmark/sessions/store_access.h"
 #include "warpmark/terminal/option_values.h"
@@ -129,7 +129,7 @@ Result<int> show_history_report(Context& context, const ParsedOptions& options) 
   const auto shown = shown_as([&] { return to_json(optimization); }, report::build_report(optimization));
   WM_TRY(show(context, shown, format));
   WM_TRY(write_report(options, "optimization", shown));
-  return optimize::outcome_code(optimization);
+  return exit_because(context, optimize::outcome_code(optimization), optimization.verdict);
 }
 
 }  // namespace warpmark::apps

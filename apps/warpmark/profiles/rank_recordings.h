@@ -11,7 +11,7 @@
 #include "collectives/start/launch.h"
 #include "profile/collectors/record_program.h"
 #include "warpmark/command.h"
-#include "warpmark/profiles/joined_ranks.h"
+#include "warpmark/profiles/profile_ranks.h"
 
 namespace warpmark::apps {
 

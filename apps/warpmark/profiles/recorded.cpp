@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "profile/recording/format.h"
-#include "warpmark/profiles/timeline_facts.h"
 
 namespace warpmark::apps {
 namespace {

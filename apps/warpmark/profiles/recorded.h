@@ -1,11 +1,13 @@
 // What a recording holds, for people.
 #pragma once
 
+#include <algorithm>
 #include <string>
 #include <string_view>
 
 #include "base/result.h"
 #include "model/profile/profile_session.h"
+#include "model/profile/timeline.h"
 #include "profile/collectors/record_program.h"
 #include "warpmark/command.h"
 
@@ -27,5 +29,17 @@ struct Recorded {
 /// Why a recording holds nothing of the GPU, and what to do.
 [[nodiscard]] Error nothing_recorded(const profile::RecordOutcome& outcome, const Recorded& recorded,
                                      bool whole_graphs);
+
+/// The text of a fact of the recording, or empty.
+[[nodiscard]] inline std::string fact(const Timeline& timeline, std::string_view key) {
+  for (const auto& [name, value] : timeline.metadata) {
+    if (name == key) return value;
+  }
+  return {};
+}
+
+[[nodiscard]] inline std::int64_t gpu_works(const Timeline& timeline) {
+  return std::count_if(timeline.events.kind.begin(), timeline.events.kind.end(), is_gpu_work);
+}
 
 }  // namespace warpmark::apps

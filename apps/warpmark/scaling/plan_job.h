@@ -9,7 +9,7 @@
 #include "base/result.h"
 #include "validate/scaling/inference_plan.h"
 #include "validate/scaling/training_plan.h"
-#include "warpmark/scaling/measured_links.h"
+#include "warpmark/scaling/plan_options.h"
 
 namespace warpmark::apps {
 

@@ -9,8 +9,8 @@
 #include "collectives/alpha_beta.h"
 #include "model/report.h"
 #include "validate/scaling/training_plan.h"
-#include "warpmark/scaling/measured_links.h"
 #include "warpmark/scaling/plan_job.h"
+#include "warpmark/scaling/plan_options.h"
 
 namespace warpmark::apps {
 

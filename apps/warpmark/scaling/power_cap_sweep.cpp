@@ -18,7 +18,7 @@
 #include "stats/summary.h"
 #include "validate/commands/power_cap.h"
 #include "validate/scaling/scaling.h"
-#include "warpmark/sessions/build_info.h"
+#include "warpmark/sessions/new_session.h"
 #include "warpmark/sessions/session_output.h"
 #include "warpmark/sessions/store_runs.h"
 #include "warpmark/terminal/interrupt.h"

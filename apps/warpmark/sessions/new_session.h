@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "model/machine.h"
 #include "model/run.h"
 #include "warpmark/command.h"
 
@@ -13,5 +14,16 @@ namespace warpmark::apps {
 
 /// Without runs. Gathers the machine's facts: up to a second with a GPU.
 [[nodiscard]] Session new_session(const Context& context);
+
+/// Cheap: loads nothing.
+[[nodiscard]] Build build_info();
+
+struct GitState {
+  std::string commit;  ///< 40 hex digits; empty outside a repository or without git
+  std::string branch;  ///< empty when detached
+  bool dirty = false;
+};
+
+[[nodiscard]] GitState git_state();
 
 }  // namespace warpmark::apps

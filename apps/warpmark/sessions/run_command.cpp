@@ -19,7 +19,6 @@
 #include "warpmark/sessions/goals.h"
 #include "warpmark/sessions/new_session.h"
 #include "warpmark/sessions/run_request.h"
-#include "warpmark/sessions/running_mark.h"
 #include "warpmark/sessions/session_output.h"
 #include "warpmark/sessions/store_access.h"
 #include "warpmark/terminal/interrupt.h"
@@ -167,16 +166,6 @@ std::string missed_limits(const Session& session) {
   return text;
 }
 
-int run_command_exit_code(const Session& session, bool strict) {
-  if (!session.complete) return kInterrupted;
-  int code = kSuccess;
-  for (const Run& run : session.runs) {
-    if (run.outcome == Outcome::error && run.fault != ErrorKind::environment) return kUsage;
-    if (run.outcome == Outcome::error || (strict && run.outcome == Outcome::unreliable)) code = kEnvironment;
-  }
-  return code == kSuccess && report::misses_limit(session) ? static_cast<int>(kGateFailed) : code;
-}
-
 /// The revision to measure beside the command, prepared: of --reference, else of the project. Empty for none.
 Result<std::unique_ptr<Reference>> reference_of(const Context& context, const ParsedOptions& options,
                                                 const CommandSpec& spec) {
@@ -191,14 +180,36 @@ Result<std::unique_ptr<Reference>> reference_of(const Context& context, const Pa
 
 }  // namespace
 
-std::string first_problem(const Session& session) {
-  for (const Outcome outcome : {Outcome::failed, Outcome::error, Outcome::unreliable, Outcome::unsupported}) {
-    const auto run = std::ranges::find_if(session.runs, [&](const Run& each) { return each.outcome == outcome; });
-    if (run == session.runs.end()) continue;
-    return (run->workload == "command" ? "" : run->workload + ": ") +
-           (run->reason.empty() ? name_of(outcome) : run->reason);
+SessionEnding ending_of(const Session& session, bool strict) {
+  SessionEnding ending;
+  const auto ends = [&](int code, auto holds) {
+    const auto run = std::ranges::find_if(session.runs, holds);
+    if (run == session.runs.end()) return false;
+    ending = {code, problem_of(*run)};
+    return true;
+  };
+  const auto is_error = [](const Run& run) { return run.outcome == Outcome::error; };
+  if (ends(kGateFailed, [](const Run& run) { return run.outcome == Outcome::failed; })) return ending;
+  if (!session.complete) return {kInterrupted, {}};
+  if (ends(kUsage, [&](const Run& run) { return is_error(run) && run.fault != ErrorKind::environment; }) ||
+      ends(kEnvironment, is_error) ||
+      ends(kEnvironment, [&](const Run& run) { return strict && run.outcome == Outcome::unreliable; })) {
+    return ending;
   }
+  if (report::misses_limit(session)) return {kGateFailed, missed_limits(session)};
   return {};
+}
+
+std::string problem_of(const Run& run) {
+  return (run.workload == "command" ? "" : run.workload + ": ") +
+         (run.reason.empty() ? name_of(run.outcome) : run.reason);
+}
+
+Result<int> exit_with_goals(Context& context, const ParsedOptions& options, const Session& session,
+                            SessionEnding ending) {
+  WM_ASSIGN(const bool met, meets_goals(context, options, session.runs));
+  if (ending.code == kSuccess && !met) ending = {kGateFailed, "a --goal is missed"};
+  return exit_because(context, ending.code, std::move(ending.why));
 }
 
 bool asks_for_command(const Context& context, const ParsedOptions& options) {
@@ -271,12 +282,7 @@ Result<int> run_users_command(Context& context, const ParsedOptions& options, co
   if (store != nullptr && session.complete && format == "text") {
     context.err << stored_note(session.id);
   }
-  WM_ASSIGN(const bool met, meets_goals(context, options, session.runs));
-  const int code = run_command_exit_code(session, options.has("--strict"));
-  if (code == kGateFailed) context.why = missed_limits(session);
-  if (code == kSuccess && !met) context.why = "a --goal is missed";
-  if (code != kSuccess && context.why.empty()) context.why = first_problem(session);
-  return code == kSuccess && !met ? static_cast<int>(kGateFailed) : code;
+  return exit_with_goals(context, options, session, ending_of(session, options.has("--strict")));
 }
 
 }  // namespace warpmark::apps

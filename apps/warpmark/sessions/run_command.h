@@ -16,8 +16,18 @@ namespace warpmark::apps {
 /// There are words after `--`, or a project.
 [[nodiscard]] bool asks_for_command(const Context& context, const ParsedOptions& options);
 
-/// The gravest result that is not good, with its reason; empty if all are.
-[[nodiscard]] std::string first_problem(const Session& session);
+/// How `warpmark run` ends.
+struct SessionEnding {
+  int code = 0;
+  std::string why;  ///< with the first run that the cause holds for; empty for 0
+};
+/// The gravest cause of all runs.
+[[nodiscard]] SessionEnding ending_of(const Session& session, bool strict);
+[[nodiscard]] std::string problem_of(const Run& run);
+/// The exit code, for which --goal counts where nothing else is wrong. Usage error for a goal of a metric that no run
+/// has.
+[[nodiscard]] Result<int> exit_with_goals(Context& context, const ParsedOptions& options, const Session& session,
+                                          SessionEnding ending);
 
 /// Usage error for options that only commands have.
 [[nodiscard]] Status without_command_options(const ParsedOptions& options);

@@ -1,13 +1,16 @@
 // What `warpmark run` was asked for, from its options: pure, so that resuming can ask again.
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "base/options.h"
 #include "base/result.h"
+#include "model/run.h"
 #include "session/run_session.h"
+#include "store/store.h"
 #include "warpmark/command.h"
 #include "workloads/suite.h"
 
@@ -31,5 +34,12 @@ extern const PositionalSpec kRunPositional;
 
 /// Usage or data error for options, suites and units that make no sense.
 [[nodiscard]] Result<RunRequest> run_request(const ParsedOptions& options);
+
+// Measuring what another verb needs, with everything that `warpmark run` does: plan, progress, store, ceilings.
+
+/// The session, incomplete after Ctrl-C. `store` may be nullptr: nothing is kept then. Usage error where the request
+/// names nothing that can be measured.
+[[nodiscard]] Result<Session> measure_request(Context& context, RunRequest request,
+                                              std::unique_ptr<store::Store> store);
 
 }  // namespace warpmark::apps

@@ -41,6 +41,16 @@ Status attach_verdict(const Context& context, const ParsedOptions& options, cons
   return {};
 }
 
+Result<store::RunningMark> make_mark(Context& context, const ParsedOptions& options, const Session& session) {
+  WM_ASSIGN(const auto location, store_location(context, options));
+  WM_ASSIGN(const auto folder, store::folder_beside(location, context.environment));
+  return store::RunningMark::make(folder, {.session = session.id,
+                                           .started = session.started,
+                                           .hostname = session.machine.hostname,
+                                           .phase = "begins",
+                                           .updated_at = {}});
+}
+
 }  // namespace
 
 Result<std::string> store_location(const Context& context, const ParsedOptions& options) {
@@ -96,6 +106,13 @@ void remember_verdict(const Context& context, const ParsedOptions& options, cons
                       const std::string& title) {
   const auto attached = attach_verdict(context, options, about, report, title);
   if (!attached.ok()) context.err << "the database does not have this verdict: " << attached.error().what << '\n';
+}
+
+std::optional<store::RunningMark> running_mark(Context& context, const ParsedOptions& options, const Session& session) {
+  auto mark = make_mark(context, options, session);
+  if (mark.ok()) return std::move(*mark);
+  context.err << "warpmark: this session does not appear as running: " << mark.error().what << '\n';
+  return std::nullopt;
 }
 
 }  // namespace warpmark::apps

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -9,6 +10,7 @@
 #include "base/options.h"
 #include "base/result.h"
 #include "model/run.h"
+#include "store/running.h"
 #include "store/store.h"
 #include "warpmark/command.h"
 
@@ -38,5 +40,9 @@ struct About {
 /// stderr. Makes no database.
 void remember_verdict(const Context& context, const ParsedOptions& options, const About& about, const Json& report,
                       const std::string& title);
+
+/// Beside the database. Nothing, and a warning, where it cannot be made: measuring does not depend on it.
+[[nodiscard]] std::optional<store::RunningMark> running_mark(Context& context, const ParsedOptions& options,
+                                                             const Session& session);
 
 }  // namespace warpmark::apps

@@ -1,4 +1,5 @@
-// Help texts from the verbs' tables: for the terminal and as docs/cli/<verb>.md.
+// Texts from the verbs' tables: help for the terminal, docs/cli/<verb>.md, and manual pages in the man(7) macros that
+// man, mandoc and groff read.
 #pragma once
 
 #include <string>
@@ -20,5 +21,10 @@ namespace warpmark::apps {
 /// `width` columns, without control characters; as it is if `width` is 0, for files and other programs. Paths are never
 /// cut.
 [[nodiscard]] std::string error_text(const Error& error, int width);
+
+/// warpmark(1): what it is, its verbs, exit codes, files and variables.
+[[nodiscard]] std::string man_page();
+/// warpmark-VERB(1).
+[[nodiscard]] std::string man_page_of(const Command& command);
 
 }  // namespace warpmark::apps

@@ -1,18 +1,16 @@
 #include "warpmark/terminal/report_output.h"
 
 #include <algorithm>
-#include <filesystem>
+#include <fstream>
 #include <ostream>
 #include <string_view>
 #include <utility>
 #include <variant>
 
 #include "base/files.h"
-#include "base/json.h"
 #include "base/text.h"
 #include "report/draw/table.h"
 #include "report/draw/wrap.h"
-#include "report/formats/render.h"
 
 namespace warpmark::apps {
 namespace {
@@ -131,6 +129,18 @@ Status write_report(const ParsedOptions& options, const std::string& name, const
   WM_TRY(write_as(folder / (name + ".json"), shown, "json"));
   WM_TRY(write_as(folder / "report.md", shown, "md"));
   return write_as(folder / "report.html", shown, "html");
+}
+
+Status annotate_step(Context& context, const std::string& annotations, const std::string& comment) {
+  context.err << annotations;
+  const char* summary = context.environment("GITHUB_STEP_SUMMARY");
+  if (summary == nullptr || *summary == '\0') return {};
+  std::ofstream file(summary, std::ios::app | std::ios::binary);
+  file << comment;
+  file.flush();
+  if (file) return {};
+  return environment_error(std::string("cannot write the summary of the job: ") + summary,
+                           "unset GITHUB_STEP_SUMMARY, or name a file that can be written");
 }
 
 }  // namespace warpmark::apps

@@ -11,7 +11,7 @@
 #include "base/result.h"
 #include "model/comparison.h"
 #include "model/report.h"
-#include "report/draw/options.h"
+#include "report/draw/format.h"
 #include "report/formats/render.h"
 #include "warpmark/command.h"
 
@@ -54,5 +54,11 @@ void print_lines(Context& context, const std::string& text);
 
 /// As write_named_files, and into --out DIR as <name>.json, report.md and report.html.
 [[nodiscard]] Status write_report(const ParsedOptions& options, const std::string& name, const report::Shown& shown);
+
+// What a step of a GitHub workflow says besides its output: annotations, and the summary of the job.
+
+/// Annotations go to stderr, where GitHub reads them too, so that stdout is the comment alone. The comment is added to
+/// the file that GITHUB_STEP_SUMMARY names. Environment error if that cannot be written.
+[[nodiscard]] Status annotate_step(Context& context, const std::string& annotations, const std::string& comment);
 
 }  // namespace warpmark::apps

@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "base/files.h"
 #include "base/text.h"
+#include "device/machine.h"
 #include "store/location.h"
 #include "store/sqlite/sqlite_store.h"
 
@@ -45,6 +46,24 @@ bool wait(Context& context, double seconds) {
     std::this_thread::sleep_for(std::chrono::milliseconds(50));
   }
   return !context.interrupted.load();
+}
+
+Result<std::shared_ptr<watch::GpuInventory>> inventory_of(Context& context, const std::string& location,
+                                                          const std::string& file) {
+  std::filesystem::path path = file;
+  if (file.empty()) {
+    WM_ASSIGN(const auto folder, store::folder_beside(location, context.environment));
+    path = folder / ("gpus-" + device::host_name() + ".json");
+  }
+  return std::make_shared<watch::GpuInventory>(path, wall_clock_s(), [&context](const std::string& problem) {
+    context.err << "warpmark: " << problem << '\n' << std::flush;
+  });
+}
+
+monitor::GpuPollOptions remembering(const Context& context, const std::shared_ptr<watch::GpuInventory>& inventory) {
+  return {.interrupted = &context.interrupted,
+          .remembered = inventory->gpus(),
+          .listed = [inventory](const auto& gpus) { inventory->seen(gpus, wall_clock_s()); }};
 }
 
 }  // namespace warpmark::apps

@@ -7,8 +7,10 @@
 
 #include "base/options.h"
 #include "base/result.h"
+#include "monitor/gpu_poll.h"
 #include "store/store.h"
 #include "warpmark/command.h"
+#include "watch/exporter/inventory.h"
 
 namespace warpmark::apps {
 
@@ -22,5 +24,13 @@ using StoreOpener = std::function<Result<std::unique_ptr<store::Store>>()>;
 
 /// False once the program is told to stop.
 [[nodiscard]] bool wait(Context& context, double seconds);
+
+/// In `file`, or where that is empty in a file of this host beside the store.
+[[nodiscard]] Result<std::shared_ptr<watch::GpuInventory>> inventory_of(Context& context, const std::string& location,
+                                                                        const std::string& file);
+
+/// A poll that knows the inventory's GPUs and keeps it up to date.
+[[nodiscard]] monitor::GpuPollOptions remembering(const Context& context,
+                                                  const std::shared_ptr<watch::GpuInventory>& inventory);
 
 }  // namespace warpmark::apps

@@ -74,8 +74,8 @@ constexpr Topic kTopics[] = {
     {"diff difference", "Two files of results, two stored sessions, or two profiles.",
      "warpmark compare a.json b.json\nwarpmark history diff 20260301-12 last\n"
      "warpmark analyze new.json.gz --against old.json.gz"},
-    {"import upload", "Results of other tools, stored with yours: docs/history.md lists the formats.",
-     "warpmark history import bench.json\nwarpmark list readers"},
+    {"import upload", "Results of other tools, stored with yours.",
+     "warpmark history import bench.json\nwarpmark list formats"},
     {"roofline peak mfu tflops gflops flops bandwidth stream gemm",
      "What this hardware reaches, in numbers and as a share of its peak.",
      "warpmark run\nwarpmark run gemm --sweep m=1024,2048,4096\nwarpmark list workloads"},

@@ -141,9 +141,7 @@ constexpr Name kDecisionNames[] = {{Verdict::better, "better"},
 constexpr Names names_of(Decision) { return kDecisionNames; }
 
 Decision decision(const Comparison& comparison) {
-  const Verdict verdict = overall(comparison);
-  if (verdict != Verdict::unreliable && accuracy_rejected(comparison)) return Decision::rejected;
-  return static_cast<Decision>(verdict);
+  return rejecting_gate(comparison) != nullptr ? Decision::rejected : static_cast<Decision>(overall(comparison));
 }
 
 std::vector<PricedMetric> priced(const Comparison& comparison) {
@@ -307,9 +305,9 @@ constexpr RecordOf<Comparison> kComparison{
     "What `warpmark compare --json` writes: the verdict on B against A, metric by metric, with all samples.",
     kComparisonFields, kCompareSchema};
 
-bool accuracy_rejected(const Comparison& comparison) {
-  return std::any_of(comparison.accuracy.begin(), comparison.accuracy.end(),
-                     [](const AccuracyVerdict& gate) { return gate.outcome == AccuracyOutcome::rejected; });
+const AccuracyVerdict* rejecting_gate(const Comparison& comparison) {
+  const auto gate = std::ranges::find(comparison.accuracy, AccuracyOutcome::rejected, &AccuracyVerdict::outcome);
+  return gate == comparison.accuracy.end() || overall(comparison) == Verdict::unreliable ? nullptr : &*gate;
 }
 
 Verdict overall(const Comparison& comparison) {

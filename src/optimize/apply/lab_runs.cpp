@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/files.h"
 #include "base/json.h"
 #include "base/units.h"
 #include "optimize/apply/program_runs.h"

@@ -1,17 +1,32 @@
-// One run of the program under settings: how it is run, and what it showed.
+// One run of the program under settings: the copy of its folder, the commands after it, what it showed, and why it is
+// invalid.
 #pragma once
 
+#include <filesystem>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "base/json.h"
+#include "base/result.h"
 #include "model/optimization.h"
 #include "model/run.h"
-#include "optimize/apply/afterwards.h"
 #include "optimize/facts.h"
+#include "optimize/knob.h"
 #include "workers/hooked_program.h"
+#include "workers/program_report.h"
 
 namespace warpmark::optimize {
+
+struct Afterwards {
+  std::vector<std::vector<std::string>> commands;
+  std::string file;  ///< whose text is kept; empty: none
+};
+
+/// {"said": `printed` and what the commands printed, "codes": their exit codes, "file": the file's text}. A file that
+/// is not there is empty. Folder, variables and deadline are those of the `command` that ran.
+[[nodiscard]] Result<Json> do_afterwards(const Afterwards& afterwards, const workers::HookedCommand& command,
+                                         const std::string& printed);
 
 /// What times are of.
 enum class TimeOf { sample, step, run };
@@ -44,5 +59,15 @@ struct RunOptions {
   std::optional<Afterwards> afterwards;
   double amortize_steps = 0;  ///< above 0: the start counts as spread over so many steps
 };
+
+/// Of the program's main processes, the first of which tells for all what memory is left; empty: the run counts. What
+/// acts through the hook must be told by it; variables and launchers are read back where the hook is loaded.
+[[nodiscard]] std::string why_not_counted(const Settings& settings,
+                                          const std::vector<const workers::ProgramReport*>& main);
+
+/// Anew: what the run before left in `to`, such as a checkpoint, must not be found by this one. `without` stands within
+/// `from` where the database does, and is left out. Environment error where it cannot be copied or is above 4 GiB.
+[[nodiscard]] Status copy_folder(const std::filesystem::path& from, const std::filesystem::path& to,
+                                 const std::filesystem::path& without);
 
 }  // namespace warpmark::optimize

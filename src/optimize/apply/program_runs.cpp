@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 #include <signal.h>
 
-#include <algorithm>
 #include <limits>
 #include <ranges>
 
@@ -15,10 +14,7 @@
 #include "base/units.h"
 #include "model/json/json.h"
 #include "model/json/json_fields.h"
-#include "optimize/apply/not_counted.h"
-#include "optimize/apply/program_copy.h"
 #include "stats/summary.h"
-#include "validate/commands/command_experiment.h"
 #include "validate/commands/line_pattern.h"
 
 namespace warpmark::optimize {

@@ -7,7 +7,6 @@
 
 #include "base/json.h"
 #include "base/units.h"
-#include "optimize/apply/kernels_seen.h"
 #include "optimize/stages/pair_test.h"
 #include "stats/summary.h"
 #include "validate/compare/environment_guard.h"

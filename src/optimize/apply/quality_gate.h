@@ -6,6 +6,8 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -13,6 +15,7 @@
 #include "base/result.h"
 #include "model/comparison.h"
 #include "optimize/apply/program_runs.h"
+#include "optimize/knob.h"
 
 namespace warpmark::optimize {
 
@@ -57,5 +60,12 @@ class QualityGate {
 
 /// The last number that follows the name in what was printed: "top1: 0.76", "top1=0.76", "top1 0.76".
 [[nodiscard]] Result<double> printed_number(std::string_view text, std::string_view name);
+
+// Whether the kernels of recorded steps bear a knob out: a second proof that it was in force, beside what the hook
+// reads back. Pure.
+
+/// "in 12 of 40 kernels, as NAME", or "in none of 40 kernels"; nothing of a knob that does not show in names of
+/// kernels, or where there are none. `kernels`: the different names.
+[[nodiscard]] std::optional<std::string> kernels_seen(const Setting& setting, std::span<const std::string> kernels);
 
 }  // namespace warpmark::optimize

@@ -5,9 +5,12 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
 #include <vector>
 
+#include "model/optimization.h"
+#include "optimize/knob.h"
 #include "optimize/search.h"
 
 namespace warpmark::optimize {
@@ -102,5 +105,14 @@ Status bundle_stage(SearchState& state);
 /// Part of it. `compile_s`: what a compiler took in the living process.
 Status prune(SearchState& state, double compile_s);
 Status singles_stage(SearchState& state);
+
+// What techniques gained in other programs, beside what they gained in this one. Pure.
+
+/// The table: gains of fixing one bottleneck by hand, of the corpus' programs in which that was measured
+/// (docs/results/analysis-2026-11-21.csv: median and quartiles, one value a program), and the ranges that guides give.
+[[nodiscard]] std::span<const TechniquePrior> priors();
+
+/// By the bottleneck that the knob answers first; none where nothing was measured, and for knobs of the user.
+[[nodiscard]] std::optional<TechniquePrior> prior_of(std::string_view knob);
 
 }  // namespace warpmark::optimize

@@ -9,7 +9,7 @@
 #include <set>
 
 #include "report/draw/format.h"
-#include "report/draw/roofline_limits.h"
+#include "report/results/build_plots.h"
 
 namespace warpmark::report {
 namespace {
@@ -107,31 +107,6 @@ std::set<std::string> texts_of(const AnalysisTable& table, std::size_t rows) {
   }
   return texts;
 }
-
-}  // namespace
-
-std::string short_name(std::string_view name) {
-  name = without_void(name);
-  if (name.size() <= kLongestName) return std::string(name);
-  std::size_t end = kLongestName - 3;
-  while (end > 0 && (static_cast<unsigned char>(name[end]) & 0xC0U) == 0x80U) --end;  // not inside a UTF-8 character
-  return std::string(name.substr(0, end)) + "...";
-}
-
-std::string format_value(const TableValue& value, const std::string& unit, int byte_digits) {
-  if (const auto* text = std::get_if<std::string>(&value)) return *text;
-  if (const auto* whole = std::get_if<std::int64_t>(&value); whole != nullptr && unit.empty()) {
-    return format_count(*whole);
-  }
-  const double number = std::holds_alternative<double>(value) ? std::get<double>(value)
-                                                              : static_cast<double>(std::get<std::int64_t>(value));
-  if (unit == "s") return format_seconds(number);
-  if (unit == "B") return format_bytes(number, byte_digits);
-  if (unit == "ratio") return format_percent(number);
-  return unit.empty() ? format_significant(number, 3) : format_si(number, unit);
-}
-
-namespace {
 
 Section rows_section(const AnalysisTable& table, std::size_t rows) {
   Section section{table.title, {}, true};
@@ -265,6 +240,27 @@ Paragraph difference_headline(const ProfileDifference& difference) {
 }
 
 }  // namespace
+
+std::string short_name(std::string_view name) {
+  name = without_void(name);
+  if (name.size() <= kLongestName) return std::string(name);
+  std::size_t end = kLongestName - 3;
+  while (end > 0 && (static_cast<unsigned char>(name[end]) & 0xC0U) == 0x80U) --end;  // not inside a UTF-8 character
+  return std::string(name.substr(0, end)) + "...";
+}
+
+std::string format_value(const TableValue& value, const std::string& unit, int byte_digits) {
+  if (const auto* text = std::get_if<std::string>(&value)) return *text;
+  if (const auto* whole = std::get_if<std::int64_t>(&value); whole != nullptr && unit.empty()) {
+    return format_count(*whole);
+  }
+  const double number = std::holds_alternative<double>(value) ? std::get<double>(value)
+                                                              : static_cast<double>(std::get<std::int64_t>(value));
+  if (unit == "s") return format_seconds(number);
+  if (unit == "B") return format_bytes(number, byte_digits);
+  if (unit == "ratio") return format_percent(number);
+  return unit.empty() ? format_significant(number, 3) : format_si(number, unit);
+}
 
 Section table_section(const AnalysisTable& table, std::size_t rows) {
   if (table.id == kMemoryCurveTable) return memory_section(table);

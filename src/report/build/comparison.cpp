@@ -162,7 +162,7 @@ Paragraph headline(const Comparison& comparison) {
         comparison.metrics, [verdict](const auto& metric) { return !metric.beside && metric.verdict == verdict; });
     text += fmt::format(". {} of {} metrics: {}", alike, deciding, name_of(verdict));
   }
-  return {text + ".", tone_of(verdict)};
+  return {text + ".", rejecting_gate(comparison) != nullptr ? Tone::bad : tone_of(verdict)};
 }
 
 Section summary(const Comparison& comparison) {
@@ -244,13 +244,12 @@ std::string verdict_sentence(const MetricVerdict& metric, double effect) {
 
 std::string overall_sentence(const Comparison& comparison) {
   const Verdict verdict = overall(comparison);
-  const auto rejected = std::find_if(comparison.accuracy.begin(), comparison.accuracy.end(),
-                                     [](const auto& gate) { return gate.outcome == AccuracyOutcome::rejected; });
-  if (rejected != comparison.accuracy.end() && verdict != Verdict::unreliable) return accuracy_sentence(*rejected);
+  if (const auto* gate = rejecting_gate(comparison)) return accuracy_sentence(*gate);
   for (const auto& metric : comparison.metrics) {
     if (!metric.beside && metric.verdict == verdict) return verdict_sentence(metric, comparison.effect);
   }
-  return name_of(verdict);
+  const auto open = std::ranges::find(comparison.accuracy, AccuracyOutcome::inconclusive, &AccuracyVerdict::outcome);
+  return open == comparison.accuracy.end() ? name_of(verdict) : accuracy_sentence(*open);
 }
 
 std::string monthly_sentence(const MonthlySaving& saving, const std::string& before, const std::string& after) {

@@ -1,6 +1,8 @@
 #include "report/build/of_document.h"
 
-#include <string>
+#include <algorithm>
+#include <iterator>
+#include <utility>
 
 #include "base/json.h"
 #include "model/json/json_parts.h"
@@ -12,7 +14,7 @@
 #include "report/build/matrix.h"
 #include "report/build/optimization.h"
 #include "report/build/scaling.h"
-#include "report/results/machine_summary.h"
+#include "report/results/machine_state.h"
 
 namespace warpmark::report {
 namespace {
@@ -57,6 +59,23 @@ Result<std::optional<Report>> report_of_document(const Json& document) {
     if (schema.is_string() && schema.get<std::string>() == page.record->schema) return page.build(document);
   }
   return std::optional<Report>();
+}
+
+Report build_report(const Validation& validation) {
+  Report report = build_report(validation.comparison);
+  std::string verdict = validation.verdict;
+  std::replace(verdict.begin(), verdict.end(), '_', ' ');
+  report.subtitle = verdict + ": " + validation.why + (report.subtitle.empty() ? "" : ". " + report.subtitle);
+  if (validation.check == nullptr) {
+    const Paragraph why{"Not asked: " + validation.no_check + "."};
+    report.sections.push_back({.heading = "History", .blocks = {why}});
+    return report;
+  }
+  Report history = build_report(*validation.check);
+  report.sections.push_back(
+      {.heading = "History of " + validation.check->branch, .blocks = {Paragraph{history.subtitle}}});
+  std::move(history.sections.begin(), history.sections.end(), std::back_inserter(report.sections));
+  return report;
 }
 
 }  // namespace warpmark::report

@@ -48,4 +48,14 @@ using warpmark::format_times;
 /// could move its cursor or set its title. They become "?", a tab a blank; line breaks stay.
 [[nodiscard]] std::string without_controls(std::string_view utf8);
 
+// How a report is rendered; what a format cannot do is ignored by it.
+
+struct RenderOptions {
+  int width = 80;             ///< terminal columns, at least 40
+  bool whole_tables = false;  ///< tables with a header are as wide as their columns: pipes and files
+  bool color = false;         ///< ANSI colours
+  bool unicode = false;       ///< the terminal shows UTF-8
+  bool details = false;       ///< text: also print the sections that other formats fold away
+};
+
 }  // namespace warpmark::report

@@ -10,7 +10,6 @@
 #include "report/draw/axis.h"
 #include "report/draw/format.h"
 #include "report/draw/svg_canvas.h"
-#include "report/draw/svg_ticks.h"
 
 namespace warpmark::report {
 namespace {

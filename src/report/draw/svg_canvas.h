@@ -1,9 +1,13 @@
-// The few SVG elements that the plots are made of.
+// The few SVG elements that the plots are made of, and a horizontal axis with as many round values as have room for
+// their labels, each with a grid line.
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "report/draw/axis.h"
 
 namespace warpmark::report {
 
@@ -37,5 +41,17 @@ class SvgCanvas {
 
 /// Roughly, for a 12-unit sans-serif font: nothing here can measure text.
 [[nodiscard]] double text_width(std::string_view words);
+
+struct HorizontalAxis {
+  double left = 0;
+  double right = 0;
+  double top = 0;
+  double bottom = 0;  ///< labels stand below
+  double width = 0;   ///< of the drawing: no label crosses its edge
+};
+
+/// At most `most` ticks.
+void draw_horizontal_ticks(SvgCanvas& canvas, const Scale& scale, const Axis& axis, const HorizontalAxis& place,
+                           std::size_t most);
 
 }  // namespace warpmark::report

@@ -7,7 +7,6 @@
 #include "report/draw/format.h"
 #include "report/draw/svg.h"
 #include "report/draw/svg_canvas.h"
-#include "report/draw/svg_ticks.h"
 
 namespace warpmark::report {
 namespace {

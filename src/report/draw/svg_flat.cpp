@@ -10,7 +10,7 @@
 namespace warpmark::report {
 namespace {
 
-// The light scheme of formats/html_style.cpp.
+// The light scheme of formats/html.cpp.
 constexpr std::array<std::string_view, 8> kFlatColors{"#2f6fba", "#c4561b", "#1f8a5b", "#8a4fb5",
                                                       "#b3287a", "#7a6a10", "#0e8490", "#5d6779"};
 constexpr std::pair<std::string_view, std::string_view> kFlatStyles[] = {

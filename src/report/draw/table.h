@@ -8,7 +8,7 @@
 #include <string_view>
 
 #include "model/report.h"
-#include "report/draw/options.h"
+#include "report/draw/format.h"
 
 namespace warpmark::report {
 

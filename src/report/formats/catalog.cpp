@@ -2,6 +2,11 @@
 
 #include <array>
 
+#include "base/json.h"
+#include "model/json/json.h"
+#include "report/results/speedups.h"
+#include "report/results/stages.h"
+
 namespace warpmark::report {
 
 extern const Reporter kTextReporter;
@@ -19,5 +24,11 @@ Catalog<SessionWriter> session_writers() {
   static constexpr std::array kWriters{&kJsonWriter, &kGoogleBenchmarkWriter};
   return kWriters;
 }
+
+extern const SessionWriter kJsonWriter{
+    "json", "warpmark.results/1, everything that was measured", "json", [](const Session& session) {
+      return dump_json(to_json(Results{session, speedups_of(session), stages_of(session), size_fits_of(session)})) +
+             "\n";
+    }};
 
 }  // namespace warpmark::report

@@ -1,5 +1,5 @@
 #include "report/formats/markdown.h"
-#include "report/formats/reporter.h"
+#include "report/formats/catalog.h"
 
 #include <algorithm>
 

@@ -9,7 +9,7 @@
 #include "base/result.h"
 #include "model/report.h"
 #include "model/run.h"
-#include "report/draw/options.h"
+#include "report/draw/format.h"
 
 namespace warpmark::report {
 

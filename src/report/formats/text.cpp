@@ -1,12 +1,11 @@
 #include "report/formats/text.h"
-#include "report/formats/reporter.h"
+#include "report/formats/catalog.h"
 
 #include <algorithm>
 #include <utility>
 
 #include "base/text.h"
 #include "report/draw/chart_text.h"
-#include "report/draw/format.h"
 #include "report/draw/table.h"
 #include "report/draw/wrap.h"
 

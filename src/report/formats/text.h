@@ -5,7 +5,7 @@
 #include <string>
 
 #include "model/report.h"
-#include "report/draw/options.h"
+#include "report/draw/format.h"
 
 namespace warpmark::report {
 

@@ -17,7 +17,7 @@ namespace warpmark::report {
 // headline.cpp
 [[nodiscard]] Section summary_section(const Session& session, const RunLabels& labels);
 
-// build_summary.cpp
+// build.cpp
 [[nodiscard]] Section machine_section(const Session& session);
 [[nodiscard]] std::optional<Section> ceilings_section(const Session& session);
 /// "memory bandwidth", "bf16 compute", "h2d link", "launch".
@@ -43,7 +43,7 @@ struct MeasuredPeak {
 // build_results.cpp: a section a device.
 [[nodiscard]] std::vector<Section> results_sections(const Session& session, const RunLabels& labels);
 
-// build_speedups.cpp: against a baseline in the same session; nothing where there is none.
+// speedups.cpp: against a baseline in the same session; nothing where there is none.
 [[nodiscard]] std::optional<Section> speedups_section(const Session& session, const RunLabels& labels);
 
 // build_models.cpp: rates, utilization and share of the model's own peak.
@@ -59,7 +59,7 @@ struct MeasuredPeak {
 [[nodiscard]] std::string metric_count(const Run& run, const Metric& metric);
 [[nodiscard]] std::optional<Section> metrics_section(const Session& session, const RunLabels& labels);
 
-// build_stages.cpp: commands in stages, and of several sizes.
+// stages.cpp: commands in stages, and of several sizes.
 [[nodiscard]] std::vector<Section> stages_sections(const Session& session, const RunLabels& labels);
 
 // build_plots.cpp: roofline and bandwidth curves of each device.

@@ -1,10 +1,12 @@
 // The roofline of each device (Williams, Waterman, Patterson, CACM 52(4), 2009), and rates over sizes.
+#include "report/results/build_plots.h"
+
 #include <algorithm>
 #include <map>
 #include <set>
 
 #include "model/names.h"
-#include "report/draw/roofline_limits.h"
+#include "report/draw/format.h"
 #include "report/results/build_parts.h"
 
 namespace warpmark::report {
@@ -111,6 +113,24 @@ std::vector<Section> plot_sections(const Session& session, const RunLabels& labe
     if (!section.blocks.empty()) sections.push_back(std::move(section));
   }
   return sections;
+}
+
+std::vector<Series> roofline_limits(std::span<const NamedLimit> peaks, std::span<const NamedLimit> bandwidths,
+                                    double least, double most) {
+  const auto highest_peak = std::ranges::max_element(peaks, {}, &NamedLimit::second);
+  const auto widest = std::ranges::max_element(bandwidths, {}, &NamedLimit::second);
+  std::vector<Series> limits;
+  for (const auto& [type, peak] : peaks) {
+    const double ridge = widest == bandwidths.end() ? least : peak / widest->second;
+    const std::string name = type + " " + format_si(peak, "FLOP/s");
+    limits.push_back({name, {{std::clamp(ridge, least, most), peak}, {most, peak}}, true, true});
+  }
+  for (const auto& [scope, bandwidth] : bandwidths) {
+    const double top = highest_peak == peaks.end() ? most : std::min(highest_peak->second / bandwidth, most);
+    const std::string name = scope + " " + format_si(bandwidth, "B/s");
+    if (top > least) limits.push_back({name, {{least, least * bandwidth}, {top, top * bandwidth}}, true, true});
+  }
+  return limits;
 }
 
 }  // namespace warpmark::report

@@ -1,4 +1,5 @@
-// What `monitor` shows in a terminal: the host and the GPUs in one table, the processes in another.
+// What `monitor` shows: the host and the GPUs in one table and the processes in another while it runs, and at the end
+// what the machine did, as a report.
 #pragma once
 
 #include <cstddef>
@@ -6,7 +7,8 @@
 #include <vector>
 
 #include "model/machine_state.h"
-#include "report/draw/options.h"
+#include "model/report.h"
+#include "report/draw/format.h"
 
 namespace warpmark::report {
 
@@ -26,5 +28,7 @@ class UtilizationHistory {
 /// At most `lines` lines (0: all), each with a newline: processes are left out where there is no room.
 [[nodiscard]] std::string render_machine_state(const MachineState& state, const UtilizationHistory& history,
                                                const RenderOptions& options, int lines);
+
+[[nodiscard]] Report build_report(const MachineSummary& summary);
 
 }  // namespace warpmark::report

@@ -66,7 +66,7 @@ struct RequestRecord {
   /// Seconds between one event with a token and the next, and tokens in the later one (0 where not told).
   std::vector<float> gaps_s;
   std::vector<std::uint16_t> gap_tokens;
-  /// The gaps are those of a sample of one in 2^k requests, for each k up to this (kept_records.h).
+  /// The gaps are those of a sample of one in 2^k requests, for each k up to this (record_spool.h).
   std::uint8_t sample = 0;
 
   /// Of the reference server only: when it sent the first event with a token; 0 of others.

@@ -5,8 +5,8 @@
 
 #include "http/client.h"
 #include "http/sse.h"
+#include "serving/answers/answer_reader.h"
 #include "serving/answers/chunk.h"
-#include "serving/answers/server_text.h"
 #include "serving/client/load_clock.h"
 #include "serving/client/prepare_load.h"
 #include "stats/random.h"

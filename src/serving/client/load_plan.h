@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <limits>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -86,7 +87,7 @@ struct LoadPlan {
   int cpu = -1;                    ///< the load thread runs there alone; -1 anywhere
   bool kernel_times = true;
   std::uint64_t first_serial = 0;
-  std::int64_t most_gaps = 4'000'000;  ///< between tokens, that are kept (kept_records.h); 0 without limit
+  std::int64_t most_gaps = 4'000'000;  ///< between tokens, that are kept (record_spool.h); 0 without limit
   std::string records_file;            ///< where records are while the load runs (RecordSpool::open)
   std::string secret;                  ///< removed from messages of errors
   std::string prompts = "unique";      ///< PromptCheck::kind
@@ -113,7 +114,7 @@ struct LoadOutcome {
   std::int64_t stopped_ns = 0;  ///< no request was begun after
   std::int64_t ended_ns = 0;
   std::int64_t never_sent = 0;      ///< due, but no connection was free or allowed
-  std::int64_t gaps_of_one_in = 1;  ///< gaps are there of one in so many requests (kept_records.h)
+  std::int64_t gaps_of_one_in = 1;  ///< gaps are there of one in so many requests (record_spool.h)
   bool interrupted = false;
   bool too_many_errors = false;  ///< which ended the load
   bool everything_sent = false;  ///< of what was asked for, which ended the load; not its time
@@ -128,6 +129,22 @@ struct LoadOutcome {
   Tokenizing tokenizing;   ///< of the answers
   double busy_share = 0;   ///< of the load thread's time, not waiting
   double cpu_s = 0;        ///< of the load thread
+};
+
+struct ClientReport {
+  double send_lag_p50_s = 0, send_lag_p99_s = 0, send_lag_max_s = 0;
+  double receive_lag_p50_s = 0, receive_lag_p99_s = 0, receive_lag_max_s = 0;
+  bool kernel_times = false;
+  double lag_limit_s = 1e-3;  ///< p99 of both lags may be at most this: judge_client() has the rule
+  double busy_share = 0;
+  double cpu_s = 0;
+  std::optional<double> others_share;  ///< of the machine's CPU time, that other programs used
+  bool trusted = true;
+  std::vector<std::string> reasons;  ///< why it is not
+  std::vector<ClientShare> shares;   ///< of several clients; empty for one
+  [[nodiscard]] const char* verdict() const { return trusted ? "reliable" : "unreliable"; }
+  /// Why it was late: "client", which was busy itself, or "machine", which did not run it in time; empty if reliable.
+  [[nodiscard]] const char* cause() const { return trusted ? "" : busy_share > 0.5 ? "client" : "machine"; }
 };
 
 }  // namespace warpmark::serving

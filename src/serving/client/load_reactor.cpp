@@ -1,8 +1,6 @@
 #include "serving/client/load_reactor.h"
-#include "serving/client/precise_wait.h"
 
 #include <fmt/format.h>
-#include <sys/epoll.h>
 
 #include <algorithm>
 #include <cerrno>

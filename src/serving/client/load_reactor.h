@@ -15,7 +15,7 @@
 #include "serving/client/idle_slots.h"
 #include "serving/client/load_clock.h"
 #include "serving/client/load_plan.h"
-#include "serving/records/kept_records.h"
+#include "serving/records/record_spool.h"
 
 namespace warpmark::serving {
 

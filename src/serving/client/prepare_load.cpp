@@ -7,8 +7,6 @@
 
 #include "serving/client/conversation.h"
 #include "serving/client/load_clock.h"
-#include "serving/traffic/draws.h"
-#include "serving/traffic/images.h"
 
 namespace warpmark::serving {
 namespace {

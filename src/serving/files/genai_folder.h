@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "serving/files/json_lists.h"
+#include "serving/files/exports.h"
 #include "serving/results/load_result.h"
 
 namespace warpmark::serving {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "serving/reference/reference_script.h"
+#include "serving/reference/scripted_answers.h"
 
 namespace warpmark::serving {
 

@@ -1,14 +1,11 @@
 #include "serving/reference/reference_loop.h"
 
-#include <sys/epoll.h>
-
 #include <algorithm>
 #include <cerrno>
 
 #include "base/json.h"
 #include "serving/client/load_clock.h"
-#include "serving/client/precise_wait.h"
-#include "serving/traffic/draws.h"
+#include "serving/traffic/arrivals.h"
 
 namespace warpmark::serving {
 namespace {

@@ -8,7 +8,7 @@
 #include <string>
 
 #include "base/result.h"
-#include "serving/reference/reference_script.h"
+#include "serving/reference/scripted_answers.h"
 
 namespace warpmark::serving {
 

@@ -8,7 +8,6 @@
 #include <numeric>
 
 #include "base/units.h"
-#include "serving/results/more_requests.h"
 #include "serving/results/request_values.h"
 #include "serving/results/verdicts.h"
 #include "stats/summary.h"

@@ -1,5 +1,4 @@
-// The highest load that still meets its objectives: doubling until one is missed, then halving the distance, then the
-// answer once more, since the best of several looks is a lucky one. Pure: measuring is the caller's.
+// Searches over loads. Pure: measuring is the caller's.
 #pragma once
 
 #include <cstdint>
@@ -39,5 +38,33 @@ struct LevelFound {
 /// `look` measures at a level; an error ends the search.
 [[nodiscard]] Result<LevelFound> search_level(const LevelSearch& search,
                                               const std::function<Result<LevelVerdict>(double)>& look);
+
+// From an idle server to a saturated one: one user for the latency of an idle server, twice as many users until the
+// answers per second no longer grow, then open-loop rates spread evenly between. Pure: measuring is the caller's.
+
+struct SweepLook {
+  double level = 0;  ///< users, or requests/s
+  bool open_loop = false;
+  double requests_per_s = 0;  ///< that were answered
+  bool stopped = false;       ///< interrupted: the sweep ends
+};
+
+struct Sweep {
+  std::int64_t rates = 5;          ///< open-loop loads between idle and saturation
+  std::int64_t most_users = 1024;  ///< where saturation is not found before
+  double growth = 0.05;            ///< less than this at twice the users is none
+};
+
+struct SweepFound {
+  std::vector<SweepLook> looks;
+  double idle_per_s = 0;
+  double saturated_per_s = 0;
+  double saturated_users = 0;  ///< the fewest that reach it
+  bool saturated = false;
+  [[nodiscard]] std::string sentence() const;
+};
+
+[[nodiscard]] Result<SweepFound> sweep_loads(
+    const Sweep& sweep, const std::function<Result<SweepLook>(double level, bool open_loop)>& look);
 
 }  // namespace warpmark::serving

@@ -14,7 +14,6 @@
 #include "base/result.h"
 #include "model/fields/fields_fwd.h"
 #include "model/metric.h"
-#include "serving/client/client_report.h"
 #include "serving/client/load_plan.h"
 #include "serving/records/request_records.h"
 #include "serving/results/token_check.h"

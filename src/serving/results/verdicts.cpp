@@ -1,9 +1,9 @@
 #include "serving/results/verdicts.h"
 
 #include <fmt/format.h>
+#include <boost/math/distributions/binomial.hpp>
 
 #include <algorithm>
-#include <boost/math/distributions/binomial.hpp>
 #include <cmath>
 
 #include "base/units.h"
@@ -57,6 +57,93 @@ Interval share_interval(std::int64_t count, std::int64_t n) {
   const auto trials = static_cast<double>(n), hits = static_cast<double>(count);
   return {Binomial::find_lower_bound_on_p(trials, hits, kTail), Binomial::find_upper_bound_on_p(trials, hits, kTail),
           kConfidence};
+}
+
+/// Rounded up to what a person would write.
+std::string round_time(double seconds) {
+  if (seconds <= 60) return fmt::format("{:g}s", std::ceil(seconds / 5) * 5);
+  const double minutes = seconds / 60;
+  return fmt::format("{:g}m", minutes <= 10 ? std::ceil(minutes) : std::ceil(minutes / 5) * 5);
+}
+
+/// Whether a lower percentile lies above the limit for certain, and so the one that is asked for too: of few requests
+/// p99 has no interval, and the median may break its limit all the same.
+bool broken_below(const LoadMetric& metric, const SloClause& clause) {
+  return std::any_of(metric.percentiles.begin(), metric.percentiles.end(), [&](const Percentile& lower) {
+    return lower.p <= clause.p && lower.interval && lower.interval->low >= clause.limit;
+  });
+}
+
+std::string why_undefined(const SloClause& clause, const ScenarioResult& result) {
+  if (result.completed == 0) return "no request was answered";
+  const bool between_tokens = clause.metric == "tpot" || clause.metric == "itl";
+  if (between_tokens && result.buffered > 0) return "answers were buffered by the server or a proxy";
+  if (metric_of(result, "ttft_any") == nullptr) return "answers were not streamed: leave out --no-stream";
+  if (clause.metric == "ttft") return "answers hold nothing but reasoning";
+  return between_tokens ? "answers have one token each" : "it was not measured";
+}
+
+/// An interval on both sides of the limit gets narrower with the root of the requests. 0 for one too close to it.
+double times_to_narrow(const SloClause& clause, const SloOutcome& outcome) {
+  constexpr double kMostTimes = 100, kSpare = 1.2;
+  const double value = *outcome.value, distance = std::abs(clause.limit - value);
+  const double half = value < clause.limit ? outcome.interval->high - value : value - outcome.interval->low;
+  const double times = distance > 0 ? kSpare * (half / distance) * (half / distance) : kMostTimes;
+  return times >= kMostTimes ? 0 : std::max(times, 2.0);
+}
+
+std::string why_open(const SloClause& clause, const SloOutcome& outcome, const LoadLimits& limits) {
+  const std::string text = "its interval holds the limit";
+  const double times = times_to_narrow(clause, outcome);
+  if (times == 0) return text + ", which it is too close to";
+  const std::string option = option_for_more(limits, times);
+  return option.empty() ? text : text + ": " + option;
+}
+
+bool never_failed(const SloClause& clause, const SloOutcome& outcome, const ScenarioResult& result) {
+  return clause.metric == "errors" && result.failed == 0 && outcome.interval;
+}
+
+/// Without a failure.
+std::int64_t requests_for(const SloClause& clause) {
+  return static_cast<std::int64_t>(std::ceil(std::log(0.025) / std::log1p(-clause.limit)));
+}
+
+/// How many times the requests decide an objective; 0 where more of them do not.
+double times_to_decide(const SloClause& clause, const SloOutcome& outcome, const ScenarioResult& result) {
+  const auto times = [](std::int64_t needed, std::int64_t have) {
+    return have > 0 && needed > have ? static_cast<double>(needed) / static_cast<double>(have) : 0;
+  };
+  if (never_failed(clause, outcome, result)) return times(requests_for(clause), result.completed);
+  if (outcome.interval) return times_to_narrow(clause, outcome);
+  const LoadMetric* metric = clause.p > 0 ? metric_of(result, clause.metric) : nullptr;
+  return metric == nullptr ? 0 : times(stats::samples_needed(clause.p, kConfidence), metric->n);
+}
+
+std::string why_undecided(const SloClause& clause, const SloOutcome& outcome, const ScenarioResult& result,
+                          const LoadLimits& limits) {
+  if (never_failed(clause, outcome, result)) return needs_more(limits, requests_for(clause), result.completed);
+  if (outcome.interval) return why_open(clause, outcome, limits);
+  const LoadMetric* metric = metric_of(result, clause.metric);
+  if (metric == nullptr) return why_undefined(clause, result);
+  const Percentile* percentile = percentile_of(*metric, clause.p);
+  if (percentile == nullptr) return "this percentile is not computed: p25, p50, p75, p90, p95, p99, p99.9 are";
+  return percentile->reason;
+}
+
+void take_value(const SloClause& clause, const ScenarioResult& result, SloOutcome& outcome) {
+  if (clause.metric == "errors") {
+    const std::int64_t ended = result.completed + result.failed;
+    if (ended == 0) return;
+    outcome.value = static_cast<double>(result.failed) / static_cast<double>(ended);
+    outcome.interval = share_interval(result.failed, ended);
+    return;
+  }
+  const LoadMetric* metric = metric_of(result, clause.metric);
+  if (metric == nullptr) return;
+  const Percentile* percentile = clause.p < 0 ? nullptr : percentile_of(*metric, clause.p);
+  if (clause.p < 0) outcome.value = metric->mean;
+  if (percentile != nullptr) outcome.value = percentile->value, outcome.interval = percentile->interval;
 }
 
 }  // namespace
@@ -160,90 +247,6 @@ bool meets(const RequestRecord& record, const Slo& slo) {
   });
 }
 
-namespace {
-
-/// Whether a lower percentile lies above the limit for certain, and so the one that is asked for too: of few requests
-/// p99 has no interval, and the median may break its limit all the same.
-bool broken_below(const LoadMetric& metric, const SloClause& clause) {
-  return std::any_of(metric.percentiles.begin(), metric.percentiles.end(), [&](const Percentile& lower) {
-    return lower.p <= clause.p && lower.interval && lower.interval->low >= clause.limit;
-  });
-}
-
-std::string why_undefined(const SloClause& clause, const ScenarioResult& result) {
-  if (result.completed == 0) return "no request was answered";
-  const bool between_tokens = clause.metric == "tpot" || clause.metric == "itl";
-  if (between_tokens && result.buffered > 0) return "answers were buffered by the server or a proxy";
-  if (metric_of(result, "ttft_any") == nullptr) return "answers were not streamed: leave out --no-stream";
-  if (clause.metric == "ttft") return "answers hold nothing but reasoning";
-  return between_tokens ? "answers have one token each" : "it was not measured";
-}
-
-/// An interval on both sides of the limit gets narrower with the root of the requests. 0 for one too close to it.
-double times_to_narrow(const SloClause& clause, const SloOutcome& outcome) {
-  constexpr double kMostTimes = 100, kSpare = 1.2;
-  const double value = *outcome.value, distance = std::abs(clause.limit - value);
-  const double half = value < clause.limit ? outcome.interval->high - value : value - outcome.interval->low;
-  const double times = distance > 0 ? kSpare * (half / distance) * (half / distance) : kMostTimes;
-  return times >= kMostTimes ? 0 : std::max(times, 2.0);
-}
-
-std::string why_open(const SloClause& clause, const SloOutcome& outcome, const LoadLimits& limits) {
-  const std::string text = "its interval holds the limit";
-  const double times = times_to_narrow(clause, outcome);
-  if (times == 0) return text + ", which it is too close to";
-  const std::string option = option_for_more(limits, times);
-  return option.empty() ? text : text + ": " + option;
-}
-
-bool never_failed(const SloClause& clause, const SloOutcome& outcome, const ScenarioResult& result) {
-  return clause.metric == "errors" && result.failed == 0 && outcome.interval;
-}
-
-/// Without a failure.
-std::int64_t requests_for(const SloClause& clause) {
-  return static_cast<std::int64_t>(std::ceil(std::log(0.025) / std::log1p(-clause.limit)));
-}
-
-/// How many times the requests decide an objective; 0 where more of them do not.
-double times_to_decide(const SloClause& clause, const SloOutcome& outcome, const ScenarioResult& result) {
-  const auto times = [](std::int64_t needed, std::int64_t have) {
-    return have > 0 && needed > have ? static_cast<double>(needed) / static_cast<double>(have) : 0;
-  };
-  if (never_failed(clause, outcome, result)) return times(requests_for(clause), result.completed);
-  if (outcome.interval) return times_to_narrow(clause, outcome);
-  const LoadMetric* metric = clause.p > 0 ? metric_of(result, clause.metric) : nullptr;
-  return metric == nullptr ? 0 : times(stats::samples_needed(clause.p, kConfidence), metric->n);
-}
-
-std::string why_undecided(const SloClause& clause, const SloOutcome& outcome, const ScenarioResult& result,
-                          const LoadLimits& limits) {
-  if (never_failed(clause, outcome, result)) return needs_more(limits, requests_for(clause), result.completed);
-  if (outcome.interval) return why_open(clause, outcome, limits);
-  const LoadMetric* metric = metric_of(result, clause.metric);
-  if (metric == nullptr) return why_undefined(clause, result);
-  const Percentile* percentile = percentile_of(*metric, clause.p);
-  if (percentile == nullptr) return "this percentile is not computed: p25, p50, p75, p90, p95, p99, p99.9 are";
-  return percentile->reason;
-}
-
-void take_value(const SloClause& clause, const ScenarioResult& result, SloOutcome& outcome) {
-  if (clause.metric == "errors") {
-    const std::int64_t ended = result.completed + result.failed;
-    if (ended == 0) return;
-    outcome.value = static_cast<double>(result.failed) / static_cast<double>(ended);
-    outcome.interval = share_interval(result.failed, ended);
-    return;
-  }
-  const LoadMetric* metric = metric_of(result, clause.metric);
-  if (metric == nullptr) return;
-  const Percentile* percentile = clause.p < 0 ? nullptr : percentile_of(*metric, clause.p);
-  if (clause.p < 0) outcome.value = metric->mean;
-  if (percentile != nullptr) outcome.value = percentile->value, outcome.interval = percentile->interval;
-}
-
-}  // namespace
-
 std::vector<SloOutcome> judge_slo(const Slo& slo, const ScenarioResult& result, const LoadLimits& limits) {
   std::vector<SloOutcome> outcomes;
   for (const auto& clause : slo) {
@@ -268,6 +271,21 @@ std::vector<SloOutcome> judge_slo(const Slo& slo, const ScenarioResult& result, 
     outcomes.push_back(std::move(outcome));
   }
   return outcomes;
+}
+
+std::string option_for_more(const LoadLimits& limits, double times) {
+  if (limits.most_requests > 0 && (limits.everything_sent || limits.duration_s <= 0)) {
+    return fmt::format("--max-requests-per-run {:g}", std::ceil(times * static_cast<double>(limits.most_requests)));
+  }
+  const double seconds = limits.duration_s > 0 ? limits.duration_s : limits.wall_s;
+  return seconds > 0 ? "--max-time-per-run " + round_time(times * seconds) : "";
+}
+
+std::string needs_more(const LoadLimits& limits, std::int64_t needed, std::int64_t have) {
+  std::string text = fmt::format("needs {} requests, have {}", needed, have);
+  if (have == 0) return text;
+  const std::string option = option_for_more(limits, static_cast<double>(needed) / static_cast<double>(have));
+  return option.empty() ? text : text + ": " + option;
 }
 
 }  // namespace warpmark::serving

@@ -1,15 +1,30 @@
 // Judgements on a load: whether the client kept up, whether token counts agree, whether an objective is met. Pure.
 #pragma once
 
+#include <cstdint>
 #include <functional>
+#include <string>
 #include <vector>
 
 #include "serving/client/load_plan.h"
 #include "serving/results/load_result.h"
-#include "serving/results/more_requests.h"
 #include "serving/results/slo.h"
 
 namespace warpmark::serving {
+
+struct LoadLimits {
+  double duration_s = 0;           ///< of --max-time-per-run; 0 without
+  std::int64_t most_requests = 0;  ///< of --max-requests-per-run; 0 without
+  double wall_s = 0;               ///< that the load took
+  bool everything_sent = false;    ///< it ended as all requests were sent, not by its time
+};
+
+/// "--max-time-per-run 5m" or "--max-requests-per-run 320" for so many times the requests; empty where the load was
+/// bounded by neither.
+[[nodiscard]] std::string option_for_more(const LoadLimits& limits, double times);
+
+/// "needs 299 requests, have 60: --max-time-per-run 5m".
+[[nodiscard]] std::string needs_more(const LoadLimits& limits, std::int64_t needed, std::int64_t have);
 
 /// Whether a request is among those that the numbers of a load are of.
 using CountedRequest = std::function<bool(const RequestRecord&)>;

@@ -2,11 +2,8 @@
 
 #include <fmt/format.h>
 
-#include <cmath>
-
 #include "base/text.h"
 #include "base/units.h"
-#include "serving/traffic/draws.h"
 
 namespace warpmark::serving {
 namespace {

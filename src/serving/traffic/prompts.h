@@ -1,5 +1,4 @@
-// Texts of a wanted number of tokens, made of common English words, most of which are one token in the vocabularies of
-// today's models. How many tokens a server counts for a number of words is measured by asking it (TokenFit). Pure.
+// What prompts hold: words and pictures. Pure.
 #pragma once
 
 #include <cstdint>
@@ -38,5 +37,19 @@ inline constexpr std::string_view kSerialMark = "90000000";
 [[nodiscard]] std::size_t find_serial(std::string_view body);
 /// Overwrites it with eight digits that are another number for each `serial` below 10^8.
 void write_serial(std::string& body, std::size_t at, std::uint64_t serial);
+
+// Pictures of a given size for vision models, made here: PNG of a few colors, stored without compression (RFC 1950,
+// 1951: stored blocks), as a data: URL. Pure.
+
+struct ImageSpec {
+  int width = 0;
+  int height = 0;
+  std::uint64_t seed = 1;
+};
+
+/// The bytes of a PNG, 8 bits of grey: about width x height bytes.
+[[nodiscard]] std::string png_image(const ImageSpec& spec);
+/// "data:image/png;base64,...".
+[[nodiscard]] std::string image_url(const ImageSpec& spec);
 
 }  // namespace warpmark::serving

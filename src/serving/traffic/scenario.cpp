@@ -7,7 +7,7 @@
 
 #include "base/text.h"
 #include "base/units.h"
-#include "serving/traffic/draws.h"
+#include "serving/traffic/arrivals.h"
 
 namespace warpmark::serving {
 namespace {

@@ -212,7 +212,7 @@ std::vector<AccuracyVerdict> judge_gates(const std::vector<AbSample>& samples, c
 
 /// Nothing left to learn: every metric has a verdict, or cannot have one, and so have the gates; or B is rejected.
 bool decided(const Comparison& comparison) {
-  if (accuracy_rejected(comparison)) return true;
+  if (rejecting_gate(comparison) != nullptr) return true;
   const bool open = std::any_of(comparison.accuracy.begin(), comparison.accuracy.end(),
                                 [](const auto& gate) { return gate.outcome == AccuracyOutcome::inconclusive; });
   return !open && !comparison.metrics.empty() &&

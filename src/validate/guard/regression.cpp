@@ -309,6 +309,20 @@ void judge_check(std::span<MetricCheck> metrics, const RegressionOptions& option
   }
 }
 
+namespace {
+
+/// `warpmark run` of what a stored command line measured: also one of `warpmark check`.
+std::string run_command_of(const std::string& command) {
+  if (command.starts_with("warpmark run ")) return command;
+  if (const auto own = command.find(" -- "); own != std::string::npos) return "warpmark run" + command.substr(own);
+  const std::string option = " --project ";
+  const auto project = command.find(option);
+  if (project == std::string::npos) return "warpmark run -- CMD";
+  return "warpmark run" + command.substr(project, command.find(' ', project + option.size()) - project);
+}
+
+}  // namespace
+
 std::string how_to_complete_history(const Check& check, const std::string& command) {
   std::int64_t missing = 0;
   for (const MetricCheck& metric : check.metrics) {
@@ -318,7 +332,7 @@ std::string how_to_complete_history(const Check& check, const std::string& comma
   }
   if (missing <= 0) return {};
   return fmt::format("To complete the history, measure {} {} more time{}: {}", check.branch, missing,
-                     missing == 1 ? "" : "s", command.starts_with("warpmark run ") ? command : "warpmark run -- CMD");
+                     missing == 1 ? "" : "s", run_command_of(command));
 }
 
 }  // namespace warpmark::validate

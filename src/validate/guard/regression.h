@@ -77,7 +77,7 @@ inline constexpr std::int64_t kLevelNeeded = 3;
 /// Baselines longer than most_history are cut. Metrics whose verdict is unreliable keep it.
 void judge_check(std::span<MetricCheck> metrics, const RegressionOptions& options);
 
-/// The command that measures what the history of the branch lacks: `command`, where it measures; empty where nothing is
+/// How to measure what the history of the branch lacks, by the command line of a session of it; empty where nothing is
 /// missing, or where the branch has no history at all.
 [[nodiscard]] std::string how_to_complete_history(const Check& check, const std::string& command);
 

@@ -7,7 +7,7 @@
 #include "base/clock.h"
 #include "base/files.h"
 #include "base/json.h"
-#include "watch/dashboard/pages.h"
+#include "watch/dashboard/files.h"
 
 namespace warpmark::watch {
 namespace {

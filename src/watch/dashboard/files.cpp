@@ -6,14 +6,15 @@
 #include <array>
 #include <fstream>
 #include <string_view>
-#include <vector>
 
 #include "analyze/analyze.h"
 #include "base/clock.h"
 #include "base/files.h"
-#include "base/json.h"
+#include "generated/dashboard_script.h"
+#include "generated/dashboard_web.h"
 #include "model/json/json_analysis.h"
 #include "profile/read_session.h"
+#include "report/formats/html.h"
 #include "report/timeline/timeline_html.h"
 #include "watch/dashboard/query.h"
 
@@ -63,6 +64,15 @@ std::string kind_of(const fs::path& path, std::int64_t bytes) {
   }
   return ends_with_any(name, {".json.gz", ".json.zst", ".sqlite", ".wmprof", ".wmp", ".csv"}) ? "profile" : "";
 }
+
+std::string embedded(std::string_view name) {
+  for (const auto& file : generated::kDashboardWeb) {
+    if (file.name == name) return std::string(file.text);
+  }
+  return {};
+}
+
+std::string script() { return std::string(generated::kDashboardScript[0].text); }
 
 }  // namespace
 
@@ -143,6 +153,18 @@ Result<std::string> Files::timeline_page(const std::string& query) {
   WM_ASSIGN(const auto* const found, analysed(query));
   if (found->page.empty()) return usage_error("it has no timeline");
   return found->page;
+}
+
+const std::vector<PageFile>& page_files() {
+  static const std::vector<PageFile> kFiles = {
+      {"index.html", "text/html; charset=utf-8", embedded("index.html")},
+      {"app.js", "text/javascript; charset=utf-8", script()},
+      {"timeline.js", "text/javascript; charset=utf-8", report::timeline_script()},
+      {"style.css", "text/css; charset=utf-8",
+       std::string(report::html_style()) + report::timeline_style() + embedded("dashboard.css")},
+      {"icon.svg", "image/svg+xml", embedded("icon.svg")},
+  };
+  return kFiles;
 }
 
 }  // namespace warpmark::watch

@@ -1,4 +1,4 @@
-// A folder of what other verbs wrote: recordings, and reports as JSON (--json, --out), as a CI job keeps them.
+// The files that the dashboard serves.
 #pragma once
 
 #include <cstdint>
@@ -6,6 +6,7 @@
 #include <map>
 #include <mutex>
 #include <string>
+#include <vector>
 
 #include "base/json.h"
 #include "base/result.h"
@@ -50,5 +51,21 @@ class Files {
   std::mutex mutex_;
   std::map<std::string, Analysed> analysed_;  ///< of profiles, as reading them may take seconds
 };
+
+// The files that a browser asks for: one page, its script and its style sheet.
+
+struct PageFile {
+  std::string name;  ///< "index.html"
+  std::string type;  ///< media type
+  std::string text;
+};
+
+/// All of them. In a build without esbuild the script only says so.
+[[nodiscard]] const std::vector<PageFile>& page_files();
+
+/// What scripts, styles and frames of the pages may be: files of this server, and nothing within a page.
+inline constexpr const char* kPagePolicy =
+    "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; "
+    "frame-src 'self'; frame-ancestors 'self'; base-uri 'none'; form-action 'none'";
 
 }  // namespace warpmark::watch

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <ranges>
+#include <span>
 
 #include "base/text.h"
 #include "base/units.h"
@@ -106,74 +107,124 @@ void go_on(const LoadReport& report, LoadVerdict& verdict) {
   verdict.command = command_with(report, changed);
 }
 
-/// Of objectives that no load met: the exit code that its headline stands for.
-int judge_unmet(const LoadReport& report, LoadVerdict& verdict) {
-  const ScenarioResult *missed = nullptr, *open = nullptr;
-  for (const auto& result : report.scenarios) {
-    const auto level = level_verdict(result);
-    if (level == LevelVerdict::missed && missed == nullptr) missed = &result;
-    if (level == LevelVerdict::undecided && open == nullptr) open = &result;
-  }
-  const ScenarioResult* shown = open != nullptr ? open : missed;
-  const std::string numbers = numbers_text(*shown) + at_load(report, *shown) + ".";
-  if (open == nullptr) {
-    verdict.headline = {"SLO missed at every load: " + objectives_with(*shown, "missed") + "; " + numbers, Tone::bad};
-    const bool lower = shown->arrivals == "closed" && shown->users > 1;
-    verdict.next = lower ? "Measure a lower load:" : "See which requests were slow, one a row:";
-    const auto changed = lower ? std::pair{"--num-concurrency", "1"} : std::pair{"--requests-csv", "requests.csv"};
-    verdict.command = command_with(report, {changed});
-    return kGateFailed;
-  }
-  verdict.headline = {"SLO undecided: " + objectives_with(*open, "undecided") + "; " + numbers, Tone::warning};
-  for (const auto& outcome : open->slo) {
-    if (outcome.verdict != "undecided" || outcome.reason.empty()) continue;
-    verdict.why.push_back({outcome.text + ": " + outcome.reason + "."});
-    const auto parts = split(outcome.option, ' ');
-    if (parts.size() != 2 || !verdict.command.empty()) continue;
-    verdict.next = "Measure longer:";
-    verdict.command = command_with(report, {{parts[0], parts[1]}});
-  }
-  if (verdict.command.empty()) go_on(report, verdict);
-  return kInconclusive;
+bool passes(const ScenarioResult& result) {
+  return level_verdict(result) == LevelVerdict::met && (!result.mlperf || result.mlperf->valid);
 }
 
-/// The exit code that its headline stands for.
-int judge_objectives(const LoadReport& report, LoadVerdict& verdict) {
-  const auto is_met = [](const auto& result) { return level_verdict(result) == LevelVerdict::met; };
-  const ScenarioResult* best = fastest(report, is_met);
-  if (best == nullptr) return judge_unmet(report, verdict);
-  if (report.search_met) {  // the last one that met them confirmed it
-    for (const auto& result : report.scenarios) best = is_met(result) ? &result : best;
+/// Why a run ends badly.
+struct Cause {
+  int code;
+  const char* what;
+  bool (*holds)(const ScenarioResult& result);
+  std::string (*detail)(const ScenarioResult& result);
+};
+std::string no_detail(const ScenarioResult&) { return {}; }
+bool is_late(const ScenarioResult& result) { return !result.client.trusted; }
+bool is_undecided(const ScenarioResult& result) { return objective_with(result, "undecided") != nullptr; }
+
+/// The gravest first.
+constexpr Cause kCauses[] = {
+    {kEnvironment, "No request was answered", [](const ScenarioResult& load) { return load.completed == 0; },
+     no_detail},
+    {kGateFailed, "Too many requests failed", [](const ScenarioResult& load) { return load.too_many_errors; },
+     no_detail},
+    {kEnvironment, "Unreliable", is_late, [](const ScenarioResult&) { return std::string(": the client was late"); }},
+    {kGateFailed, "The MLPerf run is not valid",
+     [](const ScenarioResult& load) { return load.mlperf && !load.mlperf->valid; },
+     [](const ScenarioResult& load) { return ": " + mlperf_text(*load.mlperf); }},
+    {kGateFailed, "SLO missed", [](const ScenarioResult& load) { return objective_with(load, "missed") != nullptr; },
+     [](const ScenarioResult& load) { return ": " + objectives_with(load, "missed"); }},
+    {kInconclusive, "SLO undecided", is_undecided,
+     [](const ScenarioResult& load) { return ": " + objectives_with(load, "undecided"); }},
+};
+
+struct Ending {
+  int code = kSuccess;
+  std::string why;
+  const ScenarioResult* load = nullptr;  ///< the first one that the cause holds for
+  bool every = false;                    ///< it holds for all of several
+};
+
+/// The gravest cause that holds for any load. A search counts by what it found.
+Ending ending_of(const LoadReport& report) {
+  const std::span<const Cause> all(kCauses);
+  const auto& loads = report.scenarios;
+  for (const auto& cause : !report.search ? all : all.first(report.search_met ? 1 : all.size() - 1)) {
+    const auto found = std::ranges::find_if(loads, cause.holds);
+    if (found == loads.end()) continue;
+    const bool every = loads.size() > 1 && std::ranges::all_of(loads, cause.holds);
+    return {cause.code, cause.what + (every ? " at every load" : at_load(report, *found)) + cause.detail(*found),
+            &*found, every};
   }
-  verdict.headline = {
-      (report.search_met ? "Capacity: SLO met" : "SLO met") + at_load(report, *best) + ": " + numbers_text(*best) + ".",
-      Tone::good};
-  verdict.why.push_back({"Met: " + objectives_with(*best, "met") + "."});
+  if (report.search && !report.search_met) return {kInconclusive, *report.search};
+  return {};
+}
+
+/// The load that the headline shows: the fastest that passed, of a search the one that confirmed it; null if none.
+const ScenarioResult* best_of(const LoadReport& report) {
+  const ScenarioResult* best = fastest(report, passes);
+  if (!report.search_met || !has_objectives(report)) return best;
+  for (const auto& result : report.scenarios) best = passes(result) ? &result : best;
+  return best;
+}
+
+std::string passed_text(const LoadReport& report, const ScenarioResult& best) {
+  if (best.mlperf) return mlperf_text(*best.mlperf) + ".";
+  const std::string numbers = numbers_text(best), load = at_load(report, best);
+  if (has_objectives(report))
+    return (report.search_met ? "Capacity: SLO met" : "SLO met") + load + ": " + numbers + ".";
+  return (report.scenarios.size() > 1 ? "Highest rate: " : "") + numbers + load + ".";
+}
+
+/// Where no load passed. The highest rate of a client that was late is the least that the server does.
+std::string failed_text(const LoadReport& report, const Ending& ending) {
+  if (ending.load == nullptr || ending.load->completed == 0) return ending.why + ".";
+  const bool late = is_late(*ending.load);
+  const ScenarioResult& shown = late ? *fastest(report, is_late) : *ending.load;
+  return ending.why + (late ? ", so the server may be faster than " : "; ") + numbers_text(shown) +
+         (ending.every || &shown != ending.load ? at_load(report, shown) : "") + ".";
+}
+
+/// Which objectives the best load meets, and what ended a search above it.
+void add_objectives(const LoadReport& report, const ScenarioResult& best, LoadVerdict& verdict) {
+  if (!best.slo.empty()) verdict.why.push_back({"Met: " + objectives_with(best, "met") + "."});
+  if (!report.search_met) return;
   for (const auto& result : report.scenarios) {
     const auto level = level_verdict(result);
-    if (!report.search_met || (level != LevelVerdict::missed && level != LevelVerdict::undecided)) continue;
+    if (level != LevelVerdict::missed && level != LevelVerdict::undecided) continue;
     const bool missed = level == LevelVerdict::missed;
     verdict.why.push_back({(missed ? "Missed" : "Undecided") + at_load(report, result) + ": " +
                                objectives_with(result, missed ? "missed" : "undecided") + ".",
                            missed ? Tone::bad : Tone::warning});
-    break;
+    return;
   }
-  go_on(report, verdict);
-  return kSuccess;
 }
 
-/// Without a load that a reliable client measured.
-LoadVerdict unreliable_verdict(const LoadReport& report, const ScenarioResult& shown) {
-  LoadVerdict verdict;
-  verdict.headline = {"Unreliable: the client was late, so the server may be faster than " + numbers_text(shown) +
-                          at_load(report, shown) + ".",
-                      Tone::warning};
-  fix_client(shown, report, verdict);
-  return verdict;
+/// Where no load passed: how to decide what is undecided, else what to measure instead.
+void go_on_unmet(const LoadReport& report, LoadVerdict& verdict) {
+  const auto& loads = report.scenarios;
+  if (const auto open = std::ranges::find_if(loads, is_undecided); open != loads.end()) {
+    for (const auto& outcome : open->slo) {
+      if (outcome.verdict != "undecided" || outcome.reason.empty()) continue;
+      verdict.why.push_back({outcome.text + ": " + outcome.reason + "."});
+      const auto parts = split(outcome.option, ' ');
+      if (parts.size() != 2 || !verdict.command.empty()) continue;
+      verdict.next = "Measure longer:";
+      verdict.command = command_with(report, {{parts[0], parts[1]}});
+    }
+    if (verdict.command.empty()) go_on(report, verdict);
+    return;
+  }
+  const auto missed =
+      std::ranges::find_if(loads, [](const auto& load) { return level_verdict(load) == LevelVerdict::missed; });
+  if (missed == loads.end()) return go_on(report, verdict);
+  const bool lower = missed->arrivals == "closed" && missed->users > 1;
+  verdict.next = lower ? "Measure a lower load:" : "See which requests were slow, one a row:";
+  const auto changed = lower ? std::pair{"--num-concurrency", "1"} : std::pair{"--requests-csv", "requests.csv"};
+  verdict.command = command_with(report, {changed});
 }
 
-LoadVerdict unanswered_verdict(const LoadReport& report) {
-  LoadVerdict verdict{.headline = {"No request was answered.", Tone::bad}, .why = {}, .next = {}, .command = {}};
+void go_on_unanswered(const LoadReport& report, LoadVerdict& verdict) {
   for (const auto& result : report.scenarios) {
     if (result.first_error.empty()) continue;
     verdict.why.push_back({"First error: " + result.first_error, Tone::bad});
@@ -181,7 +232,6 @@ LoadVerdict unanswered_verdict(const LoadReport& report) {
   }
   verdict.next = "Repeat it when the server answers:";
   verdict.command = command_with(report);
-  return verdict;
 }
 
 std::string reliability_text(const LoadReport& report) {
@@ -252,64 +302,25 @@ std::string command_with(const LoadReport& report, const std::map<std::string, s
   return command_line(words);
 }
 
-LoadExit exit_of(const LoadReport& report) {
-  const auto because = [&](int code, const char* what, const ScenarioResult& result, const std::string& why = "") {
-    return LoadExit{code, what + at_load(report, result) + (why.empty() ? "" : ": " + why)};
-  };
-  const auto first = [&](auto holds) {
-    const auto found = std::ranges::find_if(report.scenarios, holds);
-    return found == report.scenarios.end() ? nullptr : &*found;
-  };
-  const auto* result = first([](const auto& load) { return load.completed == 0; });
-  if (result != nullptr) return because(kEnvironment, "No request was answered", *result);
-  if (report.search && report.search_met) return {};
-  result = first([](const auto& load) { return load.too_many_errors; });
-  if (result != nullptr) return because(kGateFailed, "Too many requests failed", *result);
-  result = first([](const auto& load) { return !load.client.trusted; });
-  if (result != nullptr) return because(kEnvironment, "Unreliable", *result, "the client was late");
-  result = first([](const auto& load) { return load.mlperf && !load.mlperf->valid; });
-  if (result != nullptr) return because(kGateFailed, "The MLPerf run is INVALID", *result);
-  result = first([](const auto& load) { return objective_with(load, "missed") != nullptr; });
-  if (result != nullptr) return because(kGateFailed, "SLO missed", *result, objectives_with(*result, "missed"));
-  if (report.search) return {kInconclusive, *report.search};
-  result = first([](const auto& load) { return objective_with(load, "undecided") != nullptr; });
-  if (result != nullptr) return because(kInconclusive, "SLO undecided", *result, objectives_with(*result, "undecided"));
-  return {};
-}
-
 LoadVerdict verdict_of(const LoadReport& report) {
-  const auto* answered = fastest(report, [](const auto&) { return true; });
-  if (answered == nullptr) return unanswered_verdict(report);
-  const auto* reliable = fastest(report, [](const auto& result) { return result.client.trusted; });
-  const LoadExit end = exit_of(report);
-  LoadVerdict verdict;
-  int shown = kSuccess;
-  if (reliable == nullptr) {
-    verdict = unreliable_verdict(report, *answered);
-    shown = kEnvironment;
-  } else if (reliable->mlperf) {
-    verdict.headline = {mlperf_text(*reliable->mlperf) + ".", reliable->mlperf->valid ? Tone::good : Tone::bad};
-    shown = reliable->mlperf->valid ? kSuccess : kGateFailed;
-    go_on(report, verdict);
-  } else if (has_objectives(report)) {
-    shown = judge_objectives(report, verdict);
+  const Ending ending = ending_of(report);
+  const auto* best = best_of(report);
+  const bool answered = std::ranges::any_of(report.scenarios, [](const auto& load) { return load.completed > 0; });
+  LoadVerdict verdict{.code = ending.code, .reason = ending.why};
+  if (ending.code != kSuccess)
+    verdict.headline.tone = ending.code == kGateFailed || !answered ? Tone::bad : Tone::warning;
+  if (best == nullptr) {
+    verdict.headline.text = failed_text(report, ending);
+    answered ? go_on_unmet(report, verdict) : go_on_unanswered(report, verdict);
   } else {
-    verdict.headline = {(report.scenarios.size() > 1 ? "Highest rate: " : "") + numbers_text(*reliable) +
-                            at_load(report, *reliable) + ".",
-                        Tone::good};
+    verdict.headline.text =
+        (ending.why.empty() ? "" : ending.why + ". ") + passed_text(report, *best) + reliability_text(report);
+    add_objectives(report, *best, verdict);
     go_on(report, verdict);
   }
-  if (reliable != nullptr) verdict.headline.text += reliability_text(report);
-  if (shown != end.code) {
-    verdict.headline = {end.why + ". " + verdict.headline.text, end.code == kGateFailed ? Tone::bad : Tone::warning};
-  }
-  if (reliable == nullptr) return verdict;
-  if (report.search) verdict.why.push_back({"Search: " + *report.search + "."});
-  for (const auto& result : report.scenarios) {
-    if (result.client.trusted || result.completed == 0) continue;
-    fix_client(result, report, verdict);
-    break;
-  }
+  if (!answered) return verdict;
+  if (report.search && ending.why != *report.search) verdict.why.push_back({"Search: " + *report.search + "."});
+  if (const auto* late = fastest(report, is_late)) fix_client(*late, report, verdict);
   if (report.options.empty()) show_again(report, verdict);
   return verdict;
 }

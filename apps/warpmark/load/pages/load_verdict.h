@@ -23,19 +23,14 @@ namespace warpmark::apps {
 [[nodiscard]] std::string command_with(const serving::LoadReport& report,
                                        const std::map<std::string, std::string>& changed = {});
 
-/// How `load run` ends: the gravest that holds for any load.
-struct LoadExit {
-  int code = 0;
-  std::string why;  ///< with the first of these loads: "SLO missed with 8 users: ttft:p95<15ms (20.33 ms)"
-};
-[[nodiscard]] LoadExit exit_of(const serving::LoadReport& report);
-
-/// Its headline agrees with the exit code.
+/// How `load run` ends, in words and as its exit code, which are of one cause: the gravest that holds for any load.
 struct LoadVerdict {
-  Paragraph headline;
-  std::vector<Paragraph> why;
-  std::string next;     ///< what the command is for
-  std::string command;  ///< which may be pasted
+  int code = 0;
+  std::string reason;  ///< of the code: "SLO missed with 8 users: ttft:p95<15ms (20.33 ms)"; empty for 0
+  Paragraph headline{"", Tone::good};  ///< begins with the reason
+  std::vector<Paragraph> why = {};
+  std::string next = {};     ///< what the command is for
+  std::string command = {};  ///< which may be pasted
 };
 [[nodiscard]] LoadVerdict verdict_of(const serving::LoadReport& report);
 

@@ -23,7 +23,6 @@
 #include "warpmark/command.h"
 #include "warpmark/profiles/analyze_query.h"
 #include "warpmark/profiles/profile_inputs.h"
-#include "warpmark/profiles/source_files.h"
 #include "warpmark/sessions/session_output.h"
 #include "warpmark/terminal/report_output.h"
 
@@ -194,13 +193,12 @@ Result<int> run_analyze(Context& context, const ParsedOptions& options) {
                          }});
   WM_TRY(show_and_write(context, options, shown));
   if (options.has("--fail-above") && !says_something(session, analysis)) {
-    context.why = "--fail-above cannot be judged: the profile has no GPU data";
-    return kInconclusive;
+    return exit_because(context, kInconclusive, "--fail-above cannot be judged: the profile has no GPU data");
   }
   const bool failed =
       std::ranges::any_of(analysis.findings, [gate](const Finding& finding) { return finding.severity > gate; });
-  context.why = "a finding is above --fail-above " + options.get("--fail-above");
-  return failed ? kGateFailed : kSuccess;
+  return exit_because(context, failed ? kGateFailed : kSuccess,
+                      "a finding is above --fail-above " + options.get("--fail-above"));
 }
 
 }  // namespace

@@ -19,7 +19,6 @@
 #include "monitor/sampler.h"
 #include "report/formats/render.h"
 #include "report/results/machine_state.h"
-#include "report/results/machine_summary.h"
 #include "warpmark/command.h"
 #include "warpmark/terminal/interrupt.h"
 #include "warpmark/terminal/report_output.h"

@@ -25,7 +25,6 @@
 #include "warpmark/profiles/rank_recordings.h"
 #include "warpmark/profiles/recorded.h"
 #include "warpmark/profiles/recorder.h"
-#include "warpmark/profiles/timeline_facts.h"
 #include "warpmark/profiles/torch_recorder.h"
 #include "warpmark/sessions/session_output.h"
 #include "warpmark/terminal/interrupt.h"

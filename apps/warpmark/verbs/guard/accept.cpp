@@ -13,7 +13,7 @@
 #include "validate/accept/acceptance.h"
 #include "warpmark/command.h"
 #include "warpmark/sessions/accept_machine.h"
-#include "warpmark/sessions/build_info.h"
+#include "warpmark/sessions/new_session.h"
 #include "warpmark/sessions/session_output.h"
 #include "warpmark/sessions/store_access.h"
 #include "warpmark/terminal/option_values.h"

@@ -9,7 +9,7 @@
 #include "store/location.h"
 #include "warpmark/ab/compare_stored.h"
 #include "warpmark/command.h"
-#include "warpmark/sessions/build_info.h"
+#include "warpmark/sessions/new_session.h"
 #include "warpmark/sessions/store_access.h"
 #include "warpmark/terminal/option_values.h"
 #include "warpmark/terminal/served.h"

@@ -13,7 +13,6 @@
 #include "store/sqlite/sqlite_store.h"
 #include "warpmark/command.h"
 #include "warpmark/sessions/store_access.h"
-#include "warpmark/terminal/gpu_inventory.h"
 #include "warpmark/terminal/interrupt.h"
 #include "warpmark/terminal/option_values.h"
 #include "warpmark/terminal/report_output.h"

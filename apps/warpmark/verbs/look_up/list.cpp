@@ -6,6 +6,7 @@
 #include "analyze/rules/rules.h"
 #include "device/datasheet.h"
 #include "device/device.h"
+#include "exchange/import.h"
 #include "model/transformer/transformer.h"
 #include "profile/catalog.h"
 #include "report/draw/format.h"
@@ -93,6 +94,17 @@ Result<Table> reporters_table(Context&, const ParsedOptions&) {
   Table table{{{"format"}, {"what it is"}}, {}};
   for (const auto* reporter : report::reporters()) table.rows.push_back({{reporter->id}, {reporter->summary}});
   for (const auto* writer : report::session_writers()) table.rows.push_back({{writer->id}, {writer->summary}});
+  return table;
+}
+
+Result<Table> formats_table(Context&, const ParsedOptions&) {
+  Table table{{{"format"}, {"import"}, {"export"}, {"what it is"}}, {}};
+  for (const auto* format : exchange::formats()) {
+    table.rows.push_back({{format->id},
+                          {format->read == nullptr ? "no" : "yes"},
+                          {format->write == nullptr ? "no" : "yes"},
+                          {format->summary}});
+  }
   return table;
 }
 
@@ -189,13 +201,21 @@ Result<Table> verbs_table(Context&, const ParsedOptions&) {
   return table;
 }
 
-constexpr std::array kKinds{Kind{"workloads", workloads_table}, Kind{"suites", suites_table},
-                            Kind{"devices", devices_table},     Kind{"metrics", metrics_table},
-                            Kind{"reporters", reporters_table}, Kind{"rules", rules_table},
-                            Kind{"readers", readers_table},     Kind{"writers", writers_table},
-                            Kind{"criteria", criteria_table},   Kind{"datasheets", datasheets_table},
-                            Kind{"facts", facts_table},         Kind{"models", models_table},
-                            Kind{"runs", runs_table},           Kind{"verbs", verbs_table}};
+constexpr std::array kKinds{Kind{"workloads", workloads_table},
+                            Kind{"suites", suites_table},
+                            Kind{"devices", devices_table},
+                            Kind{"metrics", metrics_table},
+                            Kind{"reporters", reporters_table},
+                            Kind{"formats", formats_table},
+                            Kind{"rules", rules_table},
+                            Kind{"readers", readers_table},
+                            Kind{"writers", writers_table},
+                            Kind{"criteria", criteria_table},
+                            Kind{"datasheets", datasheets_table},
+                            Kind{"facts", facts_table},
+                            Kind{"models", models_table},
+                            Kind{"runs", runs_table},
+                            Kind{"verbs", verbs_table}};
 
 Result<int> run_list(Context& context, const ParsedOptions& options) {
   const std::string wanted = options.positionals().empty() ? "workloads" : options.positionals()[0];
@@ -223,12 +243,13 @@ extern const Command list_command{
     .summary = "list workloads, suites, devices, metrics, rules, formats or runs",
     .details = "Unavailable devices are listed with the reason.",
     .options = kListOptions,
-    .positional = {"WHAT",
-                   "workloads (default), suites, devices, metrics, reporters, rules, readers, writers, criteria, "
-                   "datasheets, facts, models, runs or verbs",
-                   false,
-                   "workloads suites devices metrics reporters rules readers writers criteria datasheets facts "
-                   "models runs verbs"},
+    .positional =
+        {"WHAT",
+         "workloads (default), suites, devices, metrics, reporters (of results), formats (of other tools), rules, "
+         "readers, writers, criteria, datasheets, facts, models, runs or verbs",
+         false,
+         "workloads suites devices metrics reporters formats rules readers writers criteria datasheets facts "
+         "models runs verbs"},
     .examples = "warpmark list\nwarpmark list devices\nwarpmark list rules",
     .run = run_list,
 };

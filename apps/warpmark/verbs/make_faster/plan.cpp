@@ -13,7 +13,6 @@
 #include "base/text.h"
 #include "validate/scaling/training_plan.h"
 #include "warpmark/command.h"
-#include "warpmark/scaling/measured_links.h"
 #include "warpmark/scaling/plan_job.h"
 #include "warpmark/scaling/plan_options.h"
 #include "warpmark/scaling/plan_report.h"

@@ -22,8 +22,8 @@
 #include "warpmark/scaling/scale_profiles.h"
 #include "warpmark/scaling/scale_results.h"
 #include "warpmark/scaling/scale_runs.h"
-#include "warpmark/sessions/build_info.h"
 #include "warpmark/sessions/goals.h"
+#include "warpmark/sessions/new_session.h"
 #include "warpmark/sessions/session_output.h"
 #include "warpmark/terminal/interrupt.h"
 #include "warpmark/terminal/option_values.h"
@@ -193,12 +193,15 @@ ExitCode gate_of(const Ranged& efficiency, double least) {
 }
 
 /// By --min-efficiency of the most workers and --goal of each number.
-Result<int> gate_code_of(Context& context, const ParsedOptions& options, const ScaleRequest& request,
-                         const Scaling& scaling, double least) {
+Result<int> exit_code_of_gates(Context& context, const ParsedOptions& options, const ScaleRequest& request,
+                               const Scaling& scaling, double least) {
   WM_ASSIGN(const bool met, meets_goals_everywhere(context, options, request, scaling));
   if (!met) return exit_because(context, kGateFailed, "a --goal is missed");
-  if (!(least > 0)) return static_cast<int>(kSuccess);
   const auto& last = scaling.points.back();
+  if (last.throughput.empty()) {
+    return exit_because(context, kInconclusive, scaling.workers(last.workers) + " were not measured");
+  }
+  if (!(least > 0)) return static_cast<int>(kSuccess);
   const auto code = gate_of(last.efficiency, least);
   return exit_because(context, code,
                       fmt::format("efficiency with {} is {}, {} --min-efficiency {}", scaling.workers(last.workers),
@@ -248,7 +251,7 @@ Result<int> judge_given_times(Context& context, const ParsedOptions& options) {
   const auto shown = shown_as([&] { return to_json(scaling); }, report::build_report(scaling));
   WM_TRY(show(context, shown, format));
   WM_TRY(write_report(options, "scaling", shown));
-  return gate_code_of(context, options, {.ranks = options.has("--ranks")}, scaling, least);
+  return exit_code_of_gates(context, options, {.ranks = options.has("--ranks")}, scaling, least);
 }
 
 Result<int> run_scale(Context& context, const ParsedOptions& options) {
@@ -299,9 +302,7 @@ Result<int> run_scale(Context& context, const ParsedOptions& options) {
   context.out.flush();
   WM_TRY(write_report(options, "scaling", shown));
   if (context.interrupted) return kInterrupted;
-  const bool reached = !scaling.points.back().throughput.empty();  // the most workers were measured
-  WM_ASSIGN(const int code, gate_code_of(context, options, request, scaling, reached ? least : 0));
-  return code == kSuccess && !reached ? static_cast<int>(kInconclusive) : code;
+  return exit_code_of_gates(context, options, request, scaling, least);
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <ostream>
+#include <ranges>
 
 #include "base/text.h"
 #include "device/device.h"
@@ -10,11 +11,9 @@
 #include "report/formats/render.h"
 #include "session/run_session.h"
 #include "warpmark/sessions/goals.h"
-#include "warpmark/sessions/measure.h"
 #include "warpmark/sessions/new_session.h"
 #include "warpmark/sessions/run_command.h"
 #include "warpmark/sessions/run_request.h"
-#include "warpmark/sessions/running_mark.h"
 #include "warpmark/sessions/session_output.h"
 #include "warpmark/sessions/store_access.h"
 #include "warpmark/sessions/suite_commands.h"
@@ -235,24 +234,18 @@ Status measure_all(Context& context, Job& job) {
   return kept;
 }
 
-int exit_code_for(const Job& job, bool strict) {
-  const Session& session = job.session;
-  const auto any = [&](Outcome outcome) {
-    return std::any_of(session.runs.begin(), session.runs.end(), [&](const Run& r) { return r.outcome == outcome; });
-  };
-  if (any(Outcome::failed)) return kGateFailed;
-  if (!session.complete) return kInterrupted;
-  const auto is_ours_to_fix = [](const Run& r) {
-    return r.outcome == Outcome::error && r.fault != ErrorKind::environment;
-  };
-  if (std::any_of(session.runs.begin(), session.runs.end(), is_ours_to_fix)) return kUsage;
-  if (any(Outcome::error)) return kEnvironment;
-  if (strict && any(Outcome::unreliable)) return kEnvironment;
-  const bool measured = std::any_of(session.runs.begin(), session.runs.end(), [&](const Run& r) {
-    const auto place = static_cast<std::size_t>(r.index);
-    return (place >= job.plan.size() || !job.plan[place].for_ceiling) && is_measured(r.outcome);
-  });
-  return measured ? kSuccess : kEnvironment;
+/// Something that was asked for must have been measured: ceilings alone are no result.
+SessionEnding ending_of_job(const Job& job, bool strict) {
+  auto ending = ending_of(job.session, strict);
+  if (ending.code != kSuccess) return ending;
+  ending = {kEnvironment, "nothing was measured"};
+  for (const Run& run : std::views::reverse(job.session.runs)) {
+    const auto place = static_cast<std::size_t>(run.index);
+    if (place < job.plan.size() && job.plan[place].for_ceiling) continue;
+    if (is_measured(run.outcome)) return {};
+    ending.why = problem_of(run);
+  }
+  return ending;
 }
 
 Result<int> run_run(Context& context, const ParsedOptions& options) {
@@ -275,10 +268,7 @@ Result<int> run_run(Context& context, const ParsedOptions& options) {
   if (job.store != nullptr && job.session.complete && format == "text") {
     context.err << stored_note(job.session.id);
   }
-  WM_ASSIGN(const bool met, meets_goals(context, options, job.session.runs));
-  const int code = exit_code_for(job, options.has("--strict"));
-  if (code == kSuccess) return exit_because(context, met ? kSuccess : kGateFailed, "a --goal is missed");
-  return exit_because(context, code, first_problem(job.session));
+  return exit_with_goals(context, options, job.session, ending_of_job(job, options.has("--strict")));
 }
 
 }  // namespace

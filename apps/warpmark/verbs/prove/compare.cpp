@@ -21,7 +21,6 @@
 #include "warpmark/sessions/result_files.h"
 #include "warpmark/sessions/session_output.h"
 #include "warpmark/sessions/store_access.h"
-#include "warpmark/terminal/github_step.h"
 #include "warpmark/terminal/option_values.h"
 #include "warpmark/terminal/report_output.h"
 

@@ -9,7 +9,7 @@
 #include "base/clock.h"
 #include "base/json.h"
 #include "model/check.h"
-#include "report/build/validation.h"
+#include "report/build/of_document.h"
 #include "validate/guard/check_history.h"
 #include "warpmark/ab/compare_measure.h"
 #include "warpmark/ab/git_revisions.h"
@@ -138,7 +138,7 @@ Judgement judge(const Validation& validation) {
   if (measured == Verdict::unreliable) {
     return {"unreliable", "the machine treated the two differently", kEnvironment};
   }
-  if (accuracy_rejected(comparison) || validation.gate == kAccuracyRejected) {
+  if (rejecting_gate(comparison) != nullptr || validation.gate == kAccuracyRejected) {
     return {"rejected", "its answers are worse: however fast, it is no gain", kAccuracyRejected};
   }
   if (measured == Verdict::worse) return {"slower", "OPTIMIZED is slower than BASE", kGateFailed};

@@ -29,7 +29,7 @@ constexpr OptionSpec kHistoryOptions[] = {
     {"--limit", "N", "list, series: how many sessions (default 20)"},
     {"--alpha", "P", "diff: chance of calling any equal metric different (default 0.05)"},
     {"--across-machines", "", "diff: of two machines, which are what is compared"},
-    {"--format", "FORMAT", "export: which format (a wrong one lists them); import: if a file fits several"},
+    {"--format", "FORMAT", "export: which format (`warpmark list formats`); import: if a file fits several"},
     {"--out", "FILE", "export: write to a file instead of the terminal", false, "<files>"},
     {"--commit", "ID", "list: of this commit; import: what was measured, where the file does not say"},
     {"--branch", "NAME", "import: its branch"},
@@ -139,7 +139,8 @@ extern const Command history_command{
         "and one state of the machine. With several cases p is adjusted, so that the chance of calling any equal case "
         "different stays below --alpha. Metrics other than the main one of a case are shown where they differ.\n"
         "\n"
-        "import stores results of other tools, export writes for them: docs/history.md lists the formats. Importing "
+        "import stores results of other tools, export writes for them: `warpmark list formats` shows the formats. "
+        "Importing "
         "the same results again, or after an interruption, stores what is missing and nothing twice.\n"
         "\n"
         "tag gives a session a name, by which every verb finds it and which keeps it. Nothing else is ever deleted: "

@@ -9,7 +9,7 @@
 #include "base/subprocess.h"
 #include "warpmark/command.h"
 #include "warpmark/mcp/mcp_server.h"
-#include "warpmark/sessions/build_info.h"
+#include "warpmark/sessions/new_session.h"
 #include "warpmark/terminal/interrupt.h"
 
 namespace warpmark::apps {

@@ -34,12 +34,6 @@ let first = true;
 function mark_nav(of: string): void {
   document.getElementById("nav")!.replaceChildren(...shown_in_nav.map((name) =>
       h("a", {href: "#/" + name, "aria-current": name === of ? "page" : undefined}, pages[name].title)));
-  // On a phone the names scroll sideways. Not by scrollIntoView: in some browsers the Tab key goes on from where it went.
-  const nav = document.getElementById("nav")!, current = nav.querySelector("[aria-current]");
-  if (!current) return;
-  const frame = nav.getBoundingClientRect(), name = current.getBoundingClientRect();
-  if (name.left < frame.left) nav.scrollLeft -= frame.left - name.left;
-  else if (name.right > frame.right) nav.scrollLeft += name.right - frame.right;
 }
 
 function show_problem(error: unknown, again: () => void): void {

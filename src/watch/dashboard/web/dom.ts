@@ -52,11 +52,16 @@ export interface Column<Row> {
   sort?: (row: Row) => string|number;     // the column can be sorted by it
 }
 
-/** A table that scrolls within its box; headings that sort are buttons. */
+const kStackedRows = 20, kStackedColumns = 5;
+
+/** A table that scrolls within its box; headings that sort are buttons. On phones a short table of many columns shows each
+ *  value on a line of its own, as those of reports do. */
 export function table<Row>(caption: string, columns: Column<Row>[], rows: Row[], mark?: (row: Row) => string): HTMLElement {
   const body = h("tbody", null);
+  const stacks = columns.length >= kStackedColumns && rows.length <= kStackedRows;
   const fill = (sorted: Row[]) => body.replaceChildren(...sorted.map((row) => h("tr", {class: mark?.(row) || undefined},
-      ...columns.map((column) => h("td", {class: (column.number ? "number " : "text ") + (column.kind ?? "")}, column.cell(row))))));
+      ...columns.map((column) => h("td", {
+        class: (column.number ? "number " : "text ") + (column.kind ?? ""), "data-name": stacks ? column.name : undefined}, column.cell(row))))));
   const heads = columns.map((column) => {
     const head = h("th", {scope: "col", class: column.number ? "number" : "text"});
     if (!column.sort) {
@@ -77,8 +82,8 @@ export function table<Row>(caption: string, columns: Column<Row>[], rows: Row[],
     return head;
   });
   fill(rows);
-  return h("div", {class: "scroll", tabindex: 0, role: "region", "aria-label": caption},
-           h("table", {"aria-label": caption}, h("thead", null, h("tr", null, ...heads)), body));
+  return h("section", {class: "scroll", tabindex: 0, "aria-label": caption},
+           h("table", {"aria-label": caption, class: stacks ? "stacks" : undefined}, h("thead", null, h("tr", null, ...heads)), body));
 }
 
 /** Facts as a table of two columns; those without value are left out. */

@@ -56,7 +56,7 @@ function show_distribution(box: HTMLElement, metric: MetricVerdict): void {
 
 async function choose_two(main: HTMLElement, signal: AbortSignal): Promise<void> {
   const found = await ask<Sessions>("sessions", exported() ? {} : {limit: 100}, signal);
-  const pick = (name: string, shown: string, at: number) => h("label", null, shown, h("select", {name}, ...found.sessions.map((session, i) =>
+  const pick = (name: string, shown: string, at: number) => h("label", {class: "whole"}, shown, h("select", {name}, ...found.sessions.map((session, i) =>
       h("option", {value: session.id, selected: i === at}, `${session.started.slice(0, 16).replace("T", " ")} ${session.hostname} ${session.commit.slice(0, 8)} ${session.command.slice(0, 60)}`))));
   const form = h("form", {class: "filter"}, pick("a", "A, the baseline", Math.min(1, found.sessions.length - 1)), pick("b", "B", 0), h("button", {type: "submit"}, "Compare")) as HTMLFormElement;
   form.addEventListener("submit", (event) => {

@@ -6,7 +6,7 @@ import {ago, badge, commit_text, half_width, quantity, when} from "./format";
 import {RunRow, Runs, SessionRow, Sessions} from "./types";
 
 const outcomes_of = (session: SessionRow): HTMLElement => h("span", null,
-    ...Object.entries(session.outcomes).map(([name, count]) => h("span", {class: name === "passed" ? "" : name === "failed" || name === "error" ? "bad" : "warning"}, `${count} ${name} `)),
+    ...Object.entries(session.outcomes).map(([name, count]) => h("span", {class: "outcome " + (name === "passed" ? "" : name === "failed" || name === "error" ? "bad" : "warning")}, `${count} ${name} `)),
     session.complete ? null : badge("interrupted"));
 
 const sum = (session: SessionRow): number => Object.values(session.outcomes).reduce((x, y) => x + y, 0);
@@ -29,8 +29,8 @@ export function sessions_table(sessions: SessionRow[], choose?: (id: string, on:
 export function runs_table(runs: RunRow[]): HTMLElement {
   return table("Runs", [
     {name: "started", cell: (row: RunRow) => when(row.started), kind: "nowrap", sort: (row) => row.started},
-    {name: "benchmark", cell: (row) => a(link_to("run", {session: row.session, index: row.index}), row.label), kind: "long", sort: (row) => row.label},
     {name: "outcome", cell: (row) => badge(row.outcome), sort: (row) => row.outcome},
+    {name: "benchmark", cell: (row) => a(link_to("run", {session: row.session, index: row.index}), row.label), kind: "long", sort: (row) => row.label},
     {name: "metric", cell: (row) => row.metric, sort: (row) => row.metric},
     {name: "value", number: true, cell: (row) => quantity(row.value, row.unit ?? ""), sort: (row) => row.value ?? -Infinity},
     {name: "\u00b1", number: true, kind: "quiet", cell: (row) => row.value === undefined ? "" : half_width(row.value, row.low, row.high)},
