@@ -124,7 +124,7 @@ std::string healthy_verdict(const Analysis& analysis, const Evidence& evidence) 
   const std::string doubt = doubt_of_estimate(analysis, evidence);
   if (analysis.findings.empty() || analysis.findings.front().severity <= 0) return begin + doubt;
   const Finding& largest = analysis.findings.front();
-  const std::string speedup = largest.gain.unknown ? "not known" : speedup_text(largest.gain);
+  const std::string speedup = speedup_text(largest.gain);
   const std::string gain = speedup == "up to 1.00x" ? "" : ", estimated speedup " + speedup;
   const double share = largest.lost_ns > 0 && analysis.undisturbed_step_ns > 0
                            ? static_cast<double>(largest.lost_ns) / analysis.undisturbed_step_ns

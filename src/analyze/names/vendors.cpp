@@ -61,8 +61,14 @@ constexpr Replaced kCodeOfIntel[] = {{"torch.cuda.CUDAGraph", "torch.xpu.XPUGrap
                                      {"'cuda'", "'xpu'"},
                                      {"; torch.backends.cudnn.allow_tf32 = True", ""},
                                      {".cuda()", ".xpu()"}};
-constexpr Replaced kWordsOfAmd[] = {{"CUDA", "HIP"},
-                                    {" cuda", " hip"},
+// In sentences, which also hold names of what was recorded.
+constexpr Replaced kWordsOfAmd[] = {{"CUDA graph", "HIP graph"},
+                                    {"CUDA's", "HIP's"},
+                                    {"cudaDeviceSynchronize", "hipDeviceSynchronize"},
+                                    {"cudaStreamSynchronize", "hipStreamSynchronize"},
+                                    {"cudaMemcpy", "hipMemcpy"},
+                                    {"cudaMalloc", "hipMalloc"},
+                                    {"cudaFree", "hipFree"},
                                     {"tensor cores", "matrix cores"},
                                     {"NVIDIA DALI", "rocAL"},
                                     {"with NCCL", "with RCCL"}};
