@@ -71,10 +71,13 @@ constexpr Replaced kWordsOfAmd[] = {{"CUDA graph", "HIP graph"},
                                     {"cudaFree", "hipFree"},
                                     {"tensor cores", "matrix cores"},
                                     {"NVIDIA DALI", "rocAL"},
+                                    {"nsys profile --trace=cuda", "rocprofv3 --sys-trace"},
+                                    {"nsys profile --cuda-graph-trace=node", "rocprofv3 --sys-trace"},
                                     {"with NCCL", "with RCCL"}};
 constexpr Replaced kWordsOfIntel[] = {{"a CUDA graph", "an XPU graph"},
                                       {"CUDA graph", "XPU graph"},
                                       {"torch.cuda", "torch.xpu"},
+                                      {"warpmark profile; nsys profile --trace=cuda", "ProfilerActivity.XPU"},
                                       {"tensor cores", "XMX engines"}};
 
 std::string replaced(std::string text, std::span<const Replaced> all) {
