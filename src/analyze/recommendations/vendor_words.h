@@ -6,8 +6,8 @@
 
 namespace warpmark::analyze {
 
-/// Replaces CUDA's words and NVIDIA's commands in the verdict, findings and what is missing; what the vendor's tools cannot
-/// record is no longer missing.
+/// Replaces CUDA's words and NVIDIA's commands in the verdict, findings and what is missing; what the vendor's tools do
+/// not record is no longer missing.
 void use_words_of_vendor(const ProfileSession& session, Analysis& analysis);
 
 }  // namespace warpmark::analyze
