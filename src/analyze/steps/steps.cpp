@@ -8,6 +8,7 @@
 #include <iterator>
 #include <map>
 #include <optional>
+#include <ranges>
 #include <span>
 #include <string_view>
 #include <utility>
@@ -272,11 +273,13 @@ double longest_steady_ns(const std::vector<StepSpan>& spans) {
 std::string what_paused(const Timeline& timeline, const StepSpan& span, std::string_view step) {
   const EventColumns& events = timeline.events;
   EventIndex longest = kNoEvent;
-  for (EventIndex i = 0; i < events.size() && events.start[i] < span.end_ns; ++i) {
+  const auto all = std::views::iota(EventIndex{0}, static_cast<EventIndex>(events.size()));
+  const auto first = std::ranges::lower_bound(all, span.start_ns, {}, [&](EventIndex i) { return events.start[i]; });
+  for (EventIndex i = *first; i < events.size() && events.start[i] < span.end_ns; ++i) {
     const EventKind kind = events.kind[i];
     const bool range = kind == EventKind::annotation || kind == EventKind::python || kind == EventKind::op ||
                        kind == EventKind::runtime_api;
-    if (!range || events.start[i] < span.start_ns || events.end(i) > span.end_ns) continue;
+    if (!range || events.end(i) > span.end_ns) continue;
     if (is_same_but_digits(timeline.name_of(i), step)) continue;
     if (longest == kNoEvent || events.duration[i] > events.duration[longest]) longest = i;
   }
@@ -305,17 +308,24 @@ bool is_irregular(const WorkList& list, const std::vector<StepSpan>& spans, bool
   return by_time ? time_in(usual) * 2 < time_in(spans) : work_in(list, usual) * 2 < work_in(list, spans);
 }
 
-/// What the host does in this pause, and in no steady step: a checkpoint, a validation. Loading is part of each step.
-bool is_apart(const Timeline& timeline, const StepPause& pause, const std::vector<StepSpan>& steady) {
-  if (pause.name.empty() || names_data_loading(pause.name) || names_worker_restart(pause.name)) return false;
+/// The names of what begins in these steps, by NameId. `steady` is ascending.
+std::vector<bool> names_within(const Timeline& timeline, const std::vector<StepSpan>& steady) {
+  std::vector<bool> within(timeline.names.size(), false);
   const EventColumns& events = timeline.events;
-  const std::optional<NameId> name = timeline.names.find(pause.name);
-  for (EventIndex i = 0; name && i < events.size(); ++i) {
-    if (events.name[i] != *name) continue;
-    const auto after = std::ranges::upper_bound(steady, events.start[i], {}, &StepSpan::start_ns);
-    if (after != steady.begin() && events.start[i] < std::prev(after)->end_ns) return false;
+  auto step = steady.begin();
+  for (EventIndex i = 0; i < events.size(); ++i) {
+    while (step != steady.end() && step->end_ns <= events.start[i]) ++step;
+    if (step == steady.end()) break;
+    if (events.start[i] >= step->start_ns) within[events.name[i]] = true;
   }
-  return true;
+  return within;
+}
+
+/// What the host does in this pause, and in no steady step: a checkpoint, a validation. Loading is part of each step.
+bool is_apart(const Timeline& timeline, const StepPause& pause, const std::vector<bool>& in_steps) {
+  if (pause.name.empty() || names_data_loading(pause.name) || names_worker_restart(pause.name)) return false;
+  const std::optional<NameId> name = timeline.names.find(pause.name);
+  return name && !in_steps[*name];
 }
 
 /// Takes the pauses out: the steps analyzed are the longest run of steady ones between two pauses, so that they still
@@ -329,10 +339,12 @@ void separate_pauses(const Timeline& timeline, const WorkList& list, std::string
   std::vector<StepPause> apart, others;
   std::ranges::copy_if(steps.analyzed, std::back_inserter(steady),
                        [&](const StepSpan& one) { return length_of(one) <= longest; });
+  if (steady.size() == steps.analyzed.size()) return;
+  const std::vector<bool> in_steps = names_within(timeline, steady);
   for (const StepSpan& span : steps.analyzed) {
     if (length_of(span) <= longest) continue;
     const StepPause pause{span.start_ns, span.end_ns, what_paused(timeline, span, step)};
-    (is_apart(timeline, pause, steady) ? apart : others).push_back(pause);
+    (is_apart(timeline, pause, in_steps) ? apart : others).push_back(pause);
   }
   const auto work_per_step = [&](const std::vector<StepSpan>& spans) {
     return work_in(list, spans) / static_cast<double>(std::max<std::size_t>(1, spans.size()));
@@ -343,18 +355,15 @@ void separate_pauses(const Timeline& timeline, const WorkList& list, std::string
   const auto rare = static_cast<std::size_t>((1 - kNearlyAll) * static_cast<double>(steps.analyzed.size()));
   if (others.size() <= std::max<std::size_t>(rare, 1) && usual) apart.insert(apart.end(), others.begin(), others.end());
   std::ranges::sort(apart, {}, &StepPause::start_ns);
-  std::vector<StepSpan> best, run;
+  std::span<const StepSpan> best, run;
   for (const StepSpan& span : steps.analyzed) {
-    if (std::ranges::binary_search(apart, span.start_ns, {}, &StepPause::start_ns)) {
-      run.clear();
-    } else {
-      run.push_back(span);
-    }
+    const bool pause = std::ranges::binary_search(apart, span.start_ns, {}, &StepPause::start_ns);
+    run = pause ? std::span<const StepSpan>() : std::span(run.empty() ? &span : run.data(), run.size() + 1);
     if (run.size() > best.size()) best = run;
   }
   if (apart.empty() || best.size() < 2) return;
   steps.pauses = std::move(apart);
-  steps.analyzed = std::move(best);
+  steps.analyzed = std::vector<StepSpan>(best.begin(), best.end());
 }
 
 }  // namespace
