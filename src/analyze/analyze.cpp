@@ -194,7 +194,6 @@ Analysis analyze(const ProfileSession& session, const AnalyzeOptions& options) {
     if (evidence.has_timeline()) bound_gain(lost, evidence.rank().undisturbed_step_ns(), analysis.combined);
   }
   analysis.missing = missing_data(evidence);
-  use_words_of_vendor(session, analysis);
   const std::string lost = lost_work(evidence);
   if (!lost.empty()) forget_losses(analysis);
   analysis.verdict = lost.empty() ? verdict_of(analysis, evidence) : lost + ".";
@@ -202,6 +201,7 @@ Analysis analyze(const ProfileSession& session, const AnalyzeOptions& options) {
   if (options.tables) analysis.tables = all_tables(evidence, options.table_rows);
   if (options.tables && !lines.rows.empty()) analysis.tables.insert(analysis.tables.begin(), std::move(lines));
   merge_quality(session, analysis);
+  use_words_of_vendor(session, analysis);
   return analysis;
 }
 
@@ -221,8 +221,6 @@ std::string speedup_text(const Gain& gain) {
     if (hundredths.front() == '1' && hundredths.find('.') == 1) return hundredths;
     return tenths.find('.') == 1 ? tenths : fmt::format("{:.0f}x", factor);
   };
-  constexpr double kWide = 5;  // an upper end so far above says nothing
-  if (gain.high > kWide * gain.low && times(gain.low) != times(1)) return times(gain.low) + " or more";
   const bool bound_alone = times(gain.low) == times(1) || times(gain.low) == times(gain.high);
   return bound_alone ? "up to " + times(gain.high) : times(gain.low) + "-" + times(gain.high);
 }

@@ -17,8 +17,6 @@ namespace warpmark::analyze {
 
 namespace {
 
-constexpr std::int64_t kStartUpTimes = 10;  // a program that works so little is about its start
-
 /// Readers call these flaws so. A program that was killed wrote all that its recording holds: no loss of the file.
 Loss loss_of(const std::vector<DataQualityIssue>& quality) {
   Loss worst = Loss::none;
@@ -293,7 +291,7 @@ std::string caution_of_processes(const Timeline& timeline) {
   if (static_cast<double>(shared) <= (1 - kNearlyAll) * static_cast<double>(process.size())) return "";
   return fmt::format(
       "Several processes in {} use the same {} correlation ids, so which kernel is of which process is not known: "
-      "analyze one file a process.",
+      "analyze one file per process.",
       timeline.source, format_count(shared));
 }
 

@@ -195,9 +195,11 @@ std::string pauses_text(const RankEvidence& rank) {
   std::map<std::string, double> by_name;
   for (const StepPause& pause : rank.steps.pauses) {
     if (pause.name.empty()) continue;
-    const auto ns = static_cast<double>(pause.end_ns - pause.start_ns);
+    const double ns = static_cast<double>(pause.end_ns - pause.start_ns) - rank.step_ns();
     paused += ns;
-    by_name[pause.name] += ns;
+    const auto same = std::ranges::find_if(
+        by_name, [&](const auto& one) { return without_digits(one.first) == without_digits(pause.name); });
+    (same == by_name.end() ? by_name[pause.name] : same->second) += ns;
   }
   const auto steps = static_cast<double>(rank.steps.found - std::ssize(rank.steps.pauses));
   if (paused == 0 || paused < (1 - kNearlyAll) * (paused + steps * rank.step_ns())) return "";

@@ -111,6 +111,7 @@ bool is_own_work(Part part) {
     case Part::idle_allocation:
     case Part::idle_blocking_call:
     case Part::idle_host_work: return true;
+    case Part::exposed_copy_on_device: return false;  // from or to another GPU, as a rule
     default: return part < Part::idle_data_loading && part != Part::exposed_communication;
   }
 }

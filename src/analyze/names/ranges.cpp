@@ -40,8 +40,7 @@ std::string optimizer_class(const NameTable& names) {
 bool names_profiler_step(std::string_view range) { return contains_any(range, {"profilerstep"}); }
 
 bool names_step(std::string_view range) {
-  if (names_data_loading(range) || names_optimizer_step(range)) return false;
-  if (contains_any(range, {"zero_grad", "forward", "backward"})) return false;  // a part, or one of several batches
+  if (names_data_loading(range) || names_optimizer_step(range) || contains_any(range, {"zero_grad"})) return false;
   return contains_any(range, {"step", "iteration", "train_batch", "execute_", "run_batch"});
 }
 
@@ -50,6 +49,14 @@ bool names_module(std::string_view call) { return call.starts_with("nn.Module: "
 // torch.autograd.profiler.emit_nvtx names operators "aten::mm, op_id = 3", c10d its collectives "nccl:all_reduce".
 bool names_part(std::string_view range) {
   return contains_any(range, {"aten::", "op_id =", "nccl:", "gloo:", "mpi:", "c10d", "nn.module", "layer", "block"});
+}
+
+std::string without_digits(std::string_view text) {
+  std::string result;
+  for (const char c : text) {
+    if (c < '0' || c > '9') result += c;
+  }
+  return result;
 }
 
 bool is_same_but_digits(std::string_view range, std::string_view plain) {

@@ -27,6 +27,7 @@ enum class Loader : std::uint8_t { none, some, single, multi };
 [[nodiscard]] bool names_module(std::string_view call);
 /// Around a part of a step, again and again within it: an operator, a collective, a layer of the model.
 [[nodiscard]] bool names_part(std::string_view range);
+[[nodiscard]] std::string without_digits(std::string_view text);
 /// The range's name without digits is `plain`.
 [[nodiscard]] bool is_same_but_digits(std::string_view range, std::string_view plain);
 /// Pages of managed memory that moved on demand, as our reader of nsys names them, and not by a prefetch.

@@ -109,13 +109,17 @@ std::optional<double> highest_without_limit(const SampledGpus& gpus, const Count
   return highest;
 }
 
-/// What tells models apart, where it was sampled.
+/// Two of one model have as much memory, or the same limit of power.
 bool are_alike(const SampledGpus& gpus, int a, int b) {
-  return std::ranges::all_of(std::array{"memory_total", "power_limit_default"}, [&](const char* id) {
+  bool known = a == b;
+  for (const char* id : {"memory_total", "power_limit_default"}) {
     const CounterSeries* one = find_series(gpus, id, a);
     const CounterSeries* other = find_series(gpus, id, b);
-    return one == nullptr || other == nullptr || highest_of(*one) == highest_of(*other);
-  });
+    if (one == nullptr || other == nullptr) continue;
+    if (highest_of(*one) != highest_of(*other)) return false;
+    known = true;
+  }
+  return known;
 }
 
 /// What the driver allows (clocks.max.sm), else the highest sample without a limit, of this GPU or of one like it in

@@ -1,7 +1,9 @@
 #include "analyze/recommendations/kernel_profiles.h"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
+#include <utility>
 
 #include "analyze/names/kernel_names.h"
 #include "analyze/recommendations/advice.h"
@@ -118,12 +120,35 @@ std::vector<Finding> kernel_finding(const Rule& rule, const Evidence& evidence, 
   return {finding};
 }
 
+namespace {
+
+/// Of "(256, 2, 1)" the product, 512; 0 if there are no numbers.
+double threads_of(std::string_view block) {
+  double threads = 0, number = -1;
+  for (const char c : block) {
+    if (c >= '0' && c <= '9') {
+      number = std::max(number, 0.0) * 10 + (c - '0');
+    } else if (number >= 0) {
+      threads = std::max(threads, 1.0) * std::exchange(number, -1.0);
+    }
+  }
+  return threads;
+}
+
+}  // namespace
+
 double unused_by_small_grid(const KernelProfile& profile) {
   const auto waves = profile.metric("launch__waves_per_multiprocessor");
   if (!waves || *waves <= 0 || *waves >= 1) return 0;
   const double grid = profile.metric("launch__grid_size").value_or(0);
   const double sms = profile.metric("launch__sm_count").value_or(0);
-  return sms > 0 && grid > 0 ? std::max(0.0, 1 - grid / sms) : 1 - *waves;
+  if (sms > 0 && grid > 0) return std::max(0.0, 1 - grid / sms);
+  // As many blocks as the occupancy allows fit a multiprocessor, which holds 64 warps (CUDA C++ Programming Guide,
+  // "Compute Capabilities").
+  const auto occupancy = profile.metric("sm__maximum_warps_per_active_cycle_pct");
+  const double warps = std::ceil(profile.metric("launch__block_size").value_or(threads_of(profile.block)) / 32);
+  if (!occupancy || warps <= 0) return 0;
+  return std::max(0.0, 1 - *waves * std::max(1.0, *occupancy / 100 * 64 / warps));
 }
 
 bool has_small_grid(const KernelProfile& profile) { return unused_by_small_grid(profile) * 100 >= 100 - kNcuHigh; }

@@ -20,6 +20,7 @@ void use_words_of_vendor(const ProfileSession& session, Analysis& analysis) {
   const Vendor vendor = vendor_of_all(session);
   if (vendor == Vendor::nvidia) return;
   analysis.verdict = text_for(vendor, analysis.verdict);
+  for (std::string& caution : analysis.cautions) caution = text_for(vendor, caution);
   for (Finding& finding : analysis.findings) {
     finding.title = text_for(vendor, finding.title);
     for (Fact& fact : finding.evidence) fact.text = text_for(vendor, fact.text);

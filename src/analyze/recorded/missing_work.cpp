@@ -72,7 +72,8 @@ MissingWork find_missing_work(const Timeline& timeline, const WorkList& list) {
   const NameSet waits(timeline.names, is_sync_call);
   const auto plain = std::ranges::count_if(calls, [&](EventIndex i) { return !graphs.contains(events.name[i]); });
   const std::int64_t lost = std::max<std::int64_t>(0, plain - launched);
-  const bool by_correlation = worked.size() > 1;
+  // The rows of the GPU may lack their correlation.
+  const bool by_correlation = list.with_launch * 2 > std::ssize(list.works);
   UnknownWork unknown(timeline, list);
   EventIndex below = static_cast<EventIndex>(events.size());  // waits from here on are known
   for (std::size_t i = calls.size(); i-- > 0;) {
@@ -89,7 +90,7 @@ MissingWork find_missing_work(const Timeline& timeline, const WorkList& list) {
     const bool lost_kernel = !is_graph && !missing.captures && lost > 0 && left_nothing;
     if (lost_graph || lost_kernel) unknown.launch(call);
   }
-  // Not by correlation, which the rows of the GPU may lack.
+  // By number: while a graph is captured, launches leave no kernel, and not every recorder shows the capture.
   missing.launches_without_work = std::max<std::int64_t>(0, missing.launches - launched);
   // What was captured runs when its graph is replayed, and may be recorded as one work of the whole graph.
   const bool replayed = missing.graph_launches > missing.graphs_without_work;

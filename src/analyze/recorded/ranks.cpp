@@ -44,11 +44,12 @@ Shift shift_of_few(const std::vector<std::int64_t>& first, const std::vector<std
 struct OwnCollectives {
   std::vector<std::size_t> works;       // indices into its list
   std::vector<std::int64_t> ends;       // on its own clock, since the first rank's origin
-  std::vector<std::string_view> steps;  // the profiler's step of each; empty if unknown
+  std::vector<std::string_view> steps;  // the profiler's step of each, "" if unknown; empty if it marked none
 };
 
 /// The profiler numbered the steps of both, and they are others.
 bool of_other_steps(const OwnCollectives& first, const OwnCollectives& other, int by) {
+  if (other.steps.empty()) return false;
   std::size_t same = 0, differ = 0;
   for (std::size_t i = by < 0 ? static_cast<std::size_t>(-by) : 0; i < first.steps.size(); ++i) {
     const std::size_t at = i + static_cast<std::size_t>(by);
@@ -114,7 +115,7 @@ OwnCollectives own_collectives(const Timeline& timeline, const WorkList& list, s
     EventIndex at = work.launch;
     while (at != kNoEvent && !marked.contains(timeline.events.name[at])) at = list.parent[at];
     all.ends.push_back(work.end + origin_ns);
-    all.steps.push_back(at == kNoEvent ? std::string_view() : timeline.name_of(at));
+    if (marked.any()) all.steps.push_back(at == kNoEvent ? std::string_view() : timeline.name_of(at));
   }
   return all;
 }

@@ -29,6 +29,8 @@ inline constexpr double kMatters = 0.02;
 inline constexpr double kNearlyAll = 0.9;
 /// Times: what does the same differs by less.
 inline constexpr double kClearlyMore = 1.2;
+/// A program that works on the GPU for less than one part in so many is about its start.
+inline constexpr std::int64_t kStartUpTimes = 10;
 /// Of fewer occurrences or samples none is usual.
 inline constexpr std::size_t kFewest = 3;
 /// Things of a kind that are named one by one.

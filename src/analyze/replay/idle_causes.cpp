@@ -33,6 +33,7 @@ class Explainer {
       : input_(input),
         breakdown_(breakdown),
         copies_(input.timeline.names, is_copy_call),
+        syncs_(input.timeline.names, is_sync_call),
         debt_(recording_cost(input.timeline).most_share, kHeldLaunchNs) {
     const EventColumns& events = input.timeline.events;
     for (const GpuWork& work : input.list.works) {
@@ -206,7 +207,9 @@ class Explainer {
 
   void give(Part part, Interval piece, EventIndex host_event, EventIndex next) {
     const bool held = part == Part::idle_kernel_gap && piece.end - piece.start > kOwnWorkNs;  // by an event
-    if (input_.other_gpus != nullptr && (held || part == Part::idle_blocking_call || part == Part::idle_sync)) {
+    const bool waits = (part == Part::idle_blocking_call || part == Part::idle_sync) && host_event != kNoEvent &&
+                       syncs_.contains(input_.timeline.events.name[host_event]);
+    if (input_.other_gpus != nullptr && (held || waits)) {
       const std::int64_t for_others = input_.other_gpus->covered(piece.start, piece.end);
       piece = take(Part::idle_waiting_for_rank, for_others, piece, host_event, next);
     }
@@ -237,6 +240,7 @@ class Explainer {
   const BreakdownInput& input_;
   Breakdown& breakdown_;
   NameSet copies_;
+  NameSet syncs_;
   std::vector<Launch> launches_;  // ascending by time
   std::size_t next_missing_ = 0;
   Coverage overhead_;

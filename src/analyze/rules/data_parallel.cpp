@@ -1,7 +1,7 @@
 // torch.nn.DataParallel: one process and one interpreter dispatch for all GPUs, copy the model to each of them in every
 // step, and gather all outputs on the first ("Use nn.parallel.DistributedDataParallel instead of ... nn.DataParallel",
 // PyTorch's CUDA semantics). Told by the range that it records around its forward pass, or by its file in stacks. On
-// one GPU it does nothing. A note beside what the other rules find, but for what the host does that was not recorded.
+// one GPU it does nothing. A note next to other findings, and the first where the host's time has no other explanation.
 #include <algorithm>
 #include <map>
 
@@ -63,8 +63,7 @@ std::vector<Finding> apply(const Evidence& evidence) {
   advise(evidence, {kOneProcessEach}, finding);
   show_works(
       rank, [&rank](std::size_t i) { return rank.list.works[i].category == Category::communication; }, finding);
-  finding.gain =
-      at_most(amdahl(step - even, step), "at most what is left when every GPU computes its even share without a pause");
+  finding.gain = {.method = "how much of the host's time nn.DataParallel takes was not recorded", .unknown = true};
   return {finding};
 }
 

@@ -163,9 +163,11 @@ std::vector<Finding> apply(const Evidence& evidence) {
   const double step = rank.undisturbed_step_ns();
   const bool migrate = lost > 2 * (exposed + blocked);
   const std::string part = time_text(lost) + " per step (" + format_percent(lost / step) + ")";
-  Finding finding = make_finding(kHostTransferRule, lost, step,
-                                 migrate ? "Pages of managed memory migrate for " + part + " under kernels"
-                                         : "Copies between host and GPU take " + part + " that nothing overlaps");
+  const bool both = lost > exposed + blocked + kMatters * step;
+  const std::string title = migrate ? "Pages of managed memory migrate for " + part + " under kernels"
+                            : both  ? "Copies, and pages that migrate under kernels, take " + part
+                                    : "Copies between host and GPU take " + part + " that nothing overlaps";
+  Finding finding = make_finding(kHostTransferRule, lost, step, title);
   finding.evidence = {
       time_fact("exposed_copy_per_step", "Copies with no other GPU work, per step", exposed),
       time_fact("blocked_copy_per_step", "GPU idle while the host is inside a copy call, per step", blocked),

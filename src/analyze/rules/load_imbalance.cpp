@@ -192,7 +192,7 @@ std::vector<Finding> apply(const Evidence& evidence) {
   }
   // The excess goes, or is spread over all ranks: then their mean is left.
   const double gone = step / std::max(step - lost, 1.0), spread = step / std::max(step - imbalance.mean_late_ns, 1.0);
-  finding.gain = {std::min(gone, spread), gone, "the late rank's excess spread over all ranks, or gone"};
+  finding.gain = {std::min(gone, spread), gone, "the excess spread over all GPUs, or gone"};
   return {finding};
 }
 

@@ -209,7 +209,7 @@ bool work_in_turn(const Exposed& exposed, const Traffic& traffic) {
 
 std::string title_of(const Exposed& exposed, const Traffic& traffic, double lost, double step) {
   const std::string amount = time_text(lost) + " per step (" + format_percent(lost / step) + ")";
-  if (work_in_turn(exposed, traffic)) return "The GPUs work one after the other: each waits " + amount + " for another";
+  if (work_in_turn(exposed, traffic)) return "The GPUs work one after the other: one waits " + amount + " for another";
   return exposed.waiting > exposed.all() / 2 ? "Ranks wait for one another in collectives, " + amount
                                              : "Communication takes " + amount + " that no computation overlaps";
 }
@@ -259,6 +259,11 @@ std::vector<Finding> apply(const Evidence& evidence) {
   Finding finding = make_finding(kMultiGpuCommRule, lost, step, title_of(exposed, traffic, lost, step));
   add_evidence(rank, exposed, traffic, finding);
   if (work_in_turn(exposed, traffic)) {
+    for (std::size_t r = 0; r < std::min(kShown, evidence.ranks.size()); ++r) {
+      const std::string gpu = std::to_string(evidence.ranks[r].number());
+      finding.evidence.push_back(
+          time_fact("waiting_gpu_" + gpu, "GPU " + gpu + " waits for another, per step", waiting_ns(evidence, r)));
+    }
     advise(evidence, {kMicroBatches}, finding);
     finding.gain = at_most(amdahl(lost, step), "at most what is left when no GPU waits for another");
     return {finding};

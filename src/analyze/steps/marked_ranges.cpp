@@ -6,19 +6,12 @@
 #include <utility>
 
 #include "analyze/names/api_calls.h"
+#include "analyze/names/ranges.h"
 #include "analyze/names/words.h"
 
 namespace warpmark::analyze {
 
 namespace {
-
-std::string without_digits(std::string_view text) {
-  std::string result;
-  for (const char c : text) {
-    if (c < '0' || c > '9') result += c;
-  }
-  return result;
-}
 
 /// GPU work in the order in which it was launched, or began.
 struct Placed {

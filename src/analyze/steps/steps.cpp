@@ -48,9 +48,9 @@ const RangeGroup* most_work(const std::vector<RangeGroup>& groups, Wanted wanted
   return best;
 }
 
-/// What the profiler says is a step, whatever else was recorded between; else what the program says, or marks again and
-/// again. A single marker of the profiler may be its whole cycle: ranges that replay one CUDA graph each are the
-/// iterations within it.
+/// What the profiler says is a step, whatever else was recorded between, unless the program says it of more work; else
+/// what the program says, or marks again and again. A single marker of the profiler may be its whole cycle: ranges that
+/// replay one CUDA graph each are the iterations within it.
 const RangeGroup* choose(const std::vector<RangeGroup>& groups) {
   const auto several = [](std::size_t least, double share, auto named) {
     return [=](const RangeGroup& one) {
@@ -61,8 +61,10 @@ const RangeGroup* choose(const std::vector<RangeGroup>& groups) {
   const auto by_program = [](const RangeGroup& one) { return names_step(one.name); };
   const auto anything = [](const RangeGroup& one) { return !names_part(one.name); };
   const auto replays = [](const RangeGroup& one) { return one.alike && one.replays_graphs; };
-  if (const auto* found = most_work(groups, several(2, 0, by_profiler))) return found;
+  const auto* by_marks = most_work(groups, several(2, 0, by_profiler));
+  if (by_marks != nullptr && by_marks->work_share >= 0.5) return by_marks;
   if (const auto* found = most_work(groups, several(2, 0.5, by_program))) return found;
+  if (by_marks != nullptr) return by_marks;
   if (const auto* cycle = most_work(groups, several(1, 0, by_profiler))) {
     const auto* within = most_work(groups, several(kFewest, kRepeatedShare, replays));
     return within != nullptr ? within : cycle;
@@ -166,7 +168,7 @@ Steps from_ranges(const RangeGroup& chosen, const WorkList& list) {
   steps.analyzed = windows(boundaries);
   if (differ(steps.analyzed) && is_explicit(chosen)) steps.analyzed = windows(with_last(chosen, std::move(boundaries)));
   if (steps.analyzed.empty() && !chosen.ranges.empty()) steps.analyzed.push_back(alone(chosen.ranges.front()));
-  if (!steps.marked) join_up_to_updates(list, steps);
+  if (!names_profiler_step(chosen.name)) join_up_to_updates(list, steps);
   return steps;
 }
 
@@ -237,10 +239,10 @@ Steps whole_recording(const Timeline& timeline, const WorkList& list, const std:
     start = timeline.events.start[0];
     for (EventIndex i = 0; i < timeline.events.size(); ++i) end = std::max(end, timeline.events.end(i));
   }
-  if (const RangeGroup* marked = around_all(groups); marked != nullptr && loads.empty()) {
-    start = std::min(start, marked->ranges.front().start);
+  // What a range holds before the work is start-up, and what lasts far longer than the work is the program itself.
+  const RangeGroup* marked = loads.empty() ? around_all(groups) : nullptr;
+  if (marked != nullptr && marked->ranges.front().end - start <= kStartUpTimes * (end - start))
     end = std::max(end, marked->ranges.front().end);
-  }
   if (end > start) steps.analyzed.push_back({start, end});
   return steps;
 }

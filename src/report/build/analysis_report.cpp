@@ -203,6 +203,9 @@ std::string combined_text(const Analysis& analysis) {
   }
   if (fixes < 2 || analysis.combined.high <= 1.005) return "";
   const bool other_batch = analysis.findings.front().gain.per_sample;
+  constexpr double kWide = 5;  // an upper end so far above says nothing
+  if (analysis.combined.high > kWide * analysis.combined.low)
+    return fmt::format("All fixes together: {} if each removes half of its loss", format_times(analysis.combined.low));
   return std::string("All fixes together") + (other_batch ? ", at the same batch size: " : ": ") + together;
 }
 

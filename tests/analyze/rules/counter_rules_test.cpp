@@ -54,8 +54,10 @@ TEST(CounterRules, know_no_gain_where_no_sample_shows_the_clock_without_the_limi
   EXPECT_EQ(analyze(session).verdict.find("1.00x"), std::string::npos) << analyze(session).verdict;
   session.counters.push_back(of_device(1, series("throttle_reasons", {0, 0, 0, 0x4})));
   session.counters.push_back(of_device(1, series("sm_clock", {1.8e9, 1.8e9, 1.8e9, 1.9e9})));
+  EXPECT_TRUE(gain().unknown) << "of which model the other GPU is was not sampled";
+  session.counters.push_back(of_device(1, series("memory_total", {8e10})));
   EXPECT_NEAR(gain().high, 2.0, 1e-6) << "a GPU like it, in the same file";
-  session.counters.push_back(of_device(1, series("memory_total", {2.4e10})));
+  session.counters.back() = of_device(1, series("memory_total", {2.4e10}));
   EXPECT_TRUE(gain().unknown) << "another model";
 }
 
@@ -78,7 +80,8 @@ TEST(CounterRules, tell_of_a_low_clock_whose_reason_was_not_sampled) {
   const Analysis analysis = analyze(session);
   ASSERT_EQ(analysis.findings.size(), 1U);
   EXPECT_EQ(analysis.findings[0].rule, "low_clock");
-  EXPECT_NEAR(analysis.findings[0].gain.high, 1.65, 1e-6);
+  EXPECT_TRUE(analysis.findings[0].gain.unknown) << "few GPUs reach that clock with all of their units";
+  EXPECT_LT(analysis.findings[0].severity, kWarning);
   EXPECT_NE(analysis.verdict.find("works at 1200 of 1980 MHz"), std::string::npos) << analysis.verdict;
   session.counters[2] = series("gpu_utilization", {0.3, 0.3, 0.3});
   EXPECT_EQ(severity(session, "low_clock"), 0) << "a GPU with little work lowers its clock";

@@ -120,8 +120,26 @@ TEST(Programs, see_which_gpu_of_a_process_has_more_work) {
 TEST(Programs, see_gpus_that_work_one_after_the_other) {
   const Analysis analysis = on_two_gpus({20'000, 4'800'000}, {4'830'000, 4'900'000});
   ASSERT_FALSE(analysis.findings.empty());
-  EXPECT_THAT(analysis.verdict, StartsWith("The GPUs work one after the other: each waits"));
+  EXPECT_THAT(analysis.verdict, StartsWith("The GPUs work one after the other: one waits"));
   EXPECT_NEAR(analysis.findings.front().gain.high, 1.9, 0.15);
+}
+
+/// Two replicas: each thread launches on its own GPU, and the first one's launch takes long.
+TEST(Programs, whose_gpus_do_not_meet_wait_for_nobody) {
+  TimelineScene scene;
+  const std::uint32_t first = scene.stream(7), second = scene.stream(8);
+  scene.timeline().tracks[second].device = 1;
+  std::uint32_t id = 0;
+  for (int i = 0; i < 6; ++i) {
+    const std::int64_t begin = 1'000'000 + i * 10'000'000;
+    scene.add({EventKind::annotation, begin - 50'000, 9'990'000, "ProfilerStep#" + std::to_string(i)});
+    scene.add({EventKind::runtime_api, begin, 5'000, "cudaLaunchKernel", TimelineScene::kHost, ++id});
+    scene.add({EventKind::kernel, begin + 20'000, 9'700'000, kTensorGemm, second, id});
+    scene.add({EventKind::runtime_api, begin + 10'000, 5'500'000, "cudaLaunchKernel", TimelineScene::kHost, ++id});
+    scene.add({EventKind::kernel, begin + 5'520'000, 4'000'000, kTensorGemm, first, id});
+  }
+  const Analysis analysis = of(scene.build());
+  EXPECT_EQ(find(analysis, "load_imbalance"), nullptr) << analysis.verdict;
 }
 
 TEST(Programs, of_which_a_part_of_the_kernels_was_lost_are_told_so) {

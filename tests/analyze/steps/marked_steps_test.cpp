@@ -89,7 +89,7 @@ TEST(MarkedSteps, of_marked_batches_go_from_update_to_update) {
 TEST(MarkedSteps, that_nobody_repeats_last_as_long_as_the_range_around_them) {
   TimelineScene scene;
   scene.within("Torch-Compiled Region", EventKind::annotation, [&] {
-    for (const char* name : {"a", "b", "c", "d"}) scene.launch(name, 10'000);
+    for (const char* name : {"a", "b", "c", "d"}) scene.launch(name, 1'000'000);
     scene.synchronize();
     scene.idle_host(7'000'000);
   });
@@ -119,6 +119,30 @@ TEST(MarkedSteps, are_no_ranges_that_several_threads_are_in_at_once) {
   }
   const Timeline timeline = scene.build();
   EXPECT_EQ(marked_in(timeline).found_by, "repeating kernel sequence");
+}
+
+TEST(MarkedSteps, are_not_as_long_as_a_program_that_hardly_works_on_the_gpu) {
+  TimelineScene scene;
+  scene.within("main", EventKind::annotation, [&] {
+    scene.idle_host(29'000'000'000);
+    for (const char* name : {"a", "b", "c", "d"}) scene.launch(name, 1'000'000);
+    scene.synchronize();
+    scene.idle_host(1'000'000'000);
+  });
+  EXPECT_LT(marked_in(scene.build()).length(), 5'000'000);
+}
+
+TEST(MarkedSteps, are_those_of_the_program_where_the_profiler_saw_only_a_few) {
+  TimelineScene scene;
+  const auto step = [&scene](const std::string& name) {
+    scene.within(name, EventKind::annotation, [&] {
+      for (int k = 0; k < 10; ++k) scene.launch(kTensorGemm, 100'000);
+      scene.synchronize();
+    });
+  };
+  for (int i = 0; i < 2; ++i) step("ProfilerStep#" + std::to_string(i));
+  for (int i = 0; i < 40; ++i) step("train_step");
+  EXPECT_EQ(marked_in(scene.build()).found, 40);
 }
 
 }  // namespace

@@ -178,6 +178,8 @@ std::string passed_text(const LoadReport& report, const ScenarioResult& best) {
 
 /// Where no load passed. The highest rate of a client that was late is the least that the server does.
 std::string failed_text(const LoadReport& report, const Ending& ending) {
+  if (ending.why.empty() && !report.scenarios.empty())
+    return "Interrupted: " + numbers_text(report.scenarios.back()) + ".";
   if (ending.load == nullptr || ending.load->completed == 0) return ending.why + ".";
   const bool late = is_late(*ending.load);
   const ScenarioResult& shown = late ? *fastest(report, is_late) : *ending.load;
@@ -187,6 +189,7 @@ std::string failed_text(const LoadReport& report, const Ending& ending) {
 
 /// Which objectives the best load meets, and what ended a search above it.
 void add_objectives(const LoadReport& report, const ScenarioResult& best, LoadVerdict& verdict) {
+  if (!has_objectives(report)) return;
   if (!best.slo.empty()) verdict.why.push_back({"Met: " + objectives_with(best, "met") + "."});
   if (!report.search_met) return;
   for (const auto& result : report.scenarios) {

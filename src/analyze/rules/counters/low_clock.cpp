@@ -17,9 +17,9 @@ std::vector<Finding> apply(const Evidence& evidence) {
   double worst = 1 - kNearlyAll;  // of its clock any GPU loses some under load
   for (const CounterSeries* most : series_of(evidence, "sm_clock_max")) {
     const CounterSeries* clock = series_of(evidence, "sm_clock", most->device);
-    const bool told = series_of(evidence, "throttle_reasons", most->device) != nullptr;
+    const bool with_reasons = series_of(evidence, "throttle_reasons", most->device) != nullptr;
     const auto allowed = highest_of(*most);
-    if (clock == nullptr || told || !allowed || !is_used(evidence, *clock)) continue;
+    if (clock == nullptr || with_reasons || !allowed || !is_used(evidence, *clock)) continue;
     const auto used = in_use(evidence, *clock);
     if (!used || used->busy.value_or(0) < kEffectiveUse || 1 - used->mean / *allowed <= worst) continue;
     worst = 1 - used->mean / *allowed;
@@ -28,17 +28,15 @@ std::vector<Finding> apply(const Evidence& evidence) {
         make_finding(kLowClockRule, step * worst / 2, step,
                      fmt::format("GPU {} works at {:.0f} of {:.0f} MHz, for a reason that was not sampled",
                                  most->device, used->mean * 1e-6, *allowed * 1e-6));
-    if (!evidence.has_timeline()) {
-      finding.lost_ns = 0;
-      if (worst > 1 - kEffectiveUse) finding.severity = std::max(finding.severity, kWarning);
-    }
+    if (!evidence.has_timeline()) finding.lost_ns = 0;
+    finding.severity = std::min(finding.severity, kMostOfANote);  // few GPUs reach that clock with all of their units
     finding.evidence = {share_fact("clock_loss", "SM clock below the highest that is allowed", worst),
                         share_fact("gpu_utilization", "Time with a kernel on the GPU meanwhile", *used->busy)};
     finding.recommendations = {{AdviceKind::command,
                                 "See what holds the clock down: limits of power and heat, or locked clocks (nvidia-smi "
                                 "-rgc releases them).",
                                 "nvidia-smi -q -d CLOCK,PERFORMANCE,POWER,TEMPERATURE"}};
-    finding.gain = at_most(*allowed / used->mean, "work that scales with the SM clock, all of it at most");
+    finding.gain = {.method = "which clock this work allows was not recorded", .unknown = true};
     findings = {std::move(finding)};
   }
   return findings;
