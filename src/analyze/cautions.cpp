@@ -280,6 +280,11 @@ std::string caution_of_clocks(const RankEvidence& rank) {
 
 /// Kernels are joined with the calls that launched them by numbers that each process counts by itself.
 std::string caution_of_processes(const Timeline& timeline) {
+  std::set<std::int64_t> processes;
+  for (const Track& track : timeline.tracks) {
+    if (track.kind != TrackKind::gpu_stream) processes.insert(track.process);
+  }
+  if (processes.size() < 2) return "";
   std::unordered_map<std::uint32_t, std::int64_t> process;
   std::int64_t shared = 0;
   const EventColumns& events = timeline.events;

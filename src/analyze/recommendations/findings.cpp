@@ -59,6 +59,12 @@ Fact share_fact(std::string id, const std::string& label, double ratio) {
   return {label + ": " + format_percent(ratio), std::move(id), ratio, ""};
 }
 
+Fact moved_fact(double bytes, double time_ns, double steps) {
+  const double rate = bytes / (time_ns * 1e-9);
+  return {fmt::format("Moved per step: {} at {:.1f} GB/s", format_bytes(bytes / steps), rate * 1e-9), "copy_bandwidth",
+          rate, "B/s"};
+}
+
 Fact count_fact(std::string id, const std::string& label, double count) {
   std::string text = fmt::format("{:.1f}", count);  // a mean of 1.5 a step is neither 1 nor 2
   if (text.back() == '0' || count >= double{kFewLaunches}) text = format_count(std::llround(count));

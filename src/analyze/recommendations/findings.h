@@ -19,6 +19,8 @@ namespace warpmark::analyze {
 [[nodiscard]] Fact time_fact(std::string id, const std::string& label, double ns);
 [[nodiscard]] Fact share_fact(std::string id, const std::string& label, double ratio);
 [[nodiscard]] Fact count_fact(std::string id, const std::string& label, double count);
+/// "Moved per step: 1.2 GiB at 25.0 GB/s": bytes and time (ns) of copies in so many steps.
+[[nodiscard]] Fact moved_fact(double bytes, double time_ns, double steps);
 [[nodiscard]] EventReference reference(const RankEvidence& rank, EventIndex event);
 /// The longest idle stretches of these parts as evidence: what the host did, else what the GPU did next.
 void show_idle(const RankEvidence& rank, std::initializer_list<Part> parts, Finding& finding);

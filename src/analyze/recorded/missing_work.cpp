@@ -66,7 +66,6 @@ MissingWork find_missing_work(const Timeline& timeline, const WorkList& list) {
   for (const GpuWork& work : list.works) {
     const EventKind kind = events.kind[work.event];
     launched += kind == EventKind::kernel || kind == EventKind::graph ? 1 : 0;
-    worked.insert(events.correlation[work.event]);
   }
   const std::vector<EventIndex> calls = launch_calls(timeline, launches);
   const NameSet waits(timeline.names, is_sync_call);
@@ -74,6 +73,9 @@ MissingWork find_missing_work(const Timeline& timeline, const WorkList& list) {
   const std::int64_t lost = std::max<std::int64_t>(0, plain - launched);
   // The rows of the GPU may lack their correlation.
   const bool by_correlation = list.with_launch * 2 > std::ssize(list.works);
+  if (graphs.any() || (lost > 0 && by_correlation)) {
+    for (const GpuWork& work : list.works) worked.insert(events.correlation[work.event]);
+  }
   UnknownWork unknown(timeline, list);
   EventIndex below = static_cast<EventIndex>(events.size());  // waits from here on are known
   for (std::size_t i = calls.size(); i-- > 0;) {

@@ -92,7 +92,7 @@ struct BreakdownInput {
   const std::vector<std::int64_t>& wait_until;
   std::span<const Interval> missing = {};  ///< while work may have run that was not recorded; ascending
   bool correct_recording_cost = true;      ///< give idle_profiler its estimated share
-  /// Busy times of the other GPUs of its process: a call that lasts while one of them works waits for that one.
+  /// Busy times of the other GPUs of its process: a wait, or an event, that lasts while one of them works is for it.
   const Coverage* other_gpus = nullptr;
 };
 

@@ -64,12 +64,7 @@ std::vector<Finding> apply(const Evidence& evidence) {
       time_fact("exposed_copy_per_step", "Copies with no other GPU work, per step", lost),
       count_fact("copies_per_step", "Copies per step", copies.count / rank.step_count()),
   };
-  if (copies.bytes > 0) {
-    const double rate = copies.bytes / (copies.time_ns * 1e-9);
-    finding.evidence.push_back(
-        {fmt::format("Moved per step: {} at {:.1f} GB/s", format_bytes(copies.bytes / rank.step_count()), rate * 1e-9),
-         "copy_bandwidth", rate, "B/s"});
-  }
+  if (copies.bytes > 0) finding.evidence.push_back(moved_fact(copies.bytes, copies.time_ns, rank.step_count()));
   if (between) advise(evidence, {kCopyBesideKernels}, finding);
   advise(evidence, {kWithoutCopy}, finding);
   // What other GPUs need has to move: at best next to all the rest.

@@ -174,10 +174,7 @@ std::vector<Finding> apply(const Evidence& evidence) {
       count_fact("copies_per_step", "Copies per step", copies.count / rank.step_count()),
   };
   if (copies.time_ns > 0) {
-    const double rate = copies.bytes / (copies.time_ns * 1e-9);
-    finding.evidence.push_back(
-        {fmt::format("Moved per step: {} at {:.1f} GB/s", format_bytes(copies.bytes / rank.step_count()), rate * 1e-9),
-         "copy_bandwidth", rate, "B/s"});
+    finding.evidence.push_back(moved_fact(copies.bytes, copies.time_ns, rank.step_count()));
     const double all = std::max(1.0, copies.bytes);
     finding.evidence.push_back(
         copies.managed > 0

@@ -1,5 +1,5 @@
-// The last wave of blocks does not fill the GPU, or there is less than one wave. Formulas and the 20 % threshold as in
-// Nsight Compute's launch rules: 1 / (1 + whole waves) for the tail, 1 - waves for a small grid.
+// The last wave of blocks does not fill the GPU, or there are fewer blocks than multiprocessors. The formula of the
+// tail, 1 / (1 + whole waves), and the 20 % threshold as in Nsight Compute's launch rules.
 #include <fmt/format.h>
 
 #include <algorithm>
