@@ -16,6 +16,8 @@ bool ProgramFacts::on_gpu() const {
   return std::any_of(report.modules.begin(), report.modules.end(), [](const auto& m) { return m.device == "cuda"; });
 }
 
+bool ProgramFacts::waits_for_data() const { return phases.data >= 0.05; }
+
 bool ProgramFacts::trains() const {
   const auto backward = [](const workers::StepTimes& step) { return step.backwards > 0; };
   return !report.optimizers.empty() || std::any_of(report.steps.begin(), report.steps.end(), backward);

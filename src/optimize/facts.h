@@ -44,6 +44,7 @@ struct ProgramFacts {
   /// start, checkpoints are written). 1: epochs are long, or their length is unknown.
   [[nodiscard]] std::int64_t short_epoch() const;
   [[nodiscard]] bool on_gpu() const;
+  [[nodiscard]] bool waits_for_data() const;  ///< for 5 % of a step or more
   [[nodiscard]] bool trains() const;  ///< it makes an optimizer of torch.optim or calls backward
 };
 

@@ -26,6 +26,16 @@ TEST_F(BundleTest, tests_all_at_once_and_proves_them_at_once) {
   EXPECT_EQ(outcome_code(optimization), 0);
 }
 
+TEST_F(BundleTest, settings_of_a_loader_that_steps_hardly_wait_for_come_after_the_bundle) {
+  proposals_ = {bundled("loader.pin_memory", 1.2), bundled("bf16", 2)};
+  trials_.settings = {{"loader.pin_memory=on", {0.9}}, {"bf16=on", {0.5}}};
+  const auto optimization = run();
+  ASSERT_GE(trials_.asked.size(), 2U);
+  EXPECT_EQ(trials_.asked[0], "within nothing changed | [bf16=on]");
+  EXPECT_EQ(trials_.asked[1], "prove nothing changed | bf16=on");
+  EXPECT_NEAR(optimization.measured_speedup->ratio, 1 / 0.45, 1e-9) << "and are tried";
+}
+
 TEST_F(BundleTest, compiles_in_no_other_mode_what_one_could_not_compile_and_tunes_nothing_that_gained_nothing) {
   proposals_ = {bundled("workers", 3), proposal("compile", "default", 2), proposal("compile", "reduce-overhead", 2),
                 proposal("compile", "max-autotune-no-cudagraphs", 2)};
@@ -54,10 +64,19 @@ TEST_F(BundleTest, compiles_in_no_other_mode_what_one_could_not_compile_and_tune
 
   trials_ = {};
   trials_.settings = {{"workers=on", {0.5}}};
-  trials_.seconds_left = 35;  // not enough to compile
+  trials_.seconds_left = 15;  // not enough to compile
   optimization = run();
   const auto untried = [](const auto& one) { return one.knob == "compile" && one.outcome == TrialOutcome::undecided; };
   EXPECT_EQ(std::ranges::count_if(optimization.steps, untried), 3) << "nothing is known of any";
+}
+
+TEST_F(BundleTest, compiles_in_what_is_too_short_to_prove_it_where_nothing_else_is_left_to_try) {
+  proposals_ = {bundled("tf32", 1.2), proposal("compile", "default", 2)};
+  proposals_[1].switchable = true;
+  trials_.settings = {{"tf32=on", {1}}, {"compile=default", {0.5}}};
+  trials_.seconds_left = 25;  // less than compiling and a test take
+  const auto optimization = run();
+  EXPECT_EQ(asked("within nothing changed | [compile=default]"), 1);
 }
 
 TEST_F(BundleTest, compiles_in_what_is_left_of_a_short_budget_where_nothing_else_is_left_to_try) {

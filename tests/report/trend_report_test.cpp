@@ -57,6 +57,7 @@ TEST(TrendReport, begins_with_the_latest_change) {
 TEST(TrendReport, says_that_there_are_too_few_sessions) {
   auto trend = sample_trend();
   trend.series[0].changes.clear();
+  trend.series[0].machines.clear();
   trend.series[0].points.resize(4);
   for (std::size_t i = 2; i < 4; ++i) trend.series[0].points[i].point.value = 0.45;
   const auto text = render_text(build_report(trend, true), {.width = 200, .unicode = true});

@@ -119,6 +119,50 @@ TEST_F(HookMore, blocks_that_are_checkpointed_are_computed_twice_and_learn_the_s
   EXPECT_EQ(knobs(again).front().places, 4);
 }
 
+constexpr const char* kDirect = R"(
+import copy, pickle, torch
+from torch import nn
+torch.manual_seed(0)
+kinds = []
+class Layer(nn.Linear):
+    def forward(self, x):
+        out = super().forward(x)
+        kinds.append(str(out.dtype))
+        return out.tanh()
+    def learn(self, x):
+        loss = self.forward(x).square().mean()
+        self.optimizer.zero_grad()
+        loss.backward()
+        self.optimizer.step()
+        return loss
+layers = [Layer(8, 8), Layer(8, 8)]
+for layer in layers:
+    layer.optimizer = torch.optim.SGD(layer.parameters(), lr=0.1)
+for i in range(10):
+    loss = sum(layer.learn(torch.randn(16, 8)) for layer in layers)
+last = copy.deepcopy(layers[0])
+assert pickle.loads(pickle.dumps(last.state_dict())).keys() == last.state_dict().keys()
+with torch.no_grad():
+    last.weight.zero_()
+assert last.forward(torch.ones(1, 8)).unique().numel() <= 8 and layers[0].weight.abs().sum() > 0
+print("narrow", kinds.count("torch.bfloat16") > 0, "calls", len(kinds), "last %.4f" % loss)
+)";
+
+TEST_F(HookMore, modules_whose_forward_the_program_calls_itself_are_timed_and_changed) {
+  WM_NEEDS_TORCH();
+  const auto plain = run({python_with_torch()}, kDirect, {});
+  ASSERT_EQ(plain.output.exit_code, 0) << plain.output.err;
+  EXPECT_THAT(plain.output.out, HasSubstr("narrow False calls 21"));
+  EXPECT_TRUE(main_of(plain).faults.empty());
+  ASSERT_FALSE(main_of(plain).modules.empty());
+  EXPECT_EQ(main_of(plain).modules.front().name, "Layer");
+  EXPECT_GT(main_of(plain).steps.back().forward_s, 0);
+  const auto narrow = run({python_with_torch()}, kDirect, {.knobs = {{"precision.autocast", "bf16"}}});
+  EXPECT_THAT(narrow.output.out, HasSubstr("narrow True calls 21")) << narrow.output.err;
+  ASSERT_EQ(knobs(narrow).size(), 1u);
+  EXPECT_TRUE(knobs(narrow).front().in_force) << knobs(narrow).front().said;
+}
+
 constexpr const char* kReading = R"(
 import torch
 from torch import nn

@@ -78,6 +78,8 @@ Offer offer_loader_persistent_workers(const ProgramFacts& facts, const Settings&
   Prediction predicted{.low = 1.0, .high = 1.1, .method = "workers start once and not each epoch"};
   const double epoch_s = static_cast<double>(loader.batches) * facts.seconds_per_step;
   if (epoch_s > 0) predicted.high = 1 + kStart_s * workers / epoch_s;
+  const bool epochs_were_timed = facts.report.window && facts.report.window->steps >= loader.batches;
+  if (epochs_were_timed) predicted.high = std::min(predicted.high, 1 / std::max(1 - facts.phases.data, 0.01));
   return one_offer("on", std::move(predicted));
 }
 
@@ -85,7 +87,7 @@ Offer offer_loader_persistent_workers(const ProgramFacts& facts, const Settings&
 Offer offer_loader_prefetch_factor(const ProgramFacts& facts, [[maybe_unused]] const Settings& settings) {
   if (facts.report.loaders.empty()) return no_offer("the program makes no DataLoader");
   if (facts.report.loaders.front().workers == 0) return no_offer("the loader has no workers");
-  if (facts.phases.data < 0.05) return no_offer("steps hardly wait for data");
+  if (!facts.waits_for_data()) return no_offer("steps hardly wait for data");
   return one_offer("8", {.low = 1.0, .high = 1 + facts.phases.data / 2, .method = "evens out slow samples"});
 }
 

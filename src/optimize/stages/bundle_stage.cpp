@@ -62,13 +62,18 @@ class BundleStage {
     return gains && !state_.is_proven() ? prove_once() : Status();
   }
 
+  /// Each of its blocks needs three steps for every worker of the loader: later, where loading hardly takes time.
+  [[nodiscard]] bool is_slow_to_time(const Proposal& proposal) const {
+    return proposal.setting.knob.starts_with("loader.") && !proposal.asked && !state_.facts.waits_for_data();
+  }
+
   /// Of each setting the most promising value; then what is offered on top of these, as pinned memory for workers.
   std::vector<Proposal> first_bundle() {
     std::vector<Proposal> members;
     Settings together;
     for (int round = 0; round < 2; ++round) {
       for (auto& proposal : state_.open_on(together)) {
-        if (!proposal.switchable || !(proposal.bundled || proposal.asked)) continue;
+        if (!proposal.switchable || !(proposal.bundled || proposal.asked) || is_slow_to_time(proposal)) continue;
         if (!value_of(together, proposal.setting.knob).empty()) continue;
         together = with(together, proposal.setting);
         members.push_back(std::move(proposal));
@@ -224,7 +229,7 @@ class BundleStage {
         return !one.switchable || unswitchable_.contains(one.setting.knob) || (too_long && !nothing_else_left_);
       });
       if (candidates.empty()) return {};
-      if (!state_.affords(0)) {
+      if (!nothing_else_left_ && !state_.affords(0)) {
         state_.cut_short = true;
         return {};
       }
@@ -257,7 +262,7 @@ class BundleStage {
         state_.close(one, TrialOutcome::failed, "another mode could not compile the program");
       } else if (tunes && in_vain) {
         state_.close(one, TrialOutcome::no_gain, "compiling gained nothing");
-      } else if (!state_.affords(kShortCompiling_s)) {
+      } else if (nothing_else_left_ && state_.trials.left_s() < kShortCompiling_s) {
         state_.cut_short = true;
         state_.close(one, TrialOutcome::undecided, "not enough budget left to compile");
       }
@@ -318,7 +323,7 @@ class BundleStage {
 
   SearchState& state_;
   bool compile_failed_ = false, compile_timed_ = false;
-  bool nothing_else_left_ = false;      ///< to try: what would take longer than the budget may, too
+  bool nothing_else_left_ = false;      ///< to try: also what the rest of the budget may be too short to prove
   double compile_s_ = 0;                ///< that it took in the living process
   Settings attempted_;                  ///< the best that was last put to the proof
   std::set<std::string> unswitchable_;  ///< that need a process of their own in this program

@@ -20,7 +20,8 @@ constexpr std::size_t kAlignment = 8;  // of records, as CUPTI asks
 constexpr std::size_t kMostFreeBuffers = 16;
 constexpr auto kTick = std::chrono::milliseconds(20);  // a thread's ring holds the calls of many of these
 constexpr std::int64_t kFlushNs = 500'000'000;
-// CUPTI's own thread crashed when it was told to flush 30 us after records were switched on.
+// CUPTI's own thread crashed when it was told to flush 30 us after records were switched on, and 20 ms after they were
+// switched off while the program went on launching.
 constexpr std::int64_t kSettleNs = 100'000'000;
 
 void CUPTIAPI on_buffer_requested(std::uint8_t** buffer, std::size_t* bytes, std::size_t* max_records) {
@@ -189,7 +190,7 @@ void Recorder::enter(Phase phase) {
 
 /// A short window goes on until records may be switched off: calls, too, or kernels would be there without them.
 void Recorder::settle() {
-  while (collecting_ && !stopping_.load() && unix_ns() - switched_on_ns_ < kSettleNs) {
+  while (collecting_ && !stopping_.load() && unix_ns() - switched_ns_ < kSettleNs) {
     std::this_thread::sleep_for(kTick);
     drain();
   }
@@ -236,13 +237,14 @@ void Recorder::subscribe(bool launches, bool others) {
 void Recorder::collect(bool on) {
   if (on == collecting_) return;
   collecting_ = on;
-  while (!on && unix_ns() - switched_on_ns_ < kSettleNs) std::this_thread::sleep_for(kTick);  // the program ends early
+  while (!on && unix_ns() - switched_ns_ < kSettleNs) std::this_thread::sleep_for(kTick);  // the program ends early
   std::vector<CUpti_ActivityKind> kinds{CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, CUPTI_ACTIVITY_KIND_MEMCPY,
                                         CUPTI_ACTIVITY_KIND_MEMCPY2, CUPTI_ACTIVITY_KIND_MEMSET,
                                         CUPTI_ACTIVITY_KIND_OVERHEAD};
   if (options_.memory) kinds.push_back(CUPTI_ACTIVITY_KIND_MEMORY2);
   if (options_.waits) kinds.push_back(CUPTI_ACTIVITY_KIND_SYNCHRONIZATION);
   if (!options_.graph_nodes) kinds.push_back(CUPTI_ACTIVITY_KIND_GRAPH_TRACE);
+  if (!on && !stopping_.load()) cupti_.ActivityFlushAll(0);  // as little as can be is left to be fetched afterwards
   for (const auto kind : kinds) {
     const auto code = on ? cupti_.ActivityEnable(kind) : cupti_.ActivityDisable(kind);
     if (!on || code == CUPTI_SUCCESS) continue;
@@ -251,10 +253,10 @@ void Recorder::collect(bool on) {
     }
     refused_ += (refused_.empty() ? "" : ", ") + std::to_string(kind) + " (error " + std::to_string(code) + ")";
   }
-  switched_on_ns_ = unix_ns();
+  switched_ns_ = unix_ns();
   if (on) return;
   // What still runs when a flush is forced is written by CUPTI into buffers that are ours again: only at the very end.
-  if (!stopping_.load()) std::this_thread::sleep_for(kTick);
+  while (!stopping_.load() && unix_ns() - switched_ns_ < kSettleNs) std::this_thread::sleep_for(kTick);
   cupti_.ActivityFlushAll(stopping_.load() ? CUPTI_ACTIVITY_FLAG_FLUSH_FORCED : 0);
 }
 

@@ -104,8 +104,8 @@ class Recorder {
   std::atomic<std::uint32_t> last_call_{0};  ///< the highest correlation of those that were logged
   LaunchHistory history_;
   std::int64_t begin_ns_ = 0;
-  std::int64_t flushed_ns_ = 0;      ///< or the phase began
-  std::int64_t switched_on_ns_ = 0;  ///< records, or off
+  std::int64_t flushed_ns_ = 0;   ///< or the phase began
+  std::int64_t switched_ns_ = 0;  ///< records, or off
   StepFinder steps_;
   StackSignal stacks_;  ///< of Python
   NativeStacks native_stacks_;

@@ -191,7 +191,7 @@ std::vector<std::string> machine_sentences(const Trend& trend) {
   std::vector<std::string> sentences;
   for (const auto& series : trend.series) {
     for (const auto& change : series.machines) {
-      const auto& point = series.points[static_cast<std::size_t>(change.index)].point;
+      const auto& point = series.points.at(static_cast<std::size_t>(change.index)).point;
       const std::string sentence = where_of(point) + ": another machine from here on: " + change.what;
       if (std::find(sentences.begin(), sentences.end(), sentence) == sentences.end()) sentences.push_back(sentence);
     }

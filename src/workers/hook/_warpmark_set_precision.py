@@ -79,12 +79,12 @@ class TF32(Flag):
         return matmul, "allow_tf32", True
 
     def acts(self):
-        """Parameters in f32 on the GPU."""
+        """Parameters in f32 on the GPU: of the modules that the program calls, else of its optimizers."""
         if not self.there_is_one() or self.lost() is None:
             return 0
-        kind = self.torch.float32
-        modules = self.settings.modules
-        return sum(p.is_cuda and p.dtype == kind for module in modules for p in module.parameters())
+        called = [p for module in self.settings.modules for p in module.parameters()]
+        trained = [p for one in list(self.hook.optimizers) for group in one.param_groups for p in group["params"]]
+        return sum(p.is_cuda and p.dtype == self.torch.float32 for p in called or trained)
 
 
 WIDE_AND_NARROW = {

@@ -14,6 +14,7 @@ import sys
 import traceback
 import weakref
 
+import _warpmark_direct as direct
 import _warpmark_machine as machine
 import _warpmark_reads as reads
 import _warpmark_set_compile as compiling
@@ -261,6 +262,8 @@ class Hook:
                 result = hook.retried(old, optimizer, *args, **kwargs)
                 # An optimizer that is given a closure computes the loss, and some frameworks step so always.
                 recorder.stepped(clock() - begin - (recorder.elsewhere() - before), optimizer)
+                if recorder.forwards_seen == 0 and hook.first_time("direct forwards"):
+                    hook.guarded("direct forwards", hook.watch_direct, None)
                 return result
 
             step._warpmark = True
@@ -370,6 +373,10 @@ class Hook:
             return next(module.parameters(), None) is not None
         except Exception:  # a module whose __init__ has not run: it will say so itself
             return False
+
+    def watch_direct(self):
+        if direct.watch(self):
+            self.watch_again()
 
     def put_back(self):
         self.torch.nn.Module.__call__ = self.module_call
