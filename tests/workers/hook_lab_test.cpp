@@ -233,5 +233,23 @@ for step in range(1000000):
   EXPECT_EQ(played.answers[0]["blocks"][0]["samples"], 16);
 }
 
+TEST_F(HookLabSettings, steps_go_on_with_the_next_optimizer_where_the_first_is_kept_and_steps_no_more) {
+  WM_NEEDS_TORCH();
+  const std::string program = text(std::string(kLabModel) + R"(
+optimizers = [torch.optim.SGD(model.parameters(), lr=0.01) for layer in range(1000)]
+for optimizer in optimizers:
+    for step in range(40):
+        model.zero_grad()
+        loss_of(torch.randn(4, 3, 8, 8)).backward()
+        optimizer.step()
+)",
+                                   {{"FAILS", "False"}});
+  const auto played =
+      play(program, {blocks({Json::object(), {{"precision.autocast", "bf16"}}}, {0, 1, 1, 0, 0, 1, 1, 0, 0, 1, 1, 0})});
+  ASSERT_EQ(played.answers.size(), 2U) << played.run.output.err;
+  EXPECT_EQ(order(played.answers[0]), (std::vector<int>{0, 1, 1, 0, 0, 1, 1, 0, 0, 1, 1, 0}));
+  EXPECT_EQ(main_of(played.run).marker, "optimizer");
+}
+
 }  // namespace
 }  // namespace warpmark::workers

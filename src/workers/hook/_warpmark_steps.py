@@ -24,6 +24,7 @@ import _warpmark_tensors as tensors
 clock = time.perf_counter
 
 
+PHASE_OVER = 16  # steps of another optimizer than usual, after which the program has gone on to another phase
 EAGER = 8  # steps of an optimizer with no replay between them, after which graphs are not the steps any more
 
 
@@ -68,6 +69,7 @@ class Recorder:
 
     def reset(self):
         self.marker = None
+        self.between = self.most_between = 0  # steps of other optimizers since the marker's last one; most of them
         self.eager = 0  # steps of optimizers since a replay that was one
         self.steps_seen = 0
         self.rows = []
@@ -302,10 +304,21 @@ class Recorder:
             self.finished, self.noting = True, False
 
     def ends_step(self, kind, one):
-        """The first of its kind does, and the next where that is gone, as of an earlier fold or phase."""
+        """The first of its kind does, and the next where that is gone or steps no more, as in an earlier fold or phase."""
         if self.marker is None or (self.marker[0] == kind and self.marker[1]() is None):
             self.marker = (kind, weakref.ref(one))
-        return self.marker[0] == kind and self.marker[1]() is one
+        if self.marker[0] != kind:
+            return False
+        if self.marker[1]() is one:
+            self.most_between, self.between = max(self.most_between, self.between), 0
+            return True
+        self.between += 1
+        if kind != "optimizer" or self.between <= PHASE_OVER + 2 * self.most_between:
+            return False
+        self.marker, self.between, self.most_between = (kind, weakref.ref(one)), 0, 0
+        if self.finished:
+            self.lab.restart()
+        return True
 
     def on_graphs(self):
         return self.marker is not None and self.marker[0] == "graph"
