@@ -67,9 +67,10 @@ struct Ended {
 /// What the host did between two launches, recording costs and waits taken off.
 class HostTime {
  public:
-  HostTime(const Timeline& timeline, const HostActivity& host, const Coverage& gpu_busy, std::int64_t step_ns,
-           bool held_back)
+  HostTime(const Timeline& timeline, const WorkList& list, const HostActivity& host, const Coverage& gpu_busy,
+           std::int64_t step_ns, bool held_back)
       : timeline_(timeline),
+        list_(list),
         host_(host),
         gpu_busy_(gpu_busy),
         step_ns_(step_ns),
@@ -116,7 +117,14 @@ class HostTime {
         if (segment.cause == HostCause::sync)
           length = host_.awaits_read(segment) ? without_recording(length) : std::min(length, kLatencyNs);
       } else if (held_back_ && length >= kOwnWorkNs && is_unrecorded(segment.cause)) {
-        length -= std::min(length, gpu_busy_.covered(segment.start, segment.end));
+        const std::int64_t waited = gpu_busy_.covered(segment.start, segment.end);
+        length -= std::min(length, waited);
+        // It went on when the GPU had done all.
+        if (waited > most_waited && from.track == to.track && list_.works[from.work].end <= to.launch) {
+          most_waited = waited;
+          work.wait = HostCause::other;
+          work.host_before_wait_ns = clamp(so_far);
+        }
       } else if (segment.cause != HostCause::data_loading) {
         length = without_recording(length);
       }
@@ -154,6 +162,7 @@ class HostTime {
   }
 
   const Timeline& timeline_;
+  const WorkList& list_;
   const HostActivity& host_;
   const Coverage& gpu_busy_;
   std::int64_t step_ns_;
@@ -200,7 +209,7 @@ Replay::Replay(const Timeline& timeline, const WorkList& list, const Steps& step
     return a.launch != b.launch ? a.launch < b.launch : a.work < b.work;
   });
   std::map<std::uint32_t, std::uint32_t> streams;
-  HostTime host_time(timeline, host, gpu_busy, steps.length() / std::ssize(steps.analyzed),
+  HostTime host_time(timeline, list, host, gpu_busy, steps.length() / std::ssize(steps.analyzed),
                      knows_host_ && is_held_back(order, list, gpu_busy, steps));
   for (std::size_t i = 0; i < order.size(); ++i) {
     const GpuWork& work = list.works[order[i].work];

@@ -244,5 +244,25 @@ TEST(PublicKinds, a_program_that_reads_what_somebody_types_waits_for_input) {
   EXPECT_EQ(analysis.findings.front().rule, "waiting_for_input");
 }
 
+/// Steps of 10 ms without a recorded wait: the host launches the next when the all-reduce at the end is over.
+TEST(PublicKinds, communication_at_the_end_of_a_step_that_the_host_waits_for_unseen_is_not_overlapped_by_the_next) {
+  TimelineScene scene;
+  std::uint32_t id = 0;
+  for (int i = 0; i < 8; ++i) {
+    const std::int64_t begin = 1'000'000 + i * 10'000'000;
+    scene.add({EventKind::annotation, begin, 9'995'000, "ProfilerStep#" + std::to_string(i)});
+    for (int k = 0; k < 3; ++k) {
+      const bool last = k == 2;
+      scene.add({EventKind::runtime_api, begin + k * 10'000, 5'000, "cudaLaunchKernel", TimelineScene::kHost, ++id});
+      scene.add({EventKind::kernel, begin + 10'000 + k * 2'990'000, last ? 4'000'000 : 2'980'000,
+                 last ? testing_support::kAllReduce : kTensorGemm, scene.stream(last ? 20 : 7), id});
+    }
+  }
+  const Analysis analysis = of(scene.build());
+  ASSERT_FALSE(analysis.findings.empty());
+  EXPECT_EQ(analysis.findings.front().rule, "multi_gpu_comm") << analysis.verdict;
+  EXPECT_NEAR(analysis.findings.front().gain.high, 1.67, 0.03) << "without 4 of 10 ms";
+}
+
 }  // namespace
 }  // namespace warpmark::analyze
