@@ -187,6 +187,13 @@ struct HostActivity::Builder {
     }
   }
 
+  /// A function that does nothing but call another one.
+  bool is_all_of(EventIndex inner, EventIndex outer) const {
+    const EventColumns& events = timeline.events;
+    return outer != kNoEvent &&
+           static_cast<double>(events.duration[inner]) >= kNearlyAll * static_cast<double>(events.duration[outer]);
+  }
+
   void add(EventIndex i, Track& track, std::vector<Open>& stack, std::vector<BlockingCall>& blocking) {
     const EventColumns& events = timeline.events;
     const EventKind kind = events.kind[i];
@@ -206,7 +213,7 @@ struct HostActivity::Builder {
     const bool names_part = kind == EventKind::annotation && is_unrecorded(cause);  // of the step, for its glue
     const bool inherits = !stack.empty() && !names_part &&
                           (own == HostCause::none || (own == HostCause::dispatch && cause != own) ||
-                           (own == HostCause::work && stack.back().cause == own));
+                           (own == HostCause::work && stack.back().cause == own && !is_all_of(i, stack.back().event)));
     const Open open{end, cause, inherits ? stack.back().event : i};
     const bool waits = cause == HostCause::sync || cause == HostCause::transfer || cause == HostCause::allocation;
     if (waits && !in_wait && (is_api_call(kind) || own == HostCause::sync))
