@@ -167,9 +167,7 @@ int exit_because(Context& context, int code, std::string why) {
 int command_exit_code(Context& context, int code) { return exit_because(context, code, "exit code of the command"); }
 
 std::string command_line_of(const Context& context) {
-  std::string line = "warpmark";
-  for (const auto& word : context.words) line += " " + shell_quote(store::hide_password(word));
-  return line;
+  return context.words.empty() ? "warpmark" : "warpmark " + command_line(context.words);
 }
 
 int run_command_line(Context& given) {

@@ -1,3 +1,4 @@
+#include <fcntl.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
@@ -44,6 +45,14 @@ bool speaks_utf8() {
   return false;
 }
 
+/// A standard stream that the caller closed is no number for the next file that we open: what we print would go into
+/// that. Reading finds nothing, and writing to standard output fails.
+void fill_standard_streams() {
+  for (const int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+    if (::fcntl(fd, F_GETFD) < 0) (void)::open("/dev/null", fd == STDERR_FILENO ? O_WRONLY : O_RDONLY);
+  }
+}
+
 /// What escapes in another thread ends the program by an error like any other, without a core dump.
 [[noreturn]] void end_by_exception() {
   const std::string_view say =
@@ -64,6 +73,7 @@ int after_output(std::ostream& out, int code) {
 }  // namespace
 
 int main(int count, char** words) {
+  fill_standard_streams();
   std::ios::sync_with_stdio(false);
   std::set_terminate(end_by_exception);
   warpmark::apps::handle_interrupts();

@@ -10,6 +10,8 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <string_view>
+#include <unordered_map>
 
 #include "base/csv.h"
 #include "base/files.h"
@@ -81,9 +83,11 @@ Result<std::map<std::string, std::size_t>> rows_by_key(const Columns& columns, c
 
 const double kInfinity = std::numeric_limits<double>::infinity();
 
-const Column* column_named(const Columns& columns, const std::string& name) {
-  const auto found = std::find_if(columns.begin(), columns.end(), [&](const Column& c) { return c.name == name; });
-  return found == columns.end() ? nullptr : &*found;
+/// The first one of each name: a file may have 100,000s.
+std::unordered_map<std::string_view, const Column*> by_name(const Columns& columns) {
+  std::unordered_map<std::string_view, const Column*> named;
+  for (const auto& column : columns) named.emplace(column.name, &column);
+  return named;
 }
 
 std::string shape_text(const std::vector<std::int64_t>& shape) {
@@ -321,12 +325,14 @@ Status align_by_key(const Columns& reference, Columns& out, const std::string& k
 }
 
 std::vector<ColumnResult> allclose(const Columns& reference, const Columns& out, const AllcloseOptions& options) {
+  const auto wanted = by_name(reference), given = by_name(out);
   std::vector<ColumnResult> results;
   for (const auto& column : reference) {
-    results.push_back(compare_column(column, column_named(out, column.name), options));
+    const auto found = given.find(column.name);
+    results.push_back(compare_column(column, found == given.end() ? nullptr : found->second, options));
   }
   for (const auto& column : out) {
-    if (column_named(reference, column.name) != nullptr) continue;
+    if (wanted.contains(column.name)) continue;
     results.push_back({.name = column.name, .problem = "missing in the reference", .offenders = {}});
   }
   return results;

@@ -26,16 +26,6 @@ extern char** environ;
 namespace warpmark {
 namespace {
 
-Error write_error(const std::filesystem::path& path, int code) {
-  if (code == ENOENT) {
-    if (const Status folder = check_folder_of(path); !folder.ok()) return folder.error();
-  }
-  std::string hint;
-  if (code == EACCES || code == EROFS) hint = "choose a place you may write to, or change the permissions";
-  if (code == ENOSPC || code == EDQUOT) hint = "free some disk space or choose another place";
-  return environment_error("cannot write " + path.string() + ": " + std::strerror(code), hint);
-}
-
 /// Closes on every path out.
 struct Descriptor {
   int fd = -1;
@@ -201,6 +191,17 @@ Result<std::string> read_file(const std::filesystem::path& path, std::int64_t ca
     bytes.append(chunk.data(), static_cast<std::size_t>(got));
     if (static_cast<std::int64_t>(bytes.size()) > cap_bytes) return too_large(path, cap_bytes);
   }
+}
+
+Error write_error(const std::filesystem::path& path, int code) {
+  if (code == ENOENT) {
+    if (const Status folder = check_folder_of(path); !folder.ok()) return folder.error();
+  }
+  std::string hint;
+  if (code == EACCES || code == EROFS) hint = "choose a place you may write to, or change the permissions";
+  if (code == EFBIG) hint = "raise the limit of the size of files: ulimit -f";
+  if (code == ENOSPC || code == EDQUOT) hint = "free some disk space or choose another place";
+  return environment_error("cannot write " + path.string() + ": " + std::strerror(code), hint);
 }
 
 Status write_file(const std::filesystem::path& path, std::string_view bytes) {

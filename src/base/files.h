@@ -13,6 +13,9 @@ namespace warpmark {
 /// The file's bytes. Refuses files above `cap_bytes`, devices, and pipes above 64 MiB or that nobody writes into.
 [[nodiscard]] Result<std::string> read_file(const std::filesystem::path& path, std::int64_t cap_bytes = 1 << 30);
 
+/// "cannot write PATH: ..." for an errno: an environment error with what to do.
+[[nodiscard]] Error write_error(const std::filesystem::path& path, int code);
+
 /// Writes to a temporary file beside `path`, syncs it and renames it: a reader sees the old content or the new one,
 /// also when the disk fills up or the program is killed. A link stays a link; a pipe, a terminal or a device, such as
 /// /dev/stdout, is written into and never replaced.

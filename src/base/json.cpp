@@ -1,6 +1,13 @@
 #include "base/json.h"
 
+#include <fmt/format.h>
+
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
 #include "base/text.h"
+#include "base/untrusted/input.h"
 #include "base/untrusted/read_fields.h"
 
 namespace warpmark {
@@ -24,6 +31,69 @@ bool too_deep(std::string_view text) {
   }
   return false;
 }
+
+/// Makes the document of what the parser finds. nlohmann's own looks through all keys of an object for each further
+/// one: minutes for the 128,000 words of a vocabulary.
+class Builder final : public nlohmann::json_sax<Json> {
+ public:
+  Json document;
+  std::string problem;  ///< in nlohmann's words; empty if there is none
+
+  bool null() override { return add(nullptr) != nullptr; }
+  bool boolean(bool value) override { return add(value) != nullptr; }
+  bool number_integer(number_integer_t value) override { return add(value) != nullptr; }
+  bool number_unsigned(number_unsigned_t value) override { return add(value) != nullptr; }
+  bool number_float(number_float_t value, const string_t&) override { return add(value) != nullptr; }
+  bool string(string_t& value) override { return add(std::move(value)) != nullptr; }
+  bool binary(binary_t& value) override { return add(Json::binary(std::move(value))) != nullptr; }
+  bool start_object(std::size_t) override { return open(Json::object()); }
+  bool start_array(std::size_t) override { return open(Json::array()); }
+  bool end_object() override { return close(); }
+  bool end_array() override { return close(); }
+  bool key(string_t& name) override {
+    levels_.back().key = std::move(name);
+    return true;
+  }
+  bool parse_error(std::size_t, const std::string&, const Json::exception& exception) override {
+    problem = exception.what();
+    return false;
+  }
+
+ private:
+  struct Level {
+    Json* value;
+    std::string key{};                                      ///< of what comes next
+    std::unordered_map<std::string, std::size_t> places{};  ///< of the keys, once there are many
+  };
+
+  Json* add(Json value) {
+    if (levels_.empty()) return &(document = std::move(value));
+    Level& level = levels_.back();
+    if (auto* list = level.value->get_ptr<Json::array_t*>(); list != nullptr) {
+      return &list->emplace_back(std::move(value));
+    }
+    constexpr std::size_t kMany = 32;
+    auto& object = level.value->get_ref<Json::object_t&>();
+    if (object.size() < kMany) return &(object[level.key] = std::move(value));
+    if (level.places.empty()) {
+      for (std::size_t i = 0; i < object.size(); ++i)
+        level.places.emplace(object.begin()[static_cast<long>(i)].first, i);
+    }
+    const auto [at, is_new] = level.places.try_emplace(level.key, object.size());
+    if (is_new) return &object.emplace_back(std::move(level.key), std::move(value)).second;
+    return &(object.begin()[static_cast<long>(at->second)].second = std::move(value));
+  }
+  bool open(Json value) {
+    levels_.push_back({.value = add(std::move(value))});
+    return true;
+  }
+  bool close() {
+    levels_.pop_back();
+    return true;
+  }
+
+  std::vector<Level> levels_;
+};
 
 /// One of JSON's types, by nlohmann-json's name of it.
 std::string a_value_of(std::string_view type) {
@@ -72,11 +142,9 @@ Result<Json> parse_json(std::string_view text, std::string_view name) {
                       "no tool writes such JSON: is the file damaged?");
   }
   if (trim(text).empty()) return data_error(std::string(name) + " is empty, where JSON is expected");
-  try {
-    return Json::parse(text);
-  } catch (const nlohmann::json::exception& exception) {
-    return data_error(std::string(name) + " is not valid JSON: " + what_is_wrong(exception.what()));
-  }
+  Builder builder;
+  if (Json::sax_parse(text, &builder)) return std::move(builder.document);
+  return data_error(std::string(name) + " is not valid JSON: " + what_is_wrong(builder.problem));
 }
 
 std::string without_library_names(std::string_view said) {
@@ -91,7 +159,18 @@ Error wrong_fields(std::string_view name, const nlohmann::json::exception& excep
 }
 
 std::string dump_json(const Json& json, int indent) {
-  return json.dump(indent, ' ', false, Json::error_handler_t::replace);
+  std::string text = json.dump(indent, ' ', false, Json::error_handler_t::replace);
+  std::string out;
+  std::size_t done = 0;
+  for (std::size_t at = 0; (at = text.find_first_of("\x7F\xC2\xD8\xE2", at)) != std::string::npos;) {
+    const Character next = character_at(std::string_view(text).substr(at));
+    if (!may_be_shown(next.code)) {
+      out.append(text, done, at - done) += fmt::format("\\u{:04x}", next.code);
+      done = at + next.bytes;
+    }
+    at += next.bytes;
+  }
+  return done == 0 ? text : out.append(text, done);
 }
 
 }  // namespace warpmark

@@ -18,7 +18,8 @@ inline constexpr std::size_t kMostJsonLevels = 1000;
 /// `name` is the file or source named in the error. Data error for what is no JSON, or nested above kMostJsonLevels.
 [[nodiscard]] Result<Json> parse_json(std::string_view text, std::string_view name);
 
-/// Indented by two, or on one line with indent -1. Invalid UTF-8 is replaced by U+FFFD.
+/// Indented by two, or on one line with indent -1. Invalid UTF-8 is replaced by U+FFFD, and what may
+/// not be shown (base/untrusted/input.h) is escaped.
 [[nodiscard]] std::string dump_json(const Json& json, int indent = 2);
 
 }  // namespace warpmark

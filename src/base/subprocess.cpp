@@ -126,6 +126,7 @@ Result<ProcessOutput> run_process(const std::vector<std::string>& words, const P
                                               .directory = options.directory,
                                               .environment = options.environment,
                                               .own_group = options.own_group,
+                                              .interrupted = options.interrupted,
                                               .grace_s = options.grace_s}));
   out.close_write();
   err.close_write();

@@ -34,7 +34,8 @@ struct ProcessOptions {
   /// Variables set or replaced in our environment.
   std::vector<std::pair<std::string, std::string>> environment;
   /// In a process group of its own, without a terminal; what it leaves behind is killed when it ends. In any case all
-  /// that it started is killed at the deadline, on interruption, and when we are killed (base/processes/reaper.h).
+  /// that it started is killed at the deadline, on interruption, also where that ended the program itself, and when we
+  /// are killed (base/processes/reaper.h).
   bool own_group = false;
   const std::atomic<bool>* interrupted = nullptr;  ///< once true the program is killed; an environment error
   /// Asked several times a second; once true the program is killed as if interrupted.

@@ -1,4 +1,5 @@
 #include "base/text.h"
+#include "base/untrusted/input.h"
 
 #include <fmt/format.h>
 
@@ -148,7 +149,7 @@ std::size_t display_width(std::string_view utf8) {
 
 std::string command_line(const std::vector<std::string>& words) {
   std::string line;
-  for (const auto& word : words) line += (line.empty() ? "" : " ") + shell_quote(word);
+  for (const auto& word : words) line += (line.empty() ? "" : " ") + shell_quote(hide_password(word));
   return line;
 }
 

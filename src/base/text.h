@@ -43,7 +43,8 @@ namespace warpmark {
 /// that is drawn over the character before it.
 [[nodiscard]] std::size_t display_width(std::string_view utf8);
 
-/// The words as a line that a shell reads as them again.
+/// The words as a line that a shell reads as them again, but for passwords in URLs: those are hidden
+/// (base/untrusted/input.h).
 [[nodiscard]] std::string command_line(const std::vector<std::string>& words);
 
 /// Blanks separate, '...' and "..." keep together, a backslash takes the next character as it is. Nothing is expanded.

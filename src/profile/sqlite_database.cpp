@@ -22,7 +22,9 @@ Error sqlite_error(sqlite3* database, std::string_view doing) {
   const bool has_limit = sqlite3_hard_heap_limit64(-1) > 0;  // there is one while a file that is not trusted is open
   const int code = sqlite3_errcode(database) & 0xFF;         // which of the two depends on the version
   if (has_limit && (code == SQLITE_NOMEM || code == SQLITE_TOOBIG)) return wrong_length(doing);
-  return data_error("SQLite cannot " + std::string(doing) + ": " + sqlite3_errmsg(database));
+  const bool no_room = code == SQLITE_FULL || (code == SQLITE_IOERR && sqlite3_db_readonly(database, "main") == 0);
+  const std::string what = "SQLite cannot " + std::string(doing) + ": " + sqlite3_errmsg(database);
+  return no_room ? environment_error(what, "free some disk space or choose another place") : data_error(what);
 }
 
 /// A path as the URI that SQLite wants: the file may be on a read-only disk and have no -wal file beside it.

@@ -10,34 +10,6 @@
 #include "store/sqlite/sqlite_store.h"
 
 namespace warpmark::store {
-namespace {
-
-constexpr std::string_view kHidden = "***";
-
-/// Ends a URL in a command line or a message.
-constexpr std::string_view kAfterUrl = " \t\r\n'\"";
-
-/// The URL (all of it) without its passwords.
-std::string hide_in_url(std::string_view url) {
-  constexpr std::string_view kKey = "password=";
-  std::string shown(url);
-  for (auto at = shown.find(kKey); at != std::string::npos; at = shown.find(kKey, at + kKey.size())) {
-    if (at == 0 || (shown[at - 1] != '?' && shown[at - 1] != '&')) continue;  // a part of another word
-    const auto begin = at + kKey.size();
-    shown.replace(begin, std::min(shown.find('&', begin), shown.size()) - begin, kHidden);
-  }
-  const auto start = shown.find("://") + 3;
-  // A database's password may hold '@' and '/' by mistake: up to the last '@' before the options. Elsewhere a path may
-  // hold '@', as that of a model.
-  const auto end = std::min(shown.find_first_of(is_postgres(url) ? "?" : "/?#", start), shown.size());
-  const auto at = shown.rfind('@', end);
-  const auto colon = shown.find(':', start);
-  if (at == std::string::npos || at < start || colon == std::string::npos || colon > at) return shown;
-  return shown.substr(0, colon + 1) + std::string(kHidden) + shown.substr(at);
-}
-
-}  // namespace
-
 bool is_postgres(std::string_view location) {
   return location.starts_with("postgresql://") || location.starts_with("postgres://");
 }
@@ -79,19 +51,6 @@ Result<std::filesystem::path> folder_beside(const std::string& location, const E
   if (path.ok()) return path->parent_path();
   return environment_error("no folder for the files next to the database: HOME is not set",
                            "set HOME or XDG_DATA_HOME");
-}
-
-std::string hide_password(std::string_view text) {
-  std::string shown;
-  while (true) {
-    const auto mark = text.find("://");
-    if (mark == std::string_view::npos) return shown + std::string(text);
-    const auto before = text.find_last_of(kAfterUrl, mark);
-    const auto begin = before == std::string_view::npos ? 0 : before + 1;
-    const auto end = std::min(text.find_first_of(kAfterUrl, mark), text.size());
-    shown += std::string(text.substr(0, begin)) + hide_in_url(text.substr(begin, end - begin));
-    text.remove_prefix(end);
-  }
 }
 
 Result<std::filesystem::path> default_store_path(const EnvironmentLookup& environment) {

@@ -30,7 +30,4 @@ namespace warpmark::store {
 /// told: for a URL, where there is no file, and for the first second after a write.
 [[nodiscard]] std::string file_stamp(const std::string& location);
 
-/// The text with "***" for the passwords of all URLs in it, as in "postgresql://me:secret@host/db?password=secret".
-[[nodiscard]] std::string hide_password(std::string_view text);
-
 }  // namespace warpmark::store

@@ -54,7 +54,7 @@ void keep_in_env(std::vector<std::string>& words, std::size_t env, const std::st
 }
 
 void keep_in_shell(std::string& text, const std::string& hook_folder) {
-  const auto quoted = command_line({hook_folder}) + ":";
+  const auto quoted = shell_quote(hook_folder) + ":";
   for (std::size_t at = text.find(kPath); at != std::string::npos; at = text.find(kPath, at + kPath.size())) {
     const bool assigns = at == 0 || std::string_view(" \t\n;&|(").find(text[at - 1]) != std::string_view::npos;
     if (assigns) text.insert(at + kPath.size(), quoted);

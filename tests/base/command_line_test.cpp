@@ -15,6 +15,12 @@ TEST(CommandLine, is_read_as_the_words_it_was_made_of) {
   }
 }
 
+TEST(CommandLine, has_no_passwords_as_it_is_shown_and_stored) {
+  EXPECT_EQ(command_line({"curl", "https://me:secret@host/x"}), "curl 'https://me:***@host/x'");
+  EXPECT_EQ(command_line({"echo", "--db=postgresql://me@h/d?password=secret"}),
+            "echo '--db=postgresql://me@h/d?password=***'");
+}
+
 TEST(CommandLine, takes_the_quotes_of_shells) {
   EXPECT_EQ(*words_of_line(R"(a "b c" 'd "e"' f\ g "h\"i" '')"), (Words{"a", "b c", "d \"e\"", "f g", "h\"i", ""}));
   EXPECT_TRUE(words_of_line("  \t ")->empty());

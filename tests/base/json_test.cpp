@@ -1,6 +1,9 @@
 #include "base/json.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
+
+#include <iterator>
 
 namespace warpmark {
 namespace {
@@ -34,6 +37,29 @@ TEST(Json, says_where_it_is_broken_in_plain_words) {
             "a.json is not valid JSON: line 2, column 2: invalid literal; last read: '1,<U+000A> x'");
   EXPECT_EQ(said("[1, 2"), "a.json is not valid JSON: line 1, column 6: unexpected end of input");
   EXPECT_EQ(said("[1e999]"), "a.json is not valid JSON: number overflow parsing '1e999'");
+}
+
+TEST(Json, with_many_keys_is_read_in_their_order_and_the_last_of_a_name_counts) {
+  constexpr int kKeys = 300'000;  // minutes, if each key were compared with all before it
+  std::string text = "{\"0\":7";
+  for (int i = 0; i < kKeys; ++i) text += fmt::format(",\"{}\":{}", i, i);
+  const auto json = parse_json(text + ",\"5\":[{\"a\":1,\"a\":2}]}", "a.json");
+  ASSERT_TRUE(json.ok()) << json.error().what;
+  ASSERT_EQ(json->size(), std::size_t{kKeys});
+  EXPECT_EQ(json->begin().key(), "0");
+  EXPECT_EQ(json->begin().value(), 0);
+  EXPECT_EQ(std::next(json->begin(), 5).value().dump(), "[{\"a\":2}]");
+  EXPECT_EQ(std::prev(json->end()).key(), "299999");
+}
+
+TEST(DumpJson, escapes_what_may_not_be_shown_and_reads_back_the_same) {
+  const Json json{{"a", "\u009b2J \x7f\x1b \u202e\u2066 µ 日 \U0001f600"}};
+  const std::string text = dump_json(json, -1);
+  EXPECT_EQ(text, "{\"a\":\"\\u009b2J \\u007f\\u001b \\u202e\\u2066 µ 日 \U0001f600\"}");
+  const auto again = parse_json(text, "it");
+  ASSERT_TRUE(again.ok()) << again.error().what;
+  EXPECT_EQ(*again, json);
+  EXPECT_EQ(dump_json("\xff", -1), "\"\uFFFD\"");
 }
 
 }  // namespace

@@ -12,6 +12,7 @@
 #include <thread>
 
 #include "base/files.h"
+#include "base/processes/reaper.h"
 #include "support/spawn.h"
 
 namespace warpmark {
@@ -184,6 +185,28 @@ TEST(RunProcess, ends_what_is_interrupted) {
   later.join();
   ASSERT_FALSE(output.ok());
   EXPECT_NE(output.error().what.find("interrupted"), std::string::npos);
+}
+
+TEST(Reaped, leaves_nothing_of_a_program_that_ended_by_a_signal_from_us) {
+  for (const bool from_terminal : {false, true}) {  // which sends it to us and to the program
+    const auto duration = own_duration(from_terminal ? 7 : 6);
+    std::atomic<bool> interrupted{false};
+    auto program = Reaped::start({"sh", "-c", "setsid sleep " + duration + " & exec sleep " + duration},
+                                 {.own_group = false, .interrupted = &interrupted});
+    ASSERT_TRUE(program.ok()) << program.error().what;
+    while (run_process({"pgrep", "-cfx", "sleep " + duration})->out != "2\n") std::this_thread::yield();
+    if (from_terminal) {
+      interrupted = true;
+      ::kill(program->id(), SIGINT);
+    } else {
+      program->send(SIGINT);
+    }
+    std::optional<ProcessEnding> ended;
+    while (!(ended = program->poll())) std::this_thread::yield();
+    EXPECT_EQ(ended->exit_code, 128 + SIGINT);
+    EXPECT_EQ(left_running(duration), "") << from_terminal;
+    (void)run_process({"pkill", "-fx", "sleep " + duration});
+  }
 }
 
 TEST(RunProcess, sets_variables_and_measures_time_and_memory) {

@@ -45,9 +45,9 @@ class Chaos(unittest.TestCase):
         if process.stdin is not None:
             process.stdin.close()
 
-    def running(self):
-        """The command and its two descendants."""
-        return sum(f"sleep {self.room.sleep}" in words for _, words in self.room.left()) >= 3
+    def running(self, sleeps=3):
+        """The command and its two descendants, not only the shell that starts them."""
+        return sum(words.split() == ["sleep", self.room.sleep] for _, words in self.room.left()) >= sleeps
 
     def test_signals(self):
         for name, start in VERBS.items():
@@ -68,27 +68,51 @@ class Chaos(unittest.TestCase):
         self.assertEqual(process.wait(60), 0)
         self.check("mcp")
 
+    def test_command_that_ends_by_the_signal(self):
+        """At once, unlike a shell that waits: what it started is left to us."""
+        for words in (["profile", "--out", "recording.wmrec"], ["report", "--measure"], ["run", "--no-store"]):
+            for sent in SIGNALS:
+                with self.subTest(words=words, signal=sent.name):
+                    process = self.room.start([*words, "--", *self.room.program_that_ends()])
+                    self.assertTrue(self.room.comes_to(lambda: self.running(2) or process.poll() is not None))
+                    if process.poll() == 5:
+                        continue  # built without CUPTI's headers, it has no recorder
+                    self.end(process, sent)
+                    self.check((words, sent.name))
+
+    def on_a_terminal(self, words, end):
+        """`end` is given the other end of the terminal once the command runs."""
+        controller, terminal = os.openpty()
+        child = os.fork()
+        if child == 0:
+            os.setsid()
+            for fd in (0, 1, 2):
+                os.dup2(terminal, fd)
+            fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+            os.close(controller)
+            os.chdir(self.room.folder / "work")
+            os.execve(WARPMARK, [WARPMARK, *words], self.room.environment)
+        os.close(terminal)
+        os.set_blocking(controller, False)
+        self.assertTrue(self.room.comes_to(lambda: self.running(2)), words)
+        end(controller)
+        os.waitpid(child, 0)
+        self.check(words)
+
     def test_closed_terminal(self):
         """Who had the terminal is gone, and the kernel tells the group that is in its foreground."""
         for name in ("run", "compare"):
-            controller, terminal = os.openpty()
             program = self.room.program()
-            child = os.fork()
-            if child == 0:
-                os.setsid()
-                for fd in (0, 1, 2):
-                    os.dup2(terminal, fd)
-                fcntl.ioctl(0, termios.TIOCSCTTY, 0)
-                os.close(controller)
-                os.chdir(self.room.folder / "work")
-                twice = ["--", *program] if name == "compare" else []
-                os.execve(WARPMARK, [WARPMARK, name, "--", *program, *twice], self.room.environment)
-            os.close(terminal)
-            os.set_blocking(controller, False)
-            self.assertTrue(self.room.comes_to(self.running), name)
-            os.close(controller)
-            os.waitpid(child, 0)
-            self.check(name)
+            self.on_a_terminal([name, "--", *program, *(["--", *program] if name == "compare" else [])], os.close)
+
+    def test_ctrl_c(self):
+        """The terminal sends it to the command as well, which may be gone before we know."""
+        def type_ctrl_c(controller):
+            os.write(controller, b"\x03")
+            self.addCleanup(os.close, controller)
+
+        for words in (["run"], ["profile", "--out", "recording.wmrec"], ["report", "--measure"]):
+            self.on_a_terminal([*words, "--", *self.room.program_that_ends()], type_ctrl_c)
 
     def test_monitor_leaves_the_second_screen(self):
         for sent in (signal.SIGQUIT, signal.SIGHUP, signal.SIGTERM, signal.SIGINT):

@@ -22,13 +22,15 @@ SEED = int(sys.argv[3]) if len(sys.argv) > 3 else random.randrange(1 << 30)
 SOURCE = pathlib.Path(__file__).resolve().parents[2]
 DATA = SOURCE / "tests/data/hostile"
 CODES = {0, 1, 2, 3, 4, 5}  # docs/cli/exit-codes.md
-CONTROL = re.compile(rb"[\x00-\x08\x0b-\x1f\x7f]|\xc2[\x80-\x9f]")
+# Control characters, also those of two bytes, and what turns the direction of text.
+CONTROL = re.compile(rb"[\x00-\x08\x0b-\x1f\x7f]|\xc2[\x80-\x9f]|\xe2\x80[\x8e\x8f\xa8-\xae]|\xe2\x81[\xa6-\xa9]")
+DECEIVES = "\x1b]0;title\x07\x1b]8;;http://evil\x1b\\\u009b31m\u202eabc\u2066\u2028<script>alert(1)</script>"
 SHORT = ["--device", "cpu", "--rounds", "1", "--budget", "1s", "--no-ceilings", "--no-store"]
 
 
-def run(words, folder, limit_s=300, input_bytes=b""):
+def run(words, folder, limit_s=300, input_bytes=b"", database=None):
     """What it printed, how it ended, and the most memory of it."""
-    environment = {**os.environ, "WARPMARK_DB": str(folder / "results.db"), "HOME": str(folder), "TMPDIR": str(folder)}
+    environment = {**os.environ, "WARPMARK_DB": str((database or folder) / "results.db"), "HOME": str(folder), "TMPDIR": str(folder)}
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     begin = time.monotonic()
     ended = subprocess.run([WARPMARK, *words], cwd=folder, env=environment, input=input_bytes, capture_output=True,
@@ -162,6 +164,55 @@ class Hostile(unittest.TestCase):
         for folder in sorted((SOURCE / "fuzz/corpus").iterdir()):
             found += [(None, path) for path in sorted(folder.iterdir())[:4]]
         return [(kind, path) for kind, path in found if path.exists() and path.stat().st_size > 0]
+
+    def test_names_that_deceive(self):
+        """In a profile, in the name of a file, in words, in output and branches: in every format."""
+        folder = self.folder / "names"
+        folder.mkdir()
+        self.make_profile(folder / os.fsdecode(b"y\xff\x1b[31m.json"))
+        profile = os.fsdecode(b"names/y\xff\x1b[31m.json")
+        subprocess.run(["git", "init", "-q", "-b", "b\u202e\u009b<b>", folder], check=True)
+        commit = ["-c", "user.name=a", "-c", "user.email=a@b", "commit", "-q", "--allow-empty", "-m", DECEIVES]
+        subprocess.run(["git", "-C", folder, *commit], check=True)
+        run(["run", "--rounds", "2", "--", "echo", DECEIVES], folder, database=self.folder)
+        run(["run", "--rounds", "2", "--", "sh", "-c", "printf '\\033]0;x\\007\\377'; exit 3"], folder, database=self.folder)
+        for words in (["analyze", profile, "--all"], ["analyze", profile, "--format", "md"], ["analyze", profile, "--format", "html"],
+                      ["analyze", profile, "--json"], ["analyze", profile, "--query", "select name from events", "--json"],
+                      ["report"], ["report", "--format", "md"], ["report", "--format", "html"], ["report", "--json"], ["history"],
+                      ["trend"], ["trend", "--json"], ["check"], ["help", DECEIVES], ["report", DECEIVES],
+                      ["run", "--rounds", "1", "--", "./" + DECEIVES]):
+            with self.subTest(words=words):
+                ended = run(words, self.folder)
+                self.check(ended, words)
+                if "html" in words:
+                    self.assertNotIn(b"<script>alert", ended.stdout)
+        run(["analyze", profile, "--html", "names/page.html"], self.folder)
+        page = (folder / "page.html").read_bytes()
+        self.assertIsNone(CONTROL.search(page))
+        self.assertNotIn(b"<script>alert", page)
+
+    @staticmethod
+    def make_profile(path):
+        events = []
+        for step in range(20):
+            at = step * 10000
+            events += [{"ph": "X", "cat": "user_annotation", "name": f"ProfilerStep#{step}", "pid": 1, "tid": 1, "ts": at, "dur": 9900},
+                       {"ph": "X", "cat": "cpu_op", "name": "op" + DECEIVES, "pid": 1, "tid": 1, "ts": at + 50, "dur": 9000},
+                       {"ph": "X", "cat": "cuda_runtime", "name": "cudaLaunchKernel", "pid": 1, "tid": 1, "ts": at + 100, "dur": 10,
+                        "args": {"correlation": step + 1}},
+                       {"ph": "X", "cat": "kernel", "name": "kernel" + DECEIVES, "pid": 0, "tid": 7, "ts": at + 120, "dur": 4000,
+                        "args": {"correlation": step + 1, "device": 0, "stream": 7}}]
+        gpu = {"id": 0, "name": "GPU" + DECEIVES, "totalGlobalMem": 1 << 34, "computeMajor": 9, "computeMinor": 0, "numSms": 132}
+        document = {"schemaVersion": 1, "deviceProperties": [gpu], "traceEvents": events}
+        path.write_bytes(json.dumps(document, ensure_ascii=False).encode())
+
+    def test_long_names_are_cut_in_messages(self):
+        (self.folder / "long.yaml").write_text("x" * 1_000_000 + ": 1\n")
+        words = ["check", "--project", "long.yaml"]
+        ended = run(words, self.folder)
+        self.check(ended, words)
+        self.assertEqual(ended.returncode, 2)
+        self.assertLess(len(ended.stderr), 10_000)
 
     def test_no_end(self):
         """Devices and pipes without a writer are refused at once; pipes that never end, in little memory."""

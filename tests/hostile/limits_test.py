@@ -2,6 +2,7 @@
 
 Usage: limits_test.py WARPMARK"""
 
+import json
 import os
 import pathlib
 import re
@@ -93,6 +94,23 @@ class Limits(unittest.TestCase):
                 self.assertIn(ended.returncode, CODES, ended)
                 self.assertLess(resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - before, 60, words)
 
+    def test_small_files(self):
+        """A result that the limit of the size of files does not take is an error of its verb, not a signal."""
+        for words in (["run", "--rounds", "2", "--", "true"], ["analyze", str(TRACE), "--json", "x.json"],
+                      ["convert", str(TRACE), "--to", "chrome", "--out", "x.json"],
+                      ["convert", str(TRACE), "--to", "warpmark", "--out", "x.wmrec"],
+                      ["convert", str(TRACE), "--to", "sqlite", "--out", "x.sqlite"]):
+            with self.subTest(words=words):
+                ended = self.run_limited("ulimit -f 1", words)
+                self.assertEqual(ended.returncode, 5, ended)
+                self.assertEqual([path.name for path in self.folder.glob("x.*")], [])
+
+    def test_too_many_threads(self):
+        words = ["run", "copy", "--set", "size=64KiB", "--device", "cpu", "--rounds", "1", "--budget", "1s", "--no-ceilings"]
+        ended = self.run_limited("export OMP_NUM_THREADS=99999999", words)
+        self.assertEqual(ended.returncode, 2, ended)
+        self.assertIn(b"OMP_NUM_THREADS", ended.stderr)
+
     def serve(self, words, limit="true"):
         process = subprocess.Popen(["bash", "-c", f"{limit}; exec \"$@\"", "bash", WARPMARK, *words], cwd=self.folder,
                                    env=self.environment, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
@@ -150,6 +168,36 @@ class Limits(unittest.TestCase):
                     with socket.create_connection(("localhost", port), 60) as client:
                         client.sendall(f"GET / HTTP/1.1\r\n{hosts}\r\n".encode())
                         self.assertEqual(client.recv(12)[9:12], status)
+
+    def test_closed_streams(self):
+        """A number that the caller left free is that of no file of ours: what we print would go into it."""
+        log = self.folder / "log.jsonl"
+        words = ["monitor", "--duration", "300ms", "--interval", "100ms", "--summary", "--jsonl", "log.jsonl"]
+        for closed, code in ((">&-", 5), ("2>&-", 0), ("<&-", 0), ("<&- >&- 2>&-", 5)):
+            with self.subTest(closed=closed):
+                log.unlink(missing_ok=True)
+                ended = subprocess.run(["bash", "-c", f'"$@" {closed}', "bash", WARPMARK, *words], cwd=self.folder,
+                                       env=self.environment, capture_output=True, timeout=300, check=False)
+                self.assertEqual(ended.returncode, code, ended)
+                for line in log.read_text().splitlines():
+                    json.loads(line)
+
+    def test_full_disk(self):
+        """/dev/full takes nothing; and what was begun beside a result is gone again."""
+        small = self.folder / "small"
+        small.mkdir()
+        mount = f"mount -t tmpfs -o size=64k none {small} && dd if=/dev/zero of={small}/fill bs=1k count=99 2> /dev/null; "
+        if subprocess.run(["unshare", "-m", "sh", "-c", f"mount -t tmpfs none {small}"], capture_output=True,
+                          check=False).returncode != 0:
+            self.skipTest("file systems cannot be mounted here")
+        for form in ("chrome", "sqlite", "folded", "warpmark"):
+            with self.subTest(form=form):
+                script = mount + f'"$@"; code=$?; ls {small}; exit $code'
+                ended = subprocess.run(["unshare", "-m", "bash", "-c", script, "bash", WARPMARK, "convert", str(TRACE), "--to", form,
+                                        "--out", str(small / "out")], env=self.environment, capture_output=True, check=False)
+                self.assertEqual(ended.returncode, 5, ended)
+                self.assertEqual(ended.stdout, b"fill\n", ended)
+                self.assertIn(b"free some disk space", b" ".join(ended.stderr.split()), ended)
 
     def test_width(self):
         """COLUMNS is heeded where it is a number that makes sense."""

@@ -34,6 +34,11 @@ class Room:
         script = f"env -i setsid sleep {self.sleep} & setsid sleep {self.sleep} & sleep {self.sleep}"
         return ["sh", "-c", script]
 
+    def program_that_ends(self):
+        """A command that any signal ends at once, with a descendant of which it knows nothing."""
+        self.program()
+        return ["sh", "-c", f"setsid sleep {self.sleep} & exec sleep {self.sleep}"]
+
     def start(self, words, **options):
         """In a process group of its own, as a shell starts a job."""
         streams = {"stdin": subprocess.DEVNULL, "stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, **options}

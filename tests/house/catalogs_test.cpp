@@ -70,5 +70,18 @@ TEST(Catalogs, list_every_descriptor_of_their_folder) {
   }
 }
 
+TEST(FuzzTargets, are_there_for_every_reader_of_profiles) {
+  std::string targets;
+  for (const auto& file : files_in({"fuzz"}, {".cpp", ".txt"})) targets += file.text;
+  const std::regex pattern(R"re(TraceReader\s+k\w+\s*=\s*\{\s*"(\w+)")re");
+  std::size_t found = 0;
+  for (const auto& file : files_in({"src/profile"}, {".cpp"})) {
+    for (std::sregex_iterator it(file.text.begin(), file.text.end(), pattern), end; it != end; ++it, ++found) {
+      EXPECT_GT(mentions(targets, (*it)[1]), 0) << (*it)[1] << " of " << file.path << " has no target in fuzz/";
+    }
+  }
+  EXPECT_GT(found, 10U) << "has the spelling of readers changed?";
+}
+
 }  // namespace
 }  // namespace warpmark::house

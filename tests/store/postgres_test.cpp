@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <thread>
 
+#include "base/untrusted/input.h"
 #include "in_child.h"
 #include "postgres_server.h"
 #include "sample_data.h"

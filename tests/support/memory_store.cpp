@@ -8,8 +8,8 @@
 #include <utility>
 
 #include "base/text.h"
+#include "base/untrusted/input.h"
 #include "model/names.h"
-#include "store/location.h"
 #include "store/lookup.h"
 #include "support/table_of_points.h"
 

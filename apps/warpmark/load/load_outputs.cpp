@@ -12,6 +12,7 @@
 #include "base/files.h"
 #include "base/json.h"
 #include "base/text.h"
+#include "base/untrusted/input.h"
 #include "base/untrusted/read_fields.h"
 #include "report/formats/html.h"
 #include "report/formats/render.h"
@@ -289,7 +290,7 @@ Result<LoadOutputs> open_load_outputs(Context& context, const ParsedOptions& opt
   report.started = outputs.session.started;
   report.command = outputs.session.command;
   for (const auto& [name, values] : options.given()) {
-    for (const auto& value : values) report.options[name].push_back(store::hide_password(value));
+    for (const auto& value : values) report.options[name].push_back(hide_password(value));
   }
   report.version = outputs.session.build.version;
   report.host = outputs.session.machine.hostname;

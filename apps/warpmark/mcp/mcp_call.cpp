@@ -9,6 +9,7 @@
 
 #include "base/clock.h"
 #include "base/files.h"
+#include "base/json.h"
 #include "base/subprocess.h"
 #include "base/text.h"
 #include "warpmark/command.h"
@@ -57,7 +58,7 @@ std::string table_of(const Json& rows) {
   for (std::size_t i = 0; i < std::min(rows.size(), kMostRows); ++i) {
     text += "|";
     for (const auto& [name, value] : rows[i].items()) {
-      std::string cell = value.is_string() ? value.get<std::string>() : value.dump();
+      std::string cell = value.is_string() ? value.get<std::string>() : dump_json(value, -1);
       std::ranges::replace_if(
           cell, [](char c) { return c == '|' || static_cast<unsigned char>(c) < ' '; }, ' ');
       text += " " + shortened(cell, kLongestCell) + " |";

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <string_view>
 
+#include "base/json.h"
 #include "base/text.h"
 #include "workloads/catalog.h"
 
@@ -14,7 +15,7 @@ namespace {
 constexpr std::size_t kLongestText = 16 << 10;
 constexpr std::size_t kMostItems = 256;
 
-std::string text_of(const Json& value) { return value.is_string() ? value.get<std::string>() : value.dump(); }
+std::string text_of(const Json& value) { return value.is_string() ? value.get<std::string>() : dump_json(value, -1); }
 
 bool is_scalar(const Json& value) { return value.is_string() || value.is_number() || value.is_boolean(); }
 

@@ -51,7 +51,7 @@ std::string json_rows(const profile::QueryResult& result) {
   }
   const Json answer{
       {"rows", std::move(rows)}, {"rows_left_out", result.left_out}, {"all_rows_counted", result.all_counted}};
-  return answer.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
+  return dump_json(answer, 1) + "\n";
 }
 
 }  // namespace

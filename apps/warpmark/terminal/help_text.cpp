@@ -192,8 +192,14 @@ std::string version_text() {
 }
 
 std::string error_text(const Error& error, int width) {
+  constexpr std::size_t kMost = 4000;  // bytes: a file may hold a key or a command of megabytes
   const auto fitted = [&](const std::string& text, std::size_t indent) {
-    const std::string shown = report::without_controls(text);
+    std::string shown = report::without_controls(text);
+    if (shown.size() > kMost) {
+      std::size_t end = kMost;
+      while ((static_cast<unsigned char>(shown[end]) & 0xC0U) == 0x80) --end;
+      shown.replace(end, std::string::npos, " ...");
+    }
     return width > 0 ? wrapped(shown, static_cast<std::size_t>(width), indent) : shown;
   };
   std::string text = fitted("warpmark: " + error.what, 0) + '\n';

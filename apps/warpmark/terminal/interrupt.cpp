@@ -54,6 +54,8 @@ void on_interrupt(int signal, siginfo_t* info, void*) {
   sem_post(&state().arrived);
 }
 
+void on_full_file(int) {}
+
 void on_crash(int signal) {
   say("\n");
   say(state().on_crash.data());
@@ -110,6 +112,7 @@ void handle_interrupts() {
     sigaction(signal, nullptr, &before);
     if (before.sa_handler != SIG_IGN) sigaction(signal, &action, nullptr);  // nohup(1)
   }
+  ::signal(SIGXFSZ, on_full_file);  // ulimit -f: the write fails and says why; ignored, it would be so in our children
   struct sigaction crash {};
   crash.sa_handler = on_crash;
   crash.sa_flags = static_cast<int>(SA_RESETHAND);

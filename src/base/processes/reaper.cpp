@@ -27,6 +27,7 @@ namespace warpmark {
 namespace {
 
 constexpr std::int64_t kUnkillable_ns = 5'000'000'000;  // waits in the kernel, or belongs to another user
+constexpr char kLeaveAlone = -1;                        // a command to the reaper; the others are signals
 
 /// What the reaper reports: the start, then the ending.
 struct Report {
@@ -77,10 +78,13 @@ class Reaper {
     if (report_.failure != 0) ::_exit(1);
     close_others();
     wait_for_the_end();
-    const bool whole = request_.own_group || !ended_;
+    if (ended_ && !request_.own_group) {
+      send_report();
+      if (told_to_leave_alone()) ::_exit(0);
+    }
     if (!ended_ && request_.grace_s > 0) ask_to_end();
-    if (whole) kill_all();
-    if (ended_) send_report();
+    kill_all();
+    if (request_.own_group) send_report();
     ::_exit(0);
   }
 
@@ -142,6 +146,16 @@ class Reaper {
       if (::read(request_.channel, &command, 1) <= 0) return;
       ::kill(report_.id, command);
     }
+  }
+
+  /// Of what the program left behind, once we know how it ended. Not where we are gone.
+  [[nodiscard]] bool told_to_leave_alone() const {
+    char command = 0;
+    for (ssize_t got = 1; got > 0 || (got < 0 && errno == EINTR);) {
+      got = ::read(request_.channel, &command, 1);
+      if (got > 0 && command == kLeaveAlone) return true;
+    }
+    return false;
   }
 
   /// Whether there are processes left.
@@ -274,6 +288,8 @@ Result<Reaped> Reaped::start(const std::vector<std::string>& words, const Reaped
     return start_error(words[0], {}, errno);
   }
   started.channel_ = channel[0];
+  started.may_leave_ = !options.own_group;
+  started.interrupted_ = options.interrupted;
   const auto variables = merged_environment(options.environment);
   Request request;
   request.program = words[0].c_str();
@@ -310,12 +326,16 @@ Reaped::Reaped(Reaped&& other) noexcept
     : id_(std::exchange(other.id_, -1)),
       reaper_(std::exchange(other.reaper_, -1)),
       channel_(std::exchange(other.channel_, -1)),
+      may_leave_(other.may_leave_),
+      interrupted_(other.interrupted_),
       ending_(other.ending_) {}
 
 Reaped& Reaped::operator=(Reaped&& other) noexcept {
   std::swap(id_, other.id_);
   std::swap(reaper_, other.reaper_);
   std::swap(channel_, other.channel_);
+  std::swap(may_leave_, other.may_leave_);
+  std::swap(interrupted_, other.interrupted_);
   std::swap(ending_, other.ending_);
   return *this;
 }
@@ -339,13 +359,18 @@ std::optional<ProcessEnding> Reaped::poll() {
         .wall_s = static_cast<double>(report->at_ns - report->began_ns) * 1e-9,
         .cpu_s = seconds(report->usage.ru_utime) + seconds(report->usage.ru_stime),
         .peak_memory_bytes = report->usage.ru_maxrss * 1024};
+    if (may_leave_ && (interrupted_ == nullptr || !interrupted_->load())) command(kLeaveAlone);
   }
   end();
   return ending_;
 }
 
-void Reaped::send(int signal) const {
-  const char command = static_cast<char>(signal);
+void Reaped::send(int signal) {
+  may_leave_ = false;
+  command(static_cast<char>(signal));
+}
+
+void Reaped::command(char command) const {
   if (channel_ >= 0) (void)!::send(channel_, &command, 1, MSG_NOSIGNAL);
 }
 

@@ -7,6 +7,7 @@
 
 #include <sys/types.h>
 
+#include <atomic>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -32,8 +33,10 @@ struct ReapedOptions {
   std::string directory{};                                         ///< working directory; empty keeps ours
   std::vector<std::pair<std::string, std::string>> environment{};  ///< set or replaced in our environment
   /// In a process group of its own, without a terminal: Ctrl-C is not for it, and what it leaves behind is killed when
-  /// it ends. Otherwise it is in our process group and may use our terminal, and what it leaves behind is left alone.
+  /// it ends. Otherwise it is in our process group and may use our terminal, and what it leaves behind is left alone,
+  /// unless we sent it a signal or were interrupted.
   bool own_group = true;
+  const std::atomic<bool>* interrupted = nullptr;  ///< of us, as by Ctrl-C; outlives the program
   /// Above 0: who is ended early first gets SIGTERM, and this long to end what it started.
   double grace_s = 0;
 };
@@ -50,17 +53,20 @@ class Reaped {
   [[nodiscard]] pid_t id() const { return id_; }
   /// Readable once the program has ended, for poll(2).
   [[nodiscard]] int ended_descriptor() const { return channel_; }
-  /// How it ended, once it has, and with own_group all that it left behind.
+  /// How it ended, once it has, and all of it that is not left alone.
   [[nodiscard]] std::optional<ProcessEnding> poll();
-  void send(int signal) const;
+  void send(int signal);
   /// Ends it and all it started, and waits for that.
   void end();
 
  private:
   Reaped() = default;
+  void command(char command) const;
   pid_t id_ = -1;
   pid_t reaper_ = -1;
   int channel_ = -1;
+  bool may_leave_ = false;
+  const std::atomic<bool>* interrupted_ = nullptr;
   std::optional<ProcessEnding> ending_;
 };
 

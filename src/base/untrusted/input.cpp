@@ -15,6 +15,8 @@
 namespace warpmark {
 namespace {
 
+constexpr std::string_view kReplacement = "\uFFFD";
+
 /// Closes on every path out.
 struct Opened {
   int fd = -1;
@@ -38,23 +40,30 @@ bool has_writer(int pipe) {
   return false;
 }
 
-/// Bytes of the character at the begin of the text; 0 where it is no UTF-8.
-std::size_t character_at(std::string_view text) {
-  const auto c = static_cast<unsigned char>(text[0]);
-  const std::size_t size = c < 0x80                ? 1
-                           : c >= 0xC2 && c < 0xE0 ? 2
-                           : (c & 0xF0) == 0xE0    ? 3
-                           : c >= 0xF0 && c < 0xF5 ? 4
-                                                   : 0;
-  if (size == 0 || size > text.size()) return 0;
-  for (std::size_t k = 1; k < size; ++k) {
-    if ((static_cast<unsigned char>(text[k]) & 0xC0) != 0x80) return 0;
+constexpr std::string_view kHidden = "***";
+
+/// Ends a URL in a command line or a message.
+constexpr std::string_view kAfterUrl = " \t\r\n'\"";
+
+/// The URL (all of it) without its passwords.
+std::string hide_in_url(std::string_view url) {
+  constexpr std::string_view kKey = "password=";
+  std::string shown(url);
+  for (auto at = shown.find(kKey); at != std::string::npos; at = shown.find(kKey, at + kKey.size())) {
+    if (at == 0 || (shown[at - 1] != '?' && shown[at - 1] != '&')) continue;  // a part of another word
+    const auto begin = at + kKey.size();
+    shown.replace(begin, std::min(shown.find('&', begin), shown.size()) - begin, kHidden);
   }
-  if (size < 3) return size;
-  const auto next = static_cast<unsigned char>(text[1]);  // overlong forms, surrogates, beyond U+10FFFF
-  const bool wrong = (c == 0xE0 && next < 0xA0) || (c == 0xED && next >= 0xA0) || (c == 0xF0 && next < 0x90) ||
-                     (c == 0xF4 && next >= 0x90);
-  return wrong ? 0 : size;
+  const auto start = shown.find("://") + 3;
+  // A database's password may hold '@' and '/' by mistake: up to the last '@' before the options. Elsewhere a path may
+  // hold '@', as that of a model.
+  const auto end = std::min(
+      shown.find_first_of((url.starts_with("postgres://") || url.starts_with("postgresql://")) ? "?" : "/?#", start),
+      shown.size());
+  const auto at = shown.rfind('@', end);
+  const auto colon = shown.find(':', start);
+  if (at == std::string::npos || at < start || colon == std::string::npos || colon > at) return shown;
+  return shown.substr(0, colon + 1) + std::string(kHidden) + shown.substr(at);
 }
 
 }  // namespace
@@ -77,18 +86,51 @@ Result<int> open_input(const std::filesystem::path& path) {
   return std::exchange(file.fd, -1);
 }
 
+Character character_at(std::string_view text) {
+  const auto first = static_cast<unsigned char>(text.front());
+  if (first < 0x80) return {first, 1};
+  const std::size_t size = first >= 0xF0 ? 4 : first >= 0xE0 ? 3 : 2;
+  if (first < 0xC2 || first > 0xF4 || text.size() < size) return {};
+  std::uint32_t code = first & (0x7FU >> size);
+  for (std::size_t i = 1; i < size; ++i) {
+    const auto next = static_cast<unsigned char>(text[i]);
+    if ((next & 0xC0) != 0x80) return {};
+    code = code << 6 | (next & 0x3FU);
+  }
+  constexpr std::uint32_t kLeast[] = {0, 0, 0x80, 0x800, 0x10000};
+  const bool surrogate = code >= 0xD800 && code <= 0xDFFF;
+  return code < kLeast[size] || code > 0x10FFFF || surrogate ? Character{} : Character{code, size};
+}
+
+bool may_be_shown(std::uint32_t code) {
+  const bool control = code < 0x20 || (code >= 0x7F && code < 0xA0);
+  const bool direction = code == 0x061C || code == 0x200E || code == 0x200F || (code >= 0x202A && code <= 0x202E) ||
+                         (code >= 0x2066 && code <= 0x2069);
+  return !control && !direction && code != 0x2028 && code != 0x2029;
+}
+
 std::string valid_utf8(std::string_view text) {
   std::string out;
   while (!text.empty()) {
-    const std::size_t size = character_at(text);
-    out += size == 0 ? std::string_view("\xEF\xBF\xBD") : text.substr(0, size);
+    const std::size_t size = character_at(text).bytes;
+    out += size == 0 ? kReplacement : text.substr(0, size);
     text.remove_prefix(std::max<std::size_t>(size, 1));
   }
   return out;
 }
 
+std::string shown_text(std::string_view text, std::string_view instead) {
+  std::string out;
+  while (!text.empty()) {
+    const Character next = character_at(text);
+    const bool plain = may_be_shown(next.code) || next.code == '\n' || next.code == '\t';
+    out += next.bytes == 0 ? kReplacement : plain ? text.substr(0, next.bytes) : instead;
+    text.remove_prefix(std::max<std::size_t>(next.bytes, 1));
+  }
+  return out;
+}
+
 std::string hide_secret(std::string text, std::string_view secret) {
-  constexpr std::string_view kInstead = "***";
   constexpr std::size_t kLong = 8;
   const auto in_word = [&](std::size_t at) {
     const char c = at < text.size() ? ascii_lower(text[at]) : ' ';
@@ -96,10 +138,23 @@ std::string hide_secret(std::string text, std::string_view secret) {
   };
   for (std::size_t at = 0; !secret.empty() && (at = text.find(secret, at)) != std::string::npos;) {
     const bool whole = !(at > 0 && in_word(at - 1)) && !in_word(at + secret.size());
-    if (whole || secret.size() >= kLong) text.replace(at, secret.size(), kInstead);
-    at += whole || secret.size() >= kLong ? kInstead.size() : 1;
+    if (whole || secret.size() >= kLong) text.replace(at, secret.size(), kHidden);
+    at += whole || secret.size() >= kLong ? kHidden.size() : 1;
   }
   return text;
+}
+
+std::string hide_password(std::string_view text) {
+  std::string shown;
+  while (true) {
+    const auto mark = text.find("://");
+    if (mark == std::string_view::npos) return shown + std::string(text);
+    const auto before = text.find_last_of(kAfterUrl, mark);
+    const auto begin = before == std::string_view::npos ? 0 : before + 1;
+    const auto end = std::min(text.find_first_of(kAfterUrl, mark), text.size());
+    shown += std::string(text.substr(0, begin)) + hide_in_url(text.substr(begin, end - begin));
+    text.remove_prefix(end);
+  }
 }
 
 }  // namespace warpmark

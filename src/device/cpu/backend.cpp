@@ -2,6 +2,7 @@
 // own NUMA node. Cold and hot need nothing different here: the caller rotates the input sets.
 #include "device/cpu/backend.h"
 
+#include <omp.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -200,6 +201,11 @@ Result<std::vector<DeviceInfo>> devices() {
 
 Result<std::unique_ptr<Device>> open(int index) {
   if (index != 0) return usage_error("there is no CPU device " + std::to_string(index), "the only one is 'cpu'");
+  constexpr int kMostThreads = 8192;  // OpenMP's runtime keeps a team on the stack, which ends the program
+  if (omp_get_max_threads() > kMostThreads) {
+    return usage_error("OMP_NUM_THREADS asks for " + std::to_string(omp_get_max_threads()) + " threads",
+                       "unset it, or ask for at most " + std::to_string(kMostThreads));
+  }
   return std::unique_ptr<Device>(std::make_unique<CpuDevice>());
 }
 

@@ -156,8 +156,9 @@ std::vector<std::pair<std::string, std::string>> dormant_variables(const fs::pat
 
 Result<RecordOutcome> record_program(const RecordOptions& options) {
   WM_ASSIGN(auto parts, RecordingParts::make(options.out, join(options.command, " ")));
-  auto program =
-      Reaped::start(options.command, {.environment = environment_of(options, parts.folder()), .own_group = false});
+  auto program = Reaped::start(
+      options.command,
+      {.environment = environment_of(options, parts.folder()), .own_group = false, .interrupted = options.interrupted});
   if (!program.ok()) {
     parts.discard();
     return program.error();

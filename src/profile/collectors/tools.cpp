@@ -241,7 +241,7 @@ Result<int> run_nsys(const NsysOptions& options) {
 Result<int> run_to_the_end(const std::vector<std::string>& words, const std::atomic<bool>* interrupted,
                            double limit_s) {
   constexpr double kToWrite_s = 20;  // what it measured, after it was asked to end
-  WM_ASSIGN(auto program, Reaped::start(words, {.own_group = false}));
+  WM_ASSIGN(auto program, Reaped::start(words, {.own_group = false, .interrupted = interrupted}));
   const std::int64_t begin = monotonic_ns();
   double asked_s = 0;  // when it was asked to end, for its time
   bool told = false;

@@ -152,20 +152,8 @@ void write_kernel(const KernelProfile& kernel, RecordingWriter& writer) {
   writer.add_chunk(recording::ChunkType::kernel, payload);
 }
 
-Status failed(const std::filesystem::path& path, int error) {
-  return environment_error("cannot write " + path.string() + ": " + std::strerror(error),
-                           "choose a file in a folder that you can write");
-}
-
 /// One part a rank, each in a file of its own that is then joined to the first.
-Status write(const ProfileSession& session, const std::filesystem::path& path) {
-  if (!session.collectives.empty()) {
-    return data_error("a recording holds timelines, counters and kernel metrics, not collective results",
-                      "convert to sqlite, which holds all");
-  }
-  const std::filesystem::path half = temporary_for(path);
-  RecordingWriter writer;
-  if (!writer.open(half.c_str())) return failed(half, writer.error());
+void write_parts(const ProfileSession& session, RecordingWriter& writer) {
   bool first = true;
   for (const auto& timeline : session.ranks) {
     if (!first) writer.begin_part();
@@ -184,11 +172,23 @@ Status write(const ProfileSession& session, const std::filesystem::path& path) {
     for (const auto& kernel : session.kernels) write_kernel(kernel, writer);
     writer.end_part();
   }
-  writer.close();
+}
+
+Status write(const ProfileSession& session, const std::filesystem::path& path) {
+  if (!session.collectives.empty()) {
+    return data_error("a recording holds timelines, counters and kernel metrics, not collective results",
+                      "convert to sqlite, which holds all");
+  }
+  const std::filesystem::path half = temporary_for(path);
+  RecordingWriter writer;
+  if (writer.open(half.c_str())) {
+    write_parts(session, writer);
+    writer.close();
+  }
   if (writer.error() == 0) return put_in_place(half, path);
   std::error_code ignored;
   std::filesystem::remove(half, ignored);
-  return failed(path, writer.error());
+  return write_error(path, writer.error());
 }
 
 }  // namespace
@@ -196,10 +196,11 @@ Status write(const ProfileSession& session, const std::filesystem::path& path) {
 Status add_kernels(const ProfileSession& session, const std::filesystem::path& recording) {
   const std::filesystem::path part = recording.string() + ".kernels";
   RecordingWriter writer;
-  if (!writer.open(part.c_str())) return failed(part, writer.error());
+  if (!writer.open(part.c_str())) return write_error(recording, writer.error());
   for (const auto& kernel : session.kernels) write_kernel(kernel, writer);
   writer.finish();
-  const Status added = writer.error() != 0 ? failed(part, writer.error()) : recording::append_part(part, recording);
+  const Status added =
+      writer.error() != 0 ? Status(write_error(recording, writer.error())) : recording::append_part(part, recording);
   std::error_code ignored;
   std::filesystem::remove(part, ignored);
   return added;

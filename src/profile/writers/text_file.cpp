@@ -3,7 +3,6 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstring>
 #include <system_error>
 
 #include "base/files.h"
@@ -13,14 +12,6 @@ namespace {
 
 constexpr std::size_t kFlushBytes = 1 << 20;
 
-Error text_file_error(const std::filesystem::path& path, int code) {
-  if (code == ENOENT) {
-    if (const Status folder = check_folder_of(path); !folder.ok()) return folder.error();
-  }
-  return environment_error("cannot write " + path.string() + ": " + std::strerror(code),
-                           code == ENOSPC ? "free some disk space or choose another place" : "");
-}
-
 }  // namespace
 
 Result<TextFile> TextFile::create(const std::filesystem::path& path) {
@@ -28,7 +19,7 @@ Result<TextFile> TextFile::create(const std::filesystem::path& path) {
   file.path_ = path;
   file.temporary_ = temporary_for(path);
   file.file_.reset(std::fopen(file.temporary_.c_str(), "wbe"));
-  if (file.file_ == nullptr) return text_file_error(path, errno);
+  if (file.file_ == nullptr) return write_error(path, errno);
   return file;
 }
 
@@ -42,14 +33,14 @@ TextFile::~TextFile() {
 Status TextFile::flush_if_large() { return text.size() < kFlushBytes ? Status() : flush(); }
 
 Status TextFile::flush() {
-  if (std::fwrite(text.data(), 1, text.size(), file_.get()) != text.size()) return text_file_error(path_, errno);
+  if (std::fwrite(text.data(), 1, text.size(), file_.get()) != text.size()) return write_error(path_, errno);
   text.clear();
   return {};
 }
 
 Status TextFile::finish() {
   WM_TRY(flush());
-  if (std::fflush(file_.get()) != 0 || ::fsync(::fileno(file_.get())) != 0) return text_file_error(path_, errno);
+  if (std::fflush(file_.get()) != 0 || ::fsync(::fileno(file_.get())) != 0) return write_error(path_, errno);
   file_.reset();
   return put_in_place(temporary_, path_);
 }

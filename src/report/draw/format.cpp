@@ -73,16 +73,9 @@ std::string format_plural(std::size_t count, std::string_view one, std::string_v
   return format_count(static_cast<std::int64_t>(count)) + " " + std::string(count == 1 ? one : many);
 }
 
-std::string without_controls(std::string_view raw) {
-  const std::string utf8 = valid_utf8(raw);
-  std::string text;
-  for (std::size_t i = 0; i < utf8.size(); ++i) {
-    const auto byte = static_cast<unsigned char>(utf8[i]);
-    const bool second = byte == 0xC2 && i + 1 < utf8.size() && static_cast<unsigned char>(utf8[i + 1]) < 0xA0;
-    if (second) ++i;  // U+0080 to U+009F: the same, in two bytes
-    const bool control = second || byte == 0x7F || (byte < 0x20 && byte != '\n');
-    text += !control ? utf8[i] : byte == '\t' ? ' ' : '?';
-  }
+std::string without_controls(std::string_view utf8) {
+  std::string text = shown_text(utf8, "?");
+  std::replace(text.begin(), text.end(), '\t', ' ');
   return text;
 }
 

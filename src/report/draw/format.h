@@ -44,8 +44,8 @@ using warpmark::format_times;
 /// The same text in plain ASCII: "us", "+-", "...", "?" for what has no likeness.
 [[nodiscard]] std::string to_ascii(std::string_view utf8);
 
-/// What a terminal is given of a text: names from files and of processes may hold control characters, with which they
-/// could move its cursor or set its title. They become "?", a tab a blank; line breaks stay.
+/// What a terminal is given of a text: names from files and of processes may hold what may not be shown
+/// (base/untrusted/input.h). It becomes "?", a tab a blank; line breaks stay.
 [[nodiscard]] std::string without_controls(std::string_view utf8);
 
 // How a report is rendered; what a format cannot do is ignored by it.

@@ -28,7 +28,7 @@ namespace warpmark::report {
 /// programs that know no variables of style sheets, such as librsvg.
 [[nodiscard]] std::string flat_svg(std::string_view svg);
 
-/// & < > " ' as entities; control characters and bytes that are not UTF-8, which XML forbids, as U+FFFD.
+/// & < > " ' as entities; what may not be shown (base/untrusted/input.h) as U+FFFD.
 [[nodiscard]] std::string escape_markup(std::string_view text);
 
 }  // namespace warpmark::report

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/text.h"
+#include "base/untrusted/input.h"
 #include "report/draw/svg.h"
 
 namespace warpmark::report {
@@ -34,21 +35,6 @@ const char* entity_of(char c) {
     case '\'': return "&#39;";
     default: return nullptr;
   }
-}
-
-/// Bytes of the code point that the text begins with; 0 if it begins with none.
-std::size_t utf8_length(std::string_view text) {
-  const auto first = static_cast<unsigned char>(text[0]);
-  const std::size_t length = first < 0x80                    ? 1
-                             : first >= 0xC2 && first < 0xE0 ? 2
-                             : first >= 0xE0 && first < 0xF0 ? 3
-                             : first >= 0xF0 && first < 0xF5 ? 4
-                                                             : 0;
-  if (length > text.size()) return 0;
-  for (std::size_t i = 1; i < length; ++i) {
-    if ((static_cast<unsigned char>(text[i]) & 0xC0U) != 0x80) return 0;
-  }
-  return length;
 }
 
 constexpr double kLabelGap = 12;
@@ -117,17 +103,12 @@ double text_width(std::string_view words) { return 6.6 * static_cast<double>(dis
 
 std::string escape_markup(std::string_view text) {
   std::string out;
-  for (std::size_t i = 0; i < text.size();) {
-    const std::size_t length = utf8_length(text.substr(i));
-    const auto byte = static_cast<unsigned char>(text[i]);
-    if (length == 0 || (byte < 0x20 && byte != '\n' && byte != '\t') || byte == 0x7f) {
-      out += "\uFFFD";
-    } else if (const char* entity = entity_of(text[i]); entity != nullptr) {
+  for (const char c : shown_text(text)) {
+    if (const char* entity = entity_of(c); entity != nullptr) {
       out += entity;
     } else {
-      out += text.substr(i, length);
+      out += c;
     }
-    i += std::max<std::size_t>(length, 1);
   }
   return out;
 }

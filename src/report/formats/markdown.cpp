@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/untrusted/input.h"
 #include "report/draw/chart_text.h"
 #include "report/draw/table.h"
 
@@ -101,7 +102,7 @@ std::string render_markdown(const Report& report) {
 
 std::string escape_markdown(std::string_view text) {
   std::string out;
-  for (const char c : text) {
+  for (const char c : shown_text(text)) {
     switch (c) {
       case '&': out += "&amp;"; break;
       case '<': out += "&lt;"; break;

@@ -9,6 +9,7 @@
 #include <unordered_map>
 
 #include "base/json.h"
+#include "base/untrusted/input.h"
 #include "report/draw/format.h"
 
 namespace warpmark::report {
@@ -38,29 +39,14 @@ constexpr std::array<PaintName, static_cast<std::size_t>(Paint::count)> kPaints{
     {"other", "other"},
 }};
 
-/// The three bytes of a code point that turns the direction of text around: U+202A to U+202E, U+2066 to U+2069.
-bool turns_text(std::string_view bytes) {
-  if (bytes.size() < 3 || bytes[0] != '\xE2') return false;
-  return (bytes[1] == '\x80' && bytes[2] >= '\xAA' && bytes[2] <= '\xAE') ||
-         (bytes[1] == '\x81' && bytes[2] >= '\xA6' && bytes[2] <= '\xA9');
-}
-
-/// Control characters as U+FFFD; shortened between code points. Bytes that are no UTF-8 are left to dump_json.
+/// On one line; shortened between code points.
 std::string clean(std::string_view text) {
   std::size_t length = std::min(text.size(), kMaxText);
   while (length < text.size() && length > 0 && (static_cast<unsigned char>(text[length]) & 0xC0U) == 0x80) --length;
-  std::string out;
-  for (std::size_t i = 0; i < length; ++i) {
-    const auto byte = static_cast<unsigned char>(text[i]);
-    const bool turns = turns_text(text.substr(i, length - i));
-    if (byte < 0x20 || byte == 0x7f || turns) {
-      out += "\uFFFD";
-      if (turns) i += 2;
-    } else {
-      out += text[i];
-    }
-  }
-  return length < text.size() ? out + "\u2026" : out;
+  std::string line = shown_text(text.substr(0, length));
+  std::replace_if(
+      line.begin(), line.end(), [](char c) { return c == '\n' || c == '\t'; }, ' ');
+  return length < text.size() ? line + "\u2026" : line;
 }
 
 /// Texts in the order they are first met.

@@ -7,6 +7,7 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "base/units.h"
+#include "base/untrusted/input.h"
 
 namespace warpmark::serving {
 namespace {
@@ -26,34 +27,6 @@ bool is_failure(std::string_view finish_reason) {
     if (reason.starts_with(bad)) return true;
   }
   return false;
-}
-
-struct Character {
-  std::uint32_t code = 0;
-  std::size_t bytes = 0;  ///< 0: no UTF-8
-};
-
-Character character_at(std::string_view text) {
-  const auto first = static_cast<unsigned char>(text.front());
-  if (first < 0x80) return {first, 1};
-  const std::size_t size = first >= 0xF0 && first < 0xF5 ? 4 : first >= 0xE0 ? 3 : 2;
-  if (first < 0xC2 || first > 0xF4 || text.size() < size) return {};
-  std::uint32_t code = first & (0x7FU >> size);
-  for (std::size_t i = 1; i < size; ++i) {
-    const auto next = static_cast<unsigned char>(text[i]);
-    if ((next & 0xC0) != 0x80) return {};
-    code = code << 6 | (next & 0x3FU);
-  }
-  constexpr std::uint32_t kLeast[] = {0, 0, 0x80, 0x800, 0x10000};
-  const bool surrogate = code >= 0xD800 && code <= 0xDFFF;
-  return code < kLeast[size] || code > 0x10FFFF || surrogate ? Character{} : Character{code, size};
-}
-
-bool may_be_shown(std::uint32_t code) {
-  const bool control = code < 0x20 || (code >= 0x7F && code < 0xA0);
-  const bool direction =
-      code == 0x200E || code == 0x200F || (code >= 0x202A && code <= 0x202E) || (code >= 0x2066 && code <= 0x2069);
-  return !control && !direction && code != 0x2028 && code != 0x2029;
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/text.h"
+#include "base/untrusted/input.h"
 #include "model/names.h"
 #include "store/location.h"
 #include "store/lookup.h"

@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "base/json.h"
 #include "base/text.h"
+#include "base/untrusted/input.h"
 #include "model/json/json.h"
 #include "model/names.h"
 #include "store/location.h"

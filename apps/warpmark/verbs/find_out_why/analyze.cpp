@@ -118,7 +118,7 @@ Result<int> print_difference(Context& context, const ParsedOptions& options, con
   const auto difference = analyze::diff(earlier, session);
   constexpr std::size_t kRows = 20;
   report::Shown shown{report::build_diff_report(difference, kRows)};
-  shown.forms.push_back({"json", [&] { return to_json(difference).dump(2) + "\n"; }});
+  shown.forms.push_back({"json", [&] { return dump_json(to_json(difference)) + "\n"; }});
   WM_TRY(show_and_write(context, options, shown));
   return kSuccess;
 }
@@ -185,7 +185,7 @@ Result<int> run_analyze(Context& context, const ParsedOptions& options) {
   Analysis analysis = analyze::analyze(session, how);
   add_sources(options.positionals(), analysis);
   report::Shown shown{report::build_analysis_report(analysis, {.top = static_cast<std::size_t>(top)})};
-  shown.forms.push_back({"json", [&] { return to_json(analysis).dump(2) + "\n"; }});
+  shown.forms.push_back({"json", [&] { return dump_json(to_json(analysis)) + "\n"; }});
   shown.forms.push_back({"html", [&] {
                            const auto page = report::build_analysis_report(
                                analysis, {.top = static_cast<std::size_t>(std::max(top, kOnPages))});

@@ -1,7 +1,0 @@
-// Output of nccl-tests.
-#include "read_profile.h"
-
-extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t size) {
-  warpmark::fuzz::read_profile("nccl_tests", {reinterpret_cast<const char*>(data), size});
-  return 0;
-}
