@@ -99,7 +99,7 @@ async function fill_changes(box: HTMLElement, signal: AbortSignal): Promise<void
     const rows = found.changes.slice(0, 30);
     const done = found.seen >= found.cases;
     renew(box,
-        rows.length ? changes_table(rows) : text("p", "empty", done ? "No benchmark changed its level by 5 % or more." : "Looking\u2026"),
+        rows.length ? changes_table(rows) : text("p", "empty", done ? "No benchmark has a change point of 5 % or more." : "Looking\u2026"),
         done ? "" : text("p", "quiet", `${found.seen} of ${found.cases} benchmarks looked at.`));
     if (done || exported()) return;
     await new Promise((resolve) => setTimeout(resolve, 50));
