@@ -81,8 +81,7 @@ Result<int> import_files(Context& context, const ParsedOptions& options, store::
   }
   WM_TRY(write_json(options, {{"schema", "warpmark.imported/1"}, {"sessions", std::move(imported)}}));
   if (unknown_machine) {
-    context.err << "A file does not say on which machine it was measured; --machine NAME does,\n"
-                   "and keeps results of different machines apart.\n";
+    context.err << "A file does not name its machine: --machine NAME keeps results of different machines apart.\n";
   }
   return kSuccess;
 }

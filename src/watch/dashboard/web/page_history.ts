@@ -28,7 +28,7 @@ const wall_of = (rows: CaseRow[]): HTMLElement => h("div", {class: "wall"}, ...r
 export async function page_history(main: HTMLElement, signal: AbortSignal, query: URLSearchParams): Promise<void> {
   const words = query.get("text") ?? "", days = query.get("days") ?? "", charts = query.get("show") === "charts";
   const offset = Number(query.get("offset") ?? "0");
-  const list = h("div", {id: "list"}, text("p", "empty", "Looking\u2026"));
+  const list = h("div", {id: "list"}, text("p", "empty", "Loading\u2026"));
   const changed = h("div", null);
   main.replaceChildren(
       h("h1", {tabindex: -1}, "History"),
