@@ -39,6 +39,19 @@ Error unknown_verb(const std::string& word) {
   return usage_error(what, "verbs: " + join(ids, ", "));
 }
 
+/// "'x' is not a whole number" becomes "--rounds: 'x' is not a whole number".
+Error with_its_option(Error error, const Command& command, const ParsedOptions& options) {
+  for (const auto& option : command.options) {
+    for (const auto& value : options.all(option.name)) {
+      const std::string quoted = "'" + value + "' ";
+      if (value.empty() || error.what.compare(0, quoted.size(), quoted) != 0) continue;
+      error.what = std::string(option.name) + ": " + error.what;
+      return error;
+    }
+  }
+  return error;
+}
+
 /// What a library throws and no reader expected ends the verb like any other error; what it stored before is safe in
 /// the database.
 Result<int> run_to_an_error(const Command& command, Context& context, const ParsedOptions& options) {
@@ -125,6 +138,7 @@ Result<int> run_verb(const Command& command, std::vector<std::string> own, Commo
   auto code =
       output.redirects() ? run_without_text(command, context, options) : run_to_an_error(command, context, options);
   WM_TRY(output.print(given.out));
+  if (!code.ok()) code = with_its_option(code.error(), command, options);
   // What was cut short has no result; whoever pressed Ctrl-C wanted that, and it is no fault of the machine.
   if (!code.ok() && context.interrupted) {
     (void)print_error(given, code.error());

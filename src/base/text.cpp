@@ -104,7 +104,8 @@ std::string nearest(std::string_view word, std::span<const std::string> candidat
     const bool one_missing = word.size() == 2 && candidate.size() == 3;
     const bool is_prefix = (word.size() >= 3 || one_missing) && candidate.starts_with(word);
     if (!is_prefix && candidate.size() >= word.size() + best_distance) continue;
-    const std::size_t distance = is_prefix ? (one_missing ? 0 : 1) : edit_distance(word, candidate);
+    const bool sure = one_missing || word.size() > 3;  // "h100" is "h100-sxm" and not "b100"
+    const std::size_t distance = is_prefix ? (sure ? 0 : 1) : edit_distance(word, candidate);
     if (distance < best_distance) {
       best_distance = distance;
       best = candidate;

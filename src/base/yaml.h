@@ -76,7 +76,9 @@ auto read_yaml(std::string_view text, std::string_view file, Read&& read) -> dec
     return read(root);
   } catch (const YAML::Exception& exception) {
     return data_error(fmt::format("{} line {}: {}", file, exception.mark.line + 1, exception.msg),
-                      "the file must be valid YAML");
+                      exception.msg.find("escape") != std::string::npos
+                          ? "in double quotes a backslash begins an escape: write a regex in single quotes"
+                          : "the file must be valid YAML");
   }
 }
 

@@ -82,18 +82,18 @@ TEST_F(CheckVerb, names_the_branches_that_there_are_where_the_baseline_is_none) 
   const auto output = check({"--baseline", "mian", "--json", path("check.json")});
   EXPECT_EQ(output.exit_code, 3) << output.out << output.err;
   const std::string said =
-      "branch 'mian' is unknown, no session of it is stored (did you mean 'main'?); sessions by branch: main (21), "
+      "no session of branch 'mian' is stored (did you mean 'main'?); sessions by branch: main (21), "
       "release-2 (3)";
   EXPECT_EQ(json("check.json")["metrics"][0]["reason"], said);
   const auto far = check({"--baseline", "trunk", "--json", path("check.json")});
   EXPECT_EQ(far.exit_code, 3);
   EXPECT_EQ(json("check.json")["metrics"][0]["reason"],
-            "branch 'trunk' is unknown, no session of it is stored; sessions by branch: main (21), release-2 (3)");
+            "no session of branch 'trunk' is stored; sessions by branch: main (21), release-2 (3)");
   store_session(store(), {.day = 41, .time = 1, .outcome = Outcome::unreliable, .reason = "hot"});
   const auto disturbed = check({"--baseline", "mian", "--json", path("check.json")});
   EXPECT_EQ(disturbed.exit_code, 5);
   EXPECT_EQ(json("check.json")["advice"],
-            "The branch 'mian' is unknown, no session of it is stored (did you mean "
+            "No session of branch 'mian' is stored (did you mean "
             "'main'?); sessions by branch: main (22), release-2 (3).");
   store_session(store(), {.day = 42, .time = 1});
   const auto few = check({"--baseline", "release-2", "--json", path("check.json")});

@@ -126,6 +126,8 @@ TEST_F(Interface, prints_the_headline_and_the_verdicts_when_it_is_quiet) {
   EXPECT_THAT(run, HasSubstr("median"));
   for (const char* note : {"Machine and build", "warpmark profile"}) EXPECT_THAT(run, Not(HasSubstr(note)));
   EXPECT_THAT(warpmark({"scale", "-q", "--times", "1=100s,8=95s"}).out, Not(HasSubstr("Laws")));
+  write("one.json", R"({"results": [{"command": "a", "times": [0.1, 0.1, 0.11]}]})");
+  EXPECT_THAT(warpmark({"report", "-q", path("one.json")}).out, Not(HasSubstr("Machine and build")));
 }
 
 TEST_F(Interface, knows_the_words_of_documents_and_of_other_tools) {
@@ -138,6 +140,10 @@ TEST_F(Interface, knows_the_words_of_documents_and_of_other_tools) {
   fails_with_hint({"nccl"}, "did you mean 'warpmark collective all_reduce'?");
   fails_with_hint({"iperf3"}, "warpmark net server");
   fails_with_hint({"load", "run", "--url", "http://x"}, "did you mean '--api-base'?");
+  fails_with_hint({"load", "run", "--concurrency", "8"}, "did you mean '--num-concurrency'?");
+  fails_with_hint({"load", "http://x"}, "warpmark load run --api-base http://x --api-model-name");
+  fails_with_hint({"load", "--api-base", "http://x"}, "warpmark load run --api-base http://x --api-model-name");
+  fails_with_hint({"plan", "--model", "llama3-70b", "--gpu", "h100", "--gpus", "8"}, "did you mean 'h100-");
   fails_with_hint({"compare", "--n", "3"}, "did you mean '--rounds'?");
   fails_with_hint({"eval", "score", "f1", "--output", "x.json"}, "did you mean '--json'?");
   fails_with_hint({"analyze", "--bottleneck", "x"}, "it lists all bottlenecks");
@@ -167,6 +173,12 @@ TEST_F(Interface, knows_the_words_of_documents_and_of_other_tools) {
   fails_with_hint({"anlyze"}, "did you mean 'warpmark analyze'?");
 }
 
+TEST_F(Interface, names_the_option_whose_value_is_wrong) {
+  fails_with_hint({"run", "--rounds", "x", "--", "true"}, "--rounds: 'x' is not a whole number");
+  fails_with_hint({"run", "--seed", "7", "--budget", "3parsecs", "--", "true"}, "--budget: '3parsecs'");
+  fails_with_hint({"compare", "--effect", "much", "--", "true", "--", "true"}, "--effect: 'much'");
+}
+
 TEST_F(Interface, refuses_what_only_a_shell_understands) {
   fails_with_hint({"run", "--", "cat x | sort"}, "add --shell");
   fails_with_hint({"run", "--", "FOO=1", "true"}, "env FOO=1");
@@ -187,7 +199,12 @@ TEST_F(Interface, explains_concepts_verbs_options_metrics_and_rules) {
     EXPECT_GT(output.out.size(), 60U) << word;
   }
   EXPECT_THAT(warpmark({"help", "bubble"}).out, HasSubstr("warpmark plan"));
-  EXPECT_THAT(warpmark({"help", "budget"}).out, HasSubstr("run --budget"));
+  const auto budget = warpmark({"help", "budget"}).out;
+  EXPECT_THAT(budget, HasSubstr("run --budget"));
+  EXPECT_THAT(budget, Not(HasSubstr("price"))) << "an option of time";
+  for (const char* word : {"kv-cache", "otava", "conbench", "pr", "top", "gpu", "fleet"}) {
+    EXPECT_EQ(warpmark({"help", word}).exit_code, 0) << word;
+  }
   fails_with_hint({"help", "roofllne"}, "did you mean 'roofline'?");
   fails_with_hint({"help", "overfit"}, "verbs: run");
   EXPECT_THAT(warpmark({"help", "--until"}).out, HasSubstr("run --until"));
@@ -218,6 +235,8 @@ TEST_F(Interface, takes_defaults_from_a_persons_file) {
   EXPECT_EQ(json("r.json")["runs"][0]["metrics"][0]["n"], 3);
   write("config.yaml", "roundz: 2\n");
   fails_with_hint({"run", "--", "true"}, "did you mean 'rounds'?");
+  write("config.yaml", "nosuch: 2\n");
+  fails_with_hint({"run", "--", "true"}, "a key is an option without its dashes, or a verb");
   write("config.yaml", "run: {sweet: 1}\n");
   fails_with_hint({"run", "--", "true"}, "unknown key 'sweet'");
   setenv("WARPMARK_CONFIG", path("none.yaml").c_str(), 1);

@@ -39,5 +39,13 @@ TEST_F(NewestSession, is_of_this_repository) {
   EXPECT_NE(fresh.err.find("no stored session is of a commit of this repository"), std::string::npos) << fresh.err;
 }
 
+TEST_F(NewestSession, of_a_changed_command_has_no_history) {
+  store_history(store(), 12);
+  const auto output = warpmark({"check", "--rounds", "1", "--warmup", "0", "--json", path("check.json"), "--", "true"});
+  EXPECT_EQ(output.exit_code, 3) << output.out << output.err;
+  EXPECT_EQ(json("check.json")["metrics"][0]["reason"],
+            "main has no session of this benchmark: a changed command or name begins a new series");
+}
+
 }  // namespace
 }  // namespace warpmark::apps

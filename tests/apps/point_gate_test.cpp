@@ -50,6 +50,26 @@ TEST_F(PointGate, judges_a_file_by_point_values_and_says_that_they_are_untested)
   EXPECT_NE(check({"--baseline", path("old.json")}).err.find("--results names the file to check"), std::string::npos);
 }
 
+TEST_F(PointGate, passes_no_change_whose_direction_is_unknown) {
+  write("old.json", R"({"a": 100, "b": 2})");
+  write("new.json", R"({"a": 113, "b": 2})");
+  const std::vector<std::string> gate{"--results", path("new.json"), "--baseline", path("old.json")};
+  const auto open = check(gate);
+  EXPECT_EQ(open.exit_code, 3) << open.out;
+  EXPECT_NE(open.out.find("'a=lower'"), std::string::npos) << open.out;
+  EXPECT_EQ(check(with(gate, {"--better", "a=lower"})).exit_code, 1);
+  EXPECT_EQ(check(with(gate, {"--better", "a=higher"})).exit_code, 0);
+  EXPECT_EQ(check(with(gate, {"--threshold", "20%"})).exit_code, 0) << "nothing changed by as much";
+  EXPECT_EQ(check(with(gate, {"--better", "a=sideways"})).exit_code, 2);
+  // Where something else decides, it is shown, and does not.
+  write("old.json", R"({"a": 100, "latency_ms": 2})");
+  write("new.json", R"({"a": 113, "latency_ms": 2})");
+  const auto mixed = check(gate);
+  EXPECT_EQ(mixed.exit_code, 0) << mixed.out;
+  EXPECT_NE(mixed.out.find("a value: different, 13.0 % higher: whether lower or"), std::string::npos)
+      << mixed.out;
+}
+
 TEST_F(PointGate, judges_by_the_metrics_that_decide_a_comparison) {
   const auto file = [&](const std::string& name, const std::string& system) {
     write(name, R"({"results":[{"command":"x","mean":1,"system":)" + system + R"(,"times":[1,1.001,1.002,1]}]})");

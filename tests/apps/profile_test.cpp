@@ -254,11 +254,14 @@ TEST_F(ProfileCli, says_what_to_install_where_cupti_is_missing) {
 
 TEST_F(ProfileCli, says_what_a_program_without_cuda_lacks) {
   ASSERT_TRUE(write_file(path("p.wmrec"), "an earlier recording").ok());
-  const auto output = warpmark({"profile", "--out", path("p.wmrec"), "--", kProgram, "cuda=0"});
+  const auto output = warpmark({"profile", "--out", path("p.wmrec"), "--", "true"});
   EXPECT_EQ(output.exit_code, 5);
   EXPECT_THAT(output.err, HasSubstr("made no CUDA call"));
   EXPECT_THAT(output.err, HasSubstr("nvidia-smi"));
   EXPECT_EQ(read_file(path("p.wmrec")).value(), "an earlier recording");
+  const auto failed = warpmark({"profile", "--out", path("p.wmrec"), "--", "false"});
+  EXPECT_EQ(failed.exit_code, 2) << "that it failed explains why nothing was recorded";
+  EXPECT_THAT(failed.err, HasSubstr("the program ended with exit code 1, and nothing was recorded"));
 }
 
 TEST_F(ProfileCli, records_all_of_a_short_program_when_told_to) {

@@ -3,7 +3,9 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <chrono>
 #include <sstream>
+#include <thread>
 
 namespace warpmark::apps {
 namespace {
@@ -27,6 +29,18 @@ TEST(StepBar, knows_no_time_that_is_left_at_the_end_and_is_silent_where_nobody_w
     bar.update(15, 15, "run 15 of 15");
     EXPECT_EQ(err.str().find("budget"), std::string::npos);
     EXPECT_EQ(err.str().empty(), !terminal);
+  }
+}
+
+TEST(StepBar, leaves_no_more_time_than_the_budget_does) {
+  for (const double budget_s : {0.0, 3.0}) {
+    std::ostringstream out, err;
+    std::atomic<bool> interrupted = false;
+    const Context context{.out = out, .err = err, .err_is_terminal = true, .interrupted = interrupted};
+    StepBar bar(context, budget_s);
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    bar.update(1, 1000, "run 2 of 1000");
+    EXPECT_EQ(err.str().find("0:03 left") != std::string::npos, budget_s > 0) << err.str();
   }
 }
 

@@ -59,6 +59,17 @@ TEST_F(StoredReports, of_a_matrix) {
   EXPECT_EQ(opened()->load(entry.session)->session.runs.size(), 2U);
 }
 
+TEST_F(StoredReports, are_written_into_a_folder) {
+  write_matrix_file();
+  ASSERT_EQ(warpmark({"matrix", path("m.yaml")}).exit_code, 0);
+  const auto output = warpmark({"report", "last", "--out", path("out")});
+  EXPECT_EQ(output.exit_code, 0) << output.err;
+  EXPECT_EQ(json("out/results.json")["schema"], "warpmark.results/1");
+  EXPECT_THAT(read_file(path("out/report.md")).value(), HasSubstr("sizes"));
+  EXPECT_THAT(read_file(path("out/report.html")).value(), HasSubstr("sizes"));
+  EXPECT_EQ(warpmark({"report", "last", "last", "--out", path("two")}).exit_code, 2) << "data formats hold one session";
+}
+
 TEST_F(StoredReports, of_scaling) {
   const auto output = warpmark({"scale", "--gpus", "1,2", "--remote", "--rounds", "2", "--warmup", "0", "--json",
                                 path("s.json"), "--", "sh", "-c", "sleep 0.0{gpus}"});

@@ -21,6 +21,8 @@ TEST(Nearest, suggests_a_typing_error_and_nothing_else) {
   EXPECT_EQ(nearest("gem", words), "gemm");
   EXPECT_EQ(nearest("atention", words), "attention");
   EXPECT_EQ(nearest("conv", words), "conv2d");
+  EXPECT_EQ(nearest("h100", std::vector<std::string>{"b100", "h100-sxm"}), "h100-sxm")
+      << "a beginning before a typing error";
   EXPECT_EQ(nearest("zzzzzzzz", words), "");
   EXPECT_EQ(nearest("mm", words), "") << "of two letters, one is not enough";
   EXPECT_EQ(nearest("gem" + std::string(200'000, 'm'), words), "");

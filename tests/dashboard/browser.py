@@ -29,6 +29,12 @@ for (const box of document.querySelectorAll('.scroll')) {
 return flaws;
 """
 
+# Words of our own where the field has one.
+FORBIDDEN = re.compile(
+    r"\b(cures?|cured|curing|mend(?:s|ed|ing)?|foretells?|foretold|mistrusted|needless|blamed?|journeys?|hopeless|witness(?:es)?"
+    r"|beside|tells?|told|telling|whom|set against|(?:times|twice) as fast|as fast as|roofs?|given up|taken for|afterwards|nothing of"
+    r"|by hand|comes? along|anew|whoever|changes? of level|fewest|handed on|last words|ignorance|guardian|testimony)\b", re.I)
+
 
 def why_not():
     """Why no browser can be driven here; empty if one can."""

@@ -187,6 +187,22 @@ class Pages(unittest.TestCase):
         self.js("[...document.querySelectorAll('button')].find((one) => one.textContent === 'Show more').click()")
         driving.until(lambda: self.js("return document.querySelectorAll('tbody tr').length") > 100, what="the next page")
 
+    def test_history_lists_values_shapes_and_a_wall_of_charts(self):
+        text = self.open("#/history", "Benchmarks (")
+        for wanted in ("newest", "shape", "last measured"):
+            self.assertIn(wanted, text)
+        rows = self.js("return document.querySelectorAll('#list tbody tr').length")
+        lines = "return [...document.querySelectorAll('#list .spark polyline')].map(one => one.getAttribute('points').split(' ').map(at => Number(at.split(',')[1])))"
+        long = max(self.js(lines), key=len)
+        self.assertEqual(len(long), 40, "the newest values")
+        self.assertGreater(max(long) - min(long), 10, "the planted change is in sight")
+        text = self.open("#/history?show=charts", "Benchmarks (")
+        self.assertEqual(self.js("return document.querySelectorAll('.wall a').length"), rows)
+        self.js("document.querySelector('.wall a:has(.spark)').click()")
+        driving.until(lambda: "Change points" in self.text(), what="the benchmark of a chart")
+        self.open("#/history?days=7", "Benchmarks (")
+        self.assertIn(max(map(len, self.js(lines))), (6, 7), "the days of a week")
+
     def test_history_draws_the_change_where_it_was_planted_and_leads_to_the_run(self):
         text = self.open(CASE, "before / after")
         for wanted in ("Change points", "warpmark bisect --good", "lower is better", "60 sessions"):
@@ -208,7 +224,7 @@ class Pages(unittest.TestCase):
     def test_history_marks_where_the_machine_changed(self):
         text = self.open("#/case?workload=softmax&params=m%3D8&device=cpu&mode=hot&metric=time", "change of the machine")
         self.assertIn("6.1.0-20-amd64", text)
-        self.assertIn("No change of level", text)
+        self.assertIn("No change point", text)
         marks = [x for x, y in self.coloured("--c3")]
         self.assertGreater(len(marks), 50, "a line where it got another kernel")
         self.assertTrue(all(abs(x - 0.58) < 0.06 for x in marks), sorted(set(marks)))
@@ -375,8 +391,17 @@ class Pages(unittest.TestCase):
         for address in [*every_page(), f"#/session?id={hostile}", f"#/run?session={hostile}&index=0"]:
             self.open(address)
             self.assertEqual(self.js(driving.TOO_WIDE), [], address)
+            self.assertEqual(driving.FORBIDDEN.findall(self.text()), [], address)
             at = self.js("const one = document.querySelector('#nav [aria-current]').getBoundingClientRect(); return [one.left, one.right]")
             self.assertTrue(0 <= at[0] and at[1] <= 390, f"{address}: the page's name is in sight, at {at}")
+
+    def test_long_lists_do_not_scroll_sideways_on_a_phone(self):
+        self.emulate(width=390)
+        for address, least in (("#/runs", 21), ("#/runs?show=runs", 100), ("#/history", 5)):
+            self.open(address)
+            self.assertGreaterEqual(self.js("return document.querySelectorAll('#list tbody tr').length"), least, address)
+            wide = "return [...document.querySelectorAll('#list .scroll')].filter(one => one.scrollWidth > one.clientWidth + 1).length"
+            self.assertEqual(self.js(wide), 0, address)
 
     def test_is_used_by_keyboard_alone(self):
         from selenium.webdriver.common.keys import Keys

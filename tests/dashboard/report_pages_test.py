@@ -1,4 +1,5 @@
-"""Pages of reports in a real browser: none scrolls sideways, nothing is cut without a mark, no word is broken."""
+"""Pages of reports in a real browser: none scrolls sideways, nothing is cut without a mark, no word is broken, and
+none is one that the field has another for."""
 
 import os
 import subprocess
@@ -19,6 +20,10 @@ PAGES = {
     "analyze": ["analyze", "traces/dlrm_row_by_row.wmrec", "--format", "html"],
     "analyze --against": ["analyze", "traces/dlrm_row_by_row.wmrec", "--against", "traces/dlrm_row_by_row.wmrec",
                           "--format", "html"],
+    "plan": ["plan", "--model", "llama3-70b", "--gpus", "64", "--format", "html"],
+    "scale": ["scale", "--times", "1=620s,2=350s,4=180s,8=95s", "--format", "html"],
+    "doctor": ["doctor", "--format", "html"],
+    "check": ["check", "--results", "exchange/hyperfine.json", "--baseline", "exchange/hyperfine.json", "--format", "html"],
 }
 
 # Words of tables that are broken across lines.
@@ -65,6 +70,7 @@ class ReportPages(unittest.TestCase):
             browser.get("file://" + page)
             for flaws in (driving.TOO_WIDE, BROKEN):
                 self.assertEqual(browser.execute_script(flaws), [], f"{width} pixels wide")
+        self.assertEqual(driving.FORBIDDEN.findall(browser.execute_script("return document.body.innerText")), [])
         stacked = browser.execute_script("return [...document.querySelectorAll('section .stacks td')].filter("
                                          "one => one.textContent !== '' && one.getBoundingClientRect().right > 391).length")
         self.assertEqual(stacked, 0, "each value of a stacked table is in sight")

@@ -82,6 +82,24 @@ TEST(TrendReport, labels_sessions_of_one_day_by_their_time) {
   EXPECT_NE(svg.find(">19:00</text>"), std::string::npos) << svg;
 }
 
+TEST(TrendReport, repeats_no_label_of_sessions_of_one_minute_and_commit) {
+  auto trend = sample_trend();
+  auto& points = trend.series[0].points;
+  for (std::size_t i = 0; i < points.size(); ++i) {
+    points[i].point.started = "2026-01-01T10:00:" + std::to_string(10 + i) + "Z";
+    points[i].point.commit = "abcdef0123456789";
+  }
+  const auto svg = render_trend_svg(trend.series.front());
+  const auto count = [&](const std::string& text) {
+    std::size_t found = 0;
+    for (auto at = svg.find(text); at != std::string::npos; at = svg.find(text, at + 1)) ++found;
+    return found;
+  };
+  EXPECT_EQ(count(">abcdef01</text>"), 1U) << svg;
+  EXPECT_EQ(count(">10:00</text>"), 0U) << svg;
+  EXPECT_EQ(count(">10:00:" + std::to_string(9 + points.size()) + "</text>"), 1U) << svg;
+}
+
 TEST(TrendReport, draws_well_formed_charts) {
   const auto svg = render_trend_svg(sample_trend().series.front());
   EXPECT_EQ(markup_error(svg), "") << svg;

@@ -176,7 +176,7 @@ Result<Comparison> measure_variants(Context& context, const ParsedOptions& optio
   if (!known.empty()) context.err << fmt::format("going on after {} runs of an interrupted comparison\n", known.size());
   request.test.interrupted = &context.interrupted;
   set_last_words("\nwarpmark: interrupted; run the same command again to resume\n", "");
-  StepBar bar(context);
+  StepBar bar(context, request.test.budget_s);
   RatioSoFar ratio;
   const validate::AbEvents events{
       .sample_done =

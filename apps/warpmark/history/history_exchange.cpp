@@ -23,27 +23,13 @@ struct ReadFile {
   std::vector<Session> sessions;
 };
 
-Result<std::vector<std::pair<std::string, Better>>> directions_of(const ParsedOptions& options) {
-  std::vector<std::pair<std::string, Better>> directions;
-  for (const auto& text : options.all("--better")) {
-    const auto equals = text.rfind('=');
-    const auto better = value_named<Better>(equals == std::string::npos ? "" : text.substr(equals + 1));
-    if (!better || equals == 0) {
-      return usage_error("--better " + text + " is not of the form NAME=lower", "lower, higher or neither");
-    }
-    directions.emplace_back(text.substr(0, equals), *better);
-  }
-  return directions;
-}
-
 Result<exchange::ImportOptions> import_options(const ParsedOptions& options) {
-  exchange::ImportOptions import = measured_on(options);
+  WM_ASSIGN(exchange::ImportOptions import, read_as(options));
   import.format = options.get("--format");
   import.commit = options.get("--commit");
   import.branch = options.get("--branch");
   import.started = options.get("--started");
   import.collective = options.get("--collective");
-  WM_ASSIGN(import.better, directions_of(options));
   return import;
 }
 
@@ -95,8 +81,7 @@ Result<int> import_files(Context& context, const ParsedOptions& options, store::
   }
   WM_TRY(write_json(options, {{"schema", "warpmark.imported/1"}, {"sessions", std::move(imported)}}));
   if (unknown_machine) {
-    context.err << "A file does not say on which machine it was measured; --machine NAME does,\n"
-                   "and keeps results of different machines apart.\n";
+    context.err << "A file does not name its machine: --machine NAME keeps results of different machines apart.\n";
   }
   return kSuccess;
 }

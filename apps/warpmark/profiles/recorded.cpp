@@ -66,9 +66,16 @@ Recorded summarize(Context& context, const profile::RecordOutcome& outcome, cons
   return recorded;
 }
 
+std::optional<Error> failed_program(const profile::RecordOutcome& outcome) {
+  if (outcome.exit_code == 0 || outcome.timed_out || outcome.interrupted || outcome.stopped) return std::nullopt;
+  return data_error(fmt::format("the program ended with exit code {}, and nothing was recorded", outcome.exit_code),
+                    "it must run without warpmark before it can be recorded");
+}
+
 Error nothing_recorded(const profile::RecordOutcome& outcome, const Recorded& recorded, bool whole_graphs) {
   const auto& problem = recorded.problem;
   if (outcome.processes == 0) {
+    if (auto failed = failed_program(outcome)) return *failed;
     return environment_error("the program made no CUDA call",
                              "is there an NVIDIA driver (nvidia-smi), and does the program use the GPU?");
   }

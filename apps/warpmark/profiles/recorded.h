@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -25,6 +26,9 @@ struct Recorded {
 /// Prints one line per process.
 [[nodiscard]] Recorded summarize(Context& context, const profile::RecordOutcome& outcome,
                                  const ProfileSession& session);
+
+/// Of a program that failed before anything was recorded; nothing where it did not fail.
+[[nodiscard]] std::optional<Error> failed_program(const profile::RecordOutcome& outcome);
 
 /// Why a recording holds nothing of the GPU, and what to do.
 [[nodiscard]] Error nothing_recorded(const profile::RecordOutcome& outcome, const Recorded& recorded,

@@ -54,7 +54,8 @@ Status TorchRecorder::prepare(Context& context, profile::RecordOptions& record) 
   return {};
 }
 
-Error TorchRecorder::nothing_recorded() const {
+Error TorchRecorder::nothing_recorded(const profile::RecordOutcome& outcome) const {
+  if (auto failed = failed_program(outcome)) return *failed;
   const std::string hint =
       "without an NVIDIA driver there are no CUDA calls, and only steps of PyTorch are recorded; for other programs: "
       "py-spy record -o host.svg -- COMMAND";

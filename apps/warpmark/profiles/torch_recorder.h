@@ -19,7 +19,7 @@ class TorchRecorder {
   /// Has the command load the hook, which records `steps` or `duration_s` after `warmup_steps`.
   [[nodiscard]] Status prepare(Context& context, profile::RecordOptions& record);
   /// Why there is no trace, after the program has ended.
-  [[nodiscard]] Error nothing_recorded() const;
+  [[nodiscard]] Error nothing_recorded(const profile::RecordOutcome& outcome) const;
 
  private:
   std::filesystem::path folder_;  ///< of the hook, its plan and its reports; beside the recording

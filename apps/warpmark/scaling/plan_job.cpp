@@ -191,7 +191,9 @@ Result<Cluster> cluster_of(const ParsedOptions& options, const std::string& id, 
   if (sheet == nullptr) {
     std::vector<std::string> ids;
     for (const auto& one : sheets) ids.push_back(one.id);
-    return usage_error("there is no datasheet '" + id + "'", "GPUs: " + join(ids, ", "));
+    const auto meant = nearest(id, ids);
+    return usage_error("there is no datasheet '" + id + "'",
+                       (meant.empty() ? "" : "did you mean '" + meant + "'? ") + "GPUs: " + join(ids, ", "));
   }
   Cluster cluster{.gpu = id};
   WM_ASSIGN(const auto told, told_links(options));

@@ -18,8 +18,8 @@ namespace warpmark::apps {
 /// Whether the word names a file and not a stored session.
 [[nodiscard]] bool is_result_file(const std::string& word);
 
-/// --machine, "this" for this very one; empty where it is not given.
-[[nodiscard]] exchange::ImportOptions measured_on(const ParsedOptions& options);
+/// --machine, "this" for this very one, and --better, of a verb that has them. Usage error if a direction is none.
+[[nodiscard]] Result<exchange::ImportOptions> read_as(const ParsedOptions& options);
 
 /// The one session of a file. Data error if it holds several.
 [[nodiscard]] Result<Session> read_one_session(const std::string& path, const exchange::ImportOptions& options = {});

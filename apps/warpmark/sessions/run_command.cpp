@@ -252,7 +252,7 @@ Result<Session> measure_command(Context& context, const ParsedOptions& options, 
   const std::string name = reference ? validate::reference_name(reference->commit()) : "";
   validate::ReferenceExperiment pairs(subject, beside, name, request.runs.seed);
   measure::Experiment& experiment = reference ? static_cast<measure::Experiment&>(pairs) : subject;
-  StepBar bar(context);
+  StepBar bar(context, request.runs.budget_s);
   const Status measured = validate::measure_command_runs(
       experiment, request.cases, request.runs, events_of(bar, session, store, mark ? &*mark : nullptr), session);
   bar.clear();

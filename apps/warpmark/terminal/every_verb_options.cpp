@@ -50,6 +50,8 @@ constexpr Word kWords[] = {
     {"--html", "scores have no page of their own: warpmark report last --html FILE", "eval"},
     {"--bottleneck", "it lists all bottlenecks; --top N limits them, --json writes them", "analyze"},
     {"--bottlenecks", "it lists all bottlenecks; --top N limits them, --json writes them", "analyze"},
+    {"--concurrency", "--num-concurrency", "load"},
+    {"--users", "--num-concurrency", "load"},
     {"--url", "--api-base"},
     {"--url", "--endpoint"},
     {"--base-url", "--api-base"},

@@ -45,7 +45,8 @@ void ProgressPrinter::show(const session::Progress& progress) {
   }
 }
 
-StepBar::StepBar(const Context& context) : printer_(context), started_s_(static_cast<double>(monotonic_ns()) * 1e-9) {}
+StepBar::StepBar(const Context& context, double budget_s)
+    : printer_(context), started_s_(static_cast<double>(monotonic_ns()) * 1e-9), budget_s_(budget_s) {}
 
 void StepBar::update(std::int64_t done, std::int64_t of, const std::string& what, const std::string& estimate) {
   const double elapsed_s = static_cast<double>(monotonic_ns()) * 1e-9 - started_s_;
@@ -56,6 +57,7 @@ void StepBar::update(std::int64_t done, std::int64_t of, const std::string& what
                              .current = estimate.empty() ? what : estimate + "  " + what};
   if (progress.left_known) {
     progress.left_s = elapsed_s / static_cast<double>(done) * static_cast<double>(of - done);
+    if (budget_s_ > 0) progress.left_s = std::min(progress.left_s, std::max(0.0, budget_s_ - elapsed_s));
   }
   printer_.show(progress);
 }

@@ -29,14 +29,15 @@ class ProgressPrinter {
 /// The same for steps that take about the same time each: runs, rounds, questions.
 class StepBar {
  public:
-  explicit StepBar(const Context& context);
+  /// `budget_s`: the steps end with it; 0 is without limit.
+  explicit StepBar(const Context& context, double budget_s = 0);
   /// `what`: "run 12 of at most 60", `estimate`: "B / A 1.08"; empty where nothing is known yet.
   void update(std::int64_t done, std::int64_t of, const std::string& what, const std::string& estimate = {});
   void clear() { printer_.clear(); }
 
  private:
   ProgressPrinter printer_;
-  double started_s_;
+  double started_s_, budget_s_;
 };
 
 /// "[#####.....]  12/78  0:21 left  gemm cpu ..." cut to `width` columns. Pure.

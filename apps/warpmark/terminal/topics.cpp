@@ -30,7 +30,7 @@ constexpr Topic kTopics[] = {
      "warpmark load run --api-base http://localhost:8000 --api-model-name m --slo 'ttft:p99<500ms,errors<1%'\n"
      "warpmark run --project warpmark.yaml\nwarpmark run resnet50 --goal 'samples_rate>=2400'\n"
      "warpmark accept h100-sxm --measure"},
-    {"cost price dollar dollars money budget gpu-hour gpu-hours euro",
+    {"cost price dollar dollars money gpu-hour gpu-hours euro",
      "What a training or a request costs: give the price of an hour.",
      "warpmark optimize --price 32 --train-steps 1000000 -- python train.py\n"
      "warpmark load run --api-base http://localhost:8000 --api-model-name m --gpu-hour-price 2.5\n"
@@ -82,12 +82,14 @@ constexpr Topic kTopics[] = {
     {"scaling weak-scaling strong-scaling efficiency amdahl multi-gpu ddp",
      "How a command speeds up with GPUs or processes, and what limits it.",
      "warpmark scale --gpus 1,2,4,8 -- torchrun --nproc-per-node {gpus} train.py\nwarpmark scale --times 1=620s,8=95s"},
-    {"regression ci github gitlab jenkins pull-request badge gate pytest-benchmark google-benchmark",
+    {"regression ci github gitlab jenkins pull-request badge gate pytest-benchmark google-benchmark "
+     "pr conbench otava bencher codspeed asv",
      "Fail a build that is slower: against the base revision, a file or the history of a branch.",
      "warpmark compare --rev-a main --rev-b HEAD --format github\n"
      "warpmark check --results new.json --baseline old.json --threshold 5%\nwarpmark check\n"
      "warpmark history import bench.json"},
-    {"prometheus grafana dcgm nvidia-smi utilization power temperature metrics-exporter",
+    {"prometheus grafana dcgm nvidia-smi utilization power temperature metrics-exporter gpu "
+     "top htop nvtop nvitop stat status fleet daemonset",
      "Utilization, memory, clocks and power of the GPUs: live, as a log, for Prometheus.",
      "warpmark monitor\nwarpmark exporter\nwarpmark monitor --summary --duration 1m"},
     {"alert alerts slack webhook notification", "Notify a group when a result or a machine goes bad.",
@@ -102,7 +104,7 @@ constexpr Topic kTopics[] = {
     {"energy watt watts power-cap performance-per-watt joule",
      "Energy of a command or benchmark, and what a lower power limit costs.",
      "warpmark run -- ./train\nwarpmark scale --gpus 1 --power-cap-sweep 50%,75%,100% -- ./train"},
-    {"memory oom out-of-memory fragmentation memory-snapshot",
+    {"memory oom out-of-memory fragmentation memory-snapshot kv-cache",
      "What fills the GPU's memory: peaks of a run, allocations of a profile, the need of a training on paper.",
      "warpmark analyze trace.json.gz\nwarpmark plan --model llama2-7b --gpu rtx-4090 --gpus 1 --tune qlora"},
     {"n median mean min max sd stdev mad cv ± spread outliers lag-1 p50 p90 p95 p99 percentile percentiles columns",

@@ -71,6 +71,17 @@ std::vector<std::string> known_keys() {
   return {keys.begin(), keys.end()};
 }
 
+/// As only_keys, without a list of hundreds.
+Status only_known_keys(const YAML::Node& root, const YamlReader& reader) {
+  const auto known = known_keys();
+  for (const auto& item : root) {
+    const auto& key = item.first.Scalar();
+    if (std::ranges::find(known, key) != known.end() || !nearest(key, known).empty()) continue;
+    return reader.error(item.first, "unknown key '" + key + "'", "a key is an option without its dashes, or a verb");
+  }
+  return reader.only_keys(root, known);
+}
+
 class Defaults {
  public:
   Defaults(const Context& context, const Command& command, const std::vector<std::string>& given) : command_(command) {
@@ -85,7 +96,7 @@ class Defaults {
   /// The verb's own section first: what it sets, the general keys do not.
   Result<std::vector<std::string>> read(const YAML::Node& root, const YamlReader& reader) {
     if (root.IsNull()) return words_;
-    WM_TRY(reader.only_keys(root, known_keys()));
+    WM_TRY(only_known_keys(root, reader));
     if (const YAML::Node own = root[command_.id]; own && own.IsMap()) {
       WM_TRY(reader.only_keys(own, keys_of(command_)));
       WM_TRY(add_all(own, reader));

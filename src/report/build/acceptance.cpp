@@ -76,7 +76,8 @@ Section summary(const Acceptance& acceptance) {
       std::ranges::find_if(acceptance.rows, [&](const auto& each) { return each.required && each.state == state; });
   if (state != RowState::pass && row != acceptance.rows.end()) {
     const auto value = value_text(*row);
-    text += fmt::format(" {}: {}, limit {}.", row->title, value.empty() ? row->reason : value, limit_text(*row));
+    const bool reason = value.empty() || state == RowState::unreliable;  // the value is not what decides
+    text += fmt::format(" {}: {}.", row->title, reason ? row->reason : value + ", limit " + limit_text(*row));
   }
   section.blocks.push_back(Paragraph{text, tone_of_row(state)});
   if (!acceptance.summary.empty()) section.blocks.push_back(Paragraph{acceptance.summary, Tone::quiet});

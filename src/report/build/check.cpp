@@ -117,8 +117,9 @@ Section summary(const Check& check) {
   std::string lead;
   if (!metrics.empty() && metrics.front()->ratio) {
     const auto& first = *metrics.front();
-    lead = fmt::format("{} {} {} {}: {}. ", first.label, first.metric, change_text(first), interval_text(first),
-                       name_of(first.verdict));
+    const auto interval = interval_text(first);
+    lead = fmt::format("{} {} {}{}{}: {}. ", first.label, first.metric, change_text(first), interval.empty() ? "" : " ",
+                       interval, name_of(first.verdict));
   }
   const auto what = check.commit.empty() ? std::string("This result") : "Commit " + check.commit.substr(0, 10);
   section.blocks.push_back(
@@ -176,7 +177,8 @@ std::string verdict_sentence(const MetricCheck& metric, double threshold) {
   switch (metric.verdict) {
     case Verdict::worse: return fmt::format("worse, {} {}", size, direction);
     case Verdict::better: return fmt::format("better, {} {}", size, direction);
-    case Verdict::different: return fmt::format("different, {} {}", size, direction);
+    case Verdict::different:
+      return fmt::format("different, {} {}{}{}", size, direction, metric.reason.empty() ? "" : ": ", metric.reason);
     case Verdict::same: return fmt::format("no change of {} for the worse", format_percent(threshold));
     case Verdict::unreliable: return "unreliable: " + metric.reason;
     case Verdict::inconclusive: break;
@@ -196,7 +198,7 @@ std::string restart_sentence(const MetricCheck& metric) {
       restart.at.commit.empty() ? "session " + restart.at.session : "commit " + restart.at.commit.substr(0, 10);
   return fmt::format("{} {}: the baseline starts at {} ({}), where it changed by {}{}", metric.label, metric.metric,
                      where, restart.at.started.substr(0, 10), format_change(1 + restart.change),
-                     restart.worse ? ", for the worse: later results are held against that level" : "");
+                     restart.worse ? ", for the worse: later results are compared with the new baseline" : "");
 }
 
 std::string suspects_sentence(const Suspects& suspects) {

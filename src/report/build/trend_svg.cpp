@@ -70,7 +70,7 @@ class TrendDrawing {
     canvas_.polyline({{kTrendLeft, kTrendTop}, {kTrendLeft, bottom}, {right(), bottom}}, "axis");
     const std::size_t count = series_.points.size();
     const std::size_t labels = std::min<std::size_t>(5, count);
-    std::string day;
+    std::string day, minute, commit;
     for (std::size_t i = 0; i < labels; ++i) {
       const auto index = labels == 1 ? 0 : static_cast<std::int64_t>(i * (count - 1) / (labels - 1));
       const double x = x_of(static_cast<double>(index));
@@ -78,12 +78,17 @@ class TrendDrawing {
       canvas_.line({x, bottom}, {x, bottom + 4}, "axis");
       const char* anchor = i == 0 ? "start" : i + 1 == labels ? "end" : "middle";
       const double place = i == 0 ? kTrendLeft : i + 1 == labels ? right() : x;
-      // The time where the date is that of the label before.
+      // The time where the date is that of the label before, with seconds where the minute is, too.
       const bool same_day = i > 0 && point.started.substr(0, 10) == day;
+      const std::string time = point.started.size() >= 19 ? point.started.substr(11, 8) : "";
       day = point.started.substr(0, 10);
-      const bool has_time = point.started.size() >= 16;
-      canvas_.text({place, bottom + 17}, !same_day ? day : has_time ? point.started.substr(11, 5) : "", anchor);
-      if (!point.commit.empty()) canvas_.text({place, bottom + 31}, point.commit.substr(0, 8), anchor, "title");
+      const std::string label = !same_day ? day : time.substr(0, 5) == minute ? time : time.substr(0, 5);
+      minute = time.substr(0, 5);
+      canvas_.text({place, bottom + 17}, label, anchor);
+      if (!point.commit.empty() && point.commit != commit) {
+        canvas_.text({place, bottom + 31}, point.commit.substr(0, 8), anchor, "title");
+      }
+      commit = point.commit;
     }
     canvas_.text({13, kTrendTop + kTrendPlotHeight / 2}, series_.metric, "middle", "title", -90);
   }

@@ -96,7 +96,7 @@ std::string cell_html(const Cell& cell, const Column& column, bool stacks) {
 
 void write(std::string& out, const Paragraph& paragraph) {
   if (paragraph.code) {
-    out += "<pre class=\"scroll\">" + escape_markup(paragraph.text) + "</pre>\n";
+    out += "<pre>" + escape_markup(paragraph.text) + "</pre>\n";
   } else {
     out += fmt::format("<p class=\"{}\">{}</p>\n", tone_class(paragraph.tone), escape_markup(paragraph.text));
   }
@@ -207,7 +207,8 @@ table:not(.facts) td.long { min-width: 13em; }
 .bar i { display: block; height: 100%; background: var(--bar); border-radius: 5px; }
 .good { color: var(--good); } .warning { color: var(--warning); } .bad { color: var(--bad); font-weight: 600; }
 .quiet { color: var(--quiet); }
-pre { background: var(--panel); padding: 8px 12px; border-radius: 6px; font-size: 0.87rem; margin: 6px 0; }
+pre { background: var(--panel); padding: 8px 12px; border-radius: 6px; font-size: 0.87rem; margin: 6px 0;
+  white-space: pre-wrap; overflow-wrap: anywhere; }
 details { border: 1px solid var(--rule); border-radius:8px; margin: 10px 0; padding: 0 14px; background: var(--panel); }
 details[open] { padding-bottom: 10px; } summary { cursor: pointer; padding: 9px 0; font-weight: 600; }
 figure { margin: 14px 0; } figcaption { font-weight: 600; margin-bottom: 4px; }

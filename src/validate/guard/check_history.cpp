@@ -264,39 +264,41 @@ class HistoryCheck {
                        [](const auto& item) { return !item.baseline.empty(); });
   }
 
-  /// Where the branch has no result at all its name may be the mistake.
+  /// Whether the branch has a session of what is checked, of any commit and machine.
+  Result<bool> knows_a_case() {
+    for (const Run* run : cases_) {
+      WM_ASSIGN(const auto points, stored_points(*run, ""));
+      const auto is_of_run = [&](const auto& one) { return one.params == to_text(run->params) && !is_checked(one); };
+      if (std::ranges::any_of(points, is_of_run)) return true;
+    }
+    return false;
+  }
+
+  /// Where the branch has no result at all its name may be the mistake, else that of the benchmark.
   Status name_branches() {
     if (any_baseline()) return {};
     WM_ASSIGN(const auto sessions, store_.sessions({.hostname = {}, .fingerprint = {}, .commit = {}, .limit = 10'000}));
     std::map<std::string, std::int64_t> counts;
+    bool others = false;  // of the branch, than those that are checked
     for (const auto& session : sessions) {
       if (!session.branch.empty()) ++counts[session.branch];
+      others = others || (session.branch == options_.branch &&
+                          std::ranges::find(check_.sessions, session.id) == check_.sessions.end());
     }
-    if (counts.contains(options_.branch)) return {};
-    const std::string said = no_such_branch(counts);
+    WM_ASSIGN(const bool known, knows_a_case());
+    if (counts.contains(options_.branch) && (!others || known)) return {};
+    const std::string said =
+        others ? options_.branch + " has no session of this benchmark: a changed command or name begins a new series"
+               : no_such_branch(options_.branch, counts);
     bool reason = false;
     for (auto& metric : check_.metrics) {
-      const bool measured = !metric.current.empty();  // else it says why not
-      if (metric.verdict != Verdict::inconclusive || !measured) continue;
+      // What was not measured says why not.
+      if (metric.verdict != Verdict::inconclusive || metric.current.empty()) continue;
       metric.reason = said;
       reason = true;
     }
-    if (!reason) check_.advice = "The " + said + ".";
+    if (!reason) check_.advice = capitalized(said) + ".";
     return {};
-  }
-
-  [[nodiscard]] std::string no_such_branch(const std::map<std::string, std::int64_t>& counts) const {
-    constexpr std::size_t kShown = 8;
-    std::vector<std::string> names, shown;
-    for (const auto& [name, count] : counts) {
-      names.push_back(name);
-      if (shown.size() < kShown) shown.push_back(fmt::format("{} ({})", name, count));
-    }
-    if (names.size() > kShown) shown.push_back(fmt::format("{} more", names.size() - kShown));
-    const auto meant = nearest(options_.branch, names);
-    return fmt::format("branch '{}' is unknown, no session of it is stored{}; {}", options_.branch,
-                       meant.empty() ? "" : " (did you mean '" + meant + "'?)",
-                       shown.empty() ? "no session of any branch is" : "sessions by branch: " + join(shown, ", "));
   }
 
   /// A history on other machines is no history, and not to be passed over in silence.

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "base/result.h"
+#include "base/text.h"
 #include "stats/distributions.h"
 #include "stats/summary.h"
 #include "stats/tests/compare.h"
@@ -322,6 +323,20 @@ std::string run_command_of(const std::string& command) {
 }
 
 }  // namespace
+
+std::string no_such_branch(const std::string& branch, const std::map<std::string, std::int64_t>& counts) {
+  constexpr std::size_t kShown = 8;
+  std::vector<std::string> names, shown;
+  for (const auto& [name, count] : counts) {
+    names.push_back(name);
+    if (shown.size() < kShown) shown.push_back(fmt::format("{} ({})", name, count));
+  }
+  if (shown.empty()) return "no session of a branch is stored: measure " + branch + " with warpmark run";
+  if (names.size() > kShown) shown.push_back(fmt::format("{} more", names.size() - kShown));
+  const auto meant = nearest(branch, names);
+  return fmt::format("no session of branch '{}' is stored{}; sessions by branch: {}", branch,
+                     meant.empty() ? "" : " (did you mean '" + meant + "'?)", join(shown, ", "));
+}
 
 std::string how_to_complete_history(const Check& check, const std::string& command) {
   std::int64_t missing = 0;

@@ -19,6 +19,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
@@ -76,6 +77,9 @@ inline constexpr std::int64_t kLevelNeeded = 3;
 /// Verdicts of all metrics together, Holm-adjusted; fills everything that follows from baseline, current and better.
 /// Baselines longer than most_history are cut. Metrics whose verdict is unreliable keep it.
 void judge_check(std::span<MetricCheck> metrics, const RegressionOptions& options);
+
+/// Why a check has no history: the branch has no session. `counts`: sessions by branch.
+[[nodiscard]] std::string no_such_branch(const std::string& branch, const std::map<std::string, std::int64_t>& counts);
 
 /// How to measure what the history of the branch lacks, by the command line of a session of it; empty where nothing is
 /// missing, or where the branch has no history at all.

@@ -119,6 +119,9 @@ void judge_value(MetricCheck& metric, const Run& run, double threshold) {
   } else {
     metric.ratio = *metric.value / *metric.level;
     metric.verdict = verdict_of(*metric.ratio, metric.better, threshold);
+    if (metric.verdict == Verdict::different) {
+      metric.reason = fmt::format("whether lower or higher is better is unknown: --better '{}=lower'", run.workload);
+    }
   }
 }
 
@@ -360,6 +363,12 @@ Result<Check> check_point_values(const Session& baseline, const Session& now, co
     return usage_error("the results and the baseline have no metric in common" +
                            (options.metrics.empty() ? std::string() : " that matches " + options.metrics),
                        "warpmark report FILE shows what a file holds");
+  }
+  // A gate that nothing could fail is none.
+  if (std::ranges::all_of(check.metrics, [](const auto& metric) { return metric.better == Better::neither; })) {
+    for (auto& metric : check.metrics) {
+      if (metric.verdict == Verdict::different) metric.verdict = Verdict::inconclusive;
+    }
   }
   for (const Run& run : baseline.runs) {
     const bool here = std::any_of(now.runs.begin(), now.runs.end(),

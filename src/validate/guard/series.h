@@ -108,8 +108,9 @@ struct PointOptions {
   double threshold = 0.05;
 };
 
-/// Worse: a median is worse by the threshold or more. What only the baseline has is named as missing, and that the
-/// machines differ as a disturbance. Usage error where nothing is in both.
+/// Worse: a median is worse by the threshold or more. Where no metric has a direction, one that changed is
+/// inconclusive. What only the baseline has is named as missing, and that the machines differ as a disturbance. Usage
+/// error where nothing is in both.
 [[nodiscard]] Result<Check> check_point_values(const Session& baseline, const Session& now,
                                                const PointOptions& options);
 

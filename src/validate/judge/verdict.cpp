@@ -209,7 +209,8 @@ void explain(MetricVerdict& metric, const Effect& effect, double p, std::int64_t
     metric.reason = fmt::format("the difference is between {} and {}", change_percent(effect.interval->low),
                                 change_percent(effect.interval->high));
   }
-  metric.reason += "; " + what_would_decide(effect, rounds, options, metric.decidable_effect);
+  const auto next = what_would_decide(effect, rounds, options, metric.decidable_effect);
+  if (effect.n >= fewest) metric.reason += "; " + next;  // fewer rounds know too little of their noise
 }
 
 }  // namespace

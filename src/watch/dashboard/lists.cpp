@@ -3,6 +3,7 @@
 #include <iterator>
 #include <optional>
 
+#include "base/clock.h"
 #include "base/json.h"
 #include "base/text.h"
 #include "base/units.h"
@@ -34,6 +35,25 @@ Json case_json(const store::CaseEntry& entry) {
           {"metric", entry.metric},
           {"newest", entry.newest},
           {"label", validate::case_label(entry.workload, entry.params, entry.device, entry.mode)}};
+}
+
+constexpr std::int64_t kShapePoints = 40;
+
+/// Of the machine that measured the case last, the newest values since then.
+Status add_values(Json& json, store::Store& store, const store::CaseEntry& entry, const std::string& since) {
+  store::RunQuery wanted{.workload = entry.workload, .device = entry.device, .params = {}, .mode = entry.mode};
+  wanted.case_params = entry.params;
+  wanted.metric = entry.metric;
+  wanted.limit = kShapePoints;
+  WM_ASSIGN(const auto points, store.find(wanted));
+  Json values = Json::array();
+  for (auto point = points.rbegin(); point != points.rend(); ++point) {
+    const bool shown = point->n > 0 && point->fingerprint == points.front().fingerprint && point->started >= since;
+    if (shown) values.push_back(point->median);
+  }
+  json["unit"] = points.empty() ? "" : points.front().unit;
+  json["values"] = std::move(values);
+  return {};
 }
 
 bool holds_all(const std::string& text, const std::vector<std::string>& words) {
@@ -167,17 +187,25 @@ Result<Json> stored_document(store::Store& store, const std::string& text) {
 }
 
 Result<Json> cases_answer(store::Store& store, const std::string& text) {
-  WM_ASSIGN(const auto query, Query::parse(text, {"limit", "offset", "text"}));
-  WM_ASSIGN(const auto limit, query.count("limit", 200, 1, 1000));
+  WM_ASSIGN(const auto query, Query::parse(text, {"limit", "offset", "text", "days"}));
+  WM_ASSIGN(const auto limit, query.count("limit", 100, 1, 1000));
   WM_ASSIGN(const auto offset, query.count("offset", 0, 0, 100'000'000));
   WM_ASSIGN(const auto cases, store.cases());
+  constexpr double kDay = 86'400;
+  WM_ASSIGN(const auto days, query.count("days", 0, 0, 100'000));
+  const std::string since = days > 0 ? format_utc(wall_clock_s() - static_cast<double>(days) * kDay) : "";
   const auto words = split(ascii_lower(query.get("text")), ' ');
   Json list = Json::array();
   std::int64_t found = 0;
   for (const auto& entry : cases) {
+    if (entry.newest < since) break;  // the most recently measured come first
     const std::string label = validate::case_label(entry.workload, entry.params, entry.device, entry.mode);
     if (!holds_all(label + " " + entry.metric, words)) continue;
-    if (found >= offset && found < offset + limit) list.push_back(case_json(entry));
+    if (found >= offset && found < offset + limit) {
+      Json json = case_json(entry);
+      WM_TRY(add_values(json, store, entry, since));
+      list.push_back(std::move(json));
+    }
     ++found;
   }
   return Json{{"schema", "warpmark.cases/1"}, {"total", found}, {"cases", std::move(list)}};

@@ -203,7 +203,7 @@ Result<int> record_torch(Context& context, profile::RecordOptions& record) {
   WM_TRY(torch.prepare(context, record));
   set_grace(kUntilItIsCompleted);
   WM_ASSIGN(const auto outcome, profile::record_program(record));
-  if (outcome.processes == 0) return torch.nothing_recorded();
+  if (outcome.processes == 0) return torch.nothing_recorded(outcome);
   WM_TRY(show_recorded(context, outcome, record.out, command));
   return outcome.interrupted ? kSuccess : command_exit_code(context, outcome.exit_code);
 }

@@ -44,6 +44,7 @@ constexpr OptionSpec kCheckOptions[] = {
      "<files>"},
     {"--machine", "NAME",
      "of such a file: the machine that measured it, as 'history import' has it; 'this' if this one"},
+    {"--better", "NAME=WAY", "of such a file: lower or higher is better, for names that do not say it (globs)", true},
     {"--alpha", "P", "chance of calling any unchanged metric worse or better (default 0.05)"},
     {"--history", "N", "newest sessions of the baseline to use (default 100)"},
     {"--format", "FORMAT", "format of what is printed: text (default), md, html, json, github, junit", false,
@@ -131,11 +132,12 @@ Result<std::vector<Session>> named_sessions(const Context& context, store::Store
   std::vector<Session> sessions;
   auto names = options.all("--run");
   for (const auto& file : options.all("--results")) names.push_back(file);
+  WM_ASSIGN(const auto as, read_as(options));
   if (names.empty()) {
     WM_ASSIGN(names.emplace_back(), newest_session_here(context, store));
   }
   for (const auto& name : names) {
-    auto session = is_result_file(name) ? read_one_session(name, measured_on(options)) : load_session(store, name);
+    auto session = is_result_file(name) ? read_one_session(name, as) : load_session(store, name);
     if (!session.ok()) return session.error();
     sessions.push_back(std::move(*session));
   }
@@ -201,8 +203,9 @@ Result<int> check_files(Context& context, const ParsedOptions& options, const Ch
     return usage_error("with a file as --baseline, --results names the file to check",
                        "warpmark check --results new.json --baseline " + options.get("--baseline"));
   }
-  WM_ASSIGN(const auto baseline, read_one_session(options.get("--baseline")));
-  WM_ASSIGN(const auto now, read_one_session(file));
+  WM_ASSIGN(const auto as, read_as(options));
+  WM_ASSIGN(const auto baseline, read_one_session(options.get("--baseline"), as));
+  WM_ASSIGN(const auto now, read_one_session(file, as));
   WM_ASSIGN(auto check, validate::check_point_values(baseline, now,
                                                      {.name = options.get("--baseline"),
                                                       .metrics = request.check.metrics,

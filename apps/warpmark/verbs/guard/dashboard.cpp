@@ -79,6 +79,7 @@ Result<int> export_pages(Context& context, const ParsedOptions& options, watch::
   watch::ExportOptions wanted;
   WM_ASSIGN(wanted.sessions, count_of(options, "--sessions", wanted.sessions, 1, 500));
   const std::filesystem::path folder = options.get("--export");
+  WM_TRY(open_to_read(context, options));
   WM_TRY(make_named_folder(folder));
   WM_ASSIGN(const auto written, watch::export_dashboard(dashboard, folder, wanted));
   context.out << fmt::format("{} files, {} sessions and {} benchmarks, in {}: open {}\n", written.files,

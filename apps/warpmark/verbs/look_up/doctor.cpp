@@ -15,9 +15,11 @@ namespace {
 constexpr OptionSpec kDoctorOptions[] = {
     {"--json", "[FILE]", "write JSON (warpmark.doctor/1)", false, "<files>"},
     kHtmlOption,
+    {"--format", "FORMAT", "format of what is printed: text (default), md, html, json", false, "text md html json"},
 };
 
 Result<int> run_doctor(Context& context, const ParsedOptions& options) {
+  WM_ASSIGN(const auto format, format_of(options, {"text", "md", "html", "json"}));
   const Machine machine = device::machine_facts();
   const auto facts = device::gather_health_facts();
   auto checks = device::health_checks(facts);
@@ -27,7 +29,7 @@ Result<int> run_doctor(Context& context, const ParsedOptions& options) {
     report.sections.push_back({"GPU topology", {std::move(topology)}});
   }
   const auto shown = shown_as([&] { return doctor_json(machine, checks); }, std::move(report));
-  WM_TRY(show(context, shown, "text"));
+  WM_TRY(show(context, shown, format));
   WM_TRY(write_named_files(options, shown));
   return kSuccess;
 }

@@ -284,7 +284,7 @@ Result<int> run_scale(Context& context, const ParsedOptions& options) {
   scaling.seed = request.seed;
   scaling.machine = device::machine_facts();
   scaling.build = build_info();
-  StepBar bar(context);
+  StepBar bar(context, request.budget_s);
   WM_ASSIGN(auto measured, run_scaling(request, collectives::launch_place(context.environment), context.interrupted,
                                        [&](std::int64_t done, std::int64_t of, const std::string& what) {
                                          bar.update(done, of, what);

@@ -178,9 +178,15 @@ Result<int> run_load_verb(Context& context, const ParsedOptions& options) {
     }
   }
   const auto meant = words.empty() ? "" : nearest(words[0], names);
-  return usage_error(
-      words.empty() ? "load needs an action" : "load has no action '" + join(words, " ") + "'",
-      (meant.empty() || meant == words[0] ? "" : "did you mean '" + meant + "'? ") + "actions: " + join(names, ", "));
+  std::string hint;
+  if (words.empty() || words[0].find("://") != std::string::npos) {
+    const std::string server = words.empty() ? options.get("--api-base", "http://localhost:8000") : words[0];
+    hint = "warpmark load run --api-base " + server + " --api-model-name NAME; ";
+  } else if (!meant.empty() && meant != words[0]) {
+    hint = "did you mean '" + meant + "'? ";
+  }
+  return usage_error(words.empty() ? "load needs an action" : "load has no action '" + join(words, " ") + "'",
+                     hint + "actions: " + join(names, ", "));
 }
 
 Result<std::vector<std::string>> own_load_words(Context& context, std::span<const std::string> words) {

@@ -183,7 +183,7 @@ Result<Measured> measure_variants(Context& context, const ParsedOptions& given, 
   Commands commands(request.spec, context.interrupted);
   WM_TRY(commands.build_all());
   set_last_words("\nwarpmark: interrupted; run the same command again to resume\n", "");
-  StepBar bar(context);
+  StepBar bar(context, request.options.budget_s);
   const validate::MatrixEvents events{
       .sample_done = [&](const validate::AbSample& sample) { return journal.append(sample); },
       .progress =

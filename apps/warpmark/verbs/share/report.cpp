@@ -30,7 +30,7 @@ constexpr OptionSpec kReportOptions[] = {
     {"--measure", "", "run the command behind --: record and analyze it, search for a speedup, and report all of it"},
     {"--budget", "TIME", "with --measure: of the search for a speedup (default 5m)"},
     {"--gpus", "1,2,4", "with --measure: also measure how the command scales, with the number for {gpus} in it"},
-    {"--out", "DIR", "with --measure: recording, analysis and results go there (default warpmark-report)", false,
+    {"--out", "DIR", "write results.json, report.md and report.html; with --measure the recording, too", false,
      "<files>"},
     {"--details", "", "text: also show what other formats fold away"},
     {"--db", "FILE|URL", "database file or postgresql:// URL (default: WARPMARK_DB or your own file)", false,
@@ -141,20 +141,13 @@ Status check_form_of_output(const ParsedOptions& options) {
 }
 
 Status put_text(Context& context, const ParsedOptions& options, const report::Shown& shown, const std::string& format) {
-  const bool to_file = options.has("--output");
-  WM_TRY(write_named_files(options, shown));
-  WM_ASSIGN(const auto text, report::render(shown, format,
-                                            {.width = to_file ? 100 : context.width,
-                                             .whole_tables = to_file || context.whole_tables,
-                                             .color = context.color && !to_file,
-                                             .unicode = context.unicode || to_file,
-                                             .details = options.has("--details") || context.verbose}));
-  if (to_file) {
-    WM_TRY(write_file(options.get("--output"), text));
-  } else {
-    context.out << text;
-  }
-  return {};
+  const bool details = options.has("--details");
+  if (!options.has("--output")) return show(context, shown, format, details);
+  WM_ASSIGN(
+      const auto text,
+      report::render(shown, format,
+                     {.width = 100, .whole_tables = true, .unicode = true, .details = details || context.verbose}));
+  return write_file(options.get("--output"), text);
 }
 
 /// What the verbs of a report of a program show, in one.
@@ -166,6 +159,7 @@ Result<int> report_all(Context& context, const ParsedOptions& options, const std
     return usage_error("--measure writes the JSON of each part into --out", "leave out --json");
   }
   WM_ASSIGN(auto report, report_of_program(context, options, options.positionals()));
+  WM_TRY(write_named_files(options, {report}));
   WM_TRY(put_text(context, options, {std::move(report)}, format));
   return context.interrupted.load() ? kInterrupted : kSuccess;
 }
@@ -180,11 +174,12 @@ Result<int> run_report(Context& context, const ParsedOptions& options) {
   }
   std::vector<std::string> words = options.positionals();
   if (options.has("--measure")) return report_all(context, options, format);
-  for (const char* name : {"--budget", "--gpus", "--out"}) {
+  for (const char* name : {"--budget", "--gpus"}) {
     if (options.has(name))
       return usage_error(std::string(name) + " is for --measure", "warpmark report --measure -- COMMAND");
   }
-  if (words.size() > 1 && (options.has("--json") || find_in(report::reporters(), format) == nullptr)) {
+  if (words.size() > 1 &&
+      (options.has("--json") || options.has("--out") || find_in(report::reporters(), format) == nullptr)) {
     return usage_error("data formats hold one session", "warpmark report " + words[0] + " --json results.json");
   }
   if (words.empty()) words = {"last"};
@@ -193,7 +188,9 @@ Result<int> run_report(Context& context, const ParsedOptions& options) {
     WM_ASSIGN(auto session, look_up(context, options, word));
     sessions.push_back(std::move(session));
   }
-  WM_TRY(put_text(context, options, sessions.size() == 1 ? shown_of(sessions[0]) : together(sessions), format));
+  const auto shown = sessions.size() == 1 ? shown_of(sessions[0]) : together(sessions);
+  WM_TRY(write_report(options, "results", shown));
+  WM_TRY(put_text(context, options, shown, format));
   return kSuccess;
 }
 

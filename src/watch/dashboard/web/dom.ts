@@ -52,16 +52,34 @@ export interface Column<Row> {
   sort?: (row: Row) => string|number;     // the column can be sorted by it
 }
 
+/** Values over time as a line without axes; nothing for fewer than two. */
+export function sparkline(values: number[], label: string): Child {
+  if (values.length < 2) return "";
+  const [width, height, edge] = [120, 28, 2];
+  const low = Math.min(...values), range = Math.max(...values) - low;
+  const points = values.map((value, i) => [
+    edge + (width - 2 * edge) * i / (values.length - 1),
+    range > 0 ? height - edge - (height - 2 * edge) * (value - low) / range : height / 2].map((at) => at.toFixed(1)).join(","));
+  const make = (name: string, of: Record<string, string>) => {
+    const made = document.createElementNS("http://www.w3.org/2000/svg", name);
+    for (const [key, value] of Object.entries(of)) made.setAttribute(key, value);
+    return made;
+  };
+  const drawn = make("svg", {class: "spark", viewBox: `0 0 ${width} ${height}`, preserveAspectRatio: "none", role: "img", "aria-label": label});
+  drawn.append(make("polyline", {points: points.join(" ")}));
+  return drawn;
+}
+
 const kStackedRows = 20, kStackedColumns = 5;
 
-/** A table that scrolls within its box; headings that sort are buttons. On phones a short table of many columns shows each
- *  value on a line of its own, as those of reports do. */
+/** A table that scrolls within its box; headings that sort are buttons. On phones a table of many columns shows each value
+ *  on a line of its own, as those of reports do, and a long one each row on as few lines as it needs. */
 export function table<Row>(caption: string, columns: Column<Row>[], rows: Row[], mark?: (row: Row) => string): HTMLElement {
   const body = h("tbody", null);
-  const stacks = columns.length >= kStackedColumns && rows.length <= kStackedRows;
+  const folded = columns.length < kStackedColumns ? undefined : rows.length <= kStackedRows ? "stacks" : "lines";
   const fill = (sorted: Row[]) => body.replaceChildren(...sorted.map((row) => h("tr", {class: mark?.(row) || undefined},
       ...columns.map((column) => h("td", {
-        class: (column.number ? "number " : "text ") + (column.kind ?? ""), "data-name": stacks ? column.name : undefined}, column.cell(row))))));
+        class: (column.number ? "number " : "text ") + (column.kind ?? ""), "data-name": folded && column.name}, column.cell(row))))));
   const heads = columns.map((column) => {
     const head = h("th", {scope: "col", class: column.number ? "number" : "text"});
     if (!column.sort) {
@@ -83,7 +101,7 @@ export function table<Row>(caption: string, columns: Column<Row>[], rows: Row[],
   });
   fill(rows);
   return h("section", {class: "scroll", tabindex: 0, "aria-label": caption},
-           h("table", {"aria-label": caption, class: stacks ? "stacks" : undefined}, h("thead", null, h("tr", null, ...heads)), body));
+           h("table", {"aria-label": caption, class: folded}, h("thead", null, h("tr", null, ...heads)), body));
 }
 
 /** Facts as a table of two columns; those without value are left out. */

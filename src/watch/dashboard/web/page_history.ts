@@ -2,33 +2,46 @@
 import {ask, exported} from "./ask";
 import {Axis, series_chart} from "./chart_series";
 import {documents_of} from "./documents";
-import {a, field, filter_form, h, link_to, select, table, text} from "./dom";
+import {a, Child, field, filter_form, h, link_to, select, sparkline, table, text} from "./dom";
 import {commit_text, p_value, quantity, signed_percent, when} from "./format";
 import {case_link, changes_table} from "./page_now";
 import {CaseRow, Cases, Change, Changes, Point, Series, SeriesDocument} from "./types";
 
-const kPage = 200;
+const kPage = 100;
+const kDays: [string, string][] = [["", "all time"], ["7", "7 days"], ["30", "30 days"], ["90", "90 days"], ["365", "a year"]];
+
+const newest_of = (row: CaseRow): number|undefined => row.values[row.values.length - 1];
+const shape_of = (row: CaseRow): Child => sparkline(row.values, `${row.metric} of ${row.label}, ${row.values.length} values`);
+
+const cases_table = (rows: CaseRow[]): HTMLElement => table("Benchmarks", [
+  {name: "benchmark", cell: (row: CaseRow) => a(case_link(row), row.label), kind: "long", sort: (row) => row.label},
+  {name: "metric", cell: (row) => row.metric, sort: (row) => row.metric},
+  {name: "newest", number: true, cell: (row) => quantity(newest_of(row), row.unit), sort: (row) => newest_of(row) ?? 0},
+  {name: "shape", cell: shape_of},
+  {name: "device", cell: (row) => row.device, sort: (row) => row.device},
+  {name: "last measured", cell: (row) => when(row.newest), kind: "nowrap", sort: (row) => row.newest},
+], rows);
+
+const wall_of = (rows: CaseRow[]): HTMLElement => h("div", {class: "wall"}, ...rows.map((row) => h("a", {href: case_link(row)},
+    h("strong", null, row.label), h("span", {class: "quiet"}, `${row.metric} ${quantity(newest_of(row), row.unit)}`), shape_of(row))));
 
 export async function page_history(main: HTMLElement, signal: AbortSignal, query: URLSearchParams): Promise<void> {
-  const words = query.get("text") ?? "";
+  const words = query.get("text") ?? "", days = query.get("days") ?? "", charts = query.get("show") === "charts";
   const offset = Number(query.get("offset") ?? "0");
-  const list = h("div", {id: "list"}, text("p", "empty", "Looking\u2026"));
+  const list = h("div", {id: "list"}, text("p", "empty", "Loading\u2026"));
   const changed = h("div", null);
   main.replaceChildren(
       h("h1", {tabindex: -1}, "History"),
-      filter_form("history", {}, field("words of benchmark or metric", h("input", {type: "search", name: "text", value: words, placeholder: "gemm time", maxlength: 200}))),
+      h("p", {class: "row"}, ...[["", "list"], ["charts", "charts"]].map(([show, name]) =>
+          h("a", {href: link_to("history", {text: words, days, show}), "aria-current": charts === (show !== "") ? "true" : undefined}, name))),
+      filter_form("history", {show: charts ? "charts" : ""}, ...(exported() ? [] : [field("measured within", select("days", kDays, days))]), field("words of benchmark or metric", h("input", {type: "search", name: "text", value: words, placeholder: "gemm time", maxlength: 200}))),
       changed, list);
-  const found = await ask<Cases>("cases", exported() ? {} : {text: words, offset: offset || undefined, limit: kPage}, signal);
+  const found = await ask<Cases>("cases", exported() ? {} : {text: words, days, offset: offset || undefined, limit: kPage}, signal);
   const rows = exported() ? found.cases.filter((row) => words.toLowerCase().split(" ").every((word) => (row.label + " " + row.metric).toLowerCase().includes(word))) : found.cases;
-  const turn = (to: number, name: string) => a(link_to("history", {text: words, offset: to || undefined}), name);
+  const turn = (to: number, name: string) => a(link_to("history", {text: words, days, show: charts ? "charts" : "", offset: to || undefined}), name);
   list.replaceChildren(
       h("h2", null, `Benchmarks (${exported() ? rows.length : found.total})`),
-      rows.length ? table("Benchmarks", [
-        {name: "benchmark", cell: (row: CaseRow) => a(case_link(row), row.label), kind: "long", sort: (row) => row.label},
-        {name: "metric", cell: (row) => row.metric, sort: (row) => row.metric},
-        {name: "device", cell: (row) => row.device, sort: (row) => row.device},
-        {name: "last measured", cell: (row) => when(row.newest), kind: "nowrap", sort: (row) => row.newest},
-      ], rows) : text("p", "empty", words ? "No benchmark has these words." : "Nothing is stored yet: warpmark run"),
+      rows.length ? (charts ? wall_of : cases_table)(rows) : text("p", "empty", words || days ? "No benchmark fits these filters." : "Nothing is stored yet: warpmark run"),
       h("p", {class: "row"}, offset > 0 ? turn(Math.max(0, offset - kPage), "Newer") : "", !exported() && offset + rows.length < found.total ? turn(offset + kPage, "Older") : ""));
   if (words) return;
   const changes = await ask<Changes>("changes", {}, signal);
@@ -37,7 +50,7 @@ export async function page_history(main: HTMLElement, signal: AbortSignal, query
 }
 
 function changes_of(series: Series, signal: AbortSignal): HTMLElement {
-  if (!series.changes.length) return text("p", "quiet", "No change of level of 5 % or more.");
+  if (!series.changes.length) return text("p", "quiet", "No change point of 5 % or more.");
   const bisect = (change: Change) => change.good_commit && change.commit && change.good_commit !== change.commit ?
       h("span", {class: "copy"}, `warpmark bisect --good ${change.good_commit.slice(0, 10)} --bad ${change.commit.slice(0, 10)}`) : "";
   return table("Change points", [
@@ -72,12 +85,12 @@ function series_section(series: Series, axis: Axis, signal: AbortSignal): HTMLEl
   const newest = series.points[series.points.length - 1];
   return h("section", null,
       h("h2", null, series.label + " ", h("span", {class: "quiet"}, series.metric)),
-      h("p", null, `Newest ${quantity(newest.value, series.unit)}`, series.level === undefined ? "" : `, level ${quantity(series.level, series.unit)}`,
+      h("p", null, `Newest ${quantity(newest.value, series.unit)}`, series.level === undefined ? "" : `, baseline ${quantity(series.level, series.unit)}`,
         series.band ? `; the next session is expected from ${quantity(series.band.low, series.unit)} to ${quantity(series.band.high, series.unit)}` : "",
         `. ${series.total} sessions`, series.better === "neither" ? "." : `; ${series.better} is better.`),
-      series.drift && series.drift.p < 0.01 ? h("p", {class: "warning"}, `It creeps by ${signed_percent(series.drift.per_session)} a session (${p_value(series.drift.p)}).`) : "",
+      series.drift && series.drift.p < 0.01 ? h("p", {class: "warning"}, `It drifts by ${signed_percent(series.drift.per_session)} a session (${p_value(series.drift.p)}).`) : "",
       chart.box,
-      h("p", {class: "legend"}, h("span", {class: "s0"}, "median with interval"), h("span", {class: "s2"}, "expected"), series.changes.length ? h("span", {class: "mark-change"}, "change of level") : "", series.machines.length ? h("span", {class: "s3"}, "change of the machine") : ""),
+      h("p", {class: "legend"}, h("span", {class: "s0"}, "median with interval"), h("span", {class: "s2"}, "expected"), series.changes.length ? h("span", {class: "mark-change"}, "change point") : "", series.machines.length ? h("span", {class: "s3"}, "change of the machine") : ""),
       said,
       ...series.machines.map((mark) => h("p", {class: "quiet"}, when(mark.started), ": ", mark.what)),
       h("h3", null, "Change points"), changes_of(series, signal), points_of(series));

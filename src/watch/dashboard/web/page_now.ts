@@ -99,7 +99,7 @@ async function fill_changes(box: HTMLElement, signal: AbortSignal): Promise<void
     const rows = found.changes.slice(0, 30);
     const done = found.seen >= found.cases;
     renew(box,
-        rows.length ? changes_table(rows) : text("p", "empty", done ? "No benchmark changed its level by 5 % or more." : "Looking\u2026"),
+        rows.length ? changes_table(rows) : text("p", "empty", done ? "No benchmark has a change point of 5 % or more." : "Loading\u2026"),
         done ? "" : text("p", "quiet", `${found.seen} of ${found.cases} benchmarks looked at.`));
     if (done || exported()) return;
     await new Promise((resolve) => setTimeout(resolve, 50));
@@ -135,7 +135,7 @@ function progress_of(sessions: SessionRow[]): HTMLElement {
 }
 
 export async function page_now(main: HTMLElement, signal: AbortSignal): Promise<void> {
-  const changes = h("div", null, text("p", "empty", "Looking\u2026"));
+  const changes = h("div", null, text("p", "empty", "Loading\u2026"));
   const newest = h("div", {id: "newest"});
   const machine = h("div", {id: "machine"}, text("p", "empty", exported() ? "An export has no live values." : "Waiting for the first values\u2026"));
   const cpu = trace_chart("CPU use over the last minutes, in percent", ["--c0"], ["CPU"]);

@@ -85,7 +85,7 @@ export async function page_runs(main: HTMLElement, signal: AbortSignal, query: U
   const keys = of_runs ? ["text", "outcome", "host", "commit", "session"] : ["text", "host", "commit", "branch", "tag"];
   const params: Record<string, string> = {};
   for (const key of keys) params[key] = query.get(key) ?? "";
-  const list = h("div", {id: "list"}, text("p", "empty", "Looking\u2026"));
+  const list = h("div", {id: "list"}, text("p", "empty", "Loading\u2026"));
   const way = (name: string, shown: string, on: boolean) => h("a", {href: link_to("runs", {show: name}), "aria-current": on ? "true" : undefined}, shown);
   const fields = of_runs ? [
     field("words of the benchmark", search(params.text, "text", "gemm f32")),
@@ -130,7 +130,7 @@ export async function page_session(main: HTMLElement, signal: AbortSignal, query
   const id = query.get("id") ?? "";
   const list = await fetch_list("sessions", {text: id}, "", signal);
   const session = (list.rows as SessionRow[]).find((row) => row.id === id || row.tags.includes(id));
-  const box = h("div", {id: "list"}, text("p", "empty", "Looking\u2026"));
+  const box = h("div", {id: "list"}, text("p", "empty", "Loading\u2026"));
   const before = h("span", null);
   const concluded = h("div", null);
   main.replaceChildren(

@@ -8,7 +8,7 @@ export interface SessionRow {
 export interface Sessions { sessions: SessionRow[]; next?: string; }
 
 export interface Case { workload: string; params: string; device: string; mode: string; metric: string; }
-export interface CaseRow extends Case { newest: string; label: string; }
+export interface CaseRow extends Case { newest: string; label: string; unit: string; values: number[]; }
 export interface Cases { total: number; cases: CaseRow[]; }
 
 export interface RunRow extends Case {

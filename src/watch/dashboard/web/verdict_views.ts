@@ -17,7 +17,7 @@ export function check_view(doc: Document): Child[] {
       {name: "benchmark", cell: (row: any) => row.case, kind: "long", sort: (row: any) => row.case},
       {name: "metric", cell: (row: any) => row.metric, sort: (row: any) => row.metric},
       {name: "", cell: (row: any) => badge(row.verdict), sort: (row: any) => row.verdict},
-      {name: "level", number: true, cell: (row: any) => quantity(row.level, row.unit)},
+      {name: "baseline", number: true, cell: (row: any) => quantity(row.level, row.unit)},
       {name: "now", number: true, cell: (row: any) => quantity(row.value, row.unit)},
       {name: "change", number: true, cell: range, sort: (row: any) => row.ratio ?? 0},
       {name: "adjusted p", number: true, cell: (row: any) => p_value(row.adjusted_p)},
