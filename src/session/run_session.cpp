@@ -108,9 +108,20 @@ class SessionRunner {
                                              round + 1, options_.rounds)});
   }
 
+  /// A limit that was added for cases of which none gave a result.
+  [[nodiscard]] bool is_of_no_use(std::size_t index) const {
+    if (!plan_[index].for_ceiling) return false;
+    for (std::size_t i = 0; i < plan_.size(); ++i) {
+      const auto& rounds = courses_[i].rounds;
+      const bool refused = !rounds.empty() && is_final(rounds.back()) && rounds.back().metrics.empty();
+      if (!plan_[i].for_ceiling && !refused) return false;
+    }
+    return true;
+  }
+
   void measure_slice(std::size_t index, int round) {
     Course& course = courses_[index];
-    if (!needs_round(course)) return;
+    if (!needs_round(course) || is_of_no_use(index)) return;
     report_progress(index, round);
     const std::int64_t begin = monotonic_ns();
     Run run = measured_or_refused(index, round);

@@ -134,6 +134,7 @@ TEST_F(LoadCli, says_what_is_wrong_before_it_sends_a_load) {
   expect({"load", "rum"}, 2, "did you mean 'run'");
   expect({"load", "run"}, 2, "--api-base");
   expect({"load", "run", "--api-base", server_->url()}, 2, "--api-model-name");
+  expect({"load", "run", "--api-base", server_->url() + "/v1"}, 2, "the server has 'reference'");
   expect(run({"--traffic-scenario", "D(1 2)"}), 2, "no traffic scenario");
   expect(run({"--num-concurrency", "2", "--request-rate", "3"}), 2, "not both");
   expect(run({"--num-concurrency", "2,,3"}), 2, "no number of users");

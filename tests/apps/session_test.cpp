@@ -125,6 +125,24 @@ TEST(SessionThatDoublesTheBatch, ends_where_memory_is_used_up) {
   EXPECT_THAT(session.runs[5].reason, HasSubstr("a batch of 8 was already"));
 }
 
+TEST(SessionOfWhatCannotRun, measures_no_limit_for_it) {
+  session::Devices devices;
+  Session session;
+  auto device = std::make_unique<test::FakeDevice>();
+  session.machine.devices = {device->device_info};
+  devices["fake"] = std::move(device);
+  std::vector<workloads::PlannedCase> plan(2);
+  for (auto& one : plan) one.what = {&kGemm, "fake", {}, Mode::hot};
+  plan[0].invalid = data_error("cannot import torch");
+  plan[1].for_ceiling = true;
+  session::SessionOptions options;
+  options.rounds = 2;
+  ASSERT_TRUE(session::run_session(plan, options, devices, {}, {}, session).ok());
+  ASSERT_EQ(session.runs.size(), 1U);
+  EXPECT_THAT(session.runs[0].reason, HasSubstr("cannot import torch"));
+  EXPECT_TRUE(session.complete);
+}
+
 TEST_F(SessionOnADisturbedDevice, measures_a_limit_once_more) {
   measure(6);  // all of the two rounds
   EXPECT_EQ(session_.runs[0].outcome, Outcome::passed) << session_.runs[0].reason;

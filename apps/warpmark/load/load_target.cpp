@@ -9,6 +9,8 @@
 #include "base/files.h"
 #include "base/json.h"
 #include "base/text.h"
+#include "http/client.h"
+#include "serving/traffic/api.h"
 
 namespace warpmark::apps {
 namespace {
@@ -213,6 +215,24 @@ Result<std::vector<http::Url>> bases_of(const Context& context, const ParsedOpti
   return bases;
 }
 
+/// The names that the server gives its models (GET /v1/models of OpenAI's API), or what to do to learn them.
+std::string models_of(http::Url url) {
+  constexpr double kDeadline_s = 2;
+  constexpr std::size_t kMostNames = 5;
+  url.target = serving::path_below(url.target, "/v1/models");
+  const auto response = http::request({.url = url}, {.deadline_s = kDeadline_s});
+  const auto answer = response.ok() ? parse_json(response->body, "models") : response.error();
+  std::vector<std::string> names;
+  if (answer.ok() && answer->is_object() && answer->contains("data") && (*answer)["data"].is_array()) {
+    for (const auto& model : (*answer)["data"]) {
+      if (!model.is_object() || !model.contains("id") || !model["id"].is_string()) continue;
+      names.push_back("'" + model["id"].get<std::string>() + "'");
+      if (names.size() == kMostNames) break;
+    }
+  }
+  return names.empty() ? "the name that the server knows it by" : "the server has " + join(names, ", ");
+}
+
 }  // namespace
 
 Result<serving::Target> load_target_of(const Context& context, const ParsedOptions& options) {
@@ -220,8 +240,7 @@ Result<serving::Target> load_target_of(const Context& context, const ParsedOptio
   WM_ASSIGN(target.bases, bases_of(context, options));
   WM_ASSIGN(target.api, api_of(options));
   target.model = model_of(options);
-  if (target.model.empty())
-    return usage_error("which model? --api-model-name NAME", "the name that the server knows it by");
+  if (target.model.empty()) return usage_error("which model? --api-model-name NAME", models_of(target.bases.front()));
   if (options.get("--api-backend") == "aws-bedrock" && !has_bearer(context, options)) {
     WM_ASSIGN(target.signer, signer_of(context, options));
   } else if (is_of_oci(options.get("--api-backend")) && !has_bearer(context, options)) {

@@ -12,15 +12,24 @@ namespace {
 // One thread that touches fresh memory and one that copies each reach some 4 GB/s: one after the other 2 GB/s.
 constexpr std::int64_t kRoomBytesPerNs = 2;
 
-template <typename Predicate>
-void name_loading(std::span<HostSegment> segments, std::int64_t least_ns, Predicate may_load) {
+/// A function, a call of the system or a part of the step that the program marked is known by its name; that a thread
+/// was blocked is not.
+bool has_own_name(const Timeline& timeline, const HostSegment& one) {
+  const bool works = one.cause == HostCause::work || one.cause == HostCause::input;
+  if (!works || one.event == kNoEvent) return false;
+  const EventKind kind = timeline.events.kind[one.event];
+  return kind == EventKind::os_call ? one.cause == HostCause::work : kind != EventKind::op;
+}
+
+void name_loading(const Timeline& timeline, std::span<HostSegment> segments, std::int64_t least_ns) {
+  const auto loads = [&](const HostSegment& one) { return may_prepare(one.cause) && !has_own_name(timeline, one); };
   std::int64_t sum = 0;
   for (const HostSegment& one : segments) {
-    if (may_load(one.cause)) sum += std::max<std::int64_t>(0, one.end - one.start - one.recording_ns);
+    if (loads(one)) sum += std::max<std::int64_t>(0, one.end - one.start - one.recording_ns);
   }
   if (sum < least_ns) return;
   for (HostSegment& one : segments) {
-    if (may_load(one.cause)) one.cause = HostCause::data_loading;
+    if (loads(one)) one.cause = HostCause::data_loading;
   }
 }
 
@@ -47,9 +56,8 @@ bool is_part_of_launching(const EventColumns& events, const HostSegment& segment
 
 void name_by_works(const BetweenWorks& between, std::span<HostSegment> segments, std::span<HostSegment> working) {
   if (between.to_upload) {
-    name_loading(working,
-                 std::max(kLongGlueNs, static_cast<std::int64_t>(kMatters * static_cast<double>(between.step_ns))),
-                 may_prepare);
+    name_loading(between.timeline, working,
+                 std::max(kLongGlueNs, static_cast<std::int64_t>(kMatters * static_cast<double>(between.step_ns))));
   } else if (between.between_values) {
     name_picking(segments);
   }

@@ -23,8 +23,8 @@ struct BetweenWorks {
 [[nodiscard]] bool is_part_of_launching(const EventColumns& events, const HostSegment& segment);
 
 /// Renames segments of a stretch for what surrounds it:
-/// - Long host work that ends with an upload prepares the input, whether or not somebody named it so: what dispatches
-///   there loads if it (without recording costs) lasts longer than 500 us and 2 % of a step.
+/// - Long host work without a name that ends with an upload prepares the input: what dispatches there loads if it
+///   (without recording costs) lasts longer than 500 us and 2 % of a step.
 /// - Between two reads of values with no other work of the GPU the operators only pick the next value (`x[i][j]`): one
 ///   copy of all of them needs none, nor the glue between them (below 20 us): reading.
 /// - Whole operators and the glue between them that launch nothing for so long (500 us) are no dispatching: work of the

@@ -64,11 +64,23 @@ TEST(Rules, data_loading_in_a_named_range) {
 TEST(Rules, data_loading_without_a_name_before_an_upload) {
   expect_top(of(stepped(6,
                         [](TimelineScene& scene) {
-                          scene.range("python", 4'000'000, EventKind::python);
+                          scene.range("aten::stack", 4'000'000, EventKind::op);
                           scene.copy(CopyKind::host_to_device, HostMemory::pinned, 1 << 20, 50'000, false);
                           healthy_work(scene);
                         })),
              "data_loading", 2.0);
+}
+
+TEST(Rules, host_work_with_a_name_before_an_upload_is_no_loading) {
+  for (const char* name : {"scheduler.py(180): schedule", "train.py(90): save_checkpoint"}) {
+    const Analysis analysis = of(stepped(6, [&](TimelineScene& scene) {
+      scene.range(name, 4'000'000, EventKind::python);
+      scene.copy(CopyKind::host_to_device, HostMemory::pinned, 64, 2'000, false);
+      healthy_work(scene);
+    }));
+    EXPECT_EQ(find(analysis, "data_loading"), nullptr) << analysis.verdict;
+    EXPECT_THAT(analysis.verdict, testing::HasSubstr(std::string(name).substr(std::string(name).find(": ") + 2)));
+  }
 }
 
 TEST(Rules, host_transfer_from_pageable_memory) {
