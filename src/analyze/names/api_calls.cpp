@@ -28,6 +28,10 @@ bool is_allocation_call(std::string_view api) {
 
 bool is_host_memory_call(std::string_view api) { return contains_any(api, {"host"}); }
 
+bool is_mapping_call(std::string_view api) {
+  return contains_any(api, {"memcreate", "memmap", "memunmap", "memrelease", "memsetaccess", "memaddress"});
+}
+
 bool is_release_call(std::string_view api) {
   return is_allocation_call(api) && contains_any(api, {"free", "unmap", "release"});
 }

@@ -22,6 +22,8 @@ namespace warpmark::analyze {
 [[nodiscard]] bool is_allocation_call(std::string_view api);
 /// Of the calls that allocate and free, those that pin memory of the host.
 [[nodiscard]] bool is_host_memory_call(std::string_view api);
+/// Of the calls that allocate and free, those that map pieces of memory into reserved addresses (expandable segments).
+[[nodiscard]] bool is_mapping_call(std::string_view api);
 /// Of the calls that allocate and free, those that give memory back.
 [[nodiscard]] bool is_release_call(std::string_view api);
 

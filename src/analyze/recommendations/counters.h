@@ -49,8 +49,9 @@ struct LinkRate {
 [[nodiscard]] LinkRate link_rate(const Evidence& evidence, int device);
 
 /// Bits of NVML's clocks event reasons (nvml.h, nvmlClocksEventReason*).
-inline constexpr std::uint64_t kPowerReasons = 0x4 | 0x80;     // software power cap, hardware power brake
-inline constexpr std::uint64_t kThermalReasons = 0x20 | 0x40;  // software and hardware thermal slowdown
+inline constexpr std::uint64_t kPowerBrake = 0x80;                 // by the hardware, set from outside of the board
+inline constexpr std::uint64_t kPowerReasons = 0x4 | kPowerBrake;  // software power cap, hardware power brake
+inline constexpr std::uint64_t kThermalReasons = 0x20 | 0x40;      // software and hardware thermal slowdown
 
 /// A GPU that is slowed down: share of samples and clock lost meanwhile.
 struct Throttle {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "analyze/names/api_calls.h"
+#include "analyze/names/host_work_kinds.h"
 #include "analyze/recommendations/source_lines.h"
 #include "analyze/rules/rules.h"
 
@@ -27,6 +28,57 @@ constexpr Advice kRunAhead = {
         "pool = concurrent.futures.ProcessPoolExecutor(1); next_inputs = pool.submit(prepare, i + 1)  "
         "# next_inputs.result() before step i + 1",
 };
+// PyTorch's and JAX's documented ways to see why they compile again.
+constexpr Advice kCompileOnce = {
+    .kind = AdviceKind::command,
+    .text =
+        "Compile before the steps that count: see why it compiles again, and keep shapes and types the same, or mark "
+        "sizes that change as dynamic.",
+    .native = "keep compiled modules, by their source and options",
+    .pytorch = "TORCH_LOGS=recompiles <command>",
+    .jax = "JAX_LOG_COMPILES=1 <command>",
+};
+constexpr Advice kCollectSeldom = {
+    .kind = AdviceKind::code,
+    .text = "Collect garbage less often, and leave calls of gc.collect() out of the step.",
+    .native = "gc.freeze(); gc.set_threshold(100_000, 50, 50)  # after the model was made",
+    .pytorch = "gc.freeze(); gc.set_threshold(100_000, 50, 50)  # after the model was made",
+    .jax = "gc.freeze(); gc.set_threshold(100_000, 50, 50)  # after the model was made",
+};
+constexpr Advice kDoNotSleep = {
+    .kind = AdviceKind::code,
+    .text = "Leave the sleep out, or wait for what it waits for: an event, a condition or a queue.",
+    .native = "condition.wait(lock, [&] { return ready; });",
+    .pytorch = "event.wait()  # in place of time.sleep(...) in a loop",
+    .jax = "event.wait()  # in place of time.sleep(...) in a loop",
+};
+constexpr Advice kWriteBeside = {
+    .kind = AdviceKind::code,
+    .text = "Write on another thread, and less often: logs every so many steps, checkpoints from a copy of the state.",
+    .native = "auto written = std::async(std::launch::async, write, copy_of(state));",
+    .pytorch = "torch.distributed.checkpoint.async_save(state, checkpoint_id=path)  # logs: if step % 50 == 0",
+    .jax = "orbax.checkpoint.AsyncCheckpointer(...).save(path, state)  # logs: if step % 50 == 0",
+};
+constexpr Advice kShareNoLock = {
+    .kind = AdviceKind::command,
+    .text = "Hold the lock for less long: see which thread has it while the one that launches waits for it.",
+    .native = "perf lock record -- <command> && perf lock report",
+    .pytorch = "perf lock record -- <command> && perf lock report",
+    .jax = "perf lock record -- <command> && perf lock report",
+};
+
+const Advice& advice_for(HostWorkKind kind) {
+  switch (kind) {
+    case HostWorkKind::compiling: return kCompileOnce;
+    case HostWorkKind::collecting_garbage: return kCollectSeldom;
+    case HostWorkKind::sleeping: return kDoNotSleep;
+    case HostWorkKind::writing: return kWriteBeside;
+    case HostWorkKind::locking: return kShareNoLock;
+    case HostWorkKind::other: break;
+  }
+  return kRunAhead;
+}
+
 constexpr Advice kProfileHost = {
     .kind = AdviceKind::command,
     .text = "See which functions take the time.",
@@ -105,7 +157,8 @@ std::vector<Finding> host_work(const Evidence& evidence) {
     finding.gain = {.method = "what the host did was not recorded", .unknown = true};
     advise(evidence, {kProfileHost}, finding);
   } else {
-    advise(evidence, {kRunAhead, kProfileHost}, finding);
+    const auto kind = doings.empty() ? HostWorkKind::other : kind_of_host_work(doings.front().name);
+    advise(evidence, {advice_for(kind), kProfileHost}, finding);
   }
   show_main_thread(evidence, finding);
   return {finding};

@@ -2,6 +2,7 @@
 // the GPU. A caching or stream-ordered allocator does neither in steady state.
 #include <algorithm>
 
+#include "analyze/names/api_calls.h"
 #include "analyze/rules/rules.h"
 
 namespace warpmark::analyze {
@@ -40,15 +41,26 @@ constexpr Advice kKeepPool = {
         "cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &keep);",
 };
 
+constexpr Advice kReusePinned = {
+    .kind = AdviceKind::code,
+    .text = "Keep page-locked buffers and copy into them: to lock and unlock pages takes the driver as long each time.",
+    .native = "cudaMallocHost(&staging, bytes);  // once, before the loop",
+    .pytorch = "staging = torch.empty(shape, pin_memory=True)  # once; in the loop: staging.copy_(batch)",
+};
+
 std::vector<Finding> apply(const Evidence& evidence) {
   const RankEvidence& rank = evidence.rank();
   double calls = 0;
-  double time = 0;
+  double time = 0, locking = 0, mapping = 0;
   for (const BlockingCall& call : rank.host->blocking_calls()) {
     if (call.cause != HostCause::allocation || call.end < rank.steps.start() || call.start >= rank.steps.end())
       continue;
     calls += 1;
-    time += static_cast<double>(call.end - call.start);
+    const auto length = static_cast<double>(call.end - call.start);
+    const std::string_view name = rank.timeline->name_of(call.event);
+    time += length;
+    if (is_host_memory_call(name)) locking += length;
+    if (is_mapping_call(name)) mapping += length;
   }
   const double idle = rank.part_ns(Part::idle_allocation);
   if (calls == 0 || idle <= 0) return {};
@@ -62,7 +74,13 @@ std::vector<Finding> apply(const Evidence& evidence) {
       count_fact("allocation_calls_per_step", "Allocation and free calls per step", calls / rank.step_count()),
       time_fact("allocation_host_per_step", "Host time in them, per step", time / rank.step_count()),
   };
-  advise(evidence, {kCachingAllocator, kKeepCache, kAllocateInOrder, kKeepPool}, finding);
+  if (2 * locking > time) {
+    advise(evidence, {kReusePinned}, finding);
+  } else if (2 * mapping > time) {  // by an allocator that keeps what it has
+    advise(evidence, {kKeepCache, kAllocateInOrder}, finding);
+  } else {
+    advise(evidence, {kCachingAllocator, kKeepCache, kAllocateInOrder, kKeepPool}, finding);
+  }
   show_idle(rank, {Part::idle_allocation}, finding);
   return {finding};
 }

@@ -93,6 +93,14 @@ constexpr Advice kFewerRanks = {
         "its activations.",
     .pytorch = "--tensor-parallel-size N/2 --pipeline-parallel-size 2  # in place of --tensor-parallel-size N",
 };
+constexpr Advice kNoBarriers = {
+    .kind = AdviceKind::code,
+    .text =
+        "Leave barriers and reductions of one value out of the step: they carry no data, and each waits for the "
+        "slowest "
+        "rank.",
+    .pytorch = "# dist.barrier() and all_reduce(loss) only where the value is printed: if step % 50 == 0",
+};
 constexpr const char* kNcclDebug = "export NCCL_DEBUG=INFO";
 constexpr Advice kShowPath = {
     .kind = AdviceKind::environment,
@@ -152,6 +160,8 @@ void add_comm_fixes(const Evidence& evidence, const RankEvidence& rank, double o
     if (rank.timeline->names.find(kSearchesUnused)) advise(evidence, {kKeepUsed}, finding);
     if (!is_more_than_compute(rank, overlap)) finding.recommendations.push_back(communicate_less(evidence));
     if (wide && has_bf16(evidence)) advise(evidence, {kSendIn16Bits}, finding);
+  } else if (any_name(rank.timeline->names, names_profiled_step)) {  // of a loop, which is no server
+    advise(evidence, {kOwnStream}, finding);
   } else {
     advise(evidence, {kOwnStream, kFewerRanks}, finding);
   }
@@ -269,6 +279,8 @@ std::vector<Finding> apply(const Evidence& evidence) {
     return {finding};
   }
   add_bandwidth(evidence, rank, finding);
+  const bool carries_nothing = traffic.elements > 0 && traffic.elements <= 2 * traffic.collectives;
+  if (carries_nothing) advise(evidence, {kNoBarriers}, finding);
   add_comm_fixes(evidence, rank, traffic.overlap(), exposed.over_host > exposed.all() / 2, finding);
   show_works(
       rank, [&rank](std::size_t i) { return communicates(rank, rank.list.works[i]); }, finding);

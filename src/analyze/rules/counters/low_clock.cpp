@@ -29,7 +29,8 @@ std::vector<Finding> apply(const Evidence& evidence) {
                      fmt::format("GPU {} works at {:.0f} of {:.0f} MHz, for a reason that was not sampled",
                                  most->device, used->mean * 1e-6, *allowed * 1e-6));
     if (!evidence.has_timeline()) finding.lost_ns = 0;
-    finding.severity = std::min(finding.severity, kMostOfANote);  // few GPUs reach that clock with all of their units
+    const bool usual = worst < 0.5;  // few GPUs reach that clock with all of their units
+    if (usual) finding.severity = std::min(finding.severity, kMostOfANote);
     finding.evidence = {share_fact("clock_loss", "SM clock below the highest that is allowed", worst),
                         share_fact("gpu_utilization", "Time with a kernel on the GPU meanwhile", *used->busy)};
     finding.recommendations = {{AdviceKind::command,

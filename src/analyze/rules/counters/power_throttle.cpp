@@ -25,9 +25,24 @@ PowerLimit limit_of(const Evidence& evidence, int device) {
           delivered != nullptr ? highest_of(*delivered) : std::nullopt};
 }
 
+/// A signal from outside of the board: no limit of its own.
+Finding braked(const Evidence& evidence, const Throttle& brake) {
+  Finding finding = throttle_finding(kPowerThrottleRule, evidence, brake,
+                                     {"is slowed down from outside (hardware power brake)", 1.0});
+  finding.recommendations = {
+      {AdviceKind::command,
+       "Check the power supply, its cables and the limit of the rack, which set the brake: the limit of the board "
+       "(nvidia-smi -pl) changes nothing.",
+       "nvidia-smi -q -d PERFORMANCE,POWER"}};
+  return finding;
+}
+
 std::vector<Finding> apply(const Evidence& evidence) {
   const auto throttle = worst_throttle(evidence, kPowerReasons);
   if (!throttle) return {};
+  const auto brake = worst_throttle(evidence, kPowerBrake);
+  if (brake && brake->device == throttle->device && 2 * brake->share >= throttle->share)
+    return {braked(evidence, *brake)};
   const PowerLimit limit = limit_of(evidence, throttle->device);
   Finding finding = throttle_finding(kPowerThrottleRule, evidence, *throttle,
                                      {"runs at its power limit", limit.lowered() ? 1.0 : 0.5});

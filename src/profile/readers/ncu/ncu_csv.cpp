@@ -32,6 +32,18 @@ Sniff sniff(std::string_view head) {
     return {0, "sums of Nsight Compute, without the launches: leave out --print-summary"};
   const bool from_ncu = head.find("==PROF== ") != std::string_view::npos;
   if (from_ncu && head.size() == kSniffBytes) return {50, ""};  // the program printed a lot before the table
+  const auto says = [&](std::string_view text) { return head.find(text) != std::string_view::npos; };
+  if (says("ERR_NVGPUCTRPERM"))
+    return {
+        0,
+        "output of Nsight Compute, which was not allowed to read counters (ERR_NVGPUCTRPERM): run it as root, or load "
+        "the driver with NVreg_RestrictProfilingToAdminUsers=0"};
+  if (says("No kernels were profiled"))
+    return {0,
+            "output of Nsight Compute in which no kernel was profiled: filters left all out, or child processes launch "
+            "them (--target-processes all)"};
+  if (says("returned an error code"))
+    return {0, "output of Nsight Compute under which the program failed: run the program without it first"};
   if (from_ncu)
     return {0, "output of Nsight Compute without a CSV table: run ncu with --csv --page raw --print-units base"};
   return {};
