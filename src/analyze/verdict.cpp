@@ -179,12 +179,18 @@ std::string late_rank_text(const Analysis& analysis, const Evidence& evidence) {
   if (evidence.ranks.size() < 2 || !evidence.of_one_program()) return "";
   if (analysis.findings.empty() || analysis.findings.front().rule == kLoadImbalanceRule.id) return "";
   if (evidence.of_gpus() && analysis.findings.front().rule == kMultiGpuCommRule.id) return "";  // it says so
-  double share = 0;
-  for (const RankEvidence& rank : evidence.ranks)
-    share += rank.part_ns(Part::idle_waiting_for_rank) / rank.undisturbed_step_ns();
+  const auto waits = [](const RankEvidence& rank) {
+    return rank.part_ns(Part::idle_waiting_for_rank) / rank.undisturbed_step_ns();
+  };
+  const double own = waits(evidence.rank());
+  double share = -own;
+  for (const RankEvidence& rank : evidence.ranks) share += waits(rank);
   share /= static_cast<double>(evidence.ranks.size() - 1);
   if (severity_of(share, 1) < kWarning) return "";
   const char* kind = evidence.of_gpus() ? "GPU" : "rank";
+  if (2 * own > share)
+    return fmt::format(" The {}s wait {} of the step for one another: each is late in turn.", kind,
+                       format_percent(share));
   return fmt::format(" The other {}s wait {} of the step for {} {}.", kind, format_percent(share), kind,
                      evidence.rank().number());
 }

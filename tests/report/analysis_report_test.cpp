@@ -48,6 +48,10 @@ TEST(DiffReport, begins_with_how_much_faster_and_what_changed_most) {
   step.interval = Interval{1.9, 2.1, 0.95};
   EXPECT_THAT(headline_of({step, {}}), HasSubstr("The step is 2.00x slower (95 % CI 1.90x-2.10x)"));
   step.interval = Interval{0.9, 2.1, 0.95};
+  auto same = step;
+  same.ratio = 1.003;
+  same.interval = {1.002, 1.004, 0.95};
+  EXPECT_THAT(headline_of({same, {}}), HasSubstr("The step takes the same time (95 % CI 1.00x-1.00x)"));
   EXPECT_THAT(headline_of({step, {}}), HasSubstr("No difference shown: 2.00x slower (95 % CI 0.90x-2.10x)"));
   step = {.before_s = 2, .after_s = 1, .steps_before = 9, .steps_after = 2, .ratio = 0.5};
   EXPECT_THAT(headline_of({step, {}}), HasSubstr("2.00x faster (no interval: 9 and 2 steps, at least 3 of each"));

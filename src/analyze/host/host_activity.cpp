@@ -245,6 +245,7 @@ HostActivity::HostActivity(const Timeline& timeline, const WorkList& list, const
   std::vector<std::vector<Builder::Open>> stacks(timeline.tracks.size());
   const NameSet loads(timeline.names, names_data_loading);
   bool has_stacks = false, names_loads = false;
+  std::vector<EventIndex> of_other_threads;  // what they do, ascending by start
   for (EventIndex i = 0; i < events.size(); ++i) {
     const EventKind kind = events.kind[i];
     has_stacks = has_stacks || kind == EventKind::python;
@@ -255,7 +256,11 @@ HostActivity::HostActivity(const Timeline& timeline, const WorkList& list, const
         kind == EventKind::os_call && is_waiting_os_call(timeline.name_of(i)) && !builder.is_of_host_alone(i);
     const bool range = kind == EventKind::op || kind == EventKind::annotation || is_api_call(kind) ||
                        kind == EventKind::python || (kind == EventKind::os_call && !waits);
-    if (!range || !wanted[events.track[i]]) continue;
+    if (!range) continue;
+    if (!wanted[events.track[i]]) {
+      if (builder.of_event(i) == HostCause::work) of_other_threads.push_back(i);
+      continue;
+    }
     builder.add(i, tracks_[events.track[i]], stacks[events.track[i]], blocking_);
     const HostCause own = builder.of_event(i);
     if (own == HostCause::transfer && (!is_api_call(kind) || builder.returns_early(i))) staging_.insert(i);
@@ -266,6 +271,7 @@ HostActivity::HostActivity(const Timeline& timeline, const WorkList& list, const
     Builder::close_until(tracks_[t], stacks[t], INT64_MAX);
   }
   name_loading_by_stacks(timeline, wanted);
+  name_by_other_threads(timeline, of_other_threads);
   add_hidden_waits(find_hidden_waits(timeline, list), wanted, gpu_busy);
   std::sort(blocking_.begin(), blocking_.end(),
             [](const BlockingCall& a, const BlockingCall& b) { return a.end < b.end; });

@@ -87,6 +87,7 @@ class HostActivity {
   };
   struct Builder;
   void name_loading_by_stacks(const Timeline& timeline, const std::vector<bool>& wanted);
+  void name_by_other_threads(const Timeline& timeline, const std::vector<EventIndex>& of_other_threads);
   void add_hidden_waits(const std::vector<HiddenWait>& waits, const std::vector<bool>& wanted,
                         const Coverage& gpu_busy);
   static void put_over(Track& track, const std::vector<const HiddenWait*>& waits);

@@ -54,4 +54,9 @@ double element_bytes(std::string_view type) {
 
 bool is_narrow_type(std::string_view type) { return contains_any(type, {"half", "bfloat16", "float8"}); }
 
+bool names_all_reduce_of_engines(std::string_view kernel) {
+  return contains_any(kernel, {"cross_device_reduce", "allreduce_fusion", "oneshotallreduce", "twoshotallreduce",
+                               "custom_all_reduce", "customallreduce"});
+}
+
 }  // namespace warpmark::analyze

@@ -14,4 +14,7 @@ namespace warpmark::analyze {
 /// Bytes of an element as torch and NCCL name its type; 0 if unknown.
 [[nodiscard]] double element_bytes(std::string_view type);
 
+/// All-reduce kernels of inference engines (vLLM, SGLang, TensorRT-LLM), which split each layer over GPUs.
+[[nodiscard]] bool names_all_reduce_of_engines(std::string_view kernel);
+
 }  // namespace warpmark::analyze

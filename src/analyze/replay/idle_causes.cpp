@@ -83,7 +83,9 @@ class Explainer {
     if (next == works.end() || next->launch == kNoEvent) return without_launch(gap);
     const std::int64_t launch = events.start[next->launch];
     if (launch <= gap.start) {
-      const bool late = events.end(next->launch) > gap.start;
+      // Between two kernels of one graph nothing is launched.
+      const bool of_one_launch = next != works.begin() && std::prev(next)->launch == next->launch;
+      const bool late = events.end(next->launch) > gap.start && !of_one_launch;
       return until_begun(gap, *next, late ? in_call(*next) : Part::idle_kernel_gap);
     }
     const std::int64_t handed_over = std::min(gap.end, launch);

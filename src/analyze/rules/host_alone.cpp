@@ -54,7 +54,7 @@ constexpr Advice kDoNotSleep = {
 };
 constexpr Advice kWriteBeside = {
     .kind = AdviceKind::code,
-    .text = "Write on another thread, and less often: logs every so many steps, checkpoints from a copy of the state.",
+    .text = "Write on another thread, and less often: logs every N steps, checkpoints from a copy of the state.",
     .native = "auto written = std::async(std::launch::async, write, copy_of(state));",
     .pytorch = "torch.distributed.checkpoint.async_save(state, checkpoint_id=path)  # logs: if step % 50 == 0",
     .jax = "orbax.checkpoint.AsyncCheckpointer(...).save(path, state)  # logs: if step % 50 == 0",

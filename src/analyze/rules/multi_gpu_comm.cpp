@@ -160,7 +160,8 @@ void add_comm_fixes(const Evidence& evidence, const RankEvidence& rank, double o
     if (rank.timeline->names.find(kSearchesUnused)) advise(evidence, {kKeepUsed}, finding);
     if (!is_more_than_compute(rank, overlap)) finding.recommendations.push_back(communicate_less(evidence));
     if (wide && has_bf16(evidence)) advise(evidence, {kSendIn16Bits}, finding);
-  } else if (any_name(rank.timeline->names, names_profiled_step)) {  // of a loop, which is no server
+  } else if (any_name(rank.timeline->names, names_profiled_step) &&  // of a loop, which is no server
+             !any_name(rank.timeline->names, names_all_reduce_of_engines)) {
     advise(evidence, {kOwnStream}, finding);
   } else {
     advise(evidence, {kOwnStream, kFewerRanks}, finding);

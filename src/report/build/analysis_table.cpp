@@ -231,12 +231,12 @@ Paragraph difference_headline(const ProfileDifference& difference) {
                 : fmt::format("no interval: {} and {} steps, at least 3 of each are needed", step.steps_before,
                               step.steps_after);
   }
-  const std::string change = step.ratio == 1
-                                 ? "The step takes the same time"
-                                 : fmt::format("The step is {} {}", format_times(slower ? step.ratio : 1 / step.ratio),
-                                               slower ? "slower" : "faster");
+  const std::string times_of = format_times(slower ? step.ratio : 1 / step.ratio);
+  const bool same = step.ratio == 1 || times_of == format_times(1);  // as it is shown
+  const std::string change =
+      same ? "The step takes the same time" : fmt::format("The step is {} {}", times_of, slower ? "slower" : "faster");
   return {fmt::format("{} ({}): {}{}", change, known, times, largest_change(difference)),
-          step.interval ? slower ? Tone::bad : Tone::good : Tone::plain};
+          step.interval && !same ? slower ? Tone::bad : Tone::good : Tone::plain};
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include <optional>
 #include <random>
 
+#include "support/analyzed.h"
 #include "support/timeline_scene.h"
 
 namespace warpmark::analyze {
@@ -308,6 +309,25 @@ TEST(Breakdown, names_and_groups_every_part) {
     EXPECT_TRUE(group == "compute" || group == "communication" || group == "copy" || group == "idle");
     EXPECT_EQ(std::string(part_id(part)).starts_with("idle_"), group == "idle") << part_id(part);
   }
+}
+
+/// A graph that the driver hands to the GPU kernel by kernel, within its call.
+TEST(Breakdown, gaps_between_the_kernels_of_a_graph_are_no_launches) {
+  TimelineScene scene;
+  for (std::uint32_t step = 0; step < 4; ++step) {
+    const std::int64_t begin = 1'000'000 + step * 10'000'000LL;
+    scene.add({EventKind::annotation, begin, 9'990'000, "ProfilerStep#" + std::to_string(step)});
+    scene.add({EventKind::runtime_api, begin + 5'000, 9'900'000, "hipGraphLaunch", TimelineScene::kHost, step + 1});
+    for (int i = 0; i < 600; ++i)
+      scene.add({EventKind::kernel, begin + 20'000 + i * 16'000, 12'000, "gemm", scene.stream(7), step + 1});
+  }
+  const Analysis analysis = testing_support::of(scene.build());
+  const auto share = [&](const char* id) {
+    const auto part = std::ranges::find(analysis.breakdown, id, &BreakdownPart::id);
+    return part == analysis.breakdown.end() ? 0 : part->share;
+  };
+  EXPECT_GT(share("idle_kernel_gap"), 0.2);
+  EXPECT_LT(share("idle_launch"), 0.05);
 }
 
 }  // namespace

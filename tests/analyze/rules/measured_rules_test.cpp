@@ -170,6 +170,21 @@ TEST(KernelRules, promise_a_kernel_at_the_memory_peak_what_is_left_of_it) {
   }
 }
 
+TEST(KernelRules, see_that_caches_are_at_their_peak_and_the_memory_is_not) {
+  ProfileSession session;
+  session.kernels = {
+      kernel("reduce(float*)", {{"sm__throughput.avg.pct_of_peak_sustained_elapsed", "%", 20},
+                                {"gpu__compute_memory_throughput.avg.pct_of_peak_sustained_elapsed", "%", 90},
+                                {"gpu__dram_throughput.avg.pct_of_peak_sustained_elapsed", "%", 8},
+                                {"l1tex__data_bank_conflicts_pipe_lsu_mem_shared.sum", "", 99e6},
+                                {"l1tex__data_pipe_lsu_wavefronts_mem_shared.sum", "", 100e6}})};
+  const Analysis analysis = analyze(session);
+  ASSERT_EQ(analysis.findings.size(), 1U);
+  EXPECT_EQ(analysis.findings[0].title.find("Caches or shared memory are used up"), 0U) << analysis.findings[0].title;
+  EXPECT_NE(analysis.findings[0].evidence.at(0).text.find("99 % of shared memory's wavefronts are bank conflicts"),
+            std::string::npos);
+}
+
 TEST(KernelRules, weigh_a_kernel_by_its_share_of_the_step) {
   const auto session = [](const char* bad_kernel) {
     ProfileSession result;

@@ -264,5 +264,30 @@ TEST(PublicKinds, communication_at_the_end_of_a_step_that_the_host_waits_for_uns
   EXPECT_NEAR(analysis.findings.front().gain.high, 1.67, 0.03) << "without 4 of 10 ms";
 }
 
+/// The launching thread has waited for the GPU, and goes on when another thread has done its work.
+TEST(PublicKinds, what_another_thread_does_for_just_as_long_is_what_the_launching_thread_waits_for) {
+  for (const bool named : {true, false}) {
+    TimelineScene scene;
+    const ::warpmark::Track main = scene.timeline().tracks[TimelineScene::kHost];
+    scene.timeline().tracks.push_back({TrackKind::cpu_thread, main.process, main.thread + 1, -1, "output"});
+    const auto other = static_cast<std::uint32_t>(scene.timeline().tracks.size() - 1);
+    for (std::uint32_t i = 0; i < 8; ++i) {
+      const std::int64_t begin = 1'000'000 + i * 13'000'000LL;
+      scene.add({EventKind::annotation, begin, 7'990'000, "execute_model_" + std::to_string(i)});
+      scene.add({EventKind::runtime_api, begin + 20'000, 6'000, "cudaLaunchKernel", TimelineScene::kHost, i + 1});
+      scene.add({EventKind::kernel, begin + 90'000, 7'800'000, kTensorGemm, scene.stream(7), i + 1});
+      scene.add({EventKind::runtime_api, begin + 200'000, 7'720'000, "cudaEventSynchronize"});
+      if (!named) continue;
+      scene.add({EventKind::python, begin + 8'000'000, 4'970'000, "async_llm.py(400): output_handler", other});
+      scene.add({EventKind::python, begin + 8'002'000, 4'966'000, "detokenizer.py(90): update", other});
+    }
+    const Analysis analysis = of(scene.build());
+    ASSERT_FALSE(analysis.findings.empty());
+    EXPECT_EQ(analysis.findings.front().rule, named ? "host_work" : "cpu_gpu_sync") << analysis.verdict;
+    const bool says = analysis.verdict.find("update (detokenizer.py:90)") != std::string::npos;
+    EXPECT_EQ(says, named) << analysis.verdict;
+  }
+}
+
 }  // namespace
 }  // namespace warpmark::analyze

@@ -290,6 +290,7 @@ TEST(Rules, multi_gpu_comm_of_ranks_that_are_late_in_turns_is_waiting) {
   const Finding* finding = find(analysis, "multi_gpu_comm");
   ASSERT_NE(finding, nullptr);
   EXPECT_THAT(finding->title, ::testing::StartsWith("Ranks wait for one another in collectives"));
+  EXPECT_THAT(analysis.verdict, ::testing::HasSubstr("of the step for one another: each is late in turn."));
 }
 
 TEST(Rules, load_imbalance_of_a_rank_whose_host_is_late_is_attributed_once) {
