@@ -53,10 +53,7 @@ class SessionRunner {
     }
     for (const Run& round : known.rounds) courses_.at(static_cast<std::size_t>(round.index)).rounds.push_back(round);
     for (int round = 0; round < options_.rounds && !interrupted(); ++round) {
-      for (std::size_t i = 0; i < plan_.size() && !interrupted(); ++i) {
-        if (courses_[i].rounds.size() <= static_cast<std::size_t>(round)) measure_slice(i, round);
-        finish_if_complete(i);
-      }
+      for (const bool limits : {false, true}) measure_round(round, limits);
     }
     measure_limits_again();
     conclude();
@@ -64,6 +61,15 @@ class SessionRunner {
   }
 
  private:
+  /// Limits that were added for the other cases come after these.
+  void measure_round(int round, bool limits) {
+    for (std::size_t i = 0; i < plan_.size() && !interrupted(); ++i) {
+      if (plan_[i].for_ceiling != limits) continue;
+      if (courses_[i].rounds.size() <= static_cast<std::size_t>(round)) measure_slice(i, round);
+      finish_if_complete(i);
+    }
+  }
+
   [[nodiscard]] bool interrupted() const { return options_.interrupted != nullptr && options_.interrupted->load(); }
   [[nodiscard]] double elapsed_s() const { return static_cast<double>(monotonic_ns() - begin_ns_) * 1e-9; }
 
