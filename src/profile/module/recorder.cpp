@@ -169,15 +169,13 @@ void Recorder::enter(Phase phase) {
     mark("recording_begin_ns");
   }
   const bool was_recording = collecting_ && !probing_;
+  if (!on) end_window(was_recording);  // before it settles
   collect(on);
-  if (!on && was_recording) mark("recording_end_ns");
   outlived_ = !on && was_recording;
-  RangeLog::instance().set_recording(phase == Phase::recording);
-  stacks_.tell(phase == Phase::recording ? StackPhase::recording : on ? StackPhase::probing : StackPhase::off);
   if (on) {
+    RangeLog::instance().set_recording(phase == Phase::recording);
+    stacks_.tell(phase == Phase::recording ? StackPhase::recording : StackPhase::probing);
     native_stacks_.begin(phase == Phase::recording);
-  } else {
-    native_stacks_.end();
   }
   drain();  // what the phase before recorded
   recorded_ = recorded_ || phase == Phase::recording;
@@ -186,6 +184,14 @@ void Recorder::enter(Phase phase) {
   translator_.discard(probed_);
   flushed_ns_ = unix_ns();
   schedule_.restart_window(progress());
+}
+
+/// Of all but CUPTI's records: `recorded` where they stay.
+void Recorder::end_window(bool recorded) {
+  RangeLog::instance().set_recording(false);
+  stacks_.tell(StackPhase::off);
+  native_stacks_.end();
+  if (recorded) mark("recording_end_ns");
 }
 
 /// A short window goes on until records may be switched off: calls, too, or kernels would be there without them.
@@ -295,15 +301,11 @@ void Recorder::call_ends(const CallRecord& call) {
 /// subscriber, too: threads may be within a call.
 void Recorder::conclude() {
   logging_.store(false);
-  RangeLog::instance().set_recording(false);
   RangeLog::instance().set_counting(false);
-  stacks_.tell(StackPhase::off);
-  native_stacks_.end();
+  end_window(collecting_ && !probing_);
   subscribe(false, false);
-  const bool was_recording = collecting_ && !probing_;
   collect(false);
   if (outlived_) cupti_.ActivityFlushAll(stopping_.load() ? CUPTI_ACTIVITY_FLAG_FLUSH_FORCED : 0);
-  if (was_recording) mark("recording_end_ns");
   drain();
   std::size_t dropped = 0;
   cupti_.ActivityGetNumDroppedRecords(nullptr, 0, &dropped);

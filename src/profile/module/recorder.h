@@ -78,6 +78,7 @@ class Recorder {
   void enter(Phase phase);
   void settle();
   void flush_if_due();
+  void end_window(bool recorded);
   void mark(const char* key);
   void subscribe(bool launches, bool others);
   [[nodiscard]] bool is_subscribed();
