@@ -71,7 +71,7 @@ std::vector<TimeInFrame> ThreadStacks::within(std::uint32_t track, std::int64_t 
     if (ns <= 0 || one->innermost == kNoEvent) continue;
     found.push_back({*one, ns});
   }
-  if (!found.empty()) return found;
+  if (!found.empty() || !sampled_) return found;
   if (const InFrame* frame = nearest(all, at, from, to)) found.push_back({*frame, 1});
   return found;
 }
