@@ -30,9 +30,9 @@ class ThreadStacks {
   explicit ThreadStacks(const Timeline& timeline);
   [[nodiscard]] bool empty() const { return threads_.empty(); }
 
-  /// What the thread of `track` was in within the interval; of samples, where nothing overlaps, the nearest for 20 ms, as
-  /// 1 ns. A thread without stacks works for the main one, as does one that runs what a compiler generated and nothing
-  /// of the program: PyTorch's backward pass.
+  /// What the thread of `track` was in within the interval; of samples, where nothing overlaps, the nearest for 20 ms,
+  /// as 1 ns. A thread without stacks works for the main one, as does one that runs what a compiler generated and
+  /// nothing of the program: PyTorch's backward pass.
   [[nodiscard]] std::vector<TimeInFrame> within(std::uint32_t track, std::int64_t from, std::int64_t to) const;
   /// The frame that a sample saw while the thread was between these times; none where stacks are not samples.
   [[nodiscard]] std::optional<InFrame> seen_at(std::uint32_t track, std::int64_t from, std::int64_t to) const;
