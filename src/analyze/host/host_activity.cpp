@@ -245,7 +245,7 @@ HostActivity::HostActivity(const Timeline& timeline, const WorkList& list, const
   std::vector<std::vector<Builder::Open>> stacks(timeline.tracks.size());
   const NameSet loads(timeline.names, names_data_loading);
   bool has_stacks = false, names_loads = false;
-  std::vector<EventIndex> of_other_threads;  // what they do, ascending by start
+  std::vector<EventIndex> of_other_threads;  // what they do for long, ascending by start
   for (EventIndex i = 0; i < events.size(); ++i) {
     const EventKind kind = events.kind[i];
     has_stacks = has_stacks || kind == EventKind::python;
@@ -258,7 +258,7 @@ HostActivity::HostActivity(const Timeline& timeline, const WorkList& list, const
                        kind == EventKind::python || (kind == EventKind::os_call && !waits);
     if (!range) continue;
     if (!wanted[events.track[i]]) {
-      if (builder.of_event(i) == HostCause::work) of_other_threads.push_back(i);
+      if (events.duration[i] > kLongGlueNs / 2 && builder.of_event(i) == HostCause::work) of_other_threads.push_back(i);
       continue;
     }
     builder.add(i, tracks_[events.track[i]], stacks[events.track[i]], blocking_);

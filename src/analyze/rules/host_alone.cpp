@@ -38,12 +38,13 @@ constexpr Advice kCompileOnce = {
     .pytorch = "TORCH_LOGS=recompiles <command>",
     .jax = "JAX_LOG_COMPILES=1 <command>",
 };
+constexpr const char* kSeldom = "gc.freeze(); gc.set_threshold(100_000, 50, 50)  # after the model was made";
 constexpr Advice kCollectSeldom = {
     .kind = AdviceKind::code,
     .text = "Collect garbage less often, and leave calls of gc.collect() out of the step.",
-    .native = "gc.freeze(); gc.set_threshold(100_000, 50, 50)  # after the model was made",
-    .pytorch = "gc.freeze(); gc.set_threshold(100_000, 50, 50)  # after the model was made",
-    .jax = "gc.freeze(); gc.set_threshold(100_000, 50, 50)  # after the model was made",
+    .native = kSeldom,
+    .pytorch = kSeldom,
+    .jax = kSeldom,
 };
 constexpr Advice kDoNotSleep = {
     .kind = AdviceKind::code,
@@ -59,12 +60,13 @@ constexpr Advice kWriteBeside = {
     .pytorch = "torch.distributed.checkpoint.async_save(state, checkpoint_id=path)  # logs: if step % 50 == 0",
     .jax = "orbax.checkpoint.AsyncCheckpointer(...).save(path, state)  # logs: if step % 50 == 0",
 };
+constexpr const char* kLockReport = "perf lock record -- <command> && perf lock report";
 constexpr Advice kShareNoLock = {
     .kind = AdviceKind::command,
     .text = "Hold the lock for less long: see which thread has it while the one that launches waits for it.",
-    .native = "perf lock record -- <command> && perf lock report",
-    .pytorch = "perf lock record -- <command> && perf lock report",
-    .jax = "perf lock record -- <command> && perf lock report",
+    .native = kLockReport,
+    .pytorch = kLockReport,
+    .jax = kLockReport,
 };
 
 const Advice& advice_for(HostWorkKind kind) {

@@ -97,8 +97,7 @@ constexpr Advice kNoBarriers = {
     .kind = AdviceKind::code,
     .text =
         "Leave barriers and reductions of one value out of the step: they carry no data, and each waits for the "
-        "slowest "
-        "rank.",
+        "slowest rank.",
     .pytorch = "# dist.barrier() and all_reduce(loss) only where the value is printed: if step % 50 == 0",
 };
 constexpr const char* kNcclDebug = "export NCCL_DEBUG=INFO";
