@@ -138,9 +138,7 @@ std::vector<MissingData> missing_data(const Evidence& evidence) {
     if (has_operators && !seen.python) {
       missing.push_back({"Python stacks: the line of code that waits or launches", "profile(with_stack=True)"});
     }
-    int world = 0;
-    for (const Timeline& timeline : session.ranks) world = std::max(world, timeline.world_size);
-    if (world > static_cast<int>(session.ranks.size())) {
+    if (world_size(session) > static_cast<int>(session.ranks.size())) {
       missing.push_back({"the profiles of the other ranks: waiting for a rank looks like communication",
                          "record one file a rank, and give them all: warpmark analyze rank*.json.gz"});
     }

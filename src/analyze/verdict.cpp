@@ -11,6 +11,7 @@
 #include "analyze/cautions.h"
 #include "analyze/evidence/host_phases.h"
 #include "analyze/evidence/severity.h"
+#include "analyze/names/api_calls.h"
 #include "analyze/recommendations/strongest.h"
 #include "analyze/recorded/collective_benchmarks.h"
 #include "analyze/recorded/recording_cost.h"
@@ -115,6 +116,12 @@ std::string doubt_of_estimate(const Analysis& analysis, const Evidence& evidence
       format_percent(analysis.recording_ns / recorded));
 }
 
+/// The first fix of what is no fault but a decision, as TF32 is, where it would gain a tenth at least.
+std::string worth_trying(const Finding& largest) {
+  const bool gains = !largest.gain.unknown && largest.gain.low >= 1 + kWorthFixing;
+  return gains && !largest.recommendations.empty() ? clause_of(largest.recommendations.front()) : "";
+}
+
 std::string healthy_verdict(const Analysis& analysis, const Evidence& evidence) {
   const MissingWork& missing = evidence.missing;
   const double unexplained = unexplained_idle(analysis);
@@ -134,6 +141,9 @@ std::string healthy_verdict(const Analysis& analysis, const Evidence& evidence) 
   const std::string candidate = sampled ? fmt::format("{} ({}{})", largest.title, largest.rule, gain)
                                         : fmt::format("{} ({} of the {}{})", largest.rule, format_percent(share),
                                                       analysis.ranks.empty() ? "time" : "step", gain);
+  const std::string fix = worth_trying(largest);
+  if (scattered.empty() && !fix.empty())
+    return fmt::format("No fault stands out. Worth trying: {}, {}.{}", fix, candidate, doubt);
   return begin + " Largest candidate: " + candidate + "." + doubt;
 }
 
@@ -176,9 +186,17 @@ std::string without_kernels(const Evidence& evidence) {
 
 /// A finding of the rank that the others wait for is all ranks' loss.
 std::string late_rank_text(const Analysis& analysis, const Evidence& evidence) {
+  const bool communicates = !analysis.findings.empty() && analysis.findings.front().rule == kMultiGpuCommRule.id &&
+                            analysis.findings.front().severity >= kWarning;
+  const auto read = static_cast<int>(evidence.session->ranks.size());
+  if (const int world = world_size(*evidence.session); communicates && read > 0 && world > read) {
+    return fmt::format(" Only {} of {} ranks {} read: waiting for another rank looks like communication.", read, world,
+                       read == 1 ? "was" : "were");
+  }
   if (evidence.ranks.size() < 2 || !evidence.of_one_program()) return "";
   if (analysis.findings.empty() || analysis.findings.front().rule == kLoadImbalanceRule.id) return "";
-  if (evidence.of_gpus() && analysis.findings.front().rule == kMultiGpuCommRule.id) return "";  // it says so
+  const bool in_turn = evidence.of_gpus() || evidence.rank().meets_by_messages();
+  if (in_turn && analysis.findings.front().rule == kMultiGpuCommRule.id) return "";  // it says so
   const auto waits = [](const RankEvidence& rank) {
     return rank.part_ns(Part::idle_waiting_for_rank) / rank.undisturbed_step_ns();
   };
@@ -195,22 +213,43 @@ std::string late_rank_text(const Analysis& analysis, const Evidence& evidence) {
                      evidence.rank().number());
 }
 
+struct Paused {
+  std::string text;
+  double waiting_share = 0;  ///< for input or requests, of the time of all steps and pauses
+};
+
 /// Steps that were left out for something that has a name, if they take as much as a tenth of the time.
-std::string pauses_text(const RankEvidence& rank) {
+Paused paused_by(const RankEvidence& rank) {
+  struct ByName {
+    double ns = 0, whole_ns = 0, busy_ns = 0;
+  };
   double paused = 0;
-  std::map<std::string, double> by_name;
+  std::map<std::string, ByName> by_name;
   for (const StepPause& pause : rank.steps.pauses) {
     if (pause.name.empty()) continue;
-    const double ns = static_cast<double>(pause.end_ns - pause.start_ns) - rank.step_ns();
-    paused += ns;
     const auto same = std::ranges::find_if(
         by_name, [&](const auto& one) { return without_digits(one.first) == without_digits(pause.name); });
-    (same == by_name.end() ? by_name[pause.name] : same->second) += ns;
+    ByName& sum = same == by_name.end() ? by_name[pause.name] : same->second;
+    const double whole_ns = static_cast<double>(pause.end_ns - pause.start_ns);
+    sum.ns += whole_ns - rank.step_ns();
+    sum.whole_ns += whole_ns;
+    sum.busy_ns += static_cast<double>(rank.busy.covered(pause.start_ns, pause.end_ns));
+    paused += whole_ns - rank.step_ns();
   }
   const auto steps = static_cast<double>(rank.steps.found - std::ssize(rank.steps.pauses));
-  if (paused == 0 || paused < (1 - kNearlyAll) * (paused + steps * rank.step_ns())) return "";
-  const auto longest = std::ranges::max_element(by_name, {}, [](const auto& one) { return one.second; });
-  return fmt::format(" Between steps {} takes {} in all.", longest->first, time_text(longest->second));
+  const double all = paused + steps * rank.step_ns();
+  if (paused == 0 || paused < (1 - kNearlyAll) * all) return {};
+  const auto& [name, sum] = *std::ranges::max_element(by_name, {}, [](const auto& one) { return one.second.ns; });
+  if (sum.busy_ns >= kNearlyAll * sum.whole_ns) {
+    return {
+        fmt::format("Longer steps, such as {}, take {} in all and keep the GPU busy.", name, time_text(sum.whole_ns))};
+  }
+  if (waits_for_input(name)) {
+    return {fmt::format("Between steps the program waits for input or requests for {} of the time, {} in all, in {}.",
+                        format_percent(sum.ns / all), time_text(sum.ns), name),
+            sum.ns / all};
+  }
+  return {fmt::format("Between steps {} takes {} in all.", name, time_text(sum.ns))};
 }
 
 }  // namespace
@@ -222,7 +261,8 @@ std::string verdict_of(Analysis& analysis, const Evidence& evidence) {
   const bool minor = analysis.findings.empty() || analysis.findings.front().severity < kWarning;
   std::string verdict = minor && !copies_alone.empty() ? copies_alone : verdict_of_all(analysis, evidence);
   verdict += late_rank_text(analysis, evidence);
-  if (evidence.has_timeline()) verdict += pauses_text(evidence.rank());
+  if (const Paused paused = evidence.has_timeline() ? paused_by(evidence.rank()) : Paused(); !paused.text.empty())
+    verdict = paused.waiting_share > 0.5 ? paused.text + " In the steps: " + verdict : verdict + " " + paused.text;
   if (const auto start_up = start_up_of(evidence)) {
     verdict = start_up->text + (start_up->is_all ? "." : ". Of that: " + verdict);
   }

@@ -192,6 +192,14 @@ TEST(Adaptive, later_phases_do_not_replace_what_was_recorded_of_steady_steps) {
   EXPECT_LT(recorded.last_s, 4);
 }
 
+TEST(Adaptive, evaluation_before_the_training_is_not_what_is_recorded) {
+  const auto recorded = play({start_up(0.5), {8, 13'000, steps_of(200)}, {40, 13'000, steps_of(600)}});
+  EXPECT_EQ(recorded.recordings, 2) << "steps of three times as many launches followed";
+  EXPECT_GT(recorded.last_s, 8);
+  EXPECT_NEAR(recorded.kept_s, 2, 0.1);
+  EXPECT_EQ(recorded.step_launches, 600);
+}
+
 TEST(Adaptive, steps_are_counted_from_the_first_steady_one) {
   const auto recorded = play({start_up(1), {20, 40'000, steps_of(600)}}, {.recorded_steps = 20});
   EXPECT_EQ(recorded.recordings, 1);

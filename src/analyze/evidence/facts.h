@@ -54,8 +54,11 @@ struct RankEvidence {
   [[nodiscard]] double undisturbed_step_ns() const;  ///< step without the estimated cost of recording
   [[nodiscard]] double group_ns(const char* group) const;
   /// Time a step that the rank spends on its own: all but communication, waiting for ranks, loading, dispatch and
-  /// recording costs. What of loading and dispatch only this rank has: Imbalance::own_ns (imbalance.h).
+  /// recording costs; of a rank that meets others by messages the GPU's work alone, as its host waits with it. What of
+  /// loading and dispatch only this rank has: Imbalance::own_ns (imbalance.h).
   [[nodiscard]] double own_work_ns() const;
+  /// Most of its communication is messages from rank to rank, as between the stages of a pipeline.
+  [[nodiscard]] bool meets_by_messages() const;
   /// Host time a step to dispatch, recording costs taken off; 0 where the host was not recorded.
   [[nodiscard]] double dispatch_ns() const;
   /// Idle while the host dispatches one collective after another: multi_gpu_comm's, not launch_overhead's. A step

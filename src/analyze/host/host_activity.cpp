@@ -104,6 +104,11 @@ struct HostActivity::Builder {
            gpu_busy.covered(events.start[i], events.end(i)) * 2 < events.duration[i];
   }
 
+  /// What waits for a process that the program itself started is work that this process does.
+  [[nodiscard]] bool is_for_child(EventIndex i) const {
+    return any_around(list, i, [this](EventIndex at) { return runs_process(timeline.name_of(at)); });
+  }
+
   /// A blocking copy from or to pinned memory is an asynchronous call and a wait for it, in one operator.
   HostCause of_event(EventIndex i) {
     const EventColumns& events = timeline.events;
@@ -111,7 +116,7 @@ struct HostActivity::Builder {
     if (holds_host(i, cause)) return HostCause::held;
     const bool unnamed = cause == HostCause::none || (cause == HostCause::dispatch && events.kind[i] == EventKind::op);
     if (unnamed && is_of_host_alone(i))
-      return waits_for_input(timeline.name_of(i)) ? HostCause::input : HostCause::work;
+      return waits_for_input(timeline.name_of(i)) && !is_for_child(i) ? HostCause::input : HostCause::work;
     if (cause == HostCause::sync && std::ranges::binary_search(release_waits, i)) return HostCause::allocation;
     if (cause == HostCause::sync && moving_ops.contains(list.parent[i])) return HostCause::transfer;
     if (cause != HostCause::transfer || !is_api_call(events.kind[i])) return cause;
@@ -275,33 +280,6 @@ HostActivity::HostActivity(const Timeline& timeline, const WorkList& list, const
   add_hidden_waits(find_hidden_waits(timeline, list), wanted, gpu_busy);
   std::sort(blocking_.begin(), blocking_.end(),
             [](const BlockingCall& a, const BlockingCall& b) { return a.end < b.end; });
-}
-
-/// Sampled stacks stand on tracks of their own. What a thread does for long, or waits for, is loading where a loader is
-/// in most of the samples meanwhile: a frame begins and ends between samples.
-void HostActivity::name_loading_by_stacks(const Timeline& timeline, const std::vector<bool>& wanted) {
-  const EventColumns& events = timeline.events;
-  const NameSet loads(timeline.names, names_data_loading);
-  std::map<std::pair<std::int64_t, std::int64_t>, std::vector<Interval>> sampled;  // by process and thread
-  for (EventIndex i = 0; i < events.size(); ++i) {
-    const ::warpmark::Track& track = timeline.tracks[events.track[i]];
-    if (events.kind[i] != EventKind::python || track.kind == TrackKind::cpu_thread) continue;
-    if (loads.contains(events.name[i]))
-      sampled[{track.process, track.thread}].push_back({events.start[i], events.end(i)});
-  }
-  for (std::size_t t = 0; t < tracks_.size(); ++t) {
-    const auto found = sampled.find({timeline.tracks[t].process, timeline.tracks[t].thread});
-    if (!wanted[t] || found == sampled.end()) continue;
-    const Coverage in_loader(std::move(found->second));
-    Track& track = tracks_[t];
-    for (std::size_t i = 0; i + 1 < track.time.size(); ++i) {
-      const std::int64_t length = track.time[i + 1] - track.time[i];
-      const bool open = track.cause[i] == HostCause::input || (is_unrecorded(track.cause[i]) && length > kLongGlueNs);
-      if (open && 2 * in_loader.covered(track.time[i], track.time[i + 1]) >= length)
-        track.cause[i] = HostCause::data_loading;
-    }
-    found->second.clear();
-  }
 }
 
 /// They take the place of what no operator or call explains; ranges need not enclose them.

@@ -1,8 +1,12 @@
-// A thread that launches, and of which nothing was recorded for a while, waits for another thread of its process (for
-// Python's lock, or for a result) where that does one thing for just as long.
+// What other tracks tell of a thread that launches. Where nothing was recorded of it for a while it waits for another
+// thread of its process (for Python's lock, or for a result) that does one thing for just as long; and stacks that were
+// sampled stand on tracks of their own.
 #include <algorithm>
+#include <map>
 
 #include "analyze/host/host_activity.h"
+#include "analyze/names/ranges.h"
+#include "analyze/names/words.h"
 
 namespace warpmark::analyze {
 
@@ -39,6 +43,33 @@ void HostActivity::name_by_other_threads(const Timeline& timeline, const std::ve
       track.cause[i] = HostCause::work;
       track.event[i] = other;
     }
+  }
+}
+
+/// Sampled stacks stand on tracks of their own. What a thread does for long, or waits for, is loading where a loader is
+/// in most of the samples meanwhile: a frame begins and ends between samples.
+void HostActivity::name_loading_by_stacks(const Timeline& timeline, const std::vector<bool>& wanted) {
+  const EventColumns& events = timeline.events;
+  const NameSet loads(timeline.names, names_data_loading);
+  std::map<std::pair<std::int64_t, std::int64_t>, std::vector<Interval>> sampled;  // by process and thread
+  for (EventIndex i = 0; i < events.size(); ++i) {
+    const ::warpmark::Track& track = timeline.tracks[events.track[i]];
+    if (events.kind[i] != EventKind::python || track.kind == TrackKind::cpu_thread) continue;
+    if (loads.contains(events.name[i]))
+      sampled[{track.process, track.thread}].push_back({events.start[i], events.end(i)});
+  }
+  for (std::size_t t = 0; t < tracks_.size(); ++t) {
+    const auto found = sampled.find({timeline.tracks[t].process, timeline.tracks[t].thread});
+    if (!wanted[t] || found == sampled.end()) continue;
+    const Coverage in_loader(std::move(found->second));
+    Track& track = tracks_[t];
+    for (std::size_t i = 0; i + 1 < track.time.size(); ++i) {
+      const std::int64_t length = track.time[i + 1] - track.time[i];
+      const bool open = track.cause[i] == HostCause::input || (is_unrecorded(track.cause[i]) && length > kLongGlueNs);
+      if (open && 2 * in_loader.covered(track.time[i], track.time[i + 1]) >= length)
+        track.cause[i] = HostCause::data_loading;
+    }
+    found->second.clear();
   }
 }
 

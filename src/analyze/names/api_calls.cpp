@@ -44,6 +44,11 @@ bool is_waiting_os_call(std::string_view name) {
 
 bool tells_full_queue(std::string_view overhead) { return contains_any(overhead, {"command buffer full"}); }
 
+// Python's module subprocess, and system(3), popen(3) and posix_spawn(3) below it.
+bool runs_process(std::string_view name) {
+  return file_name_of(parse_code_frame(name).file) == "subprocess.py" || contains_any(name, {"function system>"});
+}
+
 // stdio(3): getc, fgets, scanf and getline wait for who types or sends; Python's modules queue, selectors, socket,
 // threading, multiprocessing.connection and asyncio; epoll(7), select(2), recv(2), futex(2); ZeroMQ's zmq_poll and
 // zmq_msg_recv.

@@ -32,6 +32,9 @@ inline constexpr std::string_view kBlockedThread = "blocked";
 /// pthread_cond_wait, futex, poll and the like, and the "blocked" of warpmark's recordings.
 [[nodiscard]] bool is_waiting_os_call(std::string_view name);
 
+/// A function that starts another process and waits until it ends.
+[[nodiscard]] bool runs_process(std::string_view name);
+
 /// A function of Python's standard library or of a message queue, or a call of the operating system, that blocks until
 /// something arrives: queue.get, select, epoll_wait, recv, a lock.
 [[nodiscard]] bool waits_for_input(std::string_view name);

@@ -54,6 +54,12 @@ double element_bytes(std::string_view type) {
 
 bool is_narrow_type(std::string_view type) { return contains_any(type, {"half", "bfloat16", "float8"}); }
 
+// NCCL user guide, "Point-to-point communication": one kernel sends what ncclSend and ncclRecv post, and an all-to-all
+// is a group of these.
+bool names_message(std::string_view kernel) { return contains_any(kernel, {"sendrecv"}); }
+
+bool names_exchange_of_all(std::string_view name) { return contains_any(name, {"alltoall", "all_to_all", "all2all"}); }
+
 bool names_all_reduce_of_engines(std::string_view kernel) {
   return contains_any(kernel, {"cross_device_reduce", "allreduce_fusion", "oneshotallreduce", "twoshotallreduce",
                                "custom_all_reduce", "customallreduce"});

@@ -14,6 +14,11 @@ namespace warpmark::analyze {
 /// Bytes of an element as torch and NCCL name its type; 0 if unknown.
 [[nodiscard]] double element_bytes(std::string_view type);
 
+/// A kernel that sends to one rank or receives from it, unless it belongs to an exchange of all.
+[[nodiscard]] bool names_message(std::string_view kernel);
+/// Each rank sends another part to every rank, as tokens to experts.
+[[nodiscard]] bool names_exchange_of_all(std::string_view name);
+
 /// All-reduce kernels of inference engines (vLLM, SGLang, TensorRT-LLM), which split each layer over GPUs.
 [[nodiscard]] bool names_all_reduce_of_engines(std::string_view kernel);
 

@@ -108,4 +108,10 @@ std::size_t program_count(const std::vector<std::size_t>& programs) {
   return programs.empty() ? 0 : *std::ranges::max_element(programs) + 1;
 }
 
+int world_size(const ProfileSession& session) {
+  int most = 0;
+  for (const Timeline& timeline : session.ranks) most = std::max(most, timeline.world_size);
+  return most;
+}
+
 }  // namespace warpmark::analyze

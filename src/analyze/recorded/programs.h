@@ -17,4 +17,7 @@ namespace warpmark::analyze {
 
 [[nodiscard]] std::size_t program_count(const std::vector<std::size_t>& programs);
 
+/// Ranks that the program had, those that were not read included; 0 if unknown.
+[[nodiscard]] int world_size(const ProfileSession& session);
+
 }  // namespace warpmark::analyze

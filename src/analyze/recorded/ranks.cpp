@@ -5,9 +5,11 @@
 #include <algorithm>
 #include <cstdlib>
 #include <limits>
+#include <map>
 
 #include "analyze/names/ranges.h"
 #include "analyze/names/words.h"
+#include "analyze/recorded/messages.h"
 #include "analyze/recorded/order_statistics.h"
 
 namespace warpmark::analyze {
@@ -102,10 +104,12 @@ Shift best_shift(const OwnCollectives& first_rank, const OwnCollectives& other_r
   return best;
 }
 
-OwnCollectives own_collectives(const Timeline& timeline, const WorkList& list, std::int64_t origin_ns) {
+OwnCollectives own_collectives(const Timeline& timeline, const WorkList& list, const std::vector<Message>& messages,
+                               std::int64_t origin_ns) {
   OwnCollectives all;
   for (std::size_t i = 0; i < list.works.size(); ++i) {
-    if (list.works[i].category == Category::communication) all.works.push_back(i);
+    const bool message = std::ranges::binary_search(messages, i, {}, &Message::work);
+    if (list.works[i].category == Category::communication && !message) all.works.push_back(i);
   }
   std::sort(all.works.begin(), all.works.end(),
             [&list](std::size_t a, std::size_t b) { return list.works[a].end < list.works[b].end; });
@@ -122,14 +126,15 @@ OwnCollectives own_collectives(const Timeline& timeline, const WorkList& list, s
 
 /// The ranks of one program against the first of them.
 void align(const std::vector<const Timeline*>& timelines, const std::vector<WorkList>& lists,
-           const std::vector<std::size_t>& members, std::int32_t& count, std::vector<RankAlignment>& result) {
+           const std::vector<std::vector<Message>>& messages, const std::vector<std::size_t>& members,
+           std::int32_t& count, std::vector<RankAlignment>& result) {
   if (members.size() < 2) return;
   const std::size_t first = members[0];
   const auto origin_of = [&](std::size_t r) { return timelines[r]->origin_ns - timelines[first]->origin_ns; };
   std::vector<OwnCollectives> own(lists.size());
   std::vector<Shift> shifts(lists.size());
   for (const std::size_t r : members) {
-    own[r] = own_collectives(*timelines[r], lists[r], origin_of(r));
+    own[r] = own_collectives(*timelines[r], lists[r], messages[r], origin_of(r));
     shifts[r] = r == first ? Shift{true, 0, 0, 0} : best_shift(own[first], own[r]);
     result[r].aligned = shifts[r].found;
     result[r].clock_offset_ns = shifts[r].offset;
@@ -170,18 +175,47 @@ void align(const std::vector<const Timeline*>& timelines, const std::vector<Work
   }
 }
 
+/// A message takes as long as the fastest of its size; the rest of its time it waits for the rank at its other end.
+void wait_for_messages(const std::vector<WorkList>& lists, const std::vector<std::vector<Message>>& messages,
+                       const std::vector<std::size_t>& members, std::vector<RankAlignment>& result) {
+  std::map<std::int64_t, std::int64_t> fastest;  // by elements
+  const auto length = [&](std::size_t r, const Message& one) {
+    return lists[r].works[one.work].end - lists[r].works[one.work].start;
+  };
+  for (const std::size_t r : members) {
+    for (const Message& one : messages[r]) {
+      const auto [at, is_new] = fastest.emplace(one.elements, length(r, one));
+      if (!is_new) at->second = std::min(at->second, length(r, one));
+    }
+  }
+  for (const std::size_t r : members) {
+    if (messages[r].empty()) continue;
+    RankAlignment& own = result[r];
+    own.wait_until.resize(lists[r].works.size());
+    own.late_rank.resize(lists[r].works.size());
+    own.rendezvous.resize(lists[r].works.size(), -1);
+    for (const Message& one : messages[r]) {
+      own.late_rank[one.work] = kNoRank;
+      own.wait_until[one.work] = lists[r].works[one.work].end - fastest.at(one.elements);
+    }
+  }
+}
+
 }  // namespace
 
 std::vector<RankAlignment> align_ranks(const std::vector<const Timeline*>& timelines,
                                        const std::vector<WorkList>& lists, const std::vector<std::size_t>& programs) {
   std::vector<RankAlignment> result(lists.size());
   std::int32_t count = 0;
+  std::vector<std::vector<Message>> messages;
+  for (std::size_t r = 0; r < lists.size(); ++r) messages.push_back(messages_of(*timelines[r], lists[r]));
   for (std::size_t program = 0; program < program_count(programs); ++program) {
     std::vector<std::size_t> members;
     for (std::size_t r = 0; r < lists.size(); ++r) {
       if (programs[r] == program) members.push_back(r);
     }
-    align(timelines, lists, members, count, result);
+    align(timelines, lists, messages, members, count, result);
+    wait_for_messages(lists, messages, members, result);
   }
   return result;
 }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <vector>
 
 #include "analyze/recorded/programs.h"
@@ -10,6 +11,9 @@
 #include "model/profile/profile_session.h"
 
 namespace warpmark::analyze {
+
+/// Not known which one.
+inline constexpr std::uint32_t kNoRank = std::numeric_limits<std::uint32_t>::max();
 
 struct RankAlignment {
   bool aligned = false;                  ///< false: too few collectives in common with the first rank
@@ -19,10 +23,15 @@ struct RankAlignment {
   std::vector<std::int64_t> wait_until;  ///< per work, on the rank's own timeline; 0 for none
   std::vector<std::uint32_t> late_rank;  ///< per work that waits: the place of that rank's list
   std::vector<std::int32_t> rendezvous;  ///< per work: the same number on every rank for one collective; -1 for none
+
+  /// Whether a work sends to one rank, or receives from it.
+  [[nodiscard]] bool is_message(std::size_t work) const {
+    return work < late_rank.size() && late_rank[work] == kNoRank;
+  }
 };
 
 /// One element a list: the works of a rank, or of one of its GPUs. Only ranks of one program (programs_of) wait for one
-/// another. Works of a single rank, or without collectives, give no waits.
+/// another in collectives. Of a single rank only messages give waits.
 [[nodiscard]] std::vector<RankAlignment> align_ranks(const std::vector<const Timeline*>& timelines,
                                                      const std::vector<WorkList>& lists,
                                                      const std::vector<std::size_t>& programs);

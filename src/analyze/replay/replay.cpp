@@ -220,7 +220,9 @@ Replay::Replay(const Timeline& timeline, const WorkList& list, const Steps& step
     one.duration_ns = work.end - work.start;
     if (one.work < alignment.wait_until.size()) {
       one.rendezvous = alignment.rendezvous[one.work];
-      if (const std::int64_t until = alignment.wait_until[one.work]; until > work.start)
+      const std::int64_t until = alignment.wait_until[one.work];
+      // A message waits for what is not replayed with it: the work of the rank at its other end.
+      if (until > work.start && alignment.late_rank[one.work] != kNoRank)
         one.duration_ns = std::max<std::int64_t>(0, work.end - until);
     }
     if (knows_host_ && i + 1 < order.size()) host_time.fill(order[i], order[i + 1], one);

@@ -1,7 +1,7 @@
 // torch.nn.DataParallel: one process and one interpreter dispatch for all GPUs, copy the model to each of them in every
 // step, and gather all outputs on the first ("Use nn.parallel.DistributedDataParallel instead of ... nn.DataParallel",
-// PyTorch's CUDA semantics). Told by the range that it records around its forward pass, or by its file in stacks. On
-// one GPU it does nothing. A note next to other findings, and the first where the host's time has no other explanation.
+// PyTorch's CUDA semantics). Known by the range that it records around its forward pass, or by its file in stacks. On
+// one GPU it does nothing. A note, unless the GPUs idle for long while the host works or waits.
 #include <algorithm>
 #include <map>
 
@@ -51,10 +51,14 @@ std::vector<Finding> apply(const Evidence& evidence) {
       make_finding(kDataParallelRule, std::max(0.0, step - even), step,
                    "One process drives " + std::to_string(computing.size()) +
                        " GPUs with nn.DataParallel: they compute " + format_percent(even / step) + " of the step");
-  const std::vector<Doing> doings = doings_in(rank, Part::idle_host_work);
-  const bool unnamed = !doings.empty() && doings.front().name.empty();
-  const double unknown = unnamed ? evidence.attribution.lost_ns(Claimant::host_work) : 0;
-  finding.severity = std::min(finding.severity, std::max(kMostOfANote, severity_of(unknown, step)));
+  // What a process for each GPU does away with, if it is that much; the recording does not tell it from other waits.
+  double idle =
+      rank.part_ns(Part::idle_launch) + rank.part_ns(Part::idle_sync) + rank.part_ns(Part::idle_waiting_for_rank);
+  for (const Doing& doing : doings_in(rank, Part::idle_host_work)) {
+    if (doing.name.empty() || names_data_parallel(doing.name)) idle += doing.ns;
+  }
+  const double fault = severity_of(idle, step) >= kWarning ? severity_of(idle, step) : kMostOfANote;
+  finding.severity = std::min(finding.severity, fault);
   finding.evidence.push_back(time_fact("step", "Step", step));
   for (const auto& [device, ns] : computing) {
     finding.evidence.push_back(time_fact("computing_gpu_" + std::to_string(device),

@@ -12,6 +12,7 @@
 #include "analyze/evidence/evidence.h"
 #include "analyze/evidence/main_thread.h"
 #include "analyze/evidence/other_processes.h"
+#include "analyze/names/api_calls.h"
 #include "analyze/redundant/xla_kernels.h"
 #include "analyze/rules/rules.h"
 
@@ -116,6 +117,18 @@ constexpr Advice kCaptureTrainingByCompiler = {
     .kind = AdviceKind::code,
     .text = "Or let the compiler capture it: forward and backward pass each become a graph.",
     .pytorch = kReduceOverhead,
+};
+// SGLang, "Server Arguments" (--cuda-graph-max-bs); vLLM, "CompilationConfig" (cudagraph_capture_sizes).
+constexpr Advice kCaptureRest = {
+    .kind = AdviceKind::code,
+    .text =
+        "The program replays CUDA graphs already: capture what it still launches one by one, as other batch sizes or "
+        "the part of the step outside of the graph.",
+    .native = kCaptureStream,
+    .pytorch =
+        "--cuda-graph-max-bs 256  # SGLang; vLLM: --compilation-config '{\"cudagraph_capture_sizes\": [1, 2, 4, 8, "
+        "..., "
+        "512]}'",
 };
 constexpr Advice kCaptureByCompiler = {
     .kind = AdviceKind::code,
@@ -239,6 +252,19 @@ bool graph_first(const Evidence& evidence) {
   return is_compiled_as_one(evidence) || repeats_exactly(evidence);
 }
 
+/// Steps that replay a graph.
+std::int64_t steps_with_graphs(const RankEvidence& rank) {
+  std::vector<std::int64_t> starts;
+  for (const GpuWork& work : rank.list.works) {
+    if (work.launch != kNoEvent && is_graph_launch_call(rank.timeline->name_of(work.launch)))
+      starts.push_back(work.start);
+  }
+  return std::ranges::count_if(rank.steps.analyzed, [&starts](const StepSpan& span) {
+    const auto next = std::ranges::lower_bound(starts, span.start_ns);
+    return next != starts.end() && *next < span.end_ns;
+  });
+}
+
 /// The fix that the recording speaks for comes first, and its gain is the finding's.
 void recommend(const Evidence& evidence, double limit, double launches, Finding& finding) {
   const Gain graph = gain_up_to(limit, "trace re-simulated without dispatch");
@@ -258,7 +284,11 @@ void recommend(const Evidence& evidence, double limit, double launches, Finding&
     give(kFuseKernels, "fewer_launches", compiled);
   };
   const bool nothing_to_fuse = launches < double{kFewest};
-  if (graph_first(evidence) || nothing_to_fuse) {
+  if (!nothing_to_fuse && steps_with_graphs(evidence.rank()) > 0) {
+    finding.gain = graph;
+    give(kCaptureRest, "cuda_graph", graph);
+    fuse();
+  } else if (graph_first(evidence) || nothing_to_fuse) {
     finding.gain = graph;
     give(training ? kCaptureTraining : kCapture, "cuda_graph", graph);
     finding.recommendations.front().text =
@@ -309,6 +339,11 @@ std::vector<Finding> apply(const Evidence& evidence) {
       time_fact("host_dispatch_per_step", "Host time to dispatch a step (recording costs taken off)",
                 rank.dispatch_ns()),
   };
+  if (const std::int64_t with_graphs = steps_with_graphs(rank); with_graphs > 0) {
+    finding.evidence.push_back(count_fact(
+        "steps_with_graphs", fmt::format("Steps that replay a CUDA graph, of {}", rank.steps.analyzed.size()),
+        static_cast<double>(with_graphs)));
+  }
   if (rank.part_ns(Part::idle_profiler) > 0) {
     finding.evidence.push_back(time_fact("recording_cost_per_step",
                                          "Idle time that recording itself is estimated to cause, per step",

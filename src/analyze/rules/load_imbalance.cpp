@@ -1,10 +1,18 @@
 // One rank has more to do than the others, which wait for it in every collective: their collectives look long, but it
 // is not the network.
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <cmath>
+#include <cstdint>
 #include <map>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "analyze/evidence/imbalance.h"
+#include "analyze/names/collective_kinds.h"
+#include "analyze/names/ranges.h"
 #include "analyze/rules/rules.h"
 
 namespace warpmark::analyze {
@@ -44,6 +52,16 @@ constexpr const char* kMachines = "nvidia-smi dmon -s pucvmet";
 constexpr Advice kCompareMachines = {
     .kind = AdviceKind::command,
     .text = "If the work is equal, compare the machines: clocks, throttling, other users of the GPU.",
+    .native = kMachines,
+    .pytorch = kMachines,
+    .jax = kMachines,
+};
+
+constexpr Advice kSlowerGpu = {
+    .kind = AdviceKind::command,
+    .text =
+        "Find out why this GPU is slower: its clock, temperature and power limit, other users of it; or leave this "
+        "machine out.",
     .native = kMachines,
     .pytorch = kMachines,
     .jax = kMachines,
@@ -116,11 +134,58 @@ double kernels_a_step(const RankEvidence& rank) {
   return kernels;
 }
 
-enum class LateBy { work, wider_type, host };
+/// Kernels by their names and grids.
+using ByLaunch = std::map<std::pair<std::string_view, std::uint64_t>, Computing>;
+
+ByLaunch launches_of(const RankEvidence& rank) {
+  const Timeline& timeline = *rank.timeline;
+  return computing_by<ByLaunch>(rank, [&timeline](const GpuWork& work) {
+    std::uint64_t blocks = 0;
+    if (timeline.events.kind[work.event] == EventKind::kernel) {
+      const LaunchShape& shape = timeline.launch_shapes[timeline.events.detail[work.event]];
+      blocks = std::uint64_t{shape.grid[0]} * shape.grid[1] * shape.grid[2];
+    }
+    return std::pair(timeline.name_of(work.event), blocks);
+  });
+}
+
+/// How much longer the late rank takes for the kernels that another rank launches as often, in as large grids, if these
+/// are nearly all of its kernels: then its GPU is slower. 1 where it has other work; what experts get depends on the
+/// data, though their kernels are the same.
+double slower_by(const Evidence& evidence, const Imbalance& imbalance) {
+  const RankEvidence& late = evidence.ranks[imbalance.latest];
+  if (any_name(late.timeline->names, names_exchange_of_all)) return 1;
+  const ByLaunch other = launches_of(evidence.ranks[imbalance.latest == 0 ? 1 : 0]);
+  double all = 0, same = 0, usual = 0;
+  for (const auto& [launch, own] : launches_of(late)) {
+    all += own.ns;
+    const auto found = other.find(launch);
+    if (launch.second == 0 || found == other.end() ||
+        std::abs(found->second.kernels - own.kernels) > kMatters * own.kernels)
+      continue;
+    same += own.ns;
+    usual += found->second.ns;
+  }
+  return same >= kNearlyAll * all && usual > 0 ? same / usual : 1;
+}
+
+enum class LateBy { work, wider_type, host, slower_gpu };
 
 LateBy late_by(const Evidence& evidence, const Imbalance& imbalance) {
   if (multiplies_in_wider_type(evidence, imbalance)) return LateBy::wider_type;
-  return late_host_ns(evidence, imbalance) > imbalance.late_ns / 2 ? LateBy::host : LateBy::work;
+  if (late_host_ns(evidence, imbalance) > imbalance.late_ns / 2) return LateBy::host;
+  return slower_by(evidence, imbalance) >= kClearlyMore ? LateBy::slower_gpu : LateBy::work;
+}
+
+std::string how_late(LateBy by, const Evidence& evidence, const Imbalance& imbalance) {
+  switch (by) {
+    case LateBy::wider_type: return " multiplies in a wider type";
+    case LateBy::host: return "'s host is late";
+    case LateBy::slower_gpu:
+      return fmt::format(" takes {:.2f}x as long for the same kernels", slower_by(evidence, imbalance));
+    case LateBy::work: break;
+  }
+  return " has more work";
 }
 
 std::string member_of(const Evidence& evidence, const RankEvidence& rank) {
@@ -174,19 +239,17 @@ std::vector<Finding> apply(const Evidence& evidence) {
   const double lost = evidence.attribution.lost_ns(Claimant::load_imbalance);
   if (lost <= 0) return {};
   const LateBy by = late_by(evidence, imbalance);
-  const char* how = by == LateBy::wider_type ? " multiplies in a wider type"
-                    : by == LateBy::host     ? "'s host is late"
-                                             : " has more work";
   Finding finding = make_finding(kLoadImbalanceRule, lost, step,
-                                 member_of(evidence, late) + how + ": the others wait " + time_text(lost) +
-                                     " per step (" + format_percent(lost / step) + ") for it");
+                                 member_of(evidence, late) + how_late(by, evidence, imbalance) + ": the others wait " +
+                                     time_text(lost) + " per step (" + format_percent(lost / step) + ") for it");
   add_evidence(evidence, imbalance, by, finding);
   if (by == LateBy::wider_type) advise(evidence, {kSameSettings}, finding);
   if (by == LateBy::host) {
     advise(evidence, {kLateHost, kCompareMachines}, finding);
     show_idle(late, {Part::idle_host_work, Part::idle_sync, Part::idle_blocking_call, Part::idle_allocation}, finding);
   } else {
-    advise(evidence, {kSameWork, kDealOut, kCompareMachines}, finding);
+    if (by == LateBy::slower_gpu) advise(evidence, {kSlowerGpu}, finding);
+    if (by != LateBy::slower_gpu) advise(evidence, {kSameWork, kDealOut, kCompareMachines}, finding);
     show_works(
         late, [&late](std::size_t i) { return is_compute(late.list.works[i].category); }, finding);
   }

@@ -85,6 +85,17 @@ constexpr Advice kMicroBatches = {
         "DistributedDataParallel",
     .jax = "y = jax.shard_map(step, mesh=mesh, in_specs=P('batch'), out_specs=P('batch'))(x)",
 };
+// The same, and Narayanan et al., "Efficient Large-Scale Language Model Training on GPU Clusters" (SC 2021), section
+// 2.2: V chunks of the model on each stage divide the idle share by V.
+constexpr Advice kMoreMicroBatches = {
+    .kind = AdviceKind::code,
+    .text =
+        "Split the batch into more micro-batches, or give each stage several chunks of the model: with M micro-batches "
+        "K stages idle (K - 1) / (M + K - 1) of the time.",
+    .native = "for (part = 0; part < 4 * stages; ++part) forward(part);  // at least four parts a stage",
+    .pytorch =
+        "schedule = torch.distributed.pipelining.ScheduleInterleaved1F1B(stages, n_microbatches=4 * pipeline_ranks)",
+};
 // A server without gradients: what its ranks exchange are activations of every layer.
 constexpr Advice kFewerRanks = {
     .kind = AdviceKind::config,
@@ -212,14 +223,20 @@ double waiting_ns(const Evidence& evidence, std::size_t r) {
   return evidence.ranks[r].part_ns(Part::idle_waiting_for_rank);
 }
 
-/// GPUs of one process that wait for one another without any exchange that was recorded: layers on one after the other.
-bool work_in_turn(const Exposed& exposed, const Traffic& traffic) {
-  return exposed.waiting > exposed.all() / 2 && traffic.collectives == 0;
+/// Layers on one after the other: GPUs of one process that wait for one another without any exchange that was recorded,
+/// or stages of a pipeline, which wait for messages.
+bool work_in_turn(const RankEvidence& rank, const Exposed& exposed, const Traffic& traffic) {
+  return exposed.waiting > exposed.all() / 2 && (traffic.collectives == 0 || rank.meets_by_messages());
 }
 
-std::string title_of(const Exposed& exposed, const Traffic& traffic, double lost, double step) {
+std::string title_of(const RankEvidence& rank, const Exposed& exposed, const Traffic& traffic, double lost,
+                     double step) {
   const std::string amount = time_text(lost) + " per step (" + format_percent(lost / step) + ")";
-  if (work_in_turn(exposed, traffic)) return "The GPUs work one after the other: one waits " + amount + " for another";
+  if (work_in_turn(rank, exposed, traffic)) {
+    return (rank.meets_by_messages() ? "The stages of the pipeline work one after the other: one waits "
+                                     : "The GPUs work one after the other: one waits ") +
+           amount + " for another";
+  }
   return exposed.waiting > exposed.all() / 2 ? "Ranks wait for one another in collectives, " + amount
                                              : "Communication takes " + amount + " that no computation overlaps";
 }
@@ -229,7 +246,9 @@ void add_evidence(const RankEvidence& rank, const Exposed& exposed, const Traffi
     finding.evidence = {
         time_fact("exposed_communication_per_step", "Collectives with no other GPU work, per step",
                   exposed.collectives),
-        time_fact("waiting_per_step", "Waiting in collectives that no rank's own work explains, per step",
+        time_fact("waiting_per_step",
+                  rank.meets_by_messages() ? "Waiting for messages, beyond the fastest of their size, per step"
+                                           : "Waiting in collectives that no rank's own work explains, per step",
                   exposed.waiting),
         share_fact("overlap", "Of the collectives' time overlapped by computation", traffic.overlap()),
         count_fact("collectives_per_step", "Collectives per step", traffic.collectives / rank.step_count()),
@@ -266,15 +285,16 @@ std::vector<Finding> apply(const Evidence& evidence) {
   const double step = evidence.rank().undisturbed_step_ns();
   const RankEvidence& rank = evidence.ranks[evidence.attribution.most_exposed];
   const Traffic traffic = traffic_in_steps(rank);
-  Finding finding = make_finding(kMultiGpuCommRule, lost, step, title_of(exposed, traffic, lost, step));
+  Finding finding = make_finding(kMultiGpuCommRule, lost, step, title_of(rank, exposed, traffic, lost, step));
   add_evidence(rank, exposed, traffic, finding);
-  if (work_in_turn(exposed, traffic)) {
+  if (work_in_turn(rank, exposed, traffic)) {
     for (std::size_t r = 0; r < std::min(kShown, evidence.ranks.size()); ++r) {
       const std::string gpu = std::to_string(evidence.ranks[r].number());
-      finding.evidence.push_back(
-          time_fact("waiting_gpu_" + gpu, "GPU " + gpu + " waits for another, per step", waiting_ns(evidence, r)));
+      finding.evidence.push_back(time_fact(
+          "waiting_gpu_" + gpu, (evidence.of_gpus() ? "GPU " : "Rank ") + gpu + " waits for another, per step",
+          waiting_ns(evidence, r)));
     }
-    advise(evidence, {kMicroBatches}, finding);
+    advise(evidence, {rank.meets_by_messages() ? kMoreMicroBatches : kMicroBatches}, finding);
     finding.gain = at_most(amdahl(lost, step), "at most what is left when no GPU waits for another");
     return {finding};
   }

@@ -39,7 +39,8 @@ class BundleStage {
   }
 
  private:
-  /// A gain that shows clearly is proven at once, so that the user has it; a small one may grow first.
+  /// A gain that shows clearly is proven at once, so that the user has it; a small one may grow first, and pairs that
+  /// show it would take the time of the compiler.
   Status prove_if_faster() {
     if (state_.best.empty()) return {};
     const auto& likely = state_.likely;
@@ -54,12 +55,6 @@ class BundleStage {
     WM_TRY(state_.prove());
     attempted_ = state_.best;  // without what the proof removed
     return {};
-  }
-
-  /// A compiler may take all that is left of the budget.
-  Status prove_before_compiling() {
-    const bool gains = state_.likely && state_.likely->ratio >= 1 + state_.options.effect && !state_.best.empty();
-    return gains && !state_.is_proven() ? prove_once() : Status();
   }
 
   /// Each of its blocks needs three steps for every worker of the loader: later, where loading hardly takes time.
@@ -240,11 +235,7 @@ class BundleStage {
                               return one.setting.knob == kCompile;
                             }));
       std::erase_if(candidates, [&](const Proposal& one) { return (one.setting.knob == kCompile) != compile; });
-      if (compile) {
-        candidates.resize(1);
-        WM_TRY(prove_before_compiling());
-        if (state_.over()) return {};
-      }
+      if (compile) candidates.resize(1);
       WM_TRY(try_on_top(candidates));
       if (!state_.over()) WM_TRY(prove_if_faster());
     }

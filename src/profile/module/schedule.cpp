@@ -14,6 +14,7 @@ constexpr double kSilence_s = 1;              // of no launches: longer is a pro
 constexpr double kForever_s = std::numeric_limits<double>::infinity();
 constexpr double kPatience_s = 2;        // of launching, for steps that repeat; then something is recorded
 constexpr double kLongestStartUp_s = 5;  // what repeats that long is no start-up, whatever comes after it
+constexpr double kForwardAndMore = 2;     // launches of a training's step: a forward, a backward and an update
 constexpr int kMostRepeated = 3;
 // A program whose steps are not found is recorded anew when it has launched this many times as long: the later, the
 // less of it is start-up.
@@ -121,8 +122,11 @@ bool Schedule::recorded_start_up(const Progress& now) const {
   }
   if (recorded_steady_.step_launches == 0) return true;
   if (recorded_steady_.maybe_step == kNamedSteps || steady_.elapsed_s <= recorded_steady_.elapsed_s) return false;
-  return !are_alike(now.step_launches, recorded_steady_.step_launches) &&
-         steady_.elapsed_s - recorded_steady_.elapsed_s < kLongestStartUp_s;
+  if (are_alike(now.step_launches, recorded_steady_.step_launches)) return false;
+  // An evaluation before the training launches its forwards alone; one after it is no reason to record anew.
+  const bool trains_now = static_cast<double>(now.step_launches) >=
+                          kForwardAndMore * static_cast<double>(recorded_steady_.step_launches);
+  return trains_now || steady_.elapsed_s - recorded_steady_.elapsed_s < kLongestStartUp_s;
 }
 
 /// While the steps were watched nothing was recorded: that counts for the first plain window.
