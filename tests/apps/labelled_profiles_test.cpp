@@ -1,5 +1,5 @@
 // The recordings that the tree keeps, each with one known cause: the first finding is an accepted one, and healthy
-// programs are left in peace. How often this is so on others: docs/results/analysis-2026-11-21.md.
+// programs are left in peace. How often this is so on others: docs/results/analysis.md.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

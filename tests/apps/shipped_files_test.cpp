@@ -103,7 +103,7 @@ TEST_F(TrainingNodeFiles, accept_what_the_named_commands_write_on_a_good_node) {
   for (const auto& row : verdicts["rows"]) EXPECT_EQ(row["state"], "pass") << row;
 }
 
-/// What healthy cards reach, by title: an H100 as measured (docs/results/h100-2026-11-21/accept.txt), an A100 by the
+/// What healthy cards reach, by title: an H100 as measured (docs/results/gpu/accept.txt), an A100 by the
 /// same shares of its datasheet.
 const std::map<std::string, std::map<std::string, double>> kHealthy{{"h100-sxm",
                                                                      {{"Memory, copy", 3.04e12},

@@ -1,5 +1,5 @@
 // What users of other load testers reported of whole loads, recreated against the reference server, and of prompts and
-// results: one test for each report. docs/results/load-public-reports-2026-11-27.md has the links.
+// results: one test for each report. docs/results/public-reports.md has the links.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <unistd.h>

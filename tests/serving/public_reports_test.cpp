@@ -1,5 +1,5 @@
 // What users of other load testers reported as wrong there, made again: a test each, named by the report. The list with
-// links is in docs/results/load-public-reports-2026-11-27.md.
+// links is in docs/results/public-reports.md.
 #include <gtest/gtest.h>
 
 #include <algorithm>

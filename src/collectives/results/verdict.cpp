@@ -232,7 +232,7 @@ double nvlink_fabric(int nvlink_version, int links) {
 }
 
 // As nccl-tests 2.19.6 measured it out of place, in f32, with NCCL 2.28.9 on two and on four of four H200 with 18
-// NVLinks each: two runs of each (docs/results/node-h200x4-2026-11-26.md).
+// NVLinks each: two runs of each (docs/results/collectives.md).
 
 double usual_reach(Collective kind, int ranks, std::int64_t bytes) {
   const auto* found =

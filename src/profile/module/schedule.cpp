@@ -19,7 +19,7 @@ constexpr int kMostRepeated = 3;
 // A program whose steps are not found is recorded anew when it has launched this many times as long: the later, the
 // less of it is start-up.
 constexpr double kMuchLater = 4;
-// What stayed of CUPTI in steps of 15 and 0.4 ms (docs/results/profile-overhead-h100-2026-11-21.md), where it cannot be
+// What stayed of CUPTI in steps of 15 and 0.4 ms (docs/results/recording.md), where it cannot be
 // told: 3.0 to 4.8 %.
 constexpr double kUsualResidual = 0.04;
 constexpr double kMostResidual = 0.06;

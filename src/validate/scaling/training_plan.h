@@ -102,7 +102,7 @@ struct PlannedLayout {
 
 // Data parallelism predicted from one GPU: what it measured, and gradients exchanged behind the backward pass, bucket
 // by bucket (Li et al., "PyTorch Distributed", VLDB 2020). While both run, NCCL's kernels take multiprocessors and
-// memory bandwidth from those of the network; by how much was measured (docs/results/node-h200x4-2026-11-26.md). Pure.
+// memory bandwidth from those of the network; by how much was measured (docs/results/scaling.md). Pure.
 
 struct DataParallelJob {
   double step_s = 0;  ///< of one GPU, forward and backward of one batch
