@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
+#include <initializer_list>
 #include <set>
 #include <string_view>
 #include <vector>
@@ -13,8 +13,7 @@
 namespace warpmark::analyze {
 namespace {
 
-template <std::size_t N>
-bool has_any(const ProfileSession& session, const std::array<std::string_view, N>& ids) {
+bool has_any(const ProfileSession& session, std::initializer_list<std::string_view> ids) {
   return std::ranges::any_of(session.counters, [&](const CounterSeries& series) {
     return std::ranges::find(ids, std::string_view(series.id)) != ids.end();
   });
@@ -47,17 +46,17 @@ std::string unknown_kinds_verdict(const ProfileSession& session) {
 }
 
 std::string counters_verdict(const ProfileSession& session, std::size_t gpus) {
-  static constexpr std::array<std::string_view, 3> kThrottling{"throttle_reasons", "power_violation_time",
-                                                               "thermal_violation_time"};
-  static constexpr std::array<std::string_view, 4> kLink{"pcie_rx", "pcie_tx", "pcie_rx_utilization",
-                                                         "pcie_tx_utilization"};
-  const bool throttling = has_any(session, kThrottling), link = has_any(session, kLink);
+  const bool throttling = has_any(session, {"throttle_reasons", "power_violation_time", "thermal_violation_time"});
+  const bool link = has_any(session, {"pcie_rx", "pcie_tx", "pcie_rx_utilization", "pcie_tx_utilization"});
+  const bool busy = has_any(session, {"gpu_utilization", "graphics_active", "sm_active"});
   const std::string of = gpus == 1 ? "1 GPU" : fmt::format("{} GPUs", gpus);
+  const char* idle = busy ? "" : "; whether it is busy was not reported";
   if (throttling || link) {
-    return fmt::format("Counters alone, of {}: no sign of {} in them; no program was recorded.", of,
+    return fmt::format("Counters alone, of {}: no sign of {} in them{}; no program was recorded.", of,
                        throttling && link ? "throttling or of a full link"
                        : throttling       ? "throttling"
-                                          : "a full link");
+                                          : "a full link",
+                       idle);
   }
   std::set<std::string> names;
   for (const CounterSeries& series : session.counters) {
@@ -66,8 +65,8 @@ std::string counters_verdict(const ProfileSession& session, std::size_t gpus) {
     names.insert(name);
   }
   return fmt::format(
-      "Counters alone, of {} ({}): they do not show throttling or the load of a link; no program was recorded.", of,
-      join(std::vector<std::string>(names.begin(), names.end()), ", "));
+      "Counters alone, of {} ({}): they do not show throttling or the load of a link{}; no program was recorded.", of,
+      join(std::vector<std::string>(names.begin(), names.end()), ", "), idle);
 }
 
 }  // namespace warpmark::analyze

@@ -53,6 +53,7 @@ TEST(NvidiaSmiReport, reads_tables_one_after_another) {
   EXPECT_EQ(series_of(*session, "memory_used", 0)->values[0], 15757.0 * 1024 * 1024);
   EXPECT_EQ(series_of(*session, "memory_total", 1)->values[0], 11178.0 * 1024 * 1024);
   EXPECT_EQ(series_of(*session, "temperature", 1)->values[0], 41);
+  EXPECT_THAT(series_of(*session, "ecc_uncorrected", 0)->values, testing::ElementsAre(0, 0));
   EXPECT_EQ(series_of(*session, "gpu_utilization", 1), nullptr);
   EXPECT_EQ(series_of(*session, "power", 1), nullptr);
 }
@@ -77,6 +78,27 @@ std::string document(const std::string& time, const std::string& share) {
 			<clocks_event_reason_sw_power_cap>Active</clocks_event_reason_sw_power_cap>
 			<clocks_event_reason_hw_slowdown>Not Active</clocks_event_reason_hw_slowdown>
 		</clocks_event_reasons>
+		<pcie_gen>
+			<max_link_gen>4</max_link_gen>
+			<current_link_gen>3</current_link_gen>
+		</pcie_gen>
+		<link_widths>
+			<max_link_width>16x</max_link_width>
+			<current_link_width>8x</current_link_width>
+		</link_widths>
+		<replay_counter>7</replay_counter>
+		<ecc_errors>
+			<volatile>
+				<sram_uncorrectable>1</sram_uncorrectable>
+				<dram_uncorrectable>2</dram_uncorrectable>
+			</volatile>
+			<aggregate>
+				<dram_uncorrectable>100</dram_uncorrectable>
+			</aggregate>
+		</ecc_errors>
+		<remapped_rows>
+			<remapped_row_pending>Yes</remapped_row_pending>
+		</remapped_rows>
 		<fb_memory_usage>
 			<total>40960 MiB</total>
 			<used>625 MiB</used>
@@ -126,6 +148,13 @@ TEST(NvidiaSmiReport, reads_xml_also_if_a_document_is_cut) {
   EXPECT_EQ(series_of(*session, "sm_clock", 0)->values[0], 210e6);
   EXPECT_EQ(series_of(*session, "sm_clock_max", 0)->values[0], 1410e6);
   EXPECT_EQ(series_of(*session, "throttle_reasons", 0)->values[0], 4);
+  for (const auto& [id, value] :
+       {std::pair{"ecc_uncorrected", 3.0}, std::pair{"remapped_rows_pending", 1.0}, std::pair{"pcie_replays", 7.0},
+        std::pair{"pcie_link_generation", 3.0}, std::pair{"pcie_link_generation_max", 4.0},
+        std::pair{"pcie_link_width", 8.0}, std::pair{"pcie_link_width_max", 16.0}}) {
+    ASSERT_NE(series_of(*session, id, 0), nullptr) << id;
+    EXPECT_EQ(series_of(*session, id, 0)->values[0], value) << id;
+  }
   EXPECT_EQ(series_of(*session, "gpu_utilization", 0)->times[1], 1'652'044'345'000'000'000);
 }
 

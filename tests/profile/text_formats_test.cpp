@@ -155,6 +155,10 @@ TEST(NvidiaSmiDmon, reads_columns_by_name_and_skips_repeated_headers) {
   EXPECT_THAT(series(*session, "throttle_reasons", 0)->values, testing::ElementsAre(0, 0x20));
   EXPECT_THAT(series(*session, "throttle_reasons", 1)->values, testing::ElementsAre(0x4));
   EXPECT_EQ(series(*session, "new", 0), nullptr);
+  const auto left_out = std::ranges::find(session->quality, "unknown_column", &DataQualityIssue::id);
+  ASSERT_NE(left_out, session->quality.end());
+  EXPECT_EQ(left_out->count, 1) << "headers that repeat count once";
+  EXPECT_EQ(left_out->example, "new");
 }
 
 TEST(NvidiaSmiDmon, reads_dates_and_csv) {
@@ -175,7 +179,7 @@ TEST(DcgmDmon, reads_rows_of_gpus) {
       "GPU 0     0.812        0.600        0.350        1000001      1981\n");
   ASSERT_TRUE(session.ok()) << session.error().what;
   EXPECT_THAT(series(*session, "graphics_active", 0)->values, testing::ElementsAre(0.912, 0.812));
-  EXPECT_TRUE(std::isnan(series(*session, "graphics_active", 1)->values[0]));
+  EXPECT_EQ(series(*session, "graphics_active", 1), nullptr) << "it reports none";
   EXPECT_THAT(series(*session, "tensor_active", 0)->times, testing::ElementsAre(0, 1'000'000'000));
   EXPECT_THAT(series(*session, "sm_clock", 0)->values, testing::ElementsAre(1980e6, 1981e6));
 }

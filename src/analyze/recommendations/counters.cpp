@@ -73,6 +73,12 @@ std::size_t gpus_used(const Evidence& evidence, const SampledGpus& gpus) {
   return used;
 }
 
+template <typename Visit>
+void for_each_series(const Evidence& evidence, const Visit& visit) {
+  std::ranges::for_each(evidence.session->counters, visit);
+  for (const Timeline& timeline : evidence.session->ranks) std::ranges::for_each(timeline.counters, visit);
+}
+
 /// The GPUs that the program works on, by uuid; empty if that of one is not known.
 std::set<std::string> uuids_used(const Evidence& evidence) {
   std::set<std::string> uuids;
@@ -229,15 +235,18 @@ bool is_used(const Evidence& evidence, const CounterSeries& series) {
 
 std::vector<const CounterSeries*> series_of(const Evidence& evidence, std::string_view id) {
   std::vector<const CounterSeries*> found;
-  for (const CounterSeries& one : evidence.session->counters) {
+  for_each_series(evidence, [&](const CounterSeries& one) {
     if (one.id == id) found.push_back(&one);
-  }
-  for (const Timeline& timeline : evidence.session->ranks) {
-    for (const CounterSeries& one : timeline.counters) {
-      if (one.id == id) found.push_back(&one);
-    }
-  }
+  });
   return found;
+}
+
+std::set<int> sampled_devices(const Evidence& evidence) {
+  std::set<int> devices;
+  for_each_series(evidence, [&](const CounterSeries& one) {
+    if (one.device >= 0 && is_used(evidence, one)) devices.insert(one.device);
+  });
+  return devices;
 }
 
 const CounterSeries* series_of(const Evidence& evidence, std::string_view id, int device) {

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <string_view>
 #include <vector>
 
@@ -17,7 +18,9 @@ namespace warpmark::analyze {
 [[nodiscard]] const CounterSeries* series_of(const Evidence& evidence, std::string_view id, int device);
 /// Whether the program works on the GPU of these samples, as far as is known.
 [[nodiscard]] bool is_used(const Evidence& evidence, const CounterSeries& series);
-/// Mean and highest of the values that are numbers; absent if there are none.
+/// The GPUs that were sampled, in order, without those that the program does not work on.
+[[nodiscard]] std::set<int> sampled_devices(const Evidence& evidence);
+/// Of the values that are numbers; absent if there are none.
 [[nodiscard]] std::optional<double> mean_of(const CounterSeries& series);
 [[nodiscard]] std::optional<double> highest_of(const CounterSeries& series);
 /// What a counter is while its GPU is used: over the samples of the steps where there is a timeline, and of these over

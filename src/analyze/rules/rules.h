@@ -42,7 +42,8 @@ namespace warpmark::analyze {
   RULE(kLowClockRule)            \
   RULE(kThermalThrottleRule)     \
   RULE(kPowerThrottleRule)       \
-  RULE(kPcieSaturatedRule)
+  RULE(kPcieSaturatedRule)       \
+  RULE(kGpuHealthRule)
 
 #define WM_DECLARE_RULE(rule) extern const Rule rule;
 WM_RULES(WM_DECLARE_RULE)

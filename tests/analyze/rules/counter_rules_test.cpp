@@ -90,6 +90,83 @@ TEST(CounterRules, tell_of_a_low_clock_whose_reason_was_not_sampled) {
   EXPECT_EQ(severity(session, "low_clock"), 0);
 }
 
+std::vector<double> from_to(double first, double last) {
+  constexpr int kSamples = 30;
+  std::vector<double> values;
+  for (int i = 0; i < kSamples; ++i) values.push_back(first + (last - first) * i / (kSamples - 1));
+  return values;
+}
+
+TEST(CounterRules, name_a_clock_that_falls_as_the_gpu_heats_up) {
+  ProfileSession session;
+  session.counters = {series("sm_clock", from_to(1.98e9, 1.08e9)), series("temperature", from_to(60, 90)),
+                      series("gpu_utilization", from_to(1, 1)), series("power", from_to(600, 600))};
+  const Analysis analysis = analyze(session);
+  ASSERT_EQ(analysis.findings.size(), 1U);
+  EXPECT_EQ(analysis.findings[0].rule, "low_clock");
+  EXPECT_GE(analysis.findings[0].severity, kWarning);
+  EXPECT_NE(analysis.verdict.find("as it heats up"), std::string::npos) << analysis.verdict;
+  session.counters.push_back(series("power_limit", from_to(600, 600)));
+  EXPECT_EQ(severity(session, "low_clock"), 0) << "it runs at its power limit";
+  session.counters.back() = series("throttle_reasons", from_to(0, 0));
+  EXPECT_EQ(severity(session, "low_clock"), 0) << "the driver told its reasons";
+  session.counters.pop_back();
+  session.counters[0] = series("sm_clock", from_to(1.98e9, 1.88e9));
+  EXPECT_EQ(severity(session, "low_clock"), 0) << "hot chips leak a little more";
+}
+
+TEST(CounterRules, take_a_kernel_that_uses_neither_memory_nor_power_for_no_work) {
+  ProfileSession session;
+  session.counters = {series("gpu_utilization", from_to(1, 1)), series("memory_utilization", from_to(0, 0)),
+                      series("power", from_to(25, 25)), series("power_limit", from_to(60, 60))};
+  EXPECT_GE(severity(session, "idle_multiprocessors"), kWarning);
+  session.counters[2] = series("power", from_to(55, 55));
+  EXPECT_EQ(severity(session, "idle_multiprocessors"), 0) << "it computes in registers";
+  session.counters[2] = series("power", from_to(25, 25));
+  session.counters[1] = series("memory_utilization", from_to(0.3, 0.3));
+  EXPECT_EQ(severity(session, "idle_multiprocessors"), 0) << "it moves data";
+}
+
+struct ErrorCase {
+  const char* id;
+  double first, last;
+  double severity;
+  const char* said;
+};
+
+TEST(CounterRules, name_errors_of_the_gpu_its_memory_and_its_link) {
+  const ErrorCase cases[] = {
+      {"ecc_uncorrected", 3, 3, 1, "3 uncorrected ECC errors"},
+      {"xid", 48, 48, 1, "XID 48 (double-bit ECC error)"},
+      {"xid", 31, 31, kWarning, "XID 31"},
+      {"remapped_rows_failure", 1, 1, 1, "could not be repaired"},
+      {"retired_pages_pending", 1, 1, kWarning, "waits for a reset"},
+      {"pcie_replays", 100, 150, 0, ""},
+      {"ecc_corrected", 0, 29, 0, ""},
+      {"xid", 0, 0, 0, ""},
+  };
+  for (const ErrorCase& one : cases) {
+    ProfileSession session;
+    session.counters = {series(one.id, from_to(one.first, one.last)), series("gpu_utilization", from_to(1, 1))};
+    EXPECT_EQ(severity(session, "gpu_health"), one.severity) << one.id << " " << one.last;
+    EXPECT_NE(analyze(session).verdict.find(one.said), std::string::npos) << analyze(session).verdict;
+  }
+}
+
+TEST(CounterRules, name_a_link_with_fewer_lanes_or_of_a_lower_generation_than_it_can_have) {
+  ProfileSession session;
+  session.counters = {series("gpu_utilization", from_to(0.45, 0.45)), series("pcie_link_generation", from_to(1, 1)),
+                      series("pcie_link_generation_max", from_to(4, 4)), series("pcie_link_width", from_to(4, 4)),
+                      series("pcie_link_width_max", from_to(16, 16))};
+  EXPECT_NEAR(severity(session, "gpu_health"), 1 - 1.0 / 32, 1e-9);
+  session.counters[0] = series("gpu_utilization", from_to(0, 0));
+  EXPECT_EQ(severity(session, "gpu_health"), 0) << "links save power while nothing runs";
+  session.counters[0] = series("gpu_utilization", from_to(0.45, 0.45));
+  session.counters[1] = series("pcie_link_generation", from_to(1, 4));
+  session.counters[3] = series("pcie_link_width", from_to(16, 16));
+  EXPECT_EQ(severity(session, "gpu_health"), 0) << "it reaches all of it under load";
+}
+
 /// A hundred steps of 10 ms, the GPU busy all the time, and samples of two GPUs from before the steps until after them.
 ProfileSession busy_session(double first_reasons, double second_reasons, double second_utilization) {
   ProfileSession session;

@@ -371,14 +371,14 @@ TEST(Rules, multi_gpu_comm_tells_to_leave_the_search_for_unused_parameters) {
 
 TEST(Rules, catalog_is_complete_and_ids_are_unique) {
   const std::vector<std::string> ids = ids_of(rules());
-  EXPECT_THAT(ids,
-              testing::UnorderedElementsAre(
-                  "data_loading", "host_transfer", "cpu_gpu_sync", "launch_overhead", "precision", "attention",
-                  "memory_bandwidth", "optimizer", "memory_allocation", "multi_gpu_comm", "load_imbalance",
-                  "compute_bound", "gpu_underused", "tensor_dimensions", "gpu_memory", "host_work", "waiting_for_input",
-                  "blocking_call", "low_utilization", "data_parallel", "idle_multiprocessors", "occupancy",
-                  "warp_divergence", "uncoalesced_access", "sm_efficiency", "memory_bound_kernel", "tail_effect",
-                  "thermal_throttle", "power_throttle", "pcie_saturated", "memory_busy", "low_clock", "device_copy"));
+  EXPECT_THAT(ids, testing::UnorderedElementsAre(
+                       "data_loading", "host_transfer", "cpu_gpu_sync", "launch_overhead", "precision", "attention",
+                       "memory_bandwidth", "optimizer", "memory_allocation", "multi_gpu_comm", "load_imbalance",
+                       "compute_bound", "gpu_underused", "tensor_dimensions", "gpu_memory", "host_work",
+                       "waiting_for_input", "blocking_call", "low_utilization", "data_parallel", "idle_multiprocessors",
+                       "occupancy", "warp_divergence", "uncoalesced_access", "sm_efficiency", "memory_bound_kernel",
+                       "tail_effect", "thermal_throttle", "power_throttle", "pcie_saturated", "memory_busy",
+                       "low_clock", "device_copy", "gpu_health"));
   for (const Rule* rule : rules()) EXPECT_STRNE(rule->question, "") << rule->id;
 }
 

@@ -1,6 +1,7 @@
 // From sampled counters: the GPU has work, but few of its multiprocessors do. NVIDIA's DCGM documentation, "Profiling
 // Metrics", SM Activity: 0.8 or more is needed for an effective use of the GPU, less than 0.5 likely tells of an
-// ineffective one. Counters do not say why; where a timeline does, its rules stand before this note.
+// ineffective one. Counters do not say why; where a timeline does, its rules stand before this note. Where they were
+// not sampled, a kernel that runs all the time but neither moves a byte nor takes half of the power computes little.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -32,9 +33,38 @@ std::optional<Idle> worst(const Evidence& evidence) {
   return found;
 }
 
+/// nvidia-smi manual, "Utilization": a kernel that waits for a flag or for other ranks counts as work, too.
+std::vector<Finding> of_spinning(const Evidence& evidence) {
+  for (const int device : sampled_devices(evidence)) {
+    const auto of = [&](const char* id) {
+      const CounterSeries* series = series_of(evidence, id, device);
+      return series == nullptr ? std::nullopt : mean_of(*series);
+    };
+    const auto busy = of("gpu_utilization"), memory = of("memory_utilization"), power = of("power"),
+               limit = of("power_limit");
+    if (of("sm_active") || !busy || !memory || !power || !limit) continue;
+    if (*busy < kEffectiveUse || *memory >= kMatters || 2 * *power >= *limit) continue;
+    Finding finding = make_finding(
+        kIdleMultiprocessorsRule, 0, 1,
+        fmt::format("GPU {} runs kernels in {:.0f} % of the time, but they use no memory and {:.0f} of {:.0f} W",
+                    device, *busy * 100, *power, *limit));
+    finding.severity = kWarning;
+    finding.evidence = {share_fact("gpu_utilization", "Time with a kernel on the GPU", *busy),
+                        share_fact("memory_utilization", "Time in which memory is read or written", *memory),
+                        share_fact("power_share", "Power, of its limit", *power / *limit)};
+    finding.recommendations = {
+        {AdviceKind::command, "See whether the program still makes progress, and where its host waits.", kPythonStacks},
+        {AdviceKind::measure, "See which kernel it is: one that spins, waits for other ranks, or has few blocks.",
+         "warpmark profile -- <command>"}};
+    finding.gain = {.method = "which kernel runs was not recorded", .unknown = true};
+    return {finding};
+  }
+  return {};
+}
+
 std::vector<Finding> apply(const Evidence& evidence) {
   const auto idle = worst(evidence);
-  if (!idle) return {};
+  if (!idle) return evidence.has_timeline() ? std::vector<Finding>() : of_spinning(evidence);
   const bool alone = !evidence.has_timeline();
   const double step = alone ? 1e9 : evidence.rank().undisturbed_step_ns();
   Finding finding =

@@ -1,9 +1,11 @@
-// From nvidia-smi alone: the GPU works at a clock far below the one that the driver allows (clocks.max.sm), and the
-// file does not say why: a limit of power or heat, or clocks that somebody locked. Work that memory sets the pace of
-// loses nothing by a slower clock: half of the loss is counted.
+// From nvidia-smi alone: the GPU works at a clock far below the one that the driver allows (clocks.max.sm), or loses
+// its clock as it heats up, and the file does not say why: a limit of power or heat, or clocks that somebody locked.
+// Work that memory sets the pace of loses nothing by a slower clock: half of the loss is counted, unless it is heat.
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
+#include <span>
 
 #include "analyze/recommendations/counters.h"
 #include "analyze/rules/rules.h"
@@ -12,32 +14,80 @@ namespace warpmark::analyze {
 
 namespace {
 
+struct Sample {
+  double heat = 0;   ///< degC
+  double clock = 0;  ///< Hz
+};
+
+/// Far from the power limit, where clocks fall for another reason; true where the limit was not sampled.
+bool has_power_left(const Evidence& evidence, int device) {
+  const CounterSeries* power = series_of(evidence, "power", device);
+  const CounterSeries* limit = series_of(evidence, "power_limit", device);
+  if (power == nullptr || limit == nullptr) return true;
+  const auto used = in_use(evidence, *power);
+  return !used || used->mean < kNearlyAll * highest_of(*limit).value_or(0);
+}
+
+struct Fall {
+  Sample cool, hot;  ///< medians of the coolest and the hottest third of the samples with work
+};
+
+/// If every sample of the hottest third has a clock below all of the coolest third, by a tenth.
+std::optional<Fall> fall_with_heat(const Evidence& evidence, const CounterSeries& clock) {
+  const CounterSeries* heat = series_of(evidence, "temperature", clock.device);
+  const CounterSeries* busy = series_of(evidence, "gpu_utilization", clock.device);
+  if (heat == nullptr || heat->times != clock.times || !has_power_left(evidence, clock.device)) return std::nullopt;
+  std::vector<Sample> samples;
+  for (std::size_t i = 0; i < clock.values.size(); ++i) {
+    const bool works = busy == nullptr || busy->times != clock.times || busy->values[i] >= kEffectiveUse;
+    if (works && !std::isnan(clock.values[i] + heat->values[i])) samples.push_back({heat->values[i], clock.values[i]});
+  }
+  std::ranges::stable_sort(samples, {}, &Sample::heat);
+  const std::size_t third = samples.size() / 3;
+  if (third < kFewest) return std::nullopt;
+  const std::span<const Sample> cool = std::span(samples).first(third), hot = std::span(samples).last(third);
+  const double slowest_cool = std::ranges::min(cool, {}, &Sample::clock).clock;
+  const double fastest_hot = std::ranges::max(hot, {}, &Sample::clock).clock;
+  if (fastest_hot >= kNearlyAll * slowest_cool) return std::nullopt;
+  return Fall{cool[third / 2], hot[third / 2]};
+}
+
 std::vector<Finding> apply(const Evidence& evidence) {
   std::vector<Finding> findings;
   double worst = 1 - kNearlyAll;  // of its clock any GPU loses some under load
-  for (const CounterSeries* most : series_of(evidence, "sm_clock_max")) {
-    const CounterSeries* clock = series_of(evidence, "sm_clock", most->device);
-    const bool with_reasons = series_of(evidence, "throttle_reasons", most->device) != nullptr;
-    const auto allowed = highest_of(*most);
-    if (clock == nullptr || with_reasons || !allowed || !is_used(evidence, *clock)) continue;
-    const auto used = in_use(evidence, *clock);
-    if (!used || used->busy.value_or(0) < kEffectiveUse || 1 - used->mean / *allowed <= worst) continue;
-    worst = 1 - used->mean / *allowed;
+  for (const CounterSeries* clock : series_of(evidence, "sm_clock")) {
+    const CounterSeries* most = series_of(evidence, "sm_clock_max", clock->device);
+    const bool with_reasons = series_of(evidence, "throttle_reasons", clock->device) != nullptr;
+    const auto used = with_reasons || !is_used(evidence, *clock) ? std::nullopt : in_use(evidence, *clock);
+    if (!used) continue;
+    const auto fall = fall_with_heat(evidence, *clock);
+    const double allowed = fall || most != nullptr ? highest_of(fall ? *clock : *most).value_or(0) : 0;
+    const bool works = fall || used->busy.value_or(0) >= kEffectiveUse;
+    if (allowed <= 0 || !works || 1 - used->mean / allowed <= worst) continue;
+    worst = 1 - used->mean / allowed;
     const double step = evidence.has_timeline() ? evidence.rank().undisturbed_step_ns() : 1e9;
-    Finding finding =
-        make_finding(kLowClockRule, step * worst / 2, step,
-                     fmt::format("GPU {} works at {:.0f} of {:.0f} MHz, for a reason that was not sampled",
-                                 most->device, used->mean * 1e-6, *allowed * 1e-6));
+    const auto mhz = [](double hz) { return fmt::format("{:.0f}", hz * 1e-6); };
+    Finding finding = make_finding(
+        kLowClockRule, fall ? step * worst : step * worst / 2, step,
+        fall ? fmt::format("GPU {} loses its clock as it heats up: {} MHz at {:.0f} °C, {} MHz at {:.0f} °C",
+                           clock->device, mhz(fall->cool.clock), fall->cool.heat, mhz(fall->hot.clock), fall->hot.heat)
+             : fmt::format("GPU {} works at {} of {} MHz, for a reason that was not sampled", clock->device,
+                           mhz(used->mean), mhz(allowed)));
     if (!evidence.has_timeline()) finding.lost_ns = 0;
-    const bool usual = worst < 0.5;  // few GPUs reach that clock with all of their units
+    const bool usual = !fall && worst < 0.5;  // few GPUs reach that clock with all of their units
     if (usual) finding.severity = std::min(finding.severity, kMostOfANote);
-    finding.evidence = {share_fact("clock_loss", "SM clock below the highest that is allowed", worst),
-                        share_fact("gpu_utilization", "Time with a kernel on the GPU meanwhile", *used->busy)};
+    finding.evidence = {share_fact(
+        "clock_loss",
+        fall ? "SM clock below the highest of these samples, mean" : "SM clock below the highest that is allowed",
+        worst)};
+    if (used->busy)
+      finding.evidence.push_back(share_fact("gpu_utilization", "Time with a kernel on the GPU meanwhile", *used->busy));
     finding.recommendations = {{AdviceKind::command,
                                 "See what holds the clock down: limits of power and heat, or locked clocks (nvidia-smi "
                                 "-rgc releases them).",
                                 "nvidia-smi -q -d CLOCK,PERFORMANCE,POWER,TEMPERATURE"}};
-    finding.gain = {.method = "which clock this work allows was not recorded", .unknown = true};
+    finding.gain = fall ? at_most(1 / (1 - worst), "work that scales with the SM clock, all of it at most")
+                        : Gain{.method = "which clock this work allows was not recorded", .unknown = true};
     findings = {std::move(finding)};
   }
   return findings;

@@ -5,15 +5,19 @@
 #include <limits>
 
 #include "profile/readers/text/decimal.h"
+#include "profile/timeline_builder.h"
 
 namespace warpmark::profile {
 
-void CounterTable::set_columns(const std::vector<std::string>& headers) {
+void CounterTable::set_columns(const std::vector<std::string>& headers, std::span<const std::string_view> unused) {
+  if (headers == headers_) return;  // tools repeat them
+  headers_ = headers;
   columns_.clear();
   for (const std::string& header : headers) {
-    const auto found = std::find_if(known_.begin(), known_.end(),
-                                    [&](const CounterColumn& column) { return column.header == header; });
+    const auto found = std::ranges::find(known_, header, &CounterColumn::header);
     columns_.push_back(found == known_.end() ? nullptr : &*found);
+    if (found == known_.end() && std::ranges::find(unused, header) == unused.end())
+      count_issue(session_.quality, "unknown_column", "columns whose name is not known: left out", header);
   }
 }
 
@@ -57,6 +61,14 @@ std::optional<double> CounterTable::last(const char* id, int device) const {
 }
 
 void CounterTable::finish() {
+  std::erase_if(series_, [this](const auto& one) {
+    CounterSeries& series = session_.counters[one.second];
+    if (!std::ranges::all_of(series.values, [](double value) { return std::isnan(value); })) return false;
+    count_issue(session_.quality, "no_values", "columns without a value, as the GPU does not report them: left out",
+                series.id);
+    series.values.clear();
+    return true;
+  });
   for (const auto& [key, index] : series_) {
     CounterSeries& series = session_.counters[index];
     if (std::is_sorted(series.times.begin(), series.times.end())) continue;
@@ -68,6 +80,7 @@ void CounterTable::finish() {
       series.values[i] = points[i].second;
     }
   }
+  std::erase_if(session_.counters, [](const CounterSeries& series) { return series.values.empty(); });
 }
 
 Sniff sniff_counter_table(std::string_view head, bool (*is_header)(std::string_view line)) {

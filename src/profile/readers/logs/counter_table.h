@@ -25,8 +25,9 @@ class CounterTable {
  public:
   CounterTable(std::span<const CounterColumn> known, ProfileSession& session) : known_(known), session_(session) {}
 
-  /// `headers` of the columns with values; those without a known meaning are left out.
-  void set_columns(const std::vector<std::string>& headers);
+  /// `headers` of the columns with values; those without a known meaning are left out and counted, unless `unused` has
+  /// them.
+  void set_columns(const std::vector<std::string>& headers, std::span<const std::string_view> unused = {});
   [[nodiscard]] std::size_t columns() const { return columns_.size(); }
   /// One value a column. Returns false if there are fewer.
   [[nodiscard]] bool add(int device, std::int64_t time_ns, std::span<const std::string_view> values);
@@ -36,12 +37,13 @@ class CounterTable {
   /// The value that was added last; nothing if there is none.
   [[nodiscard]] std::optional<double> last(const char* id, int device) const;
   [[nodiscard]] bool empty() const { return series_.empty(); }
-  /// Sorts by time where the file did not.
+  /// Sorts by time where the file did not, and leaves out and counts columns without a single value.
   void finish();
 
  private:
   std::span<const CounterColumn> known_;
   ProfileSession& session_;
+  std::vector<std::string> headers_;
   std::vector<const CounterColumn*> columns_;  ///< nullptr for those left out
   std::map<std::pair<int, std::string>, std::size_t> series_;
 };

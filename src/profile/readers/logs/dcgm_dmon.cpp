@@ -1,5 +1,5 @@
 // The table that `dcgmi dmon` prints.
-// Field names: dcgm_fields.h of NVIDIA's DCGM (short names). A row is "GPU 0" or "GPU-I 3" (a MIG instance), then
+// Field names: dcgm_fields.cpp of NVIDIA's DCGM (short names). A row is "GPU 0" or "GPU-I 3" (a MIG instance), then
 // values; rows of one sample follow one another. The tool prints no times; its default period is one second.
 #include <map>
 
@@ -32,23 +32,39 @@ constexpr CounterColumn kColumns[] = {
     {"nvltx", "nvlink_tx", "B/s", 1},
     {"nvlrx", "nvlink_rx", "B/s", 1},
     {"power", "power", "W", 1},
+    {"pmlmt", "power_limit", "W", 1},
+    {"pmdef", "power_limit_default", "W", 1},
     {"gputl", "gpu_utilization", "", 0.01},
     {"mcutl", "memory_utilization", "", 0.01},
     {"tmptr", "temperature", "degC", 1},
     {"mmtmp", "memory_temperature", "degC", 1},
     {"smclk", "sm_clock", "Hz", 1e6},
+    {"smmax", "sm_clock_max", "Hz", 1e6},
     {"mmclk", "memory_clock", "Hz", 1e6},
     {"fbusd", "memory_used", "B", kMiB},
     {"fbusg", "memory_used", "B", kMiB},
     {"fbtotl", "memory_total", "B", kMiB},
+    {"fbttl", "memory_total", "B", kMiB},
     {"dvccte", "throttle_reasons", "", 1},
     {"dvcct", "throttle_reasons", "", 1},
+    {"dvcctr", "throttle_reasons", "", 1},
     {"pvtime", "power_violation_time", "s", 1e-9},
     {"pviol", "power_violation_time", "s", 1e-9},
     {"thvio", "thermal_violation_time", "s", 1e-9},
     {"tviol", "thermal_violation_time", "s", 1e-9},
     {"totec", "energy", "J", 1e-3},
     {"totecn", "energy", "J", 1e-3},
+    {"xider", "xid", "", 1},
+    {"esvtl", "ecc_corrected", "", 1},
+    {"edvtl", "ecc_uncorrected", "", 1},
+    {"rppen", "retired_pages_pending", "", 1},
+    {"rrp", "remapped_rows_pending", "", 1},
+    {"rrf", "remapped_rows_failure", "", 1},
+    {"rpctr", "pcie_replays", "", 1},
+    {"pcilg", "pcie_link_generation", "", 1},
+    {"pcilw", "pcie_link_width", "", 1},
+    {"pcimg", "pcie_link_generation_max", "", 1},
+    {"pcimw", "pcie_link_width_max", "", 1},
 };
 
 bool is_header(std::string_view line) {

@@ -44,6 +44,13 @@ constexpr Known kKnown[] = {
     {"active clocks event reasons", kCounter, "throttle_reasons", "", 1},
     {"gen link pcie", kCounter, "pcie_link_generation", "", 1},
     {"link pcie width", kCounter, "pcie_link_width", "", 1},
+    {"gen link max pcie", kCounter, "pcie_link_generation_max", "", 1},
+    {"link max pcie width", kCounter, "pcie_link_width_max", "", 1},
+    {"corrected ecc errors total volatile", kCounter, "ecc_corrected", "", 1},
+    {"ecc errors total uncorrected volatile", kCounter, "ecc_uncorrected", "", 1},
+    {"pages pending retired", kCounter, "retired_pages_pending", "", 1},
+    {"pending remapped rows", kCounter, "remapped_rows_pending", "", 1},
+    {"failure remapped rows", kCounter, "remapped_rows_failure", "", 1},
     {"timestamp", ColumnRole::time},
     {"datetime", ColumnRole::time},
     {"date time", ColumnRole::time},
@@ -166,6 +173,7 @@ double smi_value(std::string_view cell, double scale) {
     for (const char c : ascii_lower(cell.substr(2))) bits = bits * 16 + (c <= '9' ? c - '0' : c - 'a' + 10);
     return std::min(bits, 1e15);
   }
+  if (cell == "Yes" || cell == "No") return cell == "Yes" ? 1 : 0;
   const auto end = std::min(cell.find_first_not_of("0123456789.+-"), cell.size());
   const auto number = parse_number(cell.substr(0, end));
   return number ? *number * smi_unit_scale(cell.substr(end), scale) : std::numeric_limits<double>::quiet_NaN();

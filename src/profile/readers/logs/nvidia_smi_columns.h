@@ -33,7 +33,8 @@ struct SmiColumn {
 /// Factor from a unit as users write it ("MiB", "mW", "%"); `otherwise` if it is empty or unknown.
 [[nodiscard]] double smi_unit_scale(std::string_view unit, double otherwise);
 
-/// "97 %", "97%", "48000 MiB" and "0x0000000000000004"; NaN for "[N/A]". `scale` is that of values without a unit.
+/// "97 %", "97%", "48000 MiB", "0x0000000000000004", and "Yes" as 1; NaN for "[N/A]". `scale` is that of values without
+/// a unit.
 [[nodiscard]] double smi_value(std::string_view cell, double scale);
 
 /// Whether a line is the header of such a table; `columns` then has all of them.

@@ -42,6 +42,9 @@ constexpr CounterColumn kColumns[] = {
     {"txpci", "pcie_tx", "B/s", 1e6},
 };
 
+/// Of processes (pmon), and of the memory that confidential computing protects.
+constexpr std::string_view kUnused[] = {"pid", "type", "command", "ccpm"};
+
 /// Words of a line in which blanks and commas separate.
 std::vector<std::string_view> cells(std::string_view line, std::string& storage) {
   storage = std::string(line);
@@ -116,7 +119,7 @@ class DmonTable {
     of_processes_ = pid != headers.end();
     has_time_ = before == 2;
     has_header_ = true;
-    table_.set_columns(headers);
+    table_.set_columns(headers, kUnused);
   }
 
   void row(const std::vector<std::string_view>& words, std::string_view line) {
@@ -160,7 +163,7 @@ Status read(ByteSource& source, const ReadOptions&, ProfileSession& session) {
   DmonTable table(session);
   WM_TRY(for_each_line(source, session.quality, [&table](std::string_view line) { table.add(line); }));
   if (table.finish()) return {};
-  return data_error("the table of nvidia-smi dmon has no rows", "let it run for a few seconds");
+  return data_error("the table of nvidia-smi dmon has no values", "let it run for a few seconds");
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <cmath>
 #include <map>
 #include <optional>
 #include <string>
@@ -25,11 +26,13 @@ constexpr std::int64_t kSecondNs = 1'000'000'000;
 constexpr std::size_t kMostGpus = 1024;
 
 struct Element {
-  std::string_view section;  ///< the end of its name
+  std::string_view section;  ///< the end of its name; empty: any
   std::string_view tag;
   const char* id;
   const char* unit;
 };
+// Of all kinds of memory together.
+constexpr const char *kEccCorrected = "ecc_corrected", *kEccUncorrected = "ecc_uncorrected";
 constexpr Element kElements[] = {{"fb_memory_usage", "used", "memory_used", "B"},
                                  {"fb_memory_usage", "total", "memory_total", "B"},
                                  {"utilization", "gpu_util", "gpu_utilization", ""},
@@ -43,7 +46,21 @@ constexpr Element kElements[] = {{"fb_memory_usage", "used", "memory_used", "B"}
                                  {"power_readings", "default_power_limit", "power_limit_default", "W"},
                                  {"clocks", "sm_clock", "sm_clock", "Hz"},
                                  {"clocks", "mem_clock", "memory_clock", "Hz"},
-                                 {"max_clocks", "sm_clock", "sm_clock_max", "Hz"}};
+                                 {"max_clocks", "sm_clock", "sm_clock_max", "Hz"},
+                                 {"", "current_link_gen", "pcie_link_generation", ""},
+                                 {"", "max_link_gen", "pcie_link_generation_max", ""},
+                                 {"", "current_link_width", "pcie_link_width", ""},
+                                 {"", "max_link_width", "pcie_link_width_max", ""},
+                                 {"", "replay_counter", "pcie_replays", ""},
+                                 {"", "pending_retirement", "retired_pages_pending", ""},
+                                 {"", "remapped_row_pending", "remapped_rows_pending", ""},
+                                 {"", "remapped_row_failure", "remapped_rows_failure", ""},
+                                 {"volatile", "sram_correctable", kEccCorrected, ""},
+                                 {"volatile", "dram_correctable", kEccCorrected, ""},
+                                 {"volatile", "sram_uncorrectable", kEccUncorrected, ""},
+                                 {"volatile", "sram_uncorrectable_parity", kEccUncorrected, ""},
+                                 {"volatile", "sram_uncorrectable_secded", kEccUncorrected, ""},
+                                 {"volatile", "dram_uncorrectable", kEccUncorrected, ""}};
 
 /// "Sun May  8 21:12:22 2022", wherever it stands in the line, as if it were UTC.
 std::optional<std::int64_t> time_in(const std::vector<std::string_view>& words) {
@@ -117,6 +134,7 @@ class SmiReport {
       const auto index = parse_integer(first[0]);
       device_.reset();
       if (index && *index >= 0 && *index < static_cast<std::int64_t>(kMostGpus)) device_ = static_cast<int>(*index);
+      if (device_ && is_digit(third[0][0])) keep("ecc_uncorrected", "", third[0]);
       return;
     }
     if (!device_ || second.size() != 3 || second[1] != "/") return;
@@ -161,7 +179,8 @@ class SmiReport {
       reasons_ = reasons_.value_or(0) + (value == "Active" ? column.throttle_bit : 0);
     }
     for (const Element& one : kElements) {
-      const bool is_section = section_ == one.section || section_ == "gpu_" + std::string(one.section);
+      const bool is_section =
+          one.section.empty() || section_ == one.section || section_ == "gpu_" + std::string(one.section);
       if (is_section && tag == one.tag) keep(one.id, one.unit, value);
     }
   }
@@ -176,8 +195,11 @@ class SmiReport {
   }
 
   void keep(const char* id, const char* unit, std::string_view text) {
-    const bool known = std::ranges::any_of(values_, [id](const Value& one) { return std::string_view(one.id) == id; });
-    if (!known) values_.push_back({id, unit, smi_value(text, 1)});
+    const double value = smi_value(text, 1);
+    const auto known = std::ranges::find_if(values_, [id](const Value& one) { return std::string_view(one.id) == id; });
+    const bool adds = id == kEccCorrected || id == kEccUncorrected;
+    if (known == values_.end()) return values_.push_back({id, unit, value});
+    if (adds && !std::isnan(value)) known->value = value + (std::isnan(known->value) ? 0 : known->value);
   }
 
   void end_gpu() {
