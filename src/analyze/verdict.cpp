@@ -34,8 +34,15 @@ std::string benchmarks_verdict(const ProfileSession& session) {
   const auto best = std::max_element(curves.begin(), curves.end(), [](const auto& a, const auto& b) {
     return a.peak_bus_bandwidth < b.peak_bus_bandwidth;
   });
-  return fmt::format("Communication alone: up to {:.1f} GB/s of bus bandwidth ({}, {} ranks); no program was recorded.",
-                     best->peak_bus_bandwidth * 1e-9, best->collective, best->ranks);
+  const auto nvlink = best->unused_nvlink();
+  return fmt::format(
+      "Communication alone: up to {:.1f} GB/s of bus bandwidth ({}, {} ranks){}; no program was recorded.",
+      best->peak_bus_bandwidth * 1e-9, best->collective, best->ranks,
+      nvlink
+          ? fmt::format(", which PCIe carries: the NVLink of {} has {:.0f} GB/s and is not used (NCCL_DEBUG=INFO and "
+                        "nvidia-smi topo -m show why)",
+                        best->gpu, *nvlink * 1e-9)
+          : "");
 }
 
 /// Of a session without steps in which nothing is wrong: what was looked at. Adds what the host alone shows.

@@ -261,6 +261,23 @@ TEST(Diff, names_what_appeared_vanished_and_changed) {
   EXPECT_EQ(std::get<std::string>(empty.tables[3].rows[0][1]), "vanished");
 }
 
+TEST(Diff, names_other_gpus_and_calls_less_than_a_nanosecond_the_same) {
+  const auto changed = [](const std::string& gpu, std::int64_t longer_ns) {
+    Timeline timeline = training(10);
+    timeline.gpus.at(0).name = gpu;
+    EventColumns& events = timeline.events;
+    EventIndex last = 0;
+    for (EventIndex i = 0; i < events.size(); ++i) last = events.kind[i] == EventKind::kernel ? i : last;
+    events.duration[last] += longer_ns;
+    return session_of(std::move(timeline));
+  };
+  const ProfileSession ten = changed("NVIDIA H100", 0);
+  EXPECT_THAT(diff(ten, changed("NVIDIA A100", 0)).tables[0].note, testing::HasSubstr("NVIDIA A100 after"));
+  const auto same = diff(ten, changed("NVIDIA H100", 1));
+  EXPECT_EQ(same.tables[0].note.find("GPUs differ"), std::string::npos);
+  for (const auto& row : same.tables[3].rows) EXPECT_EQ(std::get<std::string>(row[1]), "same");
+}
+
 struct Replayed {
   Timeline timeline;
   WorkList list;

@@ -137,6 +137,31 @@ TEST(RocprofChrome, has_kernels_copies_and_calls) {
   EXPECT_EQ(timeline.gpus[0].max_threads_per_sm, 2048);
 }
 
+std::string replaced(std::string text, std::string_view what, std::string_view with) {
+  for (auto at = text.find(what); at != std::string::npos; at = text.find(what, at + with.size()))
+    text.replace(at, what.size(), with);
+  return text;
+}
+
+TEST(RocprofChrome, knows_rows_that_are_counted) {
+  const std::string counted = replaced(
+      replaced(replaced(kFirstRocprof, "\"CPU HIP", "\"0 CPU HIP"), "\"COPY", "\"1 COPY"), "\"GPU4", "\"2 GPU4");
+  const Timeline timeline = timeline_of(counted);
+  EXPECT_EQ(timeline.format, "rocprof_chrome");
+  EXPECT_EQ(timeline.events.kind[0], EventKind::runtime_api);
+  EXPECT_EQ(timeline.events.kind[1], EventKind::memcpy);
+  EXPECT_EQ(timeline.tracks[timeline.events.track[3]].device, 4);
+}
+
+TEST(RocprofChrome, joins_launches_and_kernels_of_a_stream_in_order_where_no_arrow_does) {
+  const std::string without = replaced(kFirstRocprof, "\"cat\":\"DataFlow\",\"id\":", "\"cat\":\"DataFlow\",\"no\":");
+  const Timeline timeline = timeline_of(without);
+  EXPECT_NE(timeline.events.correlation[2], 0U);
+  EXPECT_EQ(timeline.events.correlation[2], timeline.events.correlation[3]);
+  const Timeline twice = timeline_of(replaced(without, "\"hipMemcpy\"", "\"hipLaunchKernel\""));
+  EXPECT_EQ(twice.events.correlation[3], 0U) << "two launches and one kernel";
+}
+
 TEST(RocprofChrome, keeps_what_came_before_a_cut) {
   const std::string text = kFirstRocprof;
   const Timeline timeline = timeline_of(text.substr(0, text.find("vector_add")));

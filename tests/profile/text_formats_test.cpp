@@ -200,6 +200,7 @@ TEST(NcclTests, reads_both_halves_of_a_row) {
   ASSERT_EQ(session->collectives.size(), 2U);
   const CollectiveResult& out = session->collectives[0];
   EXPECT_EQ(out.collective, "all_reduce");
+  EXPECT_EQ(out.gpu, "NVIDIA H200");
   EXPECT_EQ(out.ranks, 2);
   EXPECT_EQ(out.bytes, 1073741824);
   EXPECT_EQ(out.operation, "sum");

@@ -274,8 +274,9 @@ TEST(ShortName, cuts_long_names_between_characters) {
 TEST(ShortName, of_two_rows_differs_where_the_names_do) {
   const std::string front = "void at::native::vectorized_elementwise_kernel<4, at::native::";
   AnalysisTable table{"kernels", "Kernels", "", {{"name", "Name", ""}}, {}};
-  for (const char* op : {"CUDAFunctor_add<c10::BFloat16>, std::array<char*, 3ul> >(int)", "FillFunctor<float> >(int)",
-                         "CUDAFunctor_mul<c10::BFloat16>, std::array<char*, 3ul> >(int)"}) {
+  const std::string unary = "AUnaryFunctor<c10::BFloat16, c10::BFloat16, c10::BFloat16, at::native::";
+  for (const std::string& op : {unary + "MulFunctor<float> > >(int)", std::string("FillFunctor<float> >(int)"),
+                                unary + "AddFunctor<float> > >(int)"}) {
     table.rows.push_back({front + op});
   }
   table.rows.push_back({std::string("gemm")});
@@ -287,7 +288,8 @@ TEST(ShortName, of_two_rows_differs_where_the_names_do) {
   }
   EXPECT_EQ(shown.size(), 4U);
   EXPECT_TRUE(shown.contains("gemm"));
-  EXPECT_TRUE(shown.contains("at::native::vectorized_e...Functor_add<c10::BFloat16>, st...")) << *shown.begin();
+  EXPECT_TRUE(shown.contains("vectorized_elementwise_kernel<4, FillFunctor<float> >(int)"));
+  EXPECT_TRUE(shown.contains("at::native::vectorized_e...native::AddFunctor<float> > >(...")) << *shown.begin();
 }
 
 TEST(FormatValue, uses_the_unit_of_the_column) {

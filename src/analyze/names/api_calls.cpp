@@ -20,10 +20,9 @@ bool is_sync_call(std::string_view api) { return contains_any(api, {"synchronize
 bool is_copy_call(std::string_view api) { return contains_any(api, {"memcpy"}); }
 
 bool is_allocation_call(std::string_view api) {
-  if (contains_any(api, {"async", "mallocfrompool"})) return false;
-  return contains_any(api, {"cudamalloc", "cudafree", "cumemalloc", "cumemfree", "cumemcreate", "cumemmap",
-                            "cumemunmap", "cumemrelease", "cumemsetaccess", "cumemaddress", "cudahostalloc",
-                            "cudahostregister", "cudahostunregister", "cumemhost", "hipmalloc", "hipfree"});
+  if (!is_cuda_or_hip(api) || contains_any(api, {"async", "mallocfrompool"})) return false;
+  return contains_any(api, {"malloc", "free", "memalloc", "hostalloc", "hostregister", "hostunregister", "memhost"}) ||
+         is_mapping_call(api);
 }
 
 bool is_host_memory_call(std::string_view api) { return contains_any(api, {"host"}); }

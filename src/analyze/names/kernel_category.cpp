@@ -221,6 +221,8 @@ MatrixMath matrix_math(std::string_view name, Category category) {
       !holds_any(text, {"bf16", "_f16", "half"})) {
     return MatrixMath::tensor_tf32;
   }
+  if (holds_any(text, {"fp16_sgemm", "_hgemm_"}))
+    return MatrixMath::simt_half;  // of cuBLAS: "volta_fp16_sgemm_fp16_..."
   if (holds_any(text, {"bf16",  "float16", "f16f16", "_f16", "half",  "hmma",  "imma",  "h884",
                        "h1688", "s16816",  "i16832", "e4m3", "e5m2",  "fp8",   "nvjet", "wgmma",
                        "gmma",  "hgemm",   "int8",   "i8i8", "_fp16", "h16816"})) {
@@ -258,15 +260,6 @@ bool is_in_doubles(std::string_view kernel_name) {
   return holds_any(kernel_name, {"<double", ", double>", "double*", "double const*", "double2*", "double2 const*",
                                  "double3*", "double3 const*", "double4*", "double4 const*"}) &&
          !holds_any(kernel_name, {"float", "half", "bfloat"});
-}
-
-double elements_a_thread(std::string_view kernel) {
-  for (const std::string_view words : {"vectorized_elementwise_kernel<", "::elementwise_kernel<128, "}) {
-    const std::size_t at = kernel.find(words);
-    const std::size_t digit = at == std::string_view::npos ? at : at + words.size();
-    if (digit < kernel.size() && is_digit(kernel[digit])) return kernel[digit] - '0';
-  }
-  return contains_any(kernel, {"unrolled_elementwise_kernel"}) ? 4 : 1;
 }
 
 bool is_multi_tensor(std::string_view kernel_name) {

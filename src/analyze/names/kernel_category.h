@@ -38,6 +38,7 @@ enum class MatrixMath : std::uint8_t {
   simt_fp32,    ///< single precision without tensor cores
   vector_fp32,  ///< a matrix times one vector or a few, single precision: bound by the matrix's bytes
   simt_fp64,    ///< double precision, whatever units
+  simt_half,    ///< inputs of 16 bits without tensor cores
   tensor_tf32,  ///< tensor cores on single precision inputs
   tensor_half,  ///< tensor cores on 16 bits or fewer
 };
@@ -60,9 +61,6 @@ enum class MatrixMath : std::uint8_t {
 /// All its data is in double precision, as its own parameters or CuPy's types say: a pointer or a template's argument,
 /// and none of another floating-point type. No framework's, whose names also hold the types of scalars and sums.
 [[nodiscard]] bool is_in_doubles(std::string_view kernel_name);
-/// Elements that a thread of an elementwise kernel of ATen takes, which its name holds
-/// (ATen/native/cuda/CUDALoops.cuh).
-[[nodiscard]] double elements_a_thread(std::string_view kernel_name);
 /// One kernel for many parameters (foreach, fused, Apex multi-tensor).
 [[nodiscard]] bool is_multi_tensor(std::string_view kernel_name);
 

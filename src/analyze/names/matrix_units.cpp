@@ -42,7 +42,10 @@ bool is_turing_without(std::string_view name) {
 MatrixUnits matrix_units_of(const Timeline& timeline, int device) {
   if (timeline.gpus.empty()) return kHopper;
   const auto found = std::ranges::find(timeline.gpus, device, &GpuInfo::index);
-  const GpuInfo& gpu = found == timeline.gpus.end() ? timeline.gpus.front() : *found;
+  return matrix_units_of(found == timeline.gpus.end() ? timeline.gpus.front() : *found);
+}
+
+MatrixUnits matrix_units_of(const GpuInfo& gpu) {
   if (contains_any(gpu.name, {"amd ", "radeon", "instinct", "gfx"})) return of_amd(gpu);
   if (gpu.compute_major == 0 || gpu.compute_major > 7) return kHopper;
   return gpu.compute_major < 7 || is_turing_without(gpu.name) ? kNone : kVolta;

@@ -18,5 +18,6 @@ struct MatrixUnits {
 
 /// Of the GPU with that index, else of the first in the recording; those of an H100 where none is named.
 [[nodiscard]] MatrixUnits matrix_units_of(const Timeline& timeline, int device);
+[[nodiscard]] MatrixUnits matrix_units_of(const GpuInfo& gpu);
 
 }  // namespace warpmark::analyze

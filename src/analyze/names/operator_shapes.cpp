@@ -31,10 +31,4 @@ Shapes parse_shapes(std::string_view text) {
   return shapes;
 }
 
-std::int64_t elements_in(const std::vector<std::int64_t>& dims) {
-  std::int64_t elements = 1;
-  for (const std::int64_t one : dims) elements *= std::max<std::int64_t>(one, 1);
-  return elements;
-}
-
 }  // namespace warpmark::analyze

@@ -12,6 +12,5 @@ using Shapes = std::vector<std::vector<std::int64_t>>;
 /// The dimensions of an operator's inputs from the recorded text "[[8,12,1024,1024],[],[3]]"; other characters
 /// separate.
 [[nodiscard]] Shapes parse_shapes(std::string_view text);
-[[nodiscard]] std::int64_t elements_in(const std::vector<std::int64_t>& dims);
 
 }  // namespace warpmark::analyze

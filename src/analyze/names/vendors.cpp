@@ -100,6 +100,18 @@ Vendor vendor_of(const Timeline& timeline) {
   return names({"intel"}) ? Vendor::intel : Vendor::nvidia;
 }
 
+// NVIDIA's data sheets of these boards, which name the sum of both directions. Those for PCIe have bridges at most.
+std::optional<double> nvlink_rate(std::string_view gpu) {
+  constexpr std::pair<const char*, double> kRates[] = {{"v100-sxm", 150e9}, {"a100-sxm", 300e9}, {"h100", 450e9},
+                                                       {"h200", 450e9},     {"h20", 450e9},      {"a800-sxm", 200e9},
+                                                       {"h800", 200e9},     {"b200", 900e9},     {"b300", 900e9}};
+  if (contains_any(gpu, {"pcie", " nvl"})) return std::nullopt;
+  for (const auto& [name, rate] : kRates) {
+    if (contains_any(gpu, {name})) return rate;
+  }
+  return std::nullopt;
+}
+
 std::string snippet_for(Vendor vendor, const std::string& snippet) {
   if (vendor == Vendor::nvidia) return snippet;
   const bool amd = vendor == Vendor::amd;

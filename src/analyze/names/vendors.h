@@ -2,7 +2,9 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
+#include <string_view>
 
 #include "model/profile/timeline.h"
 
@@ -12,6 +14,9 @@ enum class Vendor : std::uint8_t { nvidia, amd, intel };
 
 /// By the calls that launched, else by the names of GPUs; NVIDIA where neither tells. O(names).
 [[nodiscard]] Vendor vendor_of(const Timeline& timeline);
+
+/// NVLink of a GPU that is connected to others of its host by switches: B/s in one direction. Nothing for other GPUs.
+[[nodiscard]] std::optional<double> nvlink_rate(std::string_view gpu);
 
 /// A command or lines of code, as the vendor's; "" where it has nothing like it.
 [[nodiscard]] std::string snippet_for(Vendor vendor, const std::string& snippet);

@@ -13,4 +13,9 @@ bool contains_any(std::string_view text, std::initializer_list<std::string_view>
   return holds_any(ascii_lower(text), tokens);
 }
 
+std::string_view first_sentence(std::string_view text) {
+  text = text.substr(0, text.find(". "));
+  return text.ends_with('.') ? text.substr(0, text.size() - 1) : text;
+}
+
 }  // namespace warpmark::analyze

@@ -17,6 +17,9 @@ namespace warpmark::analyze {
 /// True if `text` holds one of the tokens, ignoring ASCII case. Tokens are lower case.
 [[nodiscard]] bool contains_any(std::string_view text, std::initializer_list<std::string_view> tokens);
 
+/// Without its period.
+[[nodiscard]] std::string_view first_sentence(std::string_view text);
+
 /// What `tell(name)` says of each name, by NameId.
 template <typename Tell>
 [[nodiscard]] auto told_by_names(const NameTable& names, Tell tell) {

@@ -147,17 +147,34 @@ Throttle throttle_of(int device, double share, std::optional<double> clock, cons
   return one;
 }
 
+/// Share of the samples with one of these bits, and the mean of another series over them (absent where the two were not
+/// sampled together, or never with a bit).
+struct WithBits {
+  double share = 0;
+  std::optional<double> mean;
+};
+
+WithBits with_bits(const CounterSeries& reasons, std::uint64_t bits, const CounterSeries* other) {
+  const bool together = other != nullptr && other->times == reasons.times;
+  double with = 0, known = 0, sum = 0, count = 0;
+  for (std::size_t i = 0; i < reasons.values.size(); ++i) {
+    if (is_set(reasons.values[i])) ++known;
+    if (!has_bits(reasons.values[i], bits)) continue;
+    ++with;
+    if (together && !std::isnan(other->values[i])) sum += other->values[i], ++count;
+  }
+  return {known > 0 ? with / known : 0, count > 0 ? std::optional(sum / count) : std::nullopt};
+}
+
 Throttle by_reasons(const SampledGpus& gpus, const CounterSeries& series, std::uint64_t reasons) {
-  const CounterSeries within = within_steps(series, gpus);
-  double share = share_with_bits(within, reasons).value_or(0);
+  const CounterSeries* clock = find_series(gpus, "sm_clock", series.device);
+  const CounterSeries clock_within = clock == nullptr ? CounterSeries{} : within_steps(*clock, gpus);
+  const auto [sampled, together] = with_bits(within_steps(series, gpus), reasons, &clock_within);
   // Of power nvidia-smi dmon also tells in how much of each sample's time.
   const CounterSeries* violation = find_series(gpus, "power_violation", series.device);
-  if (violation != nullptr && reasons == kPowerReasons) share = mean_of(within_steps(*violation, gpus)).value_or(share);
-  const CounterSeries* clock = find_series(gpus, "sm_clock", series.device);
-  if (clock == nullptr) return throttle_of(series.device, share, std::nullopt, gpus);
+  const bool tells = violation != nullptr && reasons == kPowerReasons;
+  const double share = tells ? mean_of(within_steps(*violation, gpus)).value_or(sampled) : sampled;
   // An idle GPU lowers its clock too: only the samples in question count, where that can be told.
-  const CounterSeries clock_within = within_steps(*clock, gpus);
-  const auto together = mean_with_bits(clock_within, within, reasons);
   return throttle_of(series.device, share, together ? together : mean_of(clock_within), gpus);
 }
 
@@ -299,29 +316,6 @@ std::optional<double> highest_of(const CounterSeries& series) {
     if (!std::isnan(value)) highest = std::max(highest.value_or(value), value);
   }
   return highest;
-}
-
-std::optional<double> share_with_bits(const CounterSeries& series, std::uint64_t bits) {
-  double with = 0;
-  double count = 0;
-  for (const double value : series.values) {
-    if (!is_set(value)) continue;
-    with += has_bits(value, bits) ? 1 : 0;
-    count += 1;
-  }
-  return count > 0 ? std::optional(with / count) : std::nullopt;
-}
-
-std::optional<double> mean_with_bits(const CounterSeries& series, const CounterSeries& reasons, std::uint64_t bits) {
-  if (series.times != reasons.times) return std::nullopt;
-  double sum = 0;
-  double count = 0;
-  for (std::size_t i = 0; i < series.values.size(); ++i) {
-    if (std::isnan(series.values[i]) || !has_bits(reasons.values[i], bits)) continue;
-    sum += series.values[i];
-    count += 1;
-  }
-  return count > 0 ? std::optional(sum / count) : std::nullopt;
 }
 
 LinkRate link_rate(const Evidence& evidence, int device) {

@@ -37,12 +37,6 @@ struct Busiest {
   double mean = 0;
 };
 [[nodiscard]] std::optional<Busiest> busiest_of(const Evidence& evidence, std::string_view id, double least);
-/// Mean of the values whose sample of `reasons` (the same samples) has one of these bits; absent if the two series were
-/// not sampled together, or never with a bit.
-[[nodiscard]] std::optional<double> mean_with_bits(const CounterSeries& series, const CounterSeries& reasons,
-                                                   std::uint64_t bits);
-/// Share of the samples in which one of these bits is set.
-[[nodiscard]] std::optional<double> share_with_bits(const CounterSeries& series, std::uint64_t bits);
 
 /// Payload that the link between host and GPU carries.
 struct LinkRate {

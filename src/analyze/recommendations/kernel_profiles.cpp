@@ -1,11 +1,14 @@
 #include "analyze/recommendations/kernel_profiles.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <map>
 #include <utility>
 
 #include "analyze/names/kernel_names.h"
+#include "analyze/names/words.h"
 #include "analyze/recommendations/advice.h"
 #include "analyze/recommendations/findings.h"
 
@@ -58,6 +61,32 @@ double whole_ns(const Evidence& evidence, const std::map<std::string, Group>& gr
   return std::max(profiled, evidence.rank().undisturbed_step_ns());
 }
 
+/// What Nsight Compute's own rules ask, by ours.
+constexpr std::pair<std::string_view, std::string_view> kSameQuestion[] = {
+    {"uncoalesced_access", "UncoalescedGlobalAccess"},
+    {"uncoalesced_access", "MemoryCacheAccessPattern"},
+    {"warp_divergence", "ThreadDivergence"},
+    {"occupancy", "TheoreticalOccupancy"},
+    {"occupancy", "AchievedOccupancy"},
+    {"tail_effect", "LaunchConfiguration"},
+    {"memory_bound_kernel", "SharedMemoryConflicts"},
+    {"register_spills", "LocalMemoryUsage"},
+};
+
+/// Where the metrics are not in the file, as on a page of details: its highest estimate for the whole kernel, as far as
+/// the kernel works at what it is about.
+std::optional<KernelSaving> judge_by_text(std::string_view rule, const KernelProfile& profile) {
+  std::optional<KernelSaving> best;
+  for (const KernelRuleText& text : profile.rules) {
+    const bool same = std::ranges::count(kSameQuestion, std::pair(rule, std::string_view(text.name))) > 0;
+    const double fraction = text.speedup_percent / 100 * best_throughput(profile);
+    if (!same || text.speedup_type != "global" || (best && best->fraction >= fraction)) continue;
+    best = KernelSaving{fraction, fmt::format("{} (Nsight Compute, {})", first_sentence(text.description), text.name),
+                        "estimated_saving", text.speedup_percent / 100, ""};
+  }
+  return best;
+}
+
 }  // namespace
 
 // cuBLASLt proposes several algorithms for a product ("cublasLtMatmulAlgoGetHeuristic").
@@ -85,17 +114,21 @@ std::vector<Finding> kernel_finding(const Rule& rule, const Evidence& evidence, 
   double lost = 0;
   for (const auto& [name, group] : groups) {
     if (group.longest == nullptr) continue;
-    const auto saving = judge(*group.longest);
+    auto saving = judge(*group.longest);
+    if (!saving) saving = judge_by_text(rule.id, *group.longest);
     if (!saving || saving->fraction <= 0) continue;
     hits.push_back({group.longest, *saving, group.total_ns * saving->fraction});
     lost += hits.back().lost_ns;
   }
   if (hits.empty() || whole <= 0) return {};
   std::sort(hits.begin(), hits.end(), [](const Hit& a, const Hit& b) { return a.lost_ns > b.lost_ns; });
+  const char* own = hits.front().saving.title;
+  const bool same =
+      own != nullptr && std::ranges::all_of(hits, [own](const Hit& hit) { return hit.saving.title == own; });
   Finding finding =
       make_finding(rule, lost, whole,
-                   title + " in " + std::to_string(hits.size()) + (hits.size() == 1 ? " kernel" : " kernels") +
-                       ", worst " + stem(hits.front().profile->name));
+                   (same ? own : title) + " in " + std::to_string(hits.size()) +
+                       (hits.size() == 1 ? " kernel" : " kernels") + ", worst " + stem(hits.front().profile->name));
   for (std::size_t i = 0; i < std::min(hits.size(), kShown); ++i) {
     finding.evidence.push_back(
         {stem(hits[i].profile->name) + " (launch " + std::to_string(hits[i].profile->id) + "): " + hits[i].saving.text,

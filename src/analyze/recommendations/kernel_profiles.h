@@ -26,13 +26,14 @@ struct KernelSaving {
   double value = 0;  ///< of the fact
   std::string unit;
   std::vector<Recommendation> fixes{};  ///< of what limits this kernel, beside those of the finding
+  const char* title = nullptr;          ///< of the finding, if all of its kernels have the same; null: that of the rule
 };
 
-/// One finding over all kernels for which `judge` sees a saving; none if there is none. Judged is the longest launch of
-/// each kernel. Shares are of the timeline's steps if it has these kernels, else of all profiled time: `lost_ns` is
-/// then the profiler's time, which is not comparable with a timeline's.
-/// `recommendations` are for kernels that the program's author wrote, `of_library` for those of libraries and
-/// compilers.
+/// One finding over all kernels for which `judge`, or a rule of Nsight Compute that asks the same, sees a saving; none
+/// if there is none. Judged is the longest launch of each kernel. Shares are of the timeline's steps if it has these
+/// kernels, else of all profiled time: `lost_ns` is then the profiler's time, which is not comparable with a
+/// timeline's. `recommendations` are for kernels that the program's author wrote, `of_library` for those of libraries
+/// and compilers.
 [[nodiscard]] std::vector<Finding> kernel_finding(
     const Rule& rule, const Evidence& evidence, const std::string& title, std::vector<Recommendation> recommendations,
     const std::function<std::optional<KernelSaving>(const KernelProfile&)>& judge,

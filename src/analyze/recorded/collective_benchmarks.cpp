@@ -5,6 +5,8 @@
 #include <map>
 #include <tuple>
 
+#include "analyze/names/vendors.h"
+
 namespace warpmark::analyze {
 
 std::optional<double> bus_factor(std::string_view collective, int ranks) {
@@ -36,6 +38,14 @@ std::optional<double> benchmarked_bandwidth(std::span<const CollectiveResult> re
   return below->bus_bandwidth * std::pow(above->bus_bandwidth / below->bus_bandwidth, share);
 }
 
+std::optional<double> CollectiveCurve::unused_nvlink() const {
+  constexpr double kPcie = 63e9;         // B/s: 16 lanes of generation 5 (PCI Express base specification)
+  constexpr std::int64_t kSuffices = 8;  // times the size of half of the peak: larger ones gain nothing any more
+  const auto nvlink = nvlink_rate(gpu);
+  if (!nvlink || peak_bus_bandwidth >= kPcie || largest_bytes < kSuffices * half_peak_bytes) return std::nullopt;
+  return nvlink;
+}
+
 std::vector<CollectiveCurve> collective_curves(std::span<const CollectiveResult> results) {
   std::map<std::tuple<std::string, std::string, int>, std::vector<const CollectiveResult*>> groups;
   for (const CollectiveResult& one : results) {
@@ -45,7 +55,9 @@ std::vector<CollectiveCurve> collective_curves(std::span<const CollectiveResult>
   for (auto& [key, points] : groups) {
     std::stable_sort(points.begin(), points.end(), [](const auto* a, const auto* b) { return a->bytes < b->bytes; });
     CollectiveCurve curve{.collective = std::get<0>(key), .data_type = std::get<1>(key), .ranks = std::get<2>(key)};
+    curve.gpu = points.front()->gpu;
     curve.latency_s = points.front()->seconds;
+    curve.largest_bytes = points.back()->bytes;
     for (const CollectiveResult* point : points) {
       curve.wrong += point->wrong.value_or(0);
       if (point->bus_bandwidth <= curve.peak_bus_bandwidth) continue;

@@ -25,11 +25,15 @@ struct CollectiveCurve {
   std::string collective;
   std::string data_type;
   int ranks = 0;
+  std::string gpu{};                 ///< that all ranks have, on one host; empty if that is not known
   double latency_s = 0;              ///< of the smallest message
   double peak_bus_bandwidth = 0;     ///< B/s
   std::int64_t peak_bytes = 0;       ///< size at the peak
   std::int64_t half_peak_bytes = 0;  ///< smallest size from which on at least half of the peak is reached
-  std::int64_t wrong = 0;            ///< elements
+  std::int64_t largest_bytes = 0;
+  std::int64_t wrong = 0;  ///< elements
+  /// GPUs with NVLink of this rate (B/s, one direction) reach no more than PCIe carries, over sizes that suffice.
+  [[nodiscard]] std::optional<double> unused_nvlink() const;
 };
 [[nodiscard]] std::vector<CollectiveCurve> collective_curves(std::span<const CollectiveResult> results);
 

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <iterator>
 
 #include "analyze/recommendations/kernel_profiles.h"
 #include "analyze/rules/rules.h"
@@ -21,31 +20,36 @@ bool is_before_memory(const KernelProfile& profile, double throughput) {
   return false;
 }
 
-std::optional<double> throughput_at_peak(const KernelProfile& profile) {
+/// What is left of the peak, and at least what matters: whether bytes can be saved is for the kernel's author to know.
+std::optional<KernelSaving> judge(const KernelProfile& profile) {
   const auto memory = memory_throughput(profile);
   const double compute = profile.metric("sm__throughput.avg.pct_of_peak_sustained_elapsed").value_or(0);
   if (!memory || *memory < kNcuHigh || *memory - compute < kNcuFar) return std::nullopt;
-  return memory;
-}
-
-std::optional<KernelSaving> judge_caches(const KernelProfile& profile) {
-  const auto memory = throughput_at_peak(profile);
-  if (!memory || !is_before_memory(profile, *memory)) return std::nullopt;
-  std::string text = fmt::format("L1, L2 or shared memory at {:.0f} % of its peak, not the memory behind", *memory);
-  const auto conflicts = profile.metric("l1tex__data_bank_conflicts_pipe_lsu_mem_shared.sum");
-  const auto wavefronts = profile.metric("l1tex__data_pipe_lsu_wavefronts_mem_shared.sum");
-  if (conflicts && wavefronts && *wavefronts > 0)
-    text += fmt::format("; {:.0f} % of shared memory's wavefronts are bank conflicts", 100 * *conflicts / *wavefronts);
-  return KernelSaving{std::max(kMatters, 1 - *memory / 100), std::move(text), "memory_throughput", *memory / 100, ""};
-}
-
-std::optional<KernelSaving> judge(const KernelProfile& profile) {
-  const double compute = profile.metric("sm__throughput.avg.pct_of_peak_sustained_elapsed").value_or(0);
-  const auto memory = throughput_at_peak(profile);
-  if (!memory || is_before_memory(profile, *memory)) return std::nullopt;
-  return KernelSaving{std::max(kMatters, 1 - *memory / 100),  // whether bytes can be saved is for its author to know
-                      fmt::format("memory at {:.0f} % of its peak, computing at {:.0f} %", *memory, compute),
-                      "memory_throughput", *memory / 100, ""};
+  KernelSaving saving{
+      .fraction = std::max(kMatters, 1 - *memory / 100), .id = "memory_throughput", .value = *memory / 100};
+  if (!is_before_memory(profile, *memory)) {
+    saving.title = "The memory's bandwidth is used up";
+    saving.text = fmt::format("memory at {:.0f} % of its peak, computing at {:.0f} %", *memory, compute);
+    saving.fixes = {{AdviceKind::code,
+                     "Move fewer bytes: fuse with the kernel before or after, use 16-bit types, keep reused data in "
+                     "shared memory.",
+                     "using T = __nv_bfloat16;"}};
+    return saving;
+  }
+  saving.title = "Caches or shared memory are used up";
+  saving.text = fmt::format("L1, L2 or shared memory at {:.0f} % of its peak, not the memory behind", *memory);
+  for (const char* of : {"", "_op_ld"}) {  // all accesses, or loads alone
+    const auto conflicts = profile.metric(fmt::format("l1tex__data_bank_conflicts_pipe_lsu_mem_shared{}.sum", of));
+    const auto all = profile.metric(fmt::format("l1tex__data_pipe_lsu_wavefronts_mem_shared{}.sum", of));
+    if (!conflicts || !all || *all <= 0) continue;
+    saving.text += fmt::format("; {:.0f} % of shared memory's wavefronts are bank conflicts", 100 * *conflicts / *all);
+    break;
+  }
+  saving.fixes = {{AdviceKind::code,
+                   "Access shared memory without bank conflicts (pad its rows), and keep in registers what a thread "
+                   "reads again.",
+                   "__shared__ float tile[32][33];"}};
+  return saving;
 }
 
 constexpr Advice kMoveFewerBytes = {
@@ -57,20 +61,8 @@ constexpr Advice kMoveFewerBytes = {
 };
 
 std::vector<Finding> apply(const Evidence& evidence) {
-  std::vector<Finding> findings =
-      kernel_finding(kMemoryBoundKernelRule, evidence, "The memory's bandwidth is used up",
-                     {{AdviceKind::code,
-                       "Move fewer bytes: fuse with the kernel before or after, use 16-bit types, keep reused "
-                       "data in shared memory.",
-                       "using T = __nv_bfloat16;"}},
-                     judge, kMoveFewerBytes);
-  std::ranges::move(kernel_finding(kMemoryBoundKernelRule, evidence, "Caches or shared memory are used up",
-                                   {{AdviceKind::code,
-                                     "Access shared memory without bank conflicts (pad its rows), and keep in "
-                                     "registers what a thread reads again.",
-                                     "__shared__ float tile[32][33];"}},
-                                   judge_caches, kMoveFewerBytes),
-                    std::back_inserter(findings));
+  std::vector<Finding> findings = kernel_finding(
+      kMemoryBoundKernelRule, evidence, "The bandwidth of memory or caches is used up", {}, judge, kMoveFewerBytes);
   for (Finding& finding : findings) finding.gain.method = "throughput up to the peak; fewer bytes can gain more";
   return findings;
 }

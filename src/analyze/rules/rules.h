@@ -36,6 +36,8 @@ namespace warpmark::analyze {
   RULE(kSmEfficiencyRule)        \
   RULE(kMemoryBoundKernelRule)   \
   RULE(kTailEffectRule)          \
+  RULE(kComputeBoundKernelRule)  \
+  RULE(kRegisterSpillsRule)      \
   RULE(kLowUtilizationRule)      \
   RULE(kIdleMultiprocessorsRule) \
   RULE(kMemoryBusyRule)          \

@@ -52,18 +52,24 @@ int wanted_alignment(std::string_view kernel) { return works_on_8_bits(kernel) ?
 
 struct Narrow {
   std::size_t work;
-  int wanted;  ///< multiple
+  int wanted;   ///< multiple
+  double left;  ///< of its time, when aligned
 };
 
-/// Only of 16 bits and fewer: what is wider is told to compute more narrowly first.
+/// Only of 16 bits and fewer: what is wider is told to compute more narrowly first. cuBLAS leaves the tensor cores
+/// where rows or pointers are not aligned (cuBLAS library, "Tensor Core Usage").
 std::vector<Narrow> narrow_products(const RankEvidence& rank) {
   std::vector<Narrow> found;
   for (std::size_t i = 0; i < rank.list.works.size(); ++i) {
     const GpuWork& work = rank.list.works[i];
-    if (work.math != MatrixMath::tensor_half || rank.attribution.owner[i] != Owner::none) continue;  // claimed
+    const MatrixUnits& units = rank.attribution.units;
+    if (rank.attribution.owner[i] != Owner::none) continue;  // claimed
+    if (work.math == MatrixMath::simt_half && units.any)
+      found.push_back({i, 8, static_cast<double>(units.left_in_16_bits)});
+    if (work.math != MatrixMath::tensor_half) continue;
     const std::string_view kernel = rank.timeline->name_of(work.event);
     const int stated = numbers_read_at_once(kernel), wanted = wanted_alignment(kernel);
-    if (stated > 0 && stated < wanted) found.push_back({i, wanted});
+    if (stated > 0 && stated < wanted) found.push_back({i, wanted, kLeftWhenAligned});
   }
   return found;
 }
@@ -109,10 +115,13 @@ Recommendation padding_of(const Evidence& evidence, std::int64_t size, int multi
 std::vector<Finding> apply(const Evidence& evidence) {
   const RankEvidence& rank = evidence.rank();
   const std::vector<Narrow> products = narrow_products(rank);
-  double sum = 0, count = 0;
+  double sum = 0, lost = 0, outside = 0, count = 0;
   for (const Narrow& one : products) {
     const GpuWork& work = rank.list.works[one.work];
-    if (rank.in_steps(work)) sum += static_cast<double>(work.end - work.start) / rank.step_count(), ++count;
+    if (!rank.in_steps(work)) continue;
+    const double ns = static_cast<double>(work.end - work.start) / rank.step_count();
+    sum += ns, lost += ns * (1 - one.left), ++count;
+    if (work.math == MatrixMath::simt_half) outside += ns;
   }
   const double step = rank.undisturbed_step_ns();
   if (sum < kMatters * step) return {};
@@ -121,11 +130,13 @@ std::vector<Finding> apply(const Evidence& evidence) {
   const std::string of = worst == culprits.end()
                              ? ""
                              : fmt::format(", as {} is no multiple of {}", worst->first.first, worst->first.second);
-  Finding finding = make_finding(
-      kTensorDimensionsRule, sum * (1 - kLeftWhenAligned), step,
-      "Tensor cores read narrowly for " + time_text(sum) + " per step (" + format_percent(sum / step) + ")" + of);
+  Finding finding = make_finding(kTensorDimensionsRule, lost, step,
+                                 (2 * outside > sum ? "Products of 16 bits run outside of the tensor cores for "
+                                                    : "Tensor cores read narrowly for ") +
+                                     time_text(sum) + " per step (" + format_percent(sum / step) + ")" + of);
   finding.evidence = {
-      time_fact("narrow_products_per_step", "Products that read less than 16 bytes at once, per step", sum),
+      time_fact("narrow_products_per_step",
+                "Products that read less than 16 bytes at once, or outside of tensor cores, per step", sum),
       count_fact("narrow_product_count_per_step", "Such kernels per step", count / rank.step_count()),
   };
   std::vector<std::pair<double, std::int64_t>> heaviest;
@@ -154,7 +165,7 @@ void change(const Evidence& evidence, double success, Change& change) {
   for (std::size_t r = 0; r < evidence.ranks.size(); ++r) {
     open_columns(evidence.ranks[r], change.ranks[r]);
     for (const Narrow& one : narrow_products(evidence.ranks[r])) {
-      change.ranks[r].duration_scale[one.work] *= static_cast<float>(scaled(kLeftWhenAligned, success));
+      change.ranks[r].duration_scale[one.work] *= static_cast<float>(scaled(one.left, success));
     }
   }
 }

@@ -30,8 +30,8 @@ std::vector<AnalysisTable> all_tables(const Evidence& evidence, std::size_t rows
   if (!evidence.session->collectives.empty()) tables.push_back(collective_benchmark_table(evidence));
   if (!evidence.session->kernels.empty()) {
     tables.push_back(kernel_card_table(evidence, rows));
-    if (AnalysisTable roofline = kernel_roofline_table(evidence, rows); !roofline.rows.empty()) {
-      tables.push_back(std::move(roofline));
+    for (auto& table : {kernel_rule_table(evidence, rows), kernel_roofline_table(evidence, rows)}) {
+      if (!table.rows.empty()) tables.push_back(table);
     }
   }
   return tables;

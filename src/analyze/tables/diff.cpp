@@ -1,8 +1,12 @@
 // What changed between two profiles, per step of their critical ranks: by kernel, by operator, and by part of the
 // breakdown.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <set>
 
 #include "analyze/tables/tables.h"
 #include "stats/distributions.h"
@@ -63,6 +67,8 @@ constexpr const char* kNote =
     "Per step; the largest change of time first. Slower and faster: by more than twice the standard error of the "
     "variation between steps; else it is within noise. Appeared and vanished: in one of the two only.";
 
+constexpr double kTick_s = 1e-9;  // times of events are whole nanoseconds: what is less comes from the mean
+
 struct Heading {
   const char* id;
   const char* title;
@@ -97,7 +103,8 @@ AnalysisTable compare(const Heading& heading, const std::map<std::string, Use>& 
   });
   for (const Row& row : list) {
     if (table.rows.size() == rows) break;
-    const double difference = row.after.seconds - row.before.seconds;
+    const double exact = row.after.seconds - row.before.seconds;
+    const double difference = std::abs(exact) < kTick_s ? 0 : exact;
     const double noise = 2 * std::sqrt(row.before.error * row.before.error + row.after.error * row.after.error);
     const char* change = row.before.calls == 0                        ? "appeared"
                          : row.after.calls == 0                       ? "vanished"
@@ -148,6 +155,14 @@ std::map<std::string, Use> parts_of(const Evidence& evidence) {
   return uses;
 }
 
+std::set<std::string> gpus_of(const Evidence& evidence) {
+  std::set<std::string> names;
+  for (const Timeline& timeline : evidence.session->ranks) {
+    for (const GpuInfo& gpu : timeline.gpus) names.insert(gpu.name);
+  }
+  return names;
+}
+
 double relative_variance(const Use& use) { return use.error * use.error / (use.seconds * use.seconds); }
 
 }  // namespace
@@ -190,6 +205,11 @@ std::vector<AnalysisTable> diff_tables(const Evidence& before, const Evidence& a
               uses_of(after, false), few_steps, rows),
   };
   if (measured) tables.push_back(kernel_card_diff(before, after, rows));
+  const std::set<std::string> first = gpus_of(before), second = gpus_of(after);
+  if (!first.empty() && !second.empty() && first != second) {
+    tables[0].note +=
+        fmt::format(" Caution: the GPUs differ: {} before, {} after.", fmt::join(first, ", "), fmt::join(second, ", "));
+  }
   return tables;
 }
 

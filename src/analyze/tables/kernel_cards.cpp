@@ -65,6 +65,31 @@ AnalysisTable kernel_card_table(const Evidence& evidence, std::size_t rows) {
   return table;
 }
 
+AnalysisTable kernel_rule_table(const Evidence& evidence, std::size_t rows) {
+  AnalysisTable table{"kernel_rules",
+                      "What Nsight Compute's own rules say",
+                      "Of the longest launch of each kernel. Estimates are Nsight Compute's; a local one is not of the "
+                      "kernel's time.",
+                      {{"name", "Kernel", ""},
+                       {"rule", "Rule", ""},
+                       {"saving", "Estimated saving", "ratio"},
+                       {"scope", "Scope", ""},
+                       {"text", "Text", ""}},
+                      {}};
+  for (const KernelCard& card : cards_of(evidence)) {
+    std::vector<KernelRuleText> texts = card.longest == nullptr ? std::vector<KernelRuleText>() : card.longest->rules;
+    std::erase_if(texts, [](const KernelRuleText& text) { return text.type == "INF"; });
+    std::ranges::stable_sort(texts, std::greater<>(), &KernelRuleText::speedup_percent);
+    for (const KernelRuleText& text : texts) {
+      if (table.rows.size() == rows) return table;
+      table.rows.push_back({card.longest->name, text.name,
+                            ratio_of(text.speedup_type.empty() ? std::nullopt : std::optional(text.speedup_percent)),
+                            text.speedup_type, text.description});
+    }
+  }
+  return table;
+}
+
 AnalysisTable kernel_card_diff(const Evidence& before, const Evidence& after, std::size_t rows) {
   AnalysisTable table{"diff_kernel_cards",
                       "Kernels as the kernel profiler measured them, before and after",

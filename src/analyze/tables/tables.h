@@ -25,6 +25,8 @@ namespace warpmark::analyze {
 [[nodiscard]] AnalysisTable phase_table(const Evidence& evidence);
 /// A card a kernel that a kernel profiler measured, the costliest first, with its point under the peaks.
 [[nodiscard]] AnalysisTable kernel_card_table(const Evidence& evidence, std::size_t rows);
+/// What the kernel profiler's own rules say of them; empty if it printed none.
+[[nodiscard]] AnalysisTable kernel_rule_table(const Evidence& evidence, std::size_t rows);
 /// The points of these kernels and the peaks above them, for a plot; empty where FLOPs or bytes were not measured.
 [[nodiscard]] AnalysisTable kernel_roofline_table(const Evidence& evidence, std::size_t rows);
 /// The same kernels in two profiles of a kernel profiler.

@@ -97,6 +97,7 @@ struct CollectiveResult {
   std::string operation;  ///< "sum"; empty where there is none
   std::int64_t bytes = 0;
   int ranks = 0;
+  std::string gpu{};  ///< that all ranks have, on one host; empty if they differ or that is not known
   bool in_place = false;
   double seconds = 0;
   double algorithm_bandwidth = 0;     ///< B/s

@@ -244,9 +244,12 @@ Paragraph difference_headline(const ProfileDifference& difference) {
 std::string short_name(std::string_view name) {
   name = without_void(name);
   if (name.size() <= kLongestName) return std::string(name);
-  std::size_t end = kLongestName - 3;
-  while (end > 0 && (static_cast<unsigned char>(name[end]) & 0xC0U) == 0x80U) --end;  // not inside a UTF-8 character
-  return std::string(name.substr(0, end)) + "...";
+  std::string text(name);  // the kind of an elementwise kernel of PyTorch is its second argument
+  for (const std::string_view repeated : {"at::native::", "(anonymous namespace)::"}) {
+    for (auto at = text.find(repeated); at != std::string::npos; at = text.find(repeated, at))
+      text.erase(at, repeated.size());
+  }
+  return text.size() <= kLongestName ? text : piece(text, 0, kLongestName - 3) + "...";
 }
 
 std::string format_value(const TableValue& value, const std::string& unit, int byte_digits) {

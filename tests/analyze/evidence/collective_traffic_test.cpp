@@ -143,5 +143,23 @@ TEST(CollectiveTraffic, of_a_benchmark_alone_is_the_verdict) {
             "all_reduce gave 3 wrong elements: this machine computes wrong sums or moves wrong data.");
 }
 
+TEST(CollectiveTraffic, of_gpus_with_nvlink_that_is_no_faster_than_pcie_says_so) {
+  const auto verdict = [](const char* gpu, double rate, double first_rate) {
+    ProfileSession session;
+    for (std::int64_t bytes = 1 << 20; bytes <= 1 << 28; bytes *= 4) {
+      CollectiveResult one{.collective = "all_reduce", .bytes = bytes, .ranks = 8, .gpu = gpu};
+      one.bus_bandwidth = bytes == 1 << 28 ? rate : first_rate;
+      session.collectives.push_back(one);
+    }
+    return analyze(session).verdict;
+  };
+  EXPECT_THAT(verdict("NVIDIA H100 80GB HBM3", 21e9, 20e9), testing::HasSubstr("has 450 GB/s and is not used"));
+  for (const std::string& healthy :
+       {verdict("NVIDIA H100 80GB HBM3", 480e9, 300e9), verdict("NVIDIA H100 PCIe", 21e9, 20e9),
+        verdict("", 21e9, 20e9), verdict("NVIDIA A40", 21e9, 20e9), verdict("NVIDIA H100 80GB HBM3", 21e9, 2e9)}) {
+    EXPECT_EQ(healthy.find("NVLink"), std::string::npos) << healthy;
+  }
+}
+
 }  // namespace
 }  // namespace warpmark::analyze

@@ -50,6 +50,15 @@ TEST(TensorDimensions, are_told_from_kernels_alone_where_no_shapes_were_recorded
   EXPECT_THAT(finding->recommendations.front().text, HasSubstr("multiples of 8"));
 }
 
+TEST(TensorDimensions, keep_inputs_of_16_bits_outside_of_the_tensor_cores) {
+  const Analysis analysis = of(multiplying("ampere_fp16_sgemm_fp16_128x64_nn", ""));
+  const Finding* finding = find(analysis, "tensor_dimensions");
+  ASSERT_NE(finding, nullptr);
+  EXPECT_THAT(finding->title, HasSubstr("outside of the tensor cores"));
+  EXPECT_GT(finding->severity, kCritical);
+  EXPECT_EQ(find(analysis, "precision"), nullptr) << "the inputs have 16 bits already";
+}
+
 TEST(TensorDimensions, are_no_matter_where_the_kernel_reads_widely_or_without_tensor_cores) {
   for (const char* kernel :
        {kWideGemm, "cutlass_80_tensorop_s1688gemm_128x64_16x6_nn_align4",

@@ -1,6 +1,8 @@
 // Rules on kernel profiles.
 #include <gtest/gtest.h>
 
+#include <string>
+
 #include "analyze/analyze.h"
 #include "support/analyzed.h"
 #include "support/timeline_scene.h"
@@ -65,6 +67,24 @@ TEST(KernelRules, fire_at_the_thresholds_of_the_profilers_own_rules) {
       {"tail_effect",
        {{"launch__waves_per_multiprocessor", "", 0.2}, {"launch__grid_size", "", 32}, {"launch__sm_count", "", 132}},
        {{"launch__waves_per_multiprocessor", "", 1.0}, {"launch__grid_size", "", 132}, {"launch__sm_count", "", 132}}},
+      {"compute_bound_kernel",
+       {{"sm__inst_executed_pipe_fp64.avg.pct_of_peak_sustained_active", "%", 97}},
+       {{"sm__inst_executed_pipe_fp64.avg.pct_of_peak_sustained_active", "%", 60}}},
+      {"compute_bound_kernel",
+       {{"sm__pipe_fma_cycles_active.avg.pct_of_peak_sustained_active", "%", 84}},
+       {{"sm__pipe_fma_cycles_active.avg.pct_of_peak_sustained_active", "%", 84},
+        {"sm__pipe_tensor_cycles_active.avg.pct_of_peak_sustained_active", "%", 91}}},
+      {"register_spills",
+       {{"derived__local_spilling_requests_pct", "%", 40}},
+       {{"derived__local_spilling_requests_pct", "%", 5}}},
+      {"register_spills",
+       {{"l1tex__t_requests_pipe_lsu_mem_local_op_ld.sum", "", 3e6},
+        {"l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum", "", 1e6}},
+       {{"l1tex__t_requests_pipe_lsu_mem_local_op_ld.sum", "", 0},
+        {"l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum", "", 1e6}}},
+      {"register_spills",
+       {{"smsp__inst_executed_op_local_ld.sum", "", 9e8}},
+       {{"smsp__inst_executed_op_local_ld.sum", "", 0}}},
   };
   for (const MeasuredCase& one : cases) {
     ProfileSession bad;
@@ -183,6 +203,69 @@ TEST(KernelRules, see_that_caches_are_at_their_peak_and_the_memory_is_not) {
   EXPECT_EQ(analysis.findings[0].title.find("Caches or shared memory are used up"), 0U) << analysis.findings[0].title;
   EXPECT_NE(analysis.findings[0].evidence.at(0).text.find("99 % of shared memory's wavefronts are bank conflicts"),
             std::string::npos);
+}
+
+struct PipeCase {
+  const char* pipe;
+  const char* kernel;
+  const char* capability;
+  double memory;  ///< per cent of its peak
+  double left;    ///< of the kernel's time, at least
+};
+
+TEST(KernelRules, bound_a_busy_pipeline_by_the_faster_one_and_by_memory) {
+  const PipeCase cases[] = {
+      {"fp64", "nbody(double *)", "8.9", 1, 1.0 / 64},
+      {"fp64", "nbody(double *)", "8.9", 5, 0.05},
+      {"fp64", "nbody(double *)", "9.0", 5, 0.5},
+      {"fp64", "nbody(double *)", "7.5", 1, 1.0 / 32},
+      {"fma", "sgemm_nn", "9.0", 40, 0.4},
+      {"fma", "sgemm_nn", "9.0", 5, 67.0 / 495},
+      {"fma", "nbody(float *)", "9.0", 5, 0.9},
+  };
+  for (const PipeCase& one : cases) {
+    ProfileSession session;
+    session.kernels = {kernel(
+        one.kernel, {{std::string("sm__inst_executed_pipe_") + one.pipe + ".avg.pct_of_peak_sustained_active", "%", 90},
+                     {"gpu__compute_memory_throughput.avg.pct_of_peak_sustained_elapsed", "%", one.memory}})};
+    session.kernels[0].compute_capability = one.capability;
+    const Analysis analysis = analyze(session);
+    const Finding* finding = testing_support::find(analysis, "compute_bound_kernel");
+    ASSERT_NE(finding, nullptr) << one.kernel;
+    EXPECT_NEAR(finding->gain.high, 1 / one.left, 1e-4 / one.left) << one.kernel << one.capability;
+  }
+}
+
+TEST(KernelRules, take_the_words_of_the_profilers_own_rules_where_it_printed_no_metrics) {
+  ProfileSession session;
+  session.kernels = {
+      kernel("copy(float *)", {{"gpu__compute_memory_throughput.avg.pct_of_peak_sustained_elapsed", "%", 70}})};
+  session.kernels[0].rules = {
+      {"MemoryCacheAccessPattern", "OPT", "Only 4 of 32 bytes are used. See the table.", "global", 50},
+      {"UncoalescedGlobalAccess", "OPT", "Excessive sectors. See the table.", "global", 80},
+      {"HighPipeUtilization", "OPT", "All pipelines are under-utilized.", "local", 90},
+      {"SOLBottleneck", "INF", "Memory is more heavily utilized.", "", 0}};
+  const Analysis analysis = analyze(session);
+  ASSERT_EQ(analysis.findings.size(), 1U);
+  EXPECT_EQ(analysis.findings[0].rule, "uncoalesced_access");
+  EXPECT_NEAR(analysis.findings[0].gain.high, 1 / (1 - 0.8 * 0.7), 1e-6);
+  EXPECT_NE(
+      analysis.findings[0].evidence.at(0).text.find("Excessive sectors (Nsight Compute, UncoalescedGlobalAccess)"),
+      std::string::npos);
+  const AnalysisTable* table = testing_support::table_of(analysis, "kernel_rules");
+  ASSERT_NE(table, nullptr);
+  EXPECT_EQ(table->rows.size(), 3U) << "what informs alone is left out";
+}
+
+TEST(KernelRules, make_one_finding_of_kernels_with_different_limits) {
+  const KernelMetrics grid{
+      {"launch__waves_per_multiprocessor", "", 0.2}, {"launch__grid_size", "", 32}, {"launch__sm_count", "", 132}};
+  ProfileSession session;
+  session.kernels = {kernel("a(float *)", grid), kernel("b(float *)", {{"launch__waves_per_multiprocessor", "", 1.5}})};
+  const Analysis analysis = analyze(session);
+  ASSERT_EQ(analysis.findings.size(), 1U);
+  EXPECT_EQ(analysis.findings[0].title, "Blocks do not fill the GPU in 2 kernels, worst a");
+  EXPECT_EQ(analysis.findings[0].recommendations.size(), 2U);
 }
 
 TEST(KernelRules, weigh_a_kernel_by_its_share_of_the_step) {

@@ -224,14 +224,15 @@ TEST(PublicKinds, copies_that_nothing_can_hide_come_first_and_their_gain_is_not_
 }
 
 TEST(PublicKinds, what_the_system_does_within_an_allocation_is_part_of_it) {
-  const Analysis analysis = of(stepped(6, [](TimelineScene& scene) {
-    scene.launch(kTensorGemm, 1'000'000);
-    scene.synchronize();
-    scene.within("cudaMallocPitch", EventKind::runtime_api,
-                 [&] { scene.range("ioctl", 3'000'000, EventKind::os_call); });
-  }));
-  ASSERT_FALSE(analysis.findings.empty());
-  EXPECT_EQ(analysis.findings.front().rule, "memory_allocation");
+  for (const char* call : {"cudaMallocPitch", "hipHostMalloc", "hipMemUnmap"}) {
+    const Analysis analysis = of(stepped(6, [call](TimelineScene& scene) {
+      scene.launch(kTensorGemm, 1'000'000);
+      scene.synchronize();
+      scene.within(call, EventKind::runtime_api, [&] { scene.range("ioctl", 3'000'000, EventKind::os_call); });
+    }));
+    ASSERT_FALSE(analysis.findings.empty()) << call;
+    EXPECT_EQ(analysis.findings.front().rule, "memory_allocation") << call;
+  }
 }
 
 TEST(PublicKinds, a_program_that_reads_what_somebody_types_waits_for_input) {

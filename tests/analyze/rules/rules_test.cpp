@@ -378,7 +378,7 @@ TEST(Rules, catalog_is_complete_and_ids_are_unique) {
                        "waiting_for_input", "blocking_call", "low_utilization", "data_parallel", "idle_multiprocessors",
                        "occupancy", "warp_divergence", "uncoalesced_access", "sm_efficiency", "memory_bound_kernel",
                        "tail_effect", "thermal_throttle", "power_throttle", "pcie_saturated", "memory_busy",
-                       "low_clock", "device_copy", "gpu_health"));
+                       "low_clock", "device_copy", "gpu_health", "compute_bound_kernel", "register_spills"));
   for (const Rule* rule : rules()) EXPECT_STRNE(rule->question, "") << rule->id;
 }
 

@@ -1,5 +1,7 @@
 #include "profile/readers/logs/nccl_log.h"
 
+#include <algorithm>
+
 #include "profile/readers/text/line_reader.h"
 
 namespace warpmark::profile {
@@ -15,7 +17,12 @@ Status read(ByteSource& source, const ReadOptions&, ProfileSession& session) {
   WM_ASSIGN(NcclLog log, read_nccl_log(source));
   bool has_curve = false;
   for (NcclSweep& sweep : log.sweeps) {
+    const auto differs = [&sweep](const NcclDevice& one) {
+      return one.name != sweep.devices.front().name || one.host != sweep.devices.front().host;
+    };
+    const bool alike = !sweep.devices.empty() && std::ranges::none_of(sweep.devices, differs);
     for (CollectiveResult& result : sweep.results) {
+      if (alike) result.gpu = sweep.devices.front().name;
       has_curve = has_curve || (!result.in_place && result.bytes > 0);
       session.collectives.push_back(std::move(result));
     }

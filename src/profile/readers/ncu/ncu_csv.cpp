@@ -130,6 +130,7 @@ class NcuTable {
       rule.speedup_type = text_at(fields, "Estimated Speedup Type");
       const auto speedup = parse_ncu_value(text_at(fields, "Estimated Speedup"), "%");
       rule.speedup_percent = speedup ? speedup->value : 0;
+      if (const auto metric = ncu_metric_in(rule.description)) kernel.metrics.add(metric->first, "%", metric->second);
       kernel.rules.push_back(std::move(rule));
     }
   }

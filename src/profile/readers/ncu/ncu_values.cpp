@@ -7,6 +7,7 @@
 #include <charconv>
 #include <cmath>
 
+#include "base/text.h"
 #include "profile/readers/text/decimal.h"
 
 namespace warpmark::profile {
@@ -52,6 +53,8 @@ constexpr Label kLabels[] = {
     {"", "Warp Cycles Per Executed Instruction", "smsp__average_warps_active_per_inst_executed.ratio"},
     {"", "Avg. Active Threads Per Warp", "smsp__thread_inst_executed_per_inst_executed.ratio"},
     {"", "Avg. Not Predicated Off Threads Per Warp", "smsp__thread_inst_executed_pred_on_per_inst_executed.ratio"},
+    {"", "Local Memory Spilling Requests", "derived__local_spilling_requests"},
+    {"", "Local Memory Spilling Request Overhead", "derived__local_spilling_requests_pct"},
     {"", "Executed Instructions", "smsp__inst_executed.sum"},
     {"", "Issued Instructions", "smsp__inst_issued.sum"},
     {"Launch Statistics", "Block Size", "launch__block_size"},
@@ -151,6 +154,17 @@ std::string ncu_metric_id(std::string_view section, std::string_view label) {
     if (known.label == label && (known.section.empty() || known.section == section)) return std::string(known.id);
   }
   return std::string(label);
+}
+
+std::optional<std::pair<std::string, double>> ncu_metric_in(std::string_view rule_text) {
+  constexpr std::string_view kIs = " is the highest-utilized pipeline (";
+  const auto at = rule_text.find(kIs);
+  if (at == std::string_view::npos) return std::nullopt;
+  const std::string_view percent = rule_text.substr(at + kIs.size());
+  const auto value = parse_number(percent.substr(0, percent.find('%')));
+  const std::string pipe = ascii_lower(rule_text.substr(0, std::min(at, rule_text.find(' '))));  // "Tensor (FP)"
+  if (!value) return std::nullopt;
+  return std::pair("sm__inst_executed_pipe_" + pipe + ".avg.pct_of_peak_sustained_elapsed", *value);
 }
 
 std::string normal_shape(std::string_view text) {

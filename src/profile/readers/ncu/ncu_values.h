@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 
 namespace warpmark::profile {
 
@@ -19,6 +20,9 @@ struct NcuValue {
 /// The metric behind a row of the details page ("Memory Workload Analysis", "Memory Throughput"); the row's own name if
 /// it is not known.
 [[nodiscard]] std::string ncu_metric_id(std::string_view section, std::string_view label);
+
+/// The metric that a rule's text holds and no other row of that page: "FMA is the highest-utilized pipeline (68.5%)".
+[[nodiscard]] std::optional<std::pair<std::string, double>> ncu_metric_in(std::string_view rule_text);
 
 /// "(256, 1, 1)" for "(256, 1, 1)", "256, 1, 1", "256x1x1" and "256".
 [[nodiscard]] std::string normal_shape(std::string_view text);

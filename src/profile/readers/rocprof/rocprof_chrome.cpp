@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "base/json.h"
 #include "base/text.h"
@@ -64,6 +65,7 @@ class RocprofTrace {
       if (call == kNoEvent || work == kNoEvent || correlation[call] != 0 || correlation[work] != 0) continue;
       correlation[call] = correlation[work] = id;
     }
+    if (arrows_.empty()) join_in_order();
     return builder_.finish();
   }
 
@@ -88,8 +90,29 @@ class RocprofTrace {
     return next == row->second.begin() ? kNoEvent : std::prev(next)->second;
   }
 
+  /// Without arrows: a stream runs what one thread launched into it in that order.
+  void join_in_order() {
+    EventColumns& events = builder_.facts().events;
+    std::uint32_t id = 0;
+    for (auto& [thread, launches] : launches_) {
+      auto& [calls, kernels] = launches;
+      const auto by_start = [&](EventIndex a, EventIndex b) { return events.start[a] < events.start[b]; };
+      std::ranges::stable_sort(calls, by_start);
+      std::ranges::stable_sort(kernels, by_start);
+      bool fits = !calls.empty() && calls.size() == kernels.size();
+      for (std::size_t i = 0; i < calls.size() && fits; ++i)
+        fits =
+            events.track[kernels[i]] == events.track[kernels[0]] && events.start[calls[i]] <= events.start[kernels[i]];
+      for (std::size_t i = 0; i < calls.size() && fits; ++i)
+        events.correlation[calls[i]] = events.correlation[kernels[i]] = ++id;
+    }
+  }
+
   void row_name(const Fields& fields) {
-    const std::string name = text_in(fields, "args.name");
+    std::string name = text_in(fields, "args.name");
+    // "0 CPU HIP API", "2 GPU0": newer versions count the rows.
+    if (const auto blank = name.find(' '); parse_integer(std::string_view(name).substr(0, blank)))
+      name.erase(0, blank + 1);
     const auto gpu = name.starts_with("GPU") ? parse_integer(name.substr(3)) : std::nullopt;
     const EventKind kind = gpu || name == "GPU"          ? EventKind::kernel
                            : name == "COPY"              ? EventKind::memcpy
@@ -122,7 +145,12 @@ class RocprofTrace {
                               to_device(integer_in(fields, "args.dev-id", meant.device)), ""})
             : builder_.track({TrackKind::cpu_thread, integer_in(fields, "args.pid"), thread, -1, ""});
     const Place place = place_of(fields);
-    starts_[place.row].try_emplace(place.microsecond, builder_.add(event));
+    const EventIndex added = builder_.add(event);
+    starts_[place.row].try_emplace(place.microsecond, added);
+    Launches& launches = launches_[{integer_in(fields, "args.pid"), thread}];
+    if (event.kind == EventKind::kernel) launches.kernels.push_back(added);
+    if (event.kind == EventKind::runtime_api && text_in(fields, "name").find("LaunchKernel") != std::string::npos)
+      launches.calls.push_back(added);
   }
 
   /// Ids count from 0, which would be none.
@@ -133,6 +161,10 @@ class RocprofTrace {
     (text_in(fields, "ph") == "s" ? known.from : known.to) = place_of(fields);
   }
 
+  struct Launches {
+    std::vector<EventIndex> calls, kernels;
+  };
+
   struct Row {
     EventKind kind = EventKind::other;
     int device = 0;
@@ -142,6 +174,7 @@ class RocprofTrace {
   std::map<std::int64_t, Row> rows_;
   std::map<RowKey, std::map<std::int64_t, EventIndex>> starts_;  ///< by the microsecond
   std::map<std::uint32_t, Arrow> arrows_;                        ///< by what becomes the correlation
+  std::map<RowKey, Launches> launches_;                          ///< by the process and thread that launched
 };
 
 /// One event is in memory at a time. Values that are numbers are kept as texts, like most in these files.
@@ -205,7 +238,7 @@ class ChromeHandler : public nlohmann::json_sax<Json> {
 Sniff sniff(std::string_view head) {
   const auto has = [head](std::string_view text) { return head.find(text) != std::string_view::npos; };
   const bool is_trace = head.substr(0, 256).find("\"traceEvents\"") != std::string_view::npos;
-  const bool has_rows = has("\"CPU HIP API\"") || has("\"CPU HSA API\"") || has("\"COPY\"");
+  const bool has_rows = has("CPU HIP API\"") || has("CPU HSA API\"") || has("COPY\"");
   return {is_trace && has_rows && has("\"BeginNs\"") ? 95 : 0, ""};
 }
 
