@@ -16,26 +16,14 @@ namespace warpmark::analyze {
 
 namespace {
 
-struct Group {
-  const KernelProfile* longest = nullptr;
-  double longest_ns = -1;
-  double total_ns = 0;
-};
-
 std::string stem(std::string_view name) { return std::string(stem_of(name)); }
 
-std::map<std::string, Group> grouped(const Evidence& evidence) {
-  std::map<std::string, Group> groups;
-  const bool times_known = std::ranges::any_of(evidence.session->kernels, [](const KernelProfile& profile) {
-    return profile.metric("gpu__time_duration.sum").has_value();
-  });
-  for (const KernelProfile& profile : evidence.session->kernels) {
-    // Where no time was measured, every launch counts as much as any other.
-    const double ns = profile.metric("gpu__time_duration.sum").value_or(times_known ? 0 : 1);
-    Group& group = groups[profile.name];
-    group.total_ns += ns;
-    if (ns > group.longest_ns) group.longest = &profile, group.longest_ns = ns;
-  }
+/// Each with its part in the whole: a launch counts as much as any other where no time was measured.
+std::map<std::string, KernelGroup> grouped(const Evidence& evidence) {
+  std::map<std::string, KernelGroup> groups = kernels_by_name(evidence);
+  const bool times_known = std::ranges::any_of(groups, [](const auto& one) { return one.second.total_ns > 0; });
+  for (auto& [name, group] : groups)
+    group.total_ns = times_known ? group.total_ns : static_cast<double>(group.launches);
   if (!evidence.has_timeline()) return groups;
   std::map<std::string, double> in_steps;
   const RankEvidence& rank = evidence.rank();
@@ -54,7 +42,7 @@ std::map<std::string, Group> grouped(const Evidence& evidence) {
   return groups;
 }
 
-double whole_ns(const Evidence& evidence, const std::map<std::string, Group>& groups) {
+double whole_ns(const Evidence& evidence, const std::map<std::string, KernelGroup>& groups) {
   double profiled = 0;
   for (const auto& [name, group] : groups) profiled += group.total_ns;
   if (!evidence.has_timeline()) return profiled;
@@ -98,6 +86,17 @@ constinit const Advice kChooseOtherKernel = {
     .pytorch = "model = torch.compile(model, mode='max-autotune')",
     .jax = "os.environ['XLA_FLAGS'] = '--xla_gpu_autotune_level=4'  # before import jax",
 };
+
+std::map<std::string, KernelGroup> kernels_by_name(const Evidence& evidence) {
+  std::map<std::string, KernelGroup> groups;
+  for (const KernelProfile& profile : evidence.session->kernels) {
+    KernelGroup& group = groups[profile.name];
+    const double ns = profile.metric("gpu__time_duration.sum").value_or(0);
+    ++group.launches, group.total_ns += ns;
+    if (ns > group.longest_ns) group.longest = &profile, group.longest_ns = ns;
+  }
+  return groups;
+}
 
 std::vector<Finding> kernel_finding(const Rule& rule, const Evidence& evidence, const std::string& title,
                                     std::vector<Recommendation> recommendations,

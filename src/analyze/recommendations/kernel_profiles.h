@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -17,6 +18,15 @@ namespace warpmark::analyze {
 inline constexpr double kNcuHigh = 80, kNcuLow = 60, kNcuFar = 10;
 
 extern const Advice kChooseOtherKernel;
+
+/// The launches of a kernel.
+struct KernelGroup {
+  const KernelProfile* longest = nullptr;
+  double longest_ns = -1;
+  double total_ns = 0;  ///< of the profiler's time
+  std::int64_t launches = 0;
+};
+[[nodiscard]] std::map<std::string, KernelGroup> kernels_by_name(const Evidence& evidence);
 
 /// What one kernel could save: the share of its own time that goes away (0..1), and the sentence with the numbers.
 struct KernelSaving {

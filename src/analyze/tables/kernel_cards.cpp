@@ -49,7 +49,7 @@ AnalysisTable kernel_card_table(const Evidence& evidence, std::size_t rows) {
                        {"intensity", "FLOP/B", ""},
                        {"rate", "FLOP/s", "FLOP/s"}},
                       {}};
-  for (const KernelCard& card : cards_of(evidence)) {
+  for (const KernelGroup& card : cards_of(evidence)) {
     if (table.rows.size() == rows) break;
     const KernelProfile& kernel = *card.longest;
     const auto compute = kernel.metric(kCompute);
@@ -76,7 +76,7 @@ AnalysisTable kernel_rule_table(const Evidence& evidence, std::size_t rows) {
                        {"scope", "Scope", ""},
                        {"text", "Text", ""}},
                       {}};
-  for (const KernelCard& card : cards_of(evidence)) {
+  for (const KernelGroup& card : cards_of(evidence)) {
     std::vector<KernelRuleText> texts = card.longest == nullptr ? std::vector<KernelRuleText>() : card.longest->rules;
     std::erase_if(texts, [](const KernelRuleText& text) { return text.type == "INF"; });
     std::ranges::stable_sort(texts, std::greater<>(), &KernelRuleText::speedup_percent);
@@ -108,21 +108,21 @@ AnalysisTable kernel_card_diff(const Evidence& before, const Evidence& after, st
                        {"registers_before", "Registers", ""},
                        {"registers_after", "after", ""}},
                       {}};
-  const auto earlier = cards_by_name(before), later = cards_by_name(after);
-  std::map<std::string, std::pair<KernelCard, KernelCard>> joined;
+  const auto earlier = kernels_by_name(before), later = kernels_by_name(after);
+  std::map<std::string, std::pair<KernelGroup, KernelGroup>> joined;
   for (const auto& [name, card] : earlier) joined[name].first = card;
   for (const auto& [name, card] : later) joined[name].second = card;
-  const auto change_ns = [](const std::pair<KernelCard, KernelCard>& pair) {
+  const auto change_ns = [](const std::pair<KernelGroup, KernelGroup>& pair) {
     return std::max(0.0, pair.second.longest_ns) - std::max(0.0, pair.first.longest_ns);
   };
-  std::vector<std::pair<std::string, std::pair<KernelCard, KernelCard>>> sorted(joined.begin(), joined.end());
+  std::vector<std::pair<std::string, std::pair<KernelGroup, KernelGroup>>> sorted(joined.begin(), joined.end());
   std::stable_sort(sorted.begin(), sorted.end(), [&](const auto& a, const auto& b) {
     return std::abs(change_ns(a.second)) > std::abs(change_ns(b.second));
   });
   for (const auto& [name, pair] : sorted) {
     if (table.rows.size() == rows) break;
     const auto [old_card, new_card] = pair;
-    const auto seconds = [](const KernelCard& card) {
+    const auto seconds = [](const KernelGroup& card) {
       return value_of(card.longest == nullptr ? std::nullopt : std::optional(card.longest_ns * 1e-9));
     };
     const double change = change_ns(pair);
@@ -131,10 +131,10 @@ AnalysisTable kernel_card_diff(const Evidence& before, const Evidence& after, st
                        : std::abs(change) <= kMatters * old_card.longest_ns ? "same"
                        : change > 0                                         ? "slower"
                                                                             : "faster";
-    const auto metric = [](const KernelCard& card, const char* id) {
+    const auto metric = [](const KernelGroup& card, const char* id) {
       return card.longest == nullptr ? std::nullopt : card.longest->metric(id);
     };
-    const auto memory = [](const KernelCard& card) {
+    const auto memory = [](const KernelGroup& card) {
       return card.longest == nullptr ? std::nullopt : memory_throughput(*card.longest);
     };
     table.rows.push_back({name, std::string(word), seconds(old_card), seconds(new_card),

@@ -63,22 +63,10 @@ std::optional<double> product_of(const KernelProfile& kernel, const char* a_cycl
 
 }  // namespace
 
-std::map<std::string, KernelCard> cards_by_name(const Evidence& evidence) {
-  std::map<std::string, KernelCard> cards;
-  for (const KernelProfile& kernel : evidence.session->kernels) {
-    KernelCard& card = cards[kernel.name];
-    const double ns = kernel.metric("gpu__time_duration.sum").value_or(0);
-    ++card.launches;
-    if (ns > card.longest_ns) card.longest = &kernel, card.longest_ns = ns;
-  }
-  return cards;
-}
-
-std::vector<KernelCard> cards_of(const Evidence& evidence) {
-  std::vector<KernelCard> sorted;
-  for (const auto& [name, card] : cards_by_name(evidence)) sorted.push_back(card);
-  std::stable_sort(sorted.begin(), sorted.end(),
-                   [](const KernelCard& a, const KernelCard& b) { return a.longest_ns > b.longest_ns; });
+std::vector<KernelGroup> cards_of(const Evidence& evidence) {
+  std::vector<KernelGroup> sorted;
+  for (const auto& [name, card] : kernels_by_name(evidence)) sorted.push_back(card);
+  std::ranges::stable_sort(sorted, std::greater<>(), &KernelGroup::longest_ns);
   return sorted;
 }
 

@@ -2,27 +2,17 @@
 // what the GPU could at the clocks of the measurement. Formulas as in Nsight Compute's roofline sections.
 #pragma once
 
-#include <cstdint>
-#include <map>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "analyze/evidence/evidence.h"
+#include "analyze/recommendations/kernel_profiles.h"
 #include "model/profile/kernel_profile.h"
 
 namespace warpmark::analyze {
 
-/// The longest launch of a kernel, and how many there were.
-struct KernelCard {
-  const KernelProfile* longest = nullptr;
-  double longest_ns = -1;
-  std::int64_t launches = 0;
-};
-
-[[nodiscard]] std::map<std::string, KernelCard> cards_by_name(const Evidence& evidence);
 /// The costliest first.
-[[nodiscard]] std::vector<KernelCard> cards_of(const Evidence& evidence);
+[[nodiscard]] std::vector<KernelGroup> cards_of(const Evidence& evidence);
 
 /// Single and double precision, and what tensor cores did with floating point numbers; a fused operation is two. Not
 /// the half precision of other units: compilers load constants by it. Nothing if none of them was measured.

@@ -20,7 +20,7 @@ struct Point {
 
 std::vector<Point> points_of(const Evidence& evidence, std::size_t most) {
   std::vector<Point> points;
-  for (const KernelCard& card : cards_of(evidence)) {
+  for (const KernelGroup& card : cards_of(evidence)) {
     if (points.size() == most || card.longest == nullptr) break;
     const auto flops = flops_per_second(*card.longest), bytes = dram_bytes_per_second(*card.longest);
     if (flops && bytes && *flops > 0 && *bytes > 0) {

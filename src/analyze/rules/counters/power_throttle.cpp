@@ -11,20 +11,6 @@ namespace warpmark::analyze {
 
 namespace {
 
-struct PowerLimit {
-  std::optional<double> now;  // W
-  std::optional<double> delivered;
-  bool known() const { return now && delivered; }
-  bool lowered() const { return known() && *now < kNearlyAll * *delivered; }
-};
-
-PowerLimit limit_of(const Evidence& evidence, int device) {
-  const CounterSeries* now = series_of(evidence, "power_limit", device);
-  const CounterSeries* delivered = series_of(evidence, "power_limit_default", device);
-  return {now != nullptr ? highest_of(*now) : std::nullopt,
-          delivered != nullptr ? highest_of(*delivered) : std::nullopt};
-}
-
 /// A signal from outside of the board: no limit of its own.
 Finding braked(const Evidence& evidence, const Throttle& brake) {
   Finding finding = throttle_finding(kPowerThrottleRule, evidence, brake,
@@ -43,15 +29,19 @@ std::vector<Finding> apply(const Evidence& evidence) {
   const auto brake = worst_throttle(evidence, kPowerBrake);
   if (brake && brake->device == throttle->device && 2 * brake->share >= throttle->share)
     return {braked(evidence, *brake)};
-  const PowerLimit limit = limit_of(evidence, throttle->device);
-  Finding finding = throttle_finding(kPowerThrottleRule, evidence, *throttle,
-                                     {"runs at its power limit", limit.lowered() ? 1.0 : 0.5});
-  if (limit.known()) {
+  const auto watts = [&](const char* id) {
+    const CounterSeries* series = series_of(evidence, id, throttle->device);
+    return series == nullptr ? std::nullopt : highest_of(*series);
+  };
+  const auto limit = watts("power_limit"), delivered = watts("power_limit_default");
+  const bool known = limit && delivered, lowered = known && *limit < kNearlyAll * *delivered;
+  Finding finding =
+      throttle_finding(kPowerThrottleRule, evidence, *throttle, {"runs at its power limit", lowered ? 1.0 : 0.5});
+  if (known) {
     finding.evidence.push_back(
-        {fmt::format("Power limit: {:.0f} W, as delivered {:.0f} W", *limit.now, *limit.delivered), "power_limit",
-         *limit.now, "W"});
+        {fmt::format("Power limit: {:.0f} W, as delivered {:.0f} W", *limit, *delivered), "power_limit", *limit, "W"});
   }
-  if (!limit.known() || limit.lowered()) {
+  if (!known || lowered) {
     finding.recommendations.push_back(
         {AdviceKind::command, "Compare the limit with what the board allows, and raise it if the power supply permits.",
          "nvidia-smi -q -d POWER  # then: nvidia-smi -pl WATTS"});
