@@ -23,12 +23,12 @@ struct Pipe {
 };
 constexpr std::size_t kDoubles = 0, kSingles = 1;
 constexpr Pipe kPipes[] = {
-    {"fp64", "FP64", "Double precision limits",
+    {"fp64", "FP64", "Double precision is the limit",
      "If the result allows it, compute in single precision, or in doubles only where they matter."},
-    {"fma", "FMA", "Single precision limits",
+    {"fma", "FMA", "Single precision is the limit",
      "Let tensor cores multiply matrices (TF32 or 16 bits); elsewhere compute less, or in pairs of 16 bits (half2)."},
-    {"alu", "ALU", "Integers and comparisons limit", "Compute indices once, and in 32 bits; unroll loops."},
-    {"xu", "XU", "Transcendental functions and conversions limit",
+    {"alu", "ALU", "Integer instructions are the limit", "Compute indices once, and in 32 bits; unroll loops."},
+    {"xu", "XU", "Transcendental functions and conversions are the limit",
      "Use fast functions where the result allows it (-use_fast_math), and convert types less often."},
     {"tensor", "Tensor", nullptr, nullptr},
 };
@@ -44,9 +44,10 @@ double use_of(const Pipe& pipe, const KernelProfile& profile) {
   return use;
 }
 
-/// Multiprocessors of data centre GPUs compute doubles at half of the rate of single precision.
+/// Multiprocessors of data centre GPUs compute doubles at half of the rate of single precision; assumed where none is
+/// named.
 double left_in_singles(const std::string& capability) {
-  constexpr std::string_view kOfDataCenters[] = {"6.0", "7.0", "8.0", "9.0", "10.0"};
+  constexpr std::string_view kOfDataCenters[] = {"", "6.0", "7.0", "8.0", "9.0", "10.0"};
   if (std::ranges::count(kOfDataCenters, capability) > 0) return 1.0 / 2;
   return std::atoi(capability.c_str()) < 8 ? 1.0 / 32 : 1.0 / 64;
 }
@@ -65,7 +66,7 @@ std::optional<KernelSaving> judge(const KernelProfile& profile) {
       std::ranges::max_element(kPipes, {}, [&](const Pipe& pipe) { return use_of(pipe, profile); });
   const double use = use_of(*busiest, profile);
   if (use < kNcuHigh || busiest->title == nullptr) return std::nullopt;
-  // What the kernel then reaches next is the memory's peak.
+  // On the faster pipeline the memory's peak is the next limit.
   const double faster = 1 - std::max(left_on_faster(*busiest, profile), memory_throughput(profile).value_or(0) / 100);
   return KernelSaving{.fraction = std::max({kMatters, faster, 1 - use / 100}),
                       .text = fmt::format("{} pipeline at {:.0f} % of its peak", busiest->name, use),
@@ -84,7 +85,8 @@ constexpr Advice kNarrower = {
 };
 
 std::vector<Finding> apply(const Evidence& evidence) {
-  return kernel_finding(kComputeBoundKernelRule, evidence, "One kind of instruction limits", {}, judge, kNarrower);
+  return kernel_finding(kComputeBoundKernelRule, evidence, "One kind of instruction is the limit", {}, judge,
+                        kNarrower);
 }
 
 }  // namespace

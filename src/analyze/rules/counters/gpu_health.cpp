@@ -119,7 +119,7 @@ std::vector<Finding> apply(const Evidence& evidence) {
   }
   if (worst.severity <= 0) return {};
   Finding finding =
-      make_finding(kGpuHealthRule, 0, 1, fmt::format("GPU {} has {}", worst.device, join(worst.titles, ", ")));
+      make_finding(kGpuHealthRule, 0, 1, fmt::format("GPU {}: {}", worst.device, join(worst.titles, ", ")));
   finding.severity = worst.severity;
   finding.evidence = std::move(facts);
   if (worst.errors > 0) {

@@ -28,6 +28,12 @@ bool has_power_left(const Evidence& evidence, int device) {
   return !used || used->mean < kNearlyAll * highest_of(*limit).value_or(0);
 }
 
+/// Other rules judge these.
+bool has_reasons(const Evidence& evidence, int device) {
+  constexpr const char* kIds[] = {"throttle_reasons", "power_violation_time", "thermal_violation_time"};
+  return std::ranges::any_of(kIds, [&](const char* id) { return series_of(evidence, id, device) != nullptr; });
+}
+
 struct Fall {
   Sample cool, hot;  ///< medians of the coolest and the hottest third of the samples with work
 };
@@ -57,8 +63,8 @@ std::vector<Finding> apply(const Evidence& evidence) {
   double worst = 1 - kNearlyAll;  // of its clock any GPU loses some under load
   for (const CounterSeries* clock : series_of(evidence, "sm_clock")) {
     const CounterSeries* most = series_of(evidence, "sm_clock_max", clock->device);
-    const bool with_reasons = series_of(evidence, "throttle_reasons", clock->device) != nullptr;
-    const auto used = with_reasons || !is_used(evidence, *clock) ? std::nullopt : in_use(evidence, *clock);
+    const auto used =
+        has_reasons(evidence, clock->device) || !is_used(evidence, *clock) ? std::nullopt : in_use(evidence, *clock);
     if (!used) continue;
     const auto fall = fall_with_heat(evidence, *clock);
     const double allowed = fall || most != nullptr ? highest_of(fall ? *clock : *most).value_or(0) : 0;
