@@ -318,13 +318,36 @@ std::optional<double> highest_of(const CounterSeries& series) {
   return highest;
 }
 
+std::optional<double> mean_of(const Evidence& evidence, std::string_view id, int device) {
+  const CounterSeries* series = series_of(evidence, id, device);
+  return series == nullptr ? std::nullopt : mean_of(*series);
+}
+
+std::optional<double> highest_of(const Evidence& evidence, std::string_view id, int device) {
+  const CounterSeries* series = series_of(evidence, id, device);
+  return series == nullptr ? std::nullopt : highest_of(*series);
+}
+
+double exposed_copies(const Evidence& evidence) {
+  if (!evidence.has_timeline()) return 1;
+  const RankEvidence& rank = evidence.rank();
+  const double copies = rank.part_ns(Part::exposed_copy_to_device) + rank.part_ns(Part::exposed_copy_to_host);
+  return copies / rank.undisturbed_step_ns();
+}
+
+Finding counter_finding(const Rule& rule, const Evidence& evidence, double lost_share, std::string title) {
+  const double step = evidence.has_timeline() ? evidence.rank().undisturbed_step_ns() : 1e9;
+  Finding finding = make_finding(rule, step * lost_share, step, std::move(title));
+  if (!evidence.has_timeline()) finding.lost_ns = 0;
+  return finding;
+}
+
 LinkRate link_rate(const Evidence& evidence, int device) {
-  const CounterSeries* generation = series_of(evidence, "pcie_link_generation", device);
-  const CounterSeries* width = series_of(evidence, "pcie_link_width", device);
-  const bool known = generation != nullptr && width != nullptr;
-  const double lanes = known ? highest_of(*width).value_or(0) : kAssumedLanes;
-  const double number = known ? highest_of(*generation).value_or(3) : assumed_generation(evidence);
-  return {kLaneOfGeneration3 * std::pow(2.0, number - 3) * lanes, known};
+  const auto generation = highest_of(evidence, "pcie_link_generation", device);
+  const auto width = highest_of(evidence, "pcie_link_width", device);
+  const bool known = generation && width;
+  const double number = known ? *generation : assumed_generation(evidence);
+  return {kLaneOfGeneration3 * std::pow(2.0, number - 3) * (known ? *width : kAssumedLanes), known};
 }
 
 std::optional<Throttle> worst_throttle(const Evidence& evidence, std::uint64_t reasons) {
@@ -344,15 +367,12 @@ std::optional<Throttle> worst_throttle(const Evidence& evidence, std::uint64_t r
 
 Finding throttle_finding(const Rule& rule, const Evidence& evidence, const Throttle& throttle,
                          const ThrottleText& text) {
-  const double step = evidence.has_timeline() ? evidence.rank().undisturbed_step_ns() : 1e9;
   const double lost_share = std::min(lost_by(throttle), kNearlyAll);
-  Finding finding =
-      make_finding(rule, step * lost_share * text.counted, step,
-                   fmt::format("GPU {} {} in {:.0f} % of the time", throttle.device, text.what, throttle.share * 100));
-  if (!evidence.has_timeline()) {
-    if (throttle.share >= kEffectiveUse) finding.severity = std::max(finding.severity, kWarning);
-    finding.lost_ns = 0;
-  }
+  Finding finding = counter_finding(
+      rule, evidence, lost_share * text.counted,
+      fmt::format("GPU {} {} in {:.0f} % of the time", throttle.device, text.what, throttle.share * 100));
+  if (!evidence.has_timeline() && throttle.share >= kEffectiveUse)
+    finding.severity = std::max(finding.severity, kWarning);
   finding.evidence = {share_fact("throttled_share", "Time in which it is slowed down", throttle.share)};
   if (throttle.clock) {
     finding.evidence.push_back(

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <set>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -23,6 +24,13 @@ namespace warpmark::analyze {
 /// Of the values that are numbers; absent if there are none.
 [[nodiscard]] std::optional<double> mean_of(const CounterSeries& series);
 [[nodiscard]] std::optional<double> highest_of(const CounterSeries& series);
+/// Of the GPU's series with this id; absent, too, where there is none.
+[[nodiscard]] std::optional<double> mean_of(const Evidence& evidence, std::string_view id, int device);
+[[nodiscard]] std::optional<double> highest_of(const Evidence& evidence, std::string_view id, int device);
+/// Share of the step in copies between host and GPU that nothing overlaps; 1 where there is no timeline.
+[[nodiscard]] double exposed_copies(const Evidence& evidence);
+/// Of so much of the steps; of no time where there is no timeline, as counters show none.
+[[nodiscard]] Finding counter_finding(const Rule& rule, const Evidence& evidence, double lost_share, std::string title);
 /// What a counter is while its GPU is used: over the samples of the steps where there is a timeline, and of these over
 /// those in which the GPU has work, by the samples taken with them of the graphics engine or of utilization, else by
 /// the counter itself. Absent where fewer than three are left.

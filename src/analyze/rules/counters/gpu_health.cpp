@@ -58,10 +58,7 @@ struct Health {
 
 /// Since the driver was loaded.
 void add_errors(const Evidence& evidence, Health& health) {
-  const auto count_of = [&](const char* id) {
-    const CounterSeries* series = series_of(evidence, id, health.device);
-    return series == nullptr ? 0 : highest_of(*series).value_or(0);
-  };
+  const auto count_of = [&](const char* id) { return highest_of(evidence, id, health.device).value_or(0); };
   for (const Kind& kind : kKinds) {
     if (const double count = count_of(kind.id); count > 0)
       health.add(kind.id, kind.counted ? fmt::format("{:.0f} {}", count, kind.what) : kind.what, count, kind.severity);
@@ -81,10 +78,9 @@ struct Reached {
 
 Reached reached(const Evidence& evidence, const std::string& id, int device) {
   const CounterSeries* now = series_of(evidence, id, device);
-  const CounterSeries* most = series_of(evidence, id + "_max", device);
-  const auto used = now == nullptr || most == nullptr ? std::nullopt : in_use(evidence, *now);
+  const auto used = now == nullptr ? std::nullopt : in_use(evidence, *now);
   if (!used || used->busy.value_or(0) < kMatters) return {};
-  return {highest_of(*now).value_or(0), highest_of(*most).value_or(0)};
+  return {highest_of(*now).value_or(0), highest_of(evidence, id + "_max", device).value_or(0)};
 }
 
 /// Without a timeline as severe as the missing share of the rate, else as the copies that lose it.
@@ -93,12 +89,7 @@ void add_link(const Evidence& evidence, Health& health) {
   const Reached generation = reached(evidence, "pcie_link_generation", health.device);
   const double missing = 1 - (lanes.is_less() ? lanes.now / lanes.most : 1) *
                                  (generation.is_less() ? std::exp2(generation.now - generation.most) : 1);
-  double severity = missing;
-  if (evidence.has_timeline()) {
-    const RankEvidence& rank = evidence.rank();
-    const double copies = rank.part_ns(Part::exposed_copy_to_device) + rank.part_ns(Part::exposed_copy_to_host);
-    severity = severity_of(copies * missing, rank.undisturbed_step_ns());
-  }
+  const double severity = evidence.has_timeline() ? severity_of(exposed_copies(evidence) * missing, 1) : missing;
   if (lanes.is_less())
     health.add("pcie_link_width", fmt::format("{:.0f} of {:.0f} PCIe lanes", lanes.now, lanes.most), lanes.now,
                severity);

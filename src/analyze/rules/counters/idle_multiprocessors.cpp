@@ -17,18 +17,14 @@ constexpr double kEffective = 0.5;
 
 struct Idle {
   int device = -1;
-  double active = 0;  ///< mean share of the multiprocessors' time
-  double in_use = 1;  ///< mean share of time in which the GPU had work
+  InUse active;  ///< mean share of the multiprocessors' time
 };
 
 std::optional<Idle> worst(const Evidence& evidence) {
   std::optional<Idle> found;
   for (const CounterSeries* series : series_of(evidence, "sm_active")) {
-    if (!is_used(evidence, *series)) continue;
-    const auto used = in_use(evidence, *series);
-    if (!used || used->mean >= kEffective) continue;
-    const Idle one{series->device, used->mean, used->busy.value_or(1)};
-    if (!found || one.active < found->active) found = one;
+    const auto used = is_used(evidence, *series) ? in_use(evidence, *series) : std::nullopt;
+    if (used && used->mean < (found ? found->active.mean : kEffective)) found = Idle{series->device, *used};
   }
   return found;
 }
@@ -36,10 +32,7 @@ std::optional<Idle> worst(const Evidence& evidence) {
 /// nvidia-smi manual, "Utilization": a kernel that waits for a flag or for other ranks counts as work, too.
 std::vector<Finding> of_spinning(const Evidence& evidence) {
   for (const int device : sampled_devices(evidence)) {
-    const auto of = [&](const char* id) {
-      const CounterSeries* series = series_of(evidence, id, device);
-      return series == nullptr ? std::nullopt : mean_of(*series);
-    };
+    const auto of = [&](const char* id) { return mean_of(evidence, id, device); };
     const auto busy = of("gpu_utilization"), memory = of("memory_utilization"), power = of("power"),
                limit = of("power_limit");
     if (of("sm_active") || !busy || !memory || !power || !limit) continue;
@@ -66,17 +59,16 @@ std::vector<Finding> apply(const Evidence& evidence) {
   const auto idle = worst(evidence);
   if (!idle) return evidence.has_timeline() ? std::vector<Finding>() : of_spinning(evidence);
   const bool alone = !evidence.has_timeline();
-  const double step = alone ? 1e9 : evidence.rank().undisturbed_step_ns();
-  Finding finding =
-      make_finding(kIdleMultiprocessorsRule, (1 - idle->active) * step, step,
-                   fmt::format("The multiprocessors of GPU {} are active in {:.0f} % of the time in which "
-                               "it is used",
-                               idle->device, idle->active * 100));
+  const double active = idle->active.mean;
+  Finding finding = counter_finding(kIdleMultiprocessorsRule, evidence, 1 - active,
+                                    fmt::format("The multiprocessors of GPU {} are active in {:.0f} % of the time in "
+                                                "which it is used",
+                                                idle->device, active * 100));
   finding.severity = std::min(finding.severity, alone ? kCritical : kMostOfANote);
   finding.lost_ns = 0;  // time is not lost where others computed meanwhile: no step tells
   finding.evidence = {
-      share_fact("sm_active", "Multiprocessors with a warp, over the samples with work", idle->active),
-      share_fact("in_use", "The GPU has work, in these samples", idle->in_use),
+      share_fact("sm_active", "Multiprocessors with a warp, over the samples with work", active),
+      share_fact("in_use", "The GPU has work, in these samples", idle->active.busy.value_or(1)),
       share_fact("effective_from", "Effective use begins at (DCGM)", kEffective),
   };
   finding.recommendations = {
@@ -85,7 +77,7 @@ std::vector<Finding> apply(const Evidence& evidence) {
       {AdviceKind::config, "Give each launch more to do: a larger batch, as far as memory and latency allow.", ""},
   };
   if (!alone) finding.recommendations.erase(finding.recommendations.begin());
-  finding.gain = at_most(amdahl(1 - idle->active, 1),
+  finding.gain = at_most(amdahl(1 - active, 1),
                          "multiprocessors active all the time, at most; what keeps them idle is not in counters");
   return {finding};
 }

@@ -22,10 +22,9 @@ struct Sample {
 /// Far from the power limit, where clocks fall for another reason; true where the limit was not sampled.
 bool has_power_left(const Evidence& evidence, int device) {
   const CounterSeries* power = series_of(evidence, "power", device);
-  const CounterSeries* limit = series_of(evidence, "power_limit", device);
-  if (power == nullptr || limit == nullptr) return true;
-  const auto used = in_use(evidence, *power);
-  return !used || used->mean < kNearlyAll * highest_of(*limit).value_or(0);
+  const auto limit = highest_of(evidence, "power_limit", device);
+  const auto used = power == nullptr || !limit ? std::nullopt : in_use(evidence, *power);
+  return !used || used->mean < kNearlyAll * *limit;
 }
 
 /// Other rules judge these.
@@ -62,24 +61,22 @@ std::vector<Finding> apply(const Evidence& evidence) {
   std::vector<Finding> findings;
   double worst = 1 - kNearlyAll;  // of its clock any GPU loses some under load
   for (const CounterSeries* clock : series_of(evidence, "sm_clock")) {
-    const CounterSeries* most = series_of(evidence, "sm_clock_max", clock->device);
     const auto used =
         has_reasons(evidence, clock->device) || !is_used(evidence, *clock) ? std::nullopt : in_use(evidence, *clock);
     if (!used) continue;
     const auto fall = fall_with_heat(evidence, *clock);
-    const double allowed = fall || most != nullptr ? highest_of(fall ? *clock : *most).value_or(0) : 0;
+    const double allowed =
+        (fall ? highest_of(*clock) : highest_of(evidence, "sm_clock_max", clock->device)).value_or(0);
     const bool works = fall || used->busy.value_or(0) >= kEffectiveUse;
     if (allowed <= 0 || !works || 1 - used->mean / allowed <= worst) continue;
     worst = 1 - used->mean / allowed;
-    const double step = evidence.has_timeline() ? evidence.rank().undisturbed_step_ns() : 1e9;
     const auto mhz = [](double hz) { return fmt::format("{:.0f}", hz * 1e-6); };
-    Finding finding = make_finding(
-        kLowClockRule, fall ? step * worst : step * worst / 2, step,
+    Finding finding = counter_finding(
+        kLowClockRule, evidence, fall ? worst : worst / 2,
         fall ? fmt::format("GPU {} loses its clock as it heats up: {} MHz at {:.0f} °C, {} MHz at {:.0f} °C",
                            clock->device, mhz(fall->cool.clock), fall->cool.heat, mhz(fall->hot.clock), fall->hot.heat)
              : fmt::format("GPU {} works at {} of {} MHz, for a reason that was not sampled", clock->device,
                            mhz(used->mean), mhz(allowed)));
-    if (!evidence.has_timeline()) finding.lost_ns = 0;
     const bool usual = !fall && worst < 0.5;  // few GPUs reach that clock with all of their units
     if (usual) finding.severity = std::min(finding.severity, kMostOfANote);
     finding.evidence = {share_fact(

@@ -22,10 +22,7 @@ struct Use {
 };
 
 std::optional<double> memory_share(const Evidence& evidence, int device) {
-  const CounterSeries* used = series_of(evidence, "memory_used", device);
-  const CounterSeries* total = series_of(evidence, "memory_total", device);
-  if (used == nullptr || total == nullptr) return std::nullopt;
-  const auto most = highest_of(*used), all = highest_of(*total);
+  const auto most = highest_of(evidence, "memory_used", device), all = highest_of(evidence, "memory_total", device);
   return most && all && *all > 0 ? std::optional(*most / *all) : std::nullopt;
 }
 

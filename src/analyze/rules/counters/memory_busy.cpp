@@ -16,11 +16,11 @@ std::vector<Finding> apply(const Evidence& evidence) {
   const auto busiest = busiest_of(evidence, "dram_active", kEffectiveUse / kClearlyMore);
   if (!busiest) return {};
   const bool alone = !evidence.has_timeline();
-  const double step = alone ? 1e9 : evidence.rank().undisturbed_step_ns();
   const double share = std::min(1.0, busiest->mean / kEffectiveUse);
-  Finding finding = make_finding(kMemoryBusyRule, share * step, step,
-                                 fmt::format("The memory of GPU {} is busy in {:.0f} % of the time in which it is used",
-                                             busiest->device, busiest->mean * 100));
+  Finding finding =
+      counter_finding(kMemoryBusyRule, evidence, share,
+                      fmt::format("The memory of GPU {} is busy in {:.0f} % of the time in which it is used",
+                                  busiest->device, busiest->mean * 100));
   finding.severity = std::min(finding.severity, alone ? kCritical : kMostOfANote);
   finding.lost_ns = 0;  // bytes that have to be moved are no loss: no counter tells which need not
   finding.evidence = {share_fact("dram_active", "Memory sends or receives, over the samples with work", busiest->mean),

@@ -36,17 +36,10 @@ Busy busiest(const Evidence& evidence) {
 std::vector<Finding> apply(const Evidence& evidence) {
   const Busy link = busiest(evidence);
   if (link.series == nullptr) return {};
-  const double step = evidence.has_timeline() ? evidence.rank().undisturbed_step_ns() : 1e9;
-  double lost = step * link.share;
-  if (evidence.has_timeline()) {  // only what computation does not hide
-    lost = std::min(lost, evidence.rank().part_ns(Part::exposed_copy_to_device) +
-                              evidence.rank().part_ns(Part::exposed_copy_to_host));
-  }
-  Finding finding = make_finding(kPcieSaturatedRule, lost, step,
-                                 fmt::format("The PCIe link of GPU {} is at its limit in {:.0f} % of "
-                                             "the samples",
-                                             link.series->device, link.share * 100));
-  if (!evidence.has_timeline()) finding.lost_ns = 0;
+  const double lost = std::min(link.share, exposed_copies(evidence));
+  Finding finding = counter_finding(kPcieSaturatedRule, evidence, lost,
+                                    fmt::format("The PCIe link of GPU {} is at its limit in {:.0f} % of the samples",
+                                                link.series->device, link.share * 100));
   const double highest = highest_of(*link.series).value_or(0);
   finding.evidence = {
       share_fact("saturated_share", "Samples at the limit of the link", link.share),
@@ -60,7 +53,7 @@ std::vector<Finding> apply(const Evidence& evidence) {
   finding.recommendations.push_back(
       {AdviceKind::command, "Check that the link has its full width and generation.",
        "nvidia-smi --query-gpu=pcie.link.gen.current,pcie.link.width.current --format=csv"});
-  finding.gain = at_most(amdahl(lost, step), "copies at the limit of the link removed");
+  finding.gain = at_most(amdahl(lost, 1), "copies at the limit of the link removed");
   return {finding};
 }
 

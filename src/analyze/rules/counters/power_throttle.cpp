@@ -29,11 +29,8 @@ std::vector<Finding> apply(const Evidence& evidence) {
   const auto brake = worst_throttle(evidence, kPowerBrake);
   if (brake && brake->device == throttle->device && 2 * brake->share >= throttle->share)
     return {braked(evidence, *brake)};
-  const auto watts = [&](const char* id) {
-    const CounterSeries* series = series_of(evidence, id, throttle->device);
-    return series == nullptr ? std::nullopt : highest_of(*series);
-  };
-  const auto limit = watts("power_limit"), delivered = watts("power_limit_default");
+  const auto limit = highest_of(evidence, "power_limit", throttle->device);
+  const auto delivered = highest_of(evidence, "power_limit_default", throttle->device);
   const bool known = limit && delivered, lowered = known && *limit < kNearlyAll * *delivered;
   Finding finding =
       throttle_finding(kPowerThrottleRule, evidence, *throttle, {"runs at its power limit", lowered ? 1.0 : 0.5});

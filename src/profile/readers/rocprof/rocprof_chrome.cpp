@@ -147,10 +147,10 @@ class RocprofTrace {
     const Place place = place_of(fields);
     const EventIndex added = builder_.add(event);
     starts_[place.row].try_emplace(place.microsecond, added);
-    Launches& launches = launches_[{integer_in(fields, "args.pid"), thread}];
-    if (event.kind == EventKind::kernel) launches.kernels.push_back(added);
+    const RowKey launcher{integer_in(fields, "args.pid"), thread};
+    if (event.kind == EventKind::kernel) launches_[launcher].kernels.push_back(added);
     if (event.kind == EventKind::runtime_api && text_in(fields, "name").find("LaunchKernel") != std::string::npos)
-      launches.calls.push_back(added);
+      launches_[launcher].calls.push_back(added);
   }
 
   /// Ids count from 0, which would be none.
