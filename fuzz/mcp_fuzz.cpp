@@ -3,6 +3,9 @@
 // text.
 #include <algorithm>
 #include <cstdlib>
+#include <iterator>
+#include <map>
+#include <string>
 #include <string_view>
 
 #include "warpmark/mcp/mcp_messages.h"
@@ -27,6 +30,15 @@ void expect_allowed(const std::vector<std::string>& words) {
 }
 
 }  // namespace
+
+/// Without the verbs: an option of some form, always the same for a name.
+const warpmark::OptionSpec& warpmark::apps::option_of_verb(const char* /*verb*/, const std::string& name) {
+  static std::map<std::string, OptionSpec> options;
+  constexpr const char* kForms[] = {"", "N", "TIME", "FILE", "RUN", "TEXT"};
+  const auto at = options.try_emplace(name).first;
+  at->second = {at->first.c_str(), kForms[name.size() % std::size(kForms)], "an option"};
+  return at->second;
+}
 
 extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t size) {
   using namespace warpmark::apps;

@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "base/catalog.h"
-#include "base/options.h"
 #include "base/result.h"
+#include "model/fields/options.h"
 
 namespace warpmark::report {
 struct Shown;

@@ -94,35 +94,37 @@ std::string ParsedOptions::get(std::string_view name, std::string_view otherwise
   return found == values_.end() ? std::string(otherwise) : found->second.back();
 }
 
+std::string ParsedOptions::first_in(std::string_view part) const {
+  const auto found = std::ranges::find_if(
+      specs_, [&](const auto& one) { return has(one.name) && (one.use.part == part || one.use.actions == part); });
+  return found == specs_.end() ? "" : found->name;
+}
+
 std::vector<std::string> ParsedOptions::all(std::string_view name) const {
   const auto found = values_.find(std::string(name));
   return found == values_.end() ? std::vector<std::string>{} : found->second;
 }
 
-std::vector<std::string> actions_of(const OptionSpec& option, std::span<const std::string> actions) {
-  std::vector<std::string> named;
-  for (const auto& part : split(option.help, ';')) {
-    const auto colon = part.find(": ");
-    if (colon == std::string::npos) continue;
-    for (const auto& word : split(std::string_view(part).substr(0, colon), ',')) {
-      const std::string name(trim(word));
-      if (std::find(actions.begin(), actions.end(), name) == actions.end()) break;  // a sentence, as "text: also ..."
-      if (std::find(named.begin(), named.end(), name) == named.end()) named.push_back(name);
-    }
-  }
-  return named;
-}
-
 Status check_action(std::span<const OptionSpec> options, const PositionalSpec& positional, const ParsedOptions& parsed,
                     const std::string& action) {
   const auto actions = actions_of(positional);
-  if (std::find(actions.begin(), actions.end(), action) == actions.end()) return {};
-  for (const auto& option : options) {
-    if (!parsed.has(option.name)) continue;
-    const auto meant = actions_of(option, actions);
-    if (meant.empty() || std::find(meant.begin(), meant.end(), action) != meant.end()) continue;
-    return usage_error(std::string(option.name) + " is for " + join(meant, " and ") + ", not for " + action,
-                       "see --help");
+  const auto is_action = [&](const auto& word) {
+    return std::find(actions.begin(), actions.end(), word) != actions.end();
+  };
+  if (!is_action(action)) return {};
+  for (const auto& [name, given] : parsed.given()) {
+    std::vector<std::string> meant;
+    bool of_all = true;
+    for (const auto& option : options) {
+      if (name != option.name) continue;
+      const auto its = split(option.use.actions, ',');
+      of_all = its.empty() || its.front().empty();
+      for (const auto& one : its) {
+        if (is_action(trim(one))) meant.emplace_back(trim(one));
+      }
+    }
+    if (of_all || std::find(meant.begin(), meant.end(), action) != meant.end()) continue;
+    return usage_error(name + " is for " + join(meant, " and ") + ", not for " + action, "see --help");
   }
   return {};
 }
@@ -153,7 +155,7 @@ Result<ParsedOptions> parse_options(std::span<const OptionSpec> options, const P
   for (const auto& option : options) {
     if (std::string_view(option.value).empty()) {
       app.add_flag(option.name, flags[option.name]);
-    } else {
+    } else if (!values.contains(option.name)) {
       app.add_option(option.name, values[option.name])->expected(1)->allow_extra_args(false)->take_all();
     }
   }
@@ -179,13 +181,14 @@ Result<ParsedOptions> parse_options(std::span<const OptionSpec> options, const P
   }
   if (const auto extras = app.remaining(); !extras.empty()) return known.unexpected(extras.front());
 
-  ParsedOptions parsed;
+  ParsedOptions parsed(options);
   for (const auto& [name, given] : flags) {
     if (given) parsed.add(name, "");
   }
   for (const auto& option : options) {
     const auto& given = values[option.name];
-    if (given.size() > 1 && !option.repeatable) {
+    if (known.find(option.name) != &option) continue;  // a row of the same name
+    if (given.size() > 1 && !option.use.repeatable) {
       return usage_error(std::string("option '") + option.name + "' is given twice", "give it once");
     }
     for (const auto& value : given) parsed.add(option.name, value);

@@ -137,8 +137,8 @@ TEST_F(LoadCli, says_what_is_wrong_before_it_sends_a_load) {
   expect({"load", "run", "--api-base", server_->url() + "/v1"}, 2, "the server has 'reference'");
   expect(run({"--traffic-scenario", "D(1 2)"}), 2, "no traffic scenario");
   expect(run({"--num-concurrency", "2", "--request-rate", "3"}), 2, "not both");
-  expect(run({"--num-concurrency", "2,,3"}), 2, "no number of users");
-  expect(run({"--request-rate", "1e9"}), 2, "is no rate");
+  expect(run({"--num-concurrency", "2,,3"}), 2, "--num-concurrency: '' is not a whole number");
+  expect(run({"--request-rate", "1e9"}), 2, "--request-rate must be above 0 and at most 1000000");
   expect(run({"--header", "Content-Length: 3"}), 2, "written by the client itself");
   expect(run({"--task", "text-to-embeddings"}), 2, "does not fit");
   expect(run({"--dataset-path", path("none.txt")}), 2, "none.txt");

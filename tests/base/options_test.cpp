@@ -34,8 +34,9 @@ TEST(Options, leaves_what_follows_two_dashes_to_the_command_that_is_to_be_run) {
 }
 
 TEST(Options, refuses_what_the_action_would_pass_over) {
-  const OptionSpec options[] = {{"--users", "N", "run: how many"},
-                                {"--format", "F", "plot: html; compare, run: text or json"},
+  const OptionSpec options[] = {{"--users", "N", "how many", of("run")},
+                                {"--format", "F", "html", of("plot")},
+                                {"--format", "F", "text or json", of("compare, run")},
                                 {"--seed", "N", "of everything"},
                                 {"--note", "TEXT", "format: as given"}};
   const PositionalSpec actions{"ACTION", "run, plot, compare", true, "run plot compare"};
@@ -46,6 +47,7 @@ TEST(Options, refuses_what_the_action_would_pass_over) {
   const auto ignored = tried({"plot", "--users", "3"});
   ASSERT_FALSE(ignored.ok());
   EXPECT_EQ(ignored.error().what, "--users is for run, not for plot");
+  EXPECT_EQ(tried({"compare", "--format", "json"})->all("--format"), std::vector<std::string>{"json"});
   EXPECT_EQ(check_action(options, actions, *tried({"--format", "json"}), "plot").ok(), true);
 }
 

@@ -68,8 +68,8 @@ class ManySessions : public testing::Test {
     ASSERT_TRUE(store_->finish(session.id, {}).ok());
     ids_.insert(session.id);
   }
-  [[nodiscard]] Result<Check> check(const std::string& id, const CheckOptions& options) const {
-    return check_against_history(*store_, {store_->load(id)->session}, options);
+  [[nodiscard]] Result<Check> check(const std::string& id, const CheckRequest& request) const {
+    return validate::check(request, *store_, {store_->load(id)->session});
   }
 
   std::unique_ptr<store::Store> store_ = store::make_memory_store();
@@ -79,11 +79,11 @@ class ManySessions : public testing::Test {
 
 TEST_F(ManySessions, are_left_out_where_a_check_finds_no_difference) {
   for (const char* metrics : {"", "time"}) {
-    const CheckOptions options{.metrics = metrics, .kept = &kept_};
-    const auto found = changed_sessions(ids_, options);
+    const CheckRequest request{.metrics = metrics, .kept = &kept_};
+    const auto found = changed_sessions(ids_, request);
     std::set<std::string> different;
     for (const auto& id : ids_) {
-      const auto checked = check(id, options);
+      const auto checked = check(id, request);
       if (!checked.ok()) {  // the first of its machine
         EXPECT_FALSE(found.contains(id)) << checked.error().what;
         continue;

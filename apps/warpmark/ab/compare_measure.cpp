@@ -138,23 +138,7 @@ Status keep_comparison(Context& context, const ParsedOptions& options, const Com
 Result<CompareRequest> compare_request_of(const ParsedOptions& options) {
   CompareRequest request;
   auto& test = request.test;
-  WM_ASSIGN(test.effect, ratio_of(options, "--effect", 0.01));
-  WM_ASSIGN(test.alpha, ratio_of(options, "--alpha", 0.05));
-  WM_ASSIGN(test.schedule.rounds, count_of(options, "--rounds", 30, 1, 10'000));
-  WM_ASSIGN(test.warmup_runs, count_of(options, "--warmup", 1, 0, 1000));
-  WM_ASSIGN(const auto seed, count_of(options, "--seed", 1, 0, INT64_MAX));
-  test.schedule.seed = static_cast<std::uint64_t>(seed);
-  if (options.has("--budget")) {
-    WM_ASSIGN(test.budget_s, parse_duration_s(options.get("--budget")));
-  }
-  const std::string order = options.get("--interleave", "pair");
-  bool known = false;
-  for (const auto interleave : {Interleave::pair, Interleave::block, Interleave::none}) {
-    if (order != name_of(interleave)) continue;
-    test.schedule.interleave = interleave;
-    known = true;
-  }
-  if (!known) return usage_error("--interleave is '" + order + "'", "pair, block or none");
+  WM_TRY(read_options(options, test, test.schedule));
   test.stop_early = !options.has("--fixed") && !options.has("--calibrate");
   WM_ASSIGN(request.format, format_of(options, {"text", "md", "html", "json", "github"}));
   return request;

@@ -14,84 +14,100 @@
 #include "collectives/start/worker.h"
 #include "device/cuda/backend.h"
 #include "device/nvml/nvml.h"
-#include "warpmark/terminal/option_values.h"
 #include "warpmark/terminal/report_output.h"
 
 namespace warpmark::apps {
 namespace {
 
-constexpr OptionSpec kCollectiveOptions[] = {
-    {"--ranks", "N", "processes, started through mpirun or srun (default: 2 with MPI)"},
-    {"-g", "GPUS", "GPUs that one process drives (default: all with one process, else 1)"},
-    {"--engine", "ENGINE", "mpi, nccl, or auto (default): NCCL where there are GPUs and --ranks is not given", false,
-     "auto mpi nccl"},
-    {"-b", "BYTES", "smallest size (default 8); K, M and G are powers of 1024"},
-    {"-e", "BYTES", "largest size (default 64M with MPI, 1G with NCCL)"},
-    {"-f", "FACTOR", "between sizes (default 8)"},
-    {"-i", "BYTES", "step between sizes, instead of a factor"},
-    {"-n", "N", "timed calls of each size and placement (default 20)"},
-    {"-w", "N", "calls before them (default 5)"},
-    {"-d", "TYPE", "f64 f32 f16 bf16 int8 uint8 int32 int64, or nccl-tests' names (default f32)", false,
-     "f64 f32 f16 bf16 int8 uint8 int32 int64"},
-    {"-o", "OP", "sum prod min max avg, or all (default sum)", false, "sum prod min max avg all"},
-    {"-r", "RANK", "root of broadcast, reduce, gather and scatter (default 0)"},
-    {"-c", "N", "check what was received (default 1); 0: do not"},
-    {"-a", "0..3", "time of rank 0, mean (1, default), least or largest over ranks"},
-    {"-G", "N", "replay the calls N times as one CUDA graph (NCCL_GRAPH_REGISTER=0 unless it is set)"},
-    {"-T", "SECONDS", "longest without progress, then all ranks are ended (default 60)"},
-    {"--place", "WHICH", "out, in, or both (default)", false, "out in both"},
-    {"--preset", "NAME",
-     "gradients (1.2e9 elements' worth of 1M to 2G, in place) or decades (1 to 10000 MB); -b and -e leave sizes out",
-     false, "gradients decades"},
-    {"--rounds", "N", "sweeps, each in fresh processes (default 1; 3 with --sweep and --tune)"},
-    {"--fabric", "RATE", "what the link between ranks carries, such as 400GB/s: 92 % of it is expected"},
-    {"--expect", "RATIO", "share of the fabric that sizes from 64 MiB must reach (default 92%)"},
-    {"--against", "SESSION", "a stored sweep or its file: at most --tolerance below it is expected", false, "<runs>"},
-    {"--tolerance", "RATIO", "allowed below the baseline (default 5%)"},
-    {"--links", "SESSION", "a session of `warpmark links`: its bandwidths are shown next to these", false, "<runs>"},
-    {"--sweep", "NAME=A,B", "compare settings of variables with the default, as NCCL_ALGO=Ring,Tree", true},
-    {"--tune", "",
-     "try NCCL's algorithms, protocols, threads, channels and interfaces, or Open MPI's parameters, one by one"},
-    {"--nvls", "", "let NCCL use NVLink's in-switch reductions, which are off unless asked for"},
-    {"--launcher", "NAME", "mpirun, srun or auto (default)", false, "auto mpirun srun"},
-    {"--launcher-arg", "WORD", "a further word for the launcher", true},
-    {"--hosts", "FILE", "hosts for mpirun, one a line", false, "<files>"},
-    {"--oversubscribe", "", "allow more ranks than processors"},
-    {"--plant", "FAULT",
-     "see that a fault is found: wrong_byte:RANK slow:RANK:TIME dead:RANK stopped:RANK unequal:RANK"},
-    {"--as-rank", "PLAN", "be one of the ranks; what the launcher starts"},
-    {"--alone", "", "with --as-rank: without MPI"},
-    {"--json", "[FILE]", "write the results as JSON (warpmark.collective/1)", false, "<files>"},
-    kHtmlOption,
-    {"--out", "DIR", "write collective.json, report.md and report.html", false, "<files>"},
-    {"--format", "FORMAT", "format of what is printed: text (default), md, html, json", false, "text md html json"},
-    {"--no-store", "", "do not store the runs in the history"},
-    {"--db", "FILE|URL", "database (default: WARPMARK_DB or your own file)", false, "<files>"},
-};
+using collectives::Expectation;
+using collectives::LaunchOptions;
+using collectives::Plan;
 
-Result<std::int64_t> size_option(const ParsedOptions& options, const char* name, std::int64_t otherwise) {
-  if (!options.has(name)) return otherwise;
-  return collectives::parse_size(options.get(name));
+Result<std::vector<collectives::ReduceOp>> parse_ops(const std::string& text) {
+  using collectives::ReduceOp;
+  if (text == "all") return std::vector{ReduceOp::sum, ReduceOp::prod, ReduceOp::min, ReduceOp::max, ReduceOp::avg};
+  WM_ASSIGN(const auto op, collectives::parse_reduce_op(text));
+  return std::vector{op};
 }
 
-Status choose_engine(const ParsedOptions& options, const std::optional<collectives::Placed>& placed,
-                     CollectiveRequest& request) {
-  const std::string asked = options.get("--engine", "auto");
-  if (asked != "auto" && asked != "mpi" && asked != "nccl") {
-    return usage_error("there is no engine '" + asked + "'", "engines: auto, mpi, nccl");
-  }
+Result<double> parse_byte_rate(const std::string& text) {
+  WM_ASSIGN(const double rate, parse_quantity(text, "B/s"));
+  return rate > 0 ? Result<double>(rate) : usage_error("--fabric must be above 0");
+}
+
+using Sweep = CollectiveRequest;
+constexpr OptionSpec kCollectiveOptions[] = {
+    {"--ranks", "N", "processes, started through mpirun or srun (default: 2 with MPI)",
+     to<&Sweep::ranks>.within({1, 100'000})},
+    {"-g", "GPUS", "GPUs that one process drives (default: all with one process, else 1)",
+     to<&Sweep::gpus>.within({1, 64})},
+    {"--engine", "ENGINE", "mpi, nccl, or auto: NCCL where there are GPUs and --ranks is not given",
+     to<&Sweep::asked_engine>.chosen(), "auto mpi nccl"},
+    {"-b", "BYTES", "smallest size (default 8); K, M and G are powers of 1024",
+     by<collectives::parse_size, &Sweep::from>},
+    {"-e", "BYTES", "largest size (default 64M with MPI, 1G with NCCL)", by<collectives::parse_size, &Sweep::to>},
+    {"-f", "FACTOR", "between sizes", to<&Sweep::factor>},
+    {"-i", "BYTES", "step between sizes, instead of a factor", by<collectives::parse_size, &Sweep::step>},
+    {"-n", "N", "timed calls of each size and placement", to<&Plan::iterations>.within({1, 1'000'000})},
+    {"-w", "N", "calls before them", to<&Sweep::plan, &Plan::warmups>.within({0, 1'000'000})},
+    {"-d", "TYPE", "f64 f32 f16 bf16 int8 uint8 int32 int64, or nccl-tests' names (default f32)",
+     by<collectives::parse_data_type, &Sweep::type>, "f64 f32 f16 bf16 int8 uint8 int32 int64"},
+    {"-o", "OP", "sum prod min max avg, or all (default sum)", by<parse_ops, &Plan::ops>, "sum prod min max avg all"},
+    {"-r", "RANK", "root of broadcast, reduce, gather and scatter (default 0)", to<&Plan::root>.within({0, 1'000'000})},
+    {"-c", "N", "check what was received (default 1); 0: do not", to<&Plan::check>},
+    {"-a", "0..3", "0: time of rank 0, 1: mean, 2: least, 3: largest over ranks", to<&Plan::average>.within({0, 3})},
+    {"-G", "N", "replay the calls N times as one CUDA graph (NCCL_GRAPH_REGISTER=0 unless it is set)",
+     to<&Plan::graph>.within({0, 1000})},
+    {"-T", "SECONDS", "longest without progress, then all ranks are ended", to<&Plan::timeout_s>.within(kPositive)},
+    {"--place", "WHICH", "out, in, or both", to<&Sweep::place>.chosen(), "out in both"},
+    {"--preset", "NAME",
+     "gradients (1.2e9 elements' worth of 1M to 2G, in place) or decades (1 to 10000 MB); -b and -e leave sizes out",
+     to<&Sweep::preset>.chosen(), "gradients decades"},
+    {"--rounds", "N", "sweeps, each in fresh processes (default 1; 3 with --sweep and --tune)",
+     to<&Sweep::asked_rounds>.within({1, 1000})},
+    {"--fabric", "RATE", "what the link between ranks carries, such as 400GB/s: 92 % of it is expected",
+     by<parse_byte_rate, &Sweep::fabric>},
+    {"--expect", "RATIO", "share of the fabric that sizes from 64 MiB must reach", to<&Expectation::share>},
+    {"--against", "SESSION", "a stored sweep or its file: at most --tolerance below it is expected",
+     to<&Sweep::against>},
+    {"--tolerance", "RATIO", "allowed below the baseline", to<&Expectation::tolerance>},
+    {"--links", "SESSION", "a session of `warpmark links`: its bandwidths are shown next to these", to<&Sweep::links>},
+    {"--sweep", "NAME=A,B", "compare settings of variables with the default, as NCCL_ALGO=Ring,Tree",
+     to<&Sweep::sweeps>},
+    {"--tune", "",
+     "try NCCL's algorithms, protocols, threads, channels and interfaces, or Open MPI's parameters, one by one",
+     to<&Sweep::tunes>},
+    {"--nvls", "", "let NCCL use NVLink's in-switch reductions, which are off unless asked for", to<&Sweep::nvls>},
+    {"--launcher", "NAME", "mpirun, srun or auto", to<&LaunchOptions::launcher>, "auto mpirun srun"},
+    {"--launcher-arg", "WORD", "a further word for the launcher", to<&LaunchOptions::more>},
+    {"--hosts", "FILE", "hosts for mpirun, one a line", to<&LaunchOptions::hosts>},
+    {"--oversubscribe", "", "allow more ranks than processors", to<&LaunchOptions::oversubscribe>},
+    {"--plant", "FAULT",
+     "see that a fault is found: wrong_byte:RANK slow:RANK:TIME dead:RANK stopped:RANK unequal:RANK",
+     by<collectives::parse_plant, &Plan::plant>},
+    {"--as-rank", "PLAN", "be one of the ranks; what the launcher starts", to<&Sweep::as_rank>},
+    {"--alone", "", "with --as-rank: without MPI", to<&Sweep::alone>},
+    {"--json", "[FILE]", "write the results as JSON (warpmark.collective/1)"},
+    kHtmlOption,
+    {"--out", "DIR", "write collective.json, report.md and report.html"},
+    {"--format", "FORMAT", "format of what is printed: text, md, html, json", to<&Sweep::format>.chosen(),
+     "text md html json"},
+    {"--no-store", "", "do not store the runs in the history"},
+    {"--db", "FILE|URL", "database (default: WARPMARK_DB or your own file)"},
+};
+
+Status choose_engine(const std::optional<collectives::Placed>& placed, CollectiveRequest& request) {
+  const auto& asked = request.asked_engine;
   const bool gpus = device::kCudaBackend.available().available;
-  const bool nccl = asked == "nccl" || (asked == "auto" && (options.has("-g") || (gpus && !options.has("--ranks"))));
+  const bool nccl = asked == "nccl" || (asked == "auto" && (request.gpus || (gpus && !request.ranks)));
   request.plan.engine = nccl ? "nccl" : "mpi";
-  WM_ASSIGN(const auto ranks, count_of(options, "--ranks", nccl ? 1 : 2, 1, 100'000));
-  WM_ASSIGN(const auto per_process, count_of(options, "-g", ranks > 1 ? 1 : 0, 1, 64));
-  request.launch.ranks = static_cast<int>(ranks);
-  request.plan.gpus = static_cast<int>(per_process);
-  if (!nccl && options.has("-g")) return usage_error("-g counts GPUs, which MPI does not use", "give --ranks");
+  const int ranks = request.launch.ranks = request.ranks.value_or(nccl ? 1 : 2);
+  request.plan.gpus = request.gpus.value_or(ranks > 1 ? 1 : 0);
+  if (!nccl && request.gpus) return usage_error("-g counts GPUs, which MPI does not use", "give --ranks");
   if (!nccl && ranks < 2 && !placed) {
     return usage_error("one rank has no peer", "use --ranks 2 or more");
   }
-  if (nccl && ranks == 1 && options.get("--launcher", "auto") == "auto") request.launch.launcher = "none";
+  if (nccl && ranks == 1 && request.launch.launcher == "auto") request.launch.launcher = "none";
   return {};
 }
 
@@ -106,78 +122,43 @@ Status no_contradiction(const ParsedOptions& options, std::initializer_list<cons
 }
 
 /// -b and -e leave sizes of a preset out.
-Status cut_sizes(const ParsedOptions& options, collectives::Plan& plan) {
-  WM_ASSIGN(const auto from, size_option(options, "-b", 0));
-  WM_ASSIGN(const auto to, size_option(options, "-e", INT64_MAX));
-  std::erase_if(plan.sizes, [&](std::int64_t size) { return size < from || size > to; });
-  if (plan.sizes.empty()) return usage_error("-b and -e leave no size of the preset");
-  return {};
+Status cut_sizes(CollectiveRequest& request) {
+  auto& sizes = request.plan.sizes;
+  std::erase_if(
+      sizes, [&](std::int64_t size) { return size < request.from.value_or(0) || (request.to && size > *request.to); });
+  return sizes.empty() ? usage_error("-b and -e leave no size of the preset") : Status();
 }
 
-Status read_preset(const ParsedOptions& options, collectives::Plan& plan) {
-  const std::string preset = options.get("--preset");
-  if (preset == "gradients") {
+Status take_preset(const ParsedOptions& options, CollectiveRequest& request) {
+  auto& plan = request.plan;
+  if (request.preset == "gradients") {
     WM_TRY(no_contradiction(options, {"-f", "-i", "-d", "--place"}));
     // A model of 1.2e9 parameters exchanges 2.4 GB in bf16: buckets of 1 MiB up to the whole.
     plan.out_of_place = false;
     plan.type = collectives::DataType::f32;
     WM_ASSIGN(plan.sizes, collectives::sizes_of({.from = 1 << 20, .to = std::int64_t{2} << 30, .factor = 2}));
-    return cut_sizes(options, plan);
+    return cut_sizes(request);
   }
-  if (preset != "decades") return usage_error("there is no preset '" + preset + "'", "presets: gradients, decades");
   WM_TRY(no_contradiction(options, {"-f", "-i"}));
   for (std::int64_t megabytes = 1; megabytes <= 10'000; megabytes *= 10) plan.sizes.push_back(megabytes * 1'000'000);
   // MPI counts 2^31 - 1 elements at most, of which 10 GB have 2.5e9 in f32.
-  if (plan.engine == "mpi" && !options.has("-d")) plan.type = collectives::DataType::f64;
-  return cut_sizes(options, plan);
+  if (plan.engine == "mpi" && !request.type) plan.type = collectives::DataType::f64;
+  return cut_sizes(request);
 }
 
-Status read_sizes(const ParsedOptions& options, collectives::Plan& plan) {
-  if (options.has("--preset")) return read_preset(options, plan);
-  collectives::SizeRange range;
-  WM_ASSIGN(range.from, size_option(options, "-b", 8));
+Status take_sizes(const ParsedOptions& options, CollectiveRequest& request) {
+  auto& plan = request.plan;
+  plan.out_of_place = request.place != "in";
+  plan.in_place = request.place != "out";
+  plan.type = request.type.value_or(collectives::DataType::f32);
+  if (!request.preset.empty()) return take_preset(options, request);
+  collectives::SizeRange range{.from = request.from.value_or(8)};
   const std::int64_t largest = plan.engine == "nccl" ? std::int64_t{1} << 30 : std::int64_t{64} << 20;
-  WM_ASSIGN(range.to, size_option(options, "-e", options.has("-b") ? std::max(range.from, largest) : largest));
+  range.to = request.to.value_or(request.from ? std::max(range.from, largest) : largest);
   if (options.has("-f") && options.has("-i")) return usage_error("give a factor -f or a step -i, not both");
-  WM_ASSIGN(range.step, size_option(options, "-i", 0));
-  if (range.step == 0) {
-    WM_ASSIGN(range.factor, parse_number(options.get("-f", "8")));
-  }
+  range.step = request.step;
+  if (range.step == 0) range.factor = request.factor;
   WM_ASSIGN(plan.sizes, collectives::sizes_of(range));
-  return {};
-}
-
-Status read_calls(const ParsedOptions& options, collectives::Plan& plan) {
-  WM_ASSIGN(const auto iterations, count_of(options, "-n", 20, 1, 1'000'000));
-  WM_ASSIGN(const auto warmups, count_of(options, "-w", 5, 0, 1'000'000));
-  WM_ASSIGN(const auto root, count_of(options, "-r", 0, 0, 1'000'000));
-  WM_ASSIGN(const auto check, count_of(options, "-c", 1, 0, 1'000'000));
-  WM_ASSIGN(const auto average, count_of(options, "-a", 1, 0, 3));
-  WM_ASSIGN(const auto graph, count_of(options, "-G", 0, 0, 1'000));
-  plan.iterations = static_cast<int>(iterations);
-  plan.warmups = static_cast<int>(warmups);
-  plan.root = static_cast<int>(root);
-  plan.check = check > 0;
-  plan.average = static_cast<collectives::RankAverage>(average);
-  plan.graph = static_cast<int>(graph);
-  if (options.has("-T")) {
-    WM_ASSIGN(plan.timeout_s, parse_duration_s(options.get("-T")));
-    if (!(plan.timeout_s > 0)) return usage_error("-T must be above 0");
-  }
-  const std::string place = options.get("--place", "both");
-  if (place != "both" && place != "in" && place != "out") return usage_error("--place is out, in or both");
-  plan.out_of_place = place != "in";
-  plan.in_place = place != "out";
-  WM_ASSIGN(plan.type, collectives::parse_data_type(options.get("-d", "f32")));
-  const std::string op = options.get("-o", "sum");
-  plan.ops.clear();
-  if (op == "all") {
-    using collectives::ReduceOp;
-    plan.ops = {ReduceOp::sum, ReduceOp::prod, ReduceOp::min, ReduceOp::max, ReduceOp::avg};
-    return {};
-  }
-  WM_ASSIGN(const auto parsed, collectives::parse_reduce_op(op));
-  plan.ops = {parsed};
   return {};
 }
 
@@ -193,7 +174,8 @@ std::vector<std::string> network_interfaces() {
 }
 
 /// The default, and one variable at a time: all combinations of all would take hours.
-Result<std::vector<collectives::Settings>> tuned_settings(const ParsedOptions& options, const collectives::Plan& plan) {
+Result<std::vector<collectives::Settings>> tuned_settings(const CollectiveRequest& request) {
+  const auto& plan = request.plan;
   std::vector<collectives::Settings> settings{{}};
   if (plan.engine == "nccl") {
     for (const auto& variable : collectives::tuned_variables(network_interfaces())) {
@@ -203,26 +185,26 @@ Result<std::vector<collectives::Settings>> tuned_settings(const ParsedOptions& o
     return settings;
   }
   WM_ASSIGN(const std::string parameters, collectives::open_mpi_parameters());
-  const auto all = collectives::open_mpi_settings(plan.kind, parameters, options.has("--hosts"), network_interfaces());
+  const auto all =
+      collectives::open_mpi_settings(plan.kind, parameters, !request.launch.hosts.empty(), network_interfaces());
   settings.insert(settings.end(), all.begin(), all.end());
   return settings;
 }
 
-Status read_settings(const ParsedOptions& options, CollectiveRequest& request) {
-  const auto sweeps = options.all("--sweep");
-  if (!sweeps.empty() && options.has("--tune")) return usage_error("give --sweep or --tune, not both");
+Status take_settings(const ParsedOptions& options, CollectiveRequest& request) {
+  const auto& sweeps = request.sweeps;
+  if (!sweeps.empty() && request.tunes) return usage_error("give --sweep or --tune, not both");
   for (const char* name : {"--against", "--links"}) {
-    if (!options.has(name) || (sweeps.empty() && !options.has("--tune"))) continue;
+    if (!options.has(name) || (sweeps.empty() && !request.tunes)) continue;
     return usage_error(std::string(name) + " is for one sweep, --sweep and --tune compare settings", "leave it out");
   }
   if (!sweeps.empty()) {
     WM_ASSIGN(request.settings, collectives::combinations(sweeps));
   }
-  if (options.has("--tune")) {
-    WM_ASSIGN(request.settings, tuned_settings(options, request.plan));
+  if (request.tunes) {
+    WM_ASSIGN(request.settings, tuned_settings(request));
   }
-  WM_ASSIGN(const auto rounds, count_of(options, "--rounds", request.settings.empty() ? 1 : 3, 1, 1000));
-  request.rounds = static_cast<int>(rounds);
+  request.rounds = request.asked_rounds.value_or(request.settings.empty() ? 1 : 3);
   return {};
 }
 
@@ -240,25 +222,21 @@ void expect_of_network(collectives::Expectation& expectation) {
 
 /// The fabric of this machine's NVLinks, and of its network; which of them counts shows where ranks are.
 void expect_of_topology(CollectiveRequest& request) {
+  if (request.fabric) {
+    request.expectation.fabric = *request.fabric;
+    request.expectation.source = "given";
+    request.expectation.given = true;
+    return;
+  }
   if (request.plan.engine != "nccl") return;
   const auto gpus = device::nvml::gpu_list();
   if (!gpus.ok() || gpus->empty()) return;
   const auto& gpu = gpus->front();
+  const auto given = std::pair(request.expectation.share, request.expectation.tolerance);
   request.expectation =
       collectives::expectation_of_nvlinks(gpu.nvlink_version.value_or(0), gpu.nvlinks_active.value_or(0));
+  std::tie(request.expectation.share, request.expectation.tolerance) = given;
   expect_of_network(request.expectation);
-}
-
-Status read_expectation(const ParsedOptions& options, CollectiveRequest& request) {
-  expect_of_topology(request);
-  if (options.has("--fabric")) {
-    request.expectation = {.source = "given", .given = true};
-    WM_ASSIGN(request.expectation.fabric, parse_quantity(options.get("--fabric"), "B/s"));
-    if (!(request.expectation.fabric > 0)) return usage_error("--fabric must be above 0");
-  }
-  WM_ASSIGN(request.expectation.share, ratio_of(options, "--expect", request.expectation.share));
-  WM_ASSIGN(request.expectation.tolerance, ratio_of(options, "--tolerance", request.expectation.tolerance));
-  return {};
 }
 
 }  // namespace
@@ -272,32 +250,23 @@ Result<CollectiveRequest> collective_request_of(const Context& context, const Pa
                        "one of " + join(ids_of(collectives::collectives()), ", "));
   }
   CollectiveRequest request;
+  WM_TRY(read_options(options, request, request.plan, request.launch, request.expectation));
   WM_ASSIGN(request.plan.kind, collectives::parse_collective(words[0]));
   const auto placed = collectives::placed_by(context.environment);  // by the user's own mpirun or srun
-  WM_TRY(choose_engine(options, placed, request));
-  WM_TRY(read_calls(options, request.plan));
-  WM_TRY(read_sizes(options, request.plan));
-  WM_TRY(read_settings(options, request));
-  WM_TRY(read_expectation(options, request));
-  if (options.has("--plant")) {
-    WM_ASSIGN(request.plan.plant, collectives::parse_plant(options.get("--plant")));
-    if (request.plan.plant.fault == collectives::Fault::unequal && request.launch.ranks == 1 && !placed) {
-      return usage_error("ranks of one process are called with one size", "plant it with --ranks, a process each");
-    }
+  WM_TRY(choose_engine(placed, request));
+  WM_TRY(take_sizes(options, request));
+  WM_TRY(take_settings(options, request));
+  expect_of_topology(request);
+  if (request.plan.plant.fault == collectives::Fault::unequal && request.launch.ranks == 1 && !placed) {
+    return usage_error("ranks of one process are called with one size", "plant it with --ranks, a process each");
   }
-  if (options.has("--launcher")) request.launch.launcher = options.get("--launcher");
-  request.launch.hosts = options.get("--hosts");
-  request.launch.oversubscribe = options.has("--oversubscribe");
-  request.launch.more = options.all("--launcher-arg");
   request.launch.interrupted = &context.interrupted;
-  if (!options.has("--nvls") && request.plan.engine == "nccl")
-    request.launch.environment.emplace_back("NCCL_NVLS_ENABLE", "0");
+  if (!request.nvls && request.plan.engine == "nccl") request.launch.environment.emplace_back("NCCL_NVLS_ENABLE", "0");
   // Graphs of several GPUs in one process did not end with NCCL 2.28.9, which registers captured buffers by itself.
   if (request.plan.graph > 0 && request.plan.engine == "nccl" &&
       context.environment("NCCL_GRAPH_REGISTER") == nullptr) {
     request.launch.environment.emplace_back("NCCL_GRAPH_REGISTER", "0");
   }
-  WM_ASSIGN(request.format, format_of(options));
   return request;
 }
 

@@ -16,13 +16,27 @@
 namespace warpmark::apps {
 
 struct CollectiveRequest {
-  collectives::Plan plan;
+  collectives::Plan plan{.warmups = 5};
+  std::string asked_engine = "auto", preset, place = "both";
+  std::optional<int> ranks, gpus;
+  std::optional<std::int64_t> from, to;
+  double factor = 8;
+  std::int64_t step = 0;  ///< instead of a factor
+  std::optional<collectives::DataType> type;
+  std::optional<double> fabric;
+  std::vector<std::string> sweeps;
+  bool tunes = false;
+  bool nvls = false;
+  std::optional<int> asked_rounds;
+  std::string against, links;  ///< sessions
+  std::string as_rank;         ///< a plan
+  bool alone = false;
   collectives::LaunchOptions launch;
   collectives::Expectation expectation;
   std::optional<Session> baseline;              ///< of --against
   std::vector<collectives::Settings> settings;  ///< to compare; empty: none
   int rounds = 1;
-  std::string format;
+  std::string format = "text";
 };
 
 [[nodiscard]] std::span<const OptionSpec> collective_options();

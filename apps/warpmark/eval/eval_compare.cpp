@@ -9,12 +9,10 @@
 #include "accuracy/significance/comparison.h"
 #include "base/files.h"
 #include "base/json.h"
-#include "base/units.h"
 #include "report/draw/table.h"
 #include "warpmark/eval/eval_inputs.h"
 #include "warpmark/eval/eval_parts.h"
 #include "warpmark/sessions/session_output.h"
-#include "warpmark/terminal/option_values.h"
 #include "warpmark/terminal/report_output.h"
 
 namespace warpmark::apps {
@@ -157,22 +155,12 @@ void print_divergence(std::ostream& out, const accuracy::Divergence& one) {
   out << '\n';
 }
 
-Result<accuracy::CompareSystemsOptions> compare_settings(const ParsedOptions& options, const std::string& sha256) {
-  accuracy::CompareSystemsOptions settings;
-  WM_ASSIGN(const auto scores, eval_score_options(options, sha256));
-  settings.resample = scores.resample;
-  settings.by_subject = scores.by_subject;
-  settings.alpha = 1 - scores.resample.confidence;
-  const auto margin_from = [&](const char* name) -> Result<std::optional<double>> {
-    if (!options.has(name)) return std::optional<double>();
-    WM_ASSIGN(const double value, parse_number(options.get(name)));
-    if (!(value >= 0)) return usage_error(std::string(name) + " must not be negative", "it is in the metric's unit");
-    return std::optional<double>(value);
-  };
-  WM_ASSIGN(settings.margin, margin_from("--margin"));
-  WM_ASSIGN(settings.equivalence, margin_from("--equivalence"));
-  if (settings.margin && settings.equivalence) return usage_error("give --margin or --equivalence, not both");
-  return settings;
+accuracy::CompareSystemsOptions compare_settings(const EvalRequest& request) {
+  return {.resample = request.scores.resample,
+          .alpha = 1 - request.scores.resample.confidence,
+          .margin = request.margin,
+          .equivalence = request.equivalence,
+          .by_subject = !request.fields.subject.empty()};
 }
 
 /// The systems that repeat the baseline say how much comes of nothing.
@@ -201,60 +189,55 @@ int exit_code_of_comparison(Context& context, const std::vector<SystemComparison
   return kSuccess;
 }
 
-void print_comparisons(Context& context, const ParsedOptions& options, const std::vector<SystemComparison>& comparisons,
-                       std::size_t flips, double warn_drop) {
+void print_comparisons(Context& context, const EvalRequest& request, const std::vector<SystemComparison>& comparisons) {
   context.out << report::render_table(comparison_table(comparisons), render_options(context));
   if (context.quiet) return;
   for (const auto& one : comparisons) {
     std::ostringstream text;
     print_tests(text, one);
-    print_flips(text, one, flips);
+    print_flips(text, one, static_cast<std::size_t>(request.flips));
     print_lines(context, text.str());
     print_subjects(context, one);
-    if (one.loss() > warn_drop * one.full) {
-      print_lines(context, fmt::format("  warning: {} loses {:.4f}, more than {:g}\n", one.second, one.loss(),
-                                       warn_drop * one.full));
+    if (const double warned = request.warn_drop * one.full; one.loss() > warned) {
+      print_lines(context, fmt::format("  warning: {} loses {:.4f}, more than {:g}\n", one.second, one.loss(), warned));
     }
   }
   if (comparisons.size() > 1) context.out << "\np values of the table are adjusted for all of its lines (Holm)\n";
-  if (!options.has("--margin") && !options.has("--equivalence")) {
+  if (!request.margin && !request.equivalence) {
     print_lines(context, "no difference found is not the same as none: --margin asks whether a loss can be ruled out");
   }
 }
 
 }  // namespace
 
-Result<int> eval_compare(Context& context, const ParsedOptions& options) {
+Result<int> eval_compare(Context& context, const ParsedOptions& options, const EvalRequest& request) {
   std::vector<std::string> outputs(options.positionals().begin() + 1, options.positionals().end());
-  const auto more = options.all("--predictions");
-  outputs.insert(outputs.end(), more.begin(), more.end());
+  outputs.insert(outputs.end(), request.predictions.begin(), request.predictions.end());
   if (outputs.size() < 2) {
     return usage_error("a comparison needs two files of answers",
                        "warpmark eval compare a.jsonl b.jsonl --ref ref.jsonl");
   }
-  if (!options.has("--metric")) return usage_error("--metric is missing", "--metric accuracy; eval list shows them");
+  if (request.metrics.empty()) return usage_error("--metric is missing", "--metric accuracy; eval list shows them");
   if (options.has("--json")) WM_TRY(check_writable(options.get("--json")));
-  WM_ASSIGN(const auto format, format_of(options, {"text", "json"}));
-  WM_ASSIGN(const auto flips, count_of(options, "--flips", 5, 0, 1'000'000));
-  WM_ASSIGN(const double warn_drop, ratio_of(options, "--warn-drop", 0.01));
-  WM_ASSIGN(const auto metrics, eval_metrics(context, options, options.get("--metric")));
-  WM_ASSIGN(const auto inputs, eval_inputs(context, options, outputs));
-  WM_ASSIGN(const auto settings, compare_settings(options, inputs.sha256));
+  if (request.margin && request.equivalence) return usage_error("give --margin or --equivalence, not both");
+  WM_ASSIGN(const auto metrics, eval_metrics(context, request.settings, request.metrics));
+  WM_ASSIGN(const auto inputs, eval_inputs(context, request, outputs));
+  const auto settings = compare_settings(request);
   WM_ASSIGN(const auto comparisons, accuracy::compare_systems(inputs.examples, metrics.metrics, settings));
   std::vector<SystemComparison> noise;
-  if (options.has("--again")) {
-    WM_ASSIGN(const auto twice, eval_inputs(context, options, {outputs.front(), options.get("--again")}));
+  if (!request.again.empty()) {
+    WM_ASSIGN(const auto twice, eval_inputs(context, request, {outputs.front(), request.again}));
     WM_ASSIGN(noise, accuracy::compare_systems(twice.examples, metrics.metrics, settings));
   }
   std::vector<accuracy::Divergence> divergences;
   for (std::size_t s = 1; s < outputs.size(); ++s)
     divergences.push_back(accuracy::divergence_of(inputs.examples, 0, s));
   const Json document = accuracy::to_json(comparisons, divergences);
-  if (format == "json") {
+  if (request.format == "json") {
     context.out << dump_json(document) << '\n';
   } else {
     if (!context.quiet) print_noise_floor(context.out, noise, comparisons);
-    print_comparisons(context, options, comparisons, static_cast<std::size_t>(flips), warn_drop);
+    print_comparisons(context, request, comparisons);
     if (!context.quiet) {
       for (const auto& one : divergences) print_divergence(context.out, one);
     }

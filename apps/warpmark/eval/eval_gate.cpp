@@ -51,10 +51,10 @@ struct AnswersGate {
 
 Result<AnswersGate> answers_gate(Context& context, const std::string& metrics, const std::string& reference,
                                  const std::vector<std::string>& files) {
-  ParsedOptions inner;
-  if (!reference.empty()) inner.add("--ref", reference);
+  EvalRequest inner;
+  if (!reference.empty()) inner.references = {reference};
   AnswersGate gate;
-  WM_ASSIGN(gate.metrics, eval_metrics(context, inner, metrics));
+  WM_ASSIGN(gate.metrics, eval_metrics(context, inner.settings, metrics));
   WM_ASSIGN(gate.inputs, eval_inputs(context, inner, files));
   return gate;
 }

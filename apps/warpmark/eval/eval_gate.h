@@ -22,8 +22,7 @@ inline constexpr OptionSpec kEvalGateModel = {"--eval-model", "WHO",
                                               true};
 inline constexpr OptionSpec kEvalGateAnswers = {
     "--eval-answers", "BASE,NEW", "accuracy gate: answers of `eval run`, or any with --eval-ref", false, "<files>"};
-inline constexpr OptionSpec kEvalGateReference = {"--eval-ref", "FILE", "accuracy gate: the references", false,
-                                                  "<files>"};
+inline constexpr OptionSpec kEvalGateReference = {"--eval-ref", "FILE", "accuracy gate: the references"};
 
 /// The new answers against the base's by one metric; the margin is the largest loss to accept. `reference` may be
 /// empty.

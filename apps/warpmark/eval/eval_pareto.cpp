@@ -99,7 +99,7 @@ Report pareto_report(const std::vector<ParetoPoint>& points, const std::string& 
 
 }  // namespace
 
-Result<int> eval_pareto(Context& context, const ParsedOptions& options) {
+Result<int> eval_pareto(Context& context, const ParsedOptions& options, const EvalRequest& request) {
   const std::vector<std::string> words(options.positionals().begin() + 1, options.positionals().end());
   if (words.size() < 2) {
     return usage_error("two configurations or more are needed", "warpmark eval pareto fp16.json=118 int8.json=203");
@@ -109,17 +109,17 @@ Result<int> eval_pareto(Context& context, const ParsedOptions& options) {
   }
   std::vector<ParetoPoint> points;
   bool lower_is_better = false;
-  const std::string metric = options.get("--metric");
+  const auto& metric = request.metrics;
   for (const auto& word : words) {
     WM_ASSIGN(auto point, pareto_point(word, metric, lower_is_better));
     points.push_back(std::move(point));
   }
   mark_best(points, lower_is_better);
   std::sort(points.begin(), points.end(), [](const auto& a, const auto& b) { return a.speed < b.speed; });
-  const Report report = pareto_report(points, metric.empty() ? "score" : metric, options.get("--speed-unit"));
+  const Report report = pareto_report(points, metric.empty() ? "score" : metric, request.speed_unit);
   WM_TRY(show_table(context, options, "eval pareto", std::get<Table>(report.sections[0].blocks[0])));
-  if (!options.has("--plot")) return kSuccess;
-  const std::string file = options.get("--plot");
+  const auto& file = request.plot;
+  if (file.empty()) return kSuccess;
   WM_TRY(write_file(file, report::render(report, file.ends_with(".md") ? "md" : "html", {})));
   return kSuccess;
 }

@@ -13,24 +13,19 @@
 #include "evaluate/models/model.h"
 #include "evaluate/runner.h"
 #include "warpmark/command.h"
+#include "warpmark/eval/eval_inputs.h"
 #include "warpmark/terminal/progress.h"
 
 namespace warpmark::apps {
 
-[[nodiscard]] Result<int> eval_score(Context& context, const ParsedOptions& options);
-[[nodiscard]] Result<int> eval_compare(Context& context, const ParsedOptions& options);
-[[nodiscard]] Result<int> eval_pareto(Context& context, const ParsedOptions& options);
-[[nodiscard]] Result<int> eval_run(Context& context, const ParsedOptions& options);
-/// What makes a conversation partner for each thread, by --endpoint or --command.
-[[nodiscard]] Result<evaluate::MakeModel> eval_partner(const Context& context, const ParsedOptions& options);
-/// A server that answers as `model`; its key by --api-key-env.
-[[nodiscard]] Result<evaluate::MakeModel> eval_endpoint(const Context& context, const ParsedOptions& options,
-                                                        const std::string& url, const std::string& model);
-/// How a model is asked: --concurrency, --retries, --timeout.
-[[nodiscard]] Result<evaluate::RunnerOptions> eval_runner_options(Context& context, const ParsedOptions& options);
+[[nodiscard]] Result<int> eval_score(Context& context, const ParsedOptions& options, const EvalRequest& request);
+[[nodiscard]] Result<int> eval_compare(Context& context, const ParsedOptions& options, const EvalRequest& request);
+[[nodiscard]] Result<int> eval_pareto(Context& context, const ParsedOptions& options, const EvalRequest& request);
+[[nodiscard]] Result<int> eval_run(Context& context, const ParsedOptions& options, const EvalRequest& request);
 void show_run_progress(StepBar& bar, const evaluate::RunnerProgress& progress);
-/// With --embeddings: embeddings of references and answers, whose files stand in `folders`, by system.
-[[nodiscard]] Status eval_embeddings(Context& context, const ParsedOptions& options,
+/// Of a request that names a server for it: embeddings of references and answers, whose files stand in `folders`, by
+/// system.
+[[nodiscard]] Status eval_embeddings(Context& context, const EvalRequest& request,
                                      const std::vector<std::filesystem::path>& folders, accuracy::Examples& examples);
 /// The metrics and official tasks.
 [[nodiscard]] Result<int> eval_list(Context& context, const ParsedOptions& options);
@@ -41,8 +36,8 @@ void print_scores(Context& context, const std::vector<accuracy::Score>& scores, 
 void print_scores_as(Context& context, const std::string& format, const std::vector<accuracy::Score>& scores,
                      const accuracy::Examples& examples, const Json& beside);
 
-/// Into --json, and unless --no-store into the store as a session of Runs.
-[[nodiscard]] Status keep_scores(Context& context, const ParsedOptions& options,
+/// Into --json, and where it is to be stored into the store as a session of Runs.
+[[nodiscard]] Status keep_scores(Context& context, const ParsedOptions& options, const EvalRequest& request,
                                  const std::vector<accuracy::Score>& scores, const Json& beside);
 
 }  // namespace warpmark::apps

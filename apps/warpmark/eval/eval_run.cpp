@@ -8,7 +8,6 @@
 #include "base/files.h"
 #include "base/sha256.h"
 #include "base/text.h"
-#include "base/units.h"
 #include "evaluate/models/model.h"
 #include "evaluate/run_task.h"
 #include "evaluate/runner.h"
@@ -17,9 +16,7 @@
 #include "warpmark/eval/eval_parts.h"
 #include "warpmark/sessions/session_output.h"
 #include "warpmark/terminal/interrupt.h"
-#include "warpmark/terminal/option_values.h"
 #include "warpmark/terminal/progress.h"
-#include "warpmark/terminal/report_output.h"
 
 namespace warpmark::apps {
 namespace {
@@ -34,16 +31,55 @@ std::string wording_of(const evaluate::Task& task) {
   return "prompt:" + sha256_hex(all).substr(0, kHashShown);
 }
 
-/// What of the partner decides its answers.
-std::string identity_of_options(const ParsedOptions& options) {
-  const std::string model = options.get("--model") + " " + options.get("--model-version");
-  return model + " " + (options.has("--endpoint") ? options.get("--endpoint") : options.get("--command"));
+// Who is asked, and how: a command, or a server; and the server that embeds.
+
+evaluate::RunnerOptions runner_of(Context& context, const EvalRequest& request) {
+  auto runner = request.runner;
+  runner.interrupted = &context.interrupted;
+  return runner;
 }
 
-fs::path run_folder(const ParsedOptions& options, const evaluate::Task& task) {
-  if (options.has("--run-dir")) return options.get("--run-dir");
+/// A server that answers as `model`.
+Result<evaluate::MakeModel> eval_endpoint(const Context& context, const EvalRequest& request, const std::string& url,
+                                          const std::string& model) {
+  evaluate::EndpointOptions endpoint;
+  WM_ASSIGN(endpoint.url, http::parse_url(url));
+  endpoint.model = model;
+  const auto& variable = request.key_variable;
+  if (!variable.empty()) {
+    const char* key = context.environment(variable.c_str());
+    if (key == nullptr || *key == '\0') {
+      return usage_error("the environment has no variable " + variable, "--api-key-env names the one with the key");
+    }
+    endpoint.api_key = key;
+  }
+  return evaluate::MakeModel(
+      [endpoint]() -> Result<std::unique_ptr<evaluate::Model>> { return evaluate::endpoint_model(endpoint); });
+}
+
+/// What makes a conversation partner for each thread.
+Result<evaluate::MakeModel> eval_partner(const Context& context, const EvalRequest& request) {
+  if (request.command.empty() == request.endpoint.empty()) {
+    return usage_error("who is to answer?",
+                       "--endpoint URL of an OpenAI-compatible server, or --command CMD: a program "
+                       "that reads requests and writes answers as JSON lines");
+  }
+  if (!request.endpoint.empty()) return eval_endpoint(context, request, request.endpoint, request.scores.model.model);
+  return evaluate::MakeModel([command = request.command]() -> Result<std::unique_ptr<evaluate::Model>> {
+    return evaluate::command_model(command);
+  });
+}
+
+/// What of the partner decides its answers.
+std::string identity_of(const EvalRequest& request) {
+  const auto& model = request.scores.model;
+  return model.model + " " + model.version + " " + (request.endpoint.empty() ? request.command : request.endpoint);
+}
+
+fs::path run_folder(const EvalRequest& request, const evaluate::Task& task) {
+  if (!request.run_folder.empty()) return request.run_folder;
   constexpr std::size_t kHashShown = 8;
-  return fmt::format("{}-{}.run", task.name, sha256_hex(identity_of_options(options)).substr(0, kHashShown));
+  return fmt::format("{}-{}.run", task.name, sha256_hex(identity_of(request)).substr(0, kHashShown));
 }
 
 void print_efficiency(Context& context, const evaluate::Task& task, const evaluate::Efficiency& efficiency) {
@@ -85,46 +121,43 @@ Json efficiency_json(const evaluate::Task& task, const evaluate::Efficiency& eff
   return {{"efficiency", json}};
 }
 
-Result<int> score_run(Context& context, const ParsedOptions& options, const evaluate::LoadedTask& inputs,
-                      const evaluate::TaskOutcome& outcome, const EvalMetrics& metrics, const fs::path& folder) {
-  WM_ASSIGN(auto score_options, eval_score_options(options, inputs.sha256));
-  const bool named = options.has("--dataset");
-  if (!named) score_options.dataset.name = inputs.task.name;
+Result<int> score_run(Context& context, const ParsedOptions& options, const EvalRequest& request,
+                      const evaluate::LoadedTask& inputs, const evaluate::TaskOutcome& outcome,
+                      const EvalMetrics& metrics, const fs::path& folder) {
+  auto score_options = eval_score_options(request, inputs.sha256);
+  if (request.scores.dataset.name.empty()) score_options.dataset.name = inputs.task.name;
   if (score_options.dataset.version.empty()) score_options.dataset.version = inputs.task.version;
   if (score_options.dataset.split.empty()) score_options.dataset.split = inputs.task.data.split;
   WM_ASSIGN(auto scores, accuracy::score_systems(outcome.examples, metrics.metrics, score_options));
   for (auto& score : scores) score.signature += (score.signature.empty() ? "" : "|") + wording_of(inputs.task);
-  WM_ASSIGN(const auto format, format_of(options, {"text", "json"}));
   const Json beside = efficiency_json(inputs.task, outcome.efficiency);
-  print_scores_as(context, format, scores, outcome.examples, beside);
-  if (format == "text") {
+  print_scores_as(context, request.format, scores, outcome.examples, beside);
+  if (request.format == "text") {
     print_efficiency(context, inputs.task, outcome.efficiency);
     context.out << "answers: " << (folder / "answers.jsonl").string() << '\n';
   }
-  WM_TRY(keep_scores(context, options, scores, beside));
+  WM_TRY(keep_scores(context, options, request, scores, beside));
   return kSuccess;
 }
 
 }  // namespace
 
-Result<int> eval_run(Context& context, const ParsedOptions& options) {
+Result<int> eval_run(Context& context, const ParsedOptions& options, const EvalRequest& request) {
   const auto& words = options.positionals();
   if (words.size() < 2) return usage_error("which task?", "warpmark eval run task.yaml --command CMD");
   if (words.size() > 2) return usage_error("unexpected: " + words[2], "one task at a time");
-  WM_ASSIGN(const auto limit, count_of(options, "--limit", 0, 1, 1'000'000'000));
-  WM_ASSIGN(const auto inputs, evaluate::load_task(words[1], limit));
+  WM_ASSIGN(const auto inputs, evaluate::load_task(words[1], request.limit));
   const evaluate::Task& task = inputs.task;
-  WM_ASSIGN(const auto metrics, eval_metrics(context, options, join(task.metrics, ",")));
-  WM_ASSIGN(const auto settings, eval_runner_options(context, options));
-  WM_ASSIGN(const auto make, eval_partner(context, options));
+  WM_ASSIGN(const auto metrics, eval_metrics(context, request.settings, join(task.metrics, ",")));
+  WM_ASSIGN(const auto make, eval_partner(context, request));
   if (options.has("--json")) WM_TRY(check_writable(options.get("--json")));
-  WM_ASSIGN(const auto seed, count_of(options, "--seed", 12345, 0, INT64_MAX));
-  const fs::path folder = run_folder(options, task);
+  const fs::path folder = run_folder(request, task);
+  const auto& model = request.scores.model.model;
   set_last_words("\nwarpmark: interrupted; answers so far are kept; run the same command again to resume\n", "");
   StepBar bar(context);
   auto run = evaluate::run_task(
-      inputs, {.make = make, .identity = identity_of_options(options), .system = options.get("--model", task.name)},
-      folder, settings, static_cast<std::uint64_t>(seed),
+      inputs, {.make = make, .identity = identity_of(request), .system = model.empty() ? task.name : model}, folder,
+      runner_of(context, request), request.scores.resample.seed,
       [&](const auto& progress) { show_run_progress(bar, progress); });
   bar.clear();
   set_last_words("\n", "");
@@ -136,55 +169,8 @@ Result<int> eval_run(Context& context, const ParsedOptions& options) {
     return kInterrupted;
   }
   auto& outcome = run->outcome;
-  WM_TRY(eval_embeddings(context, options, std::vector(outcome.examples.systems.size(), folder), outcome.examples));
-  return score_run(context, options, inputs, outcome, metrics, folder);
-}
-
-// Who is asked, and how: a command, or a server; and the server that embeds.
-
-Result<evaluate::MakeModel> eval_endpoint(const Context& context, const ParsedOptions& options, const std::string& url,
-                                          const std::string& model) {
-  evaluate::EndpointOptions endpoint;
-  WM_ASSIGN(endpoint.url, http::parse_url(url));
-  endpoint.model = model;
-  const std::string variable = options.get("--api-key-env");
-  if (!variable.empty()) {
-    const char* key = context.environment(variable.c_str());
-    if (key == nullptr || *key == '\0') {
-      return usage_error("the environment has no variable " + variable, "--api-key-env names the one with the key");
-    }
-    endpoint.api_key = key;
-  }
-  return evaluate::MakeModel(
-      [endpoint]() -> Result<std::unique_ptr<evaluate::Model>> { return evaluate::endpoint_model(endpoint); });
-}
-
-Result<evaluate::MakeModel> eval_partner(const Context& context, const ParsedOptions& options) {
-  if (options.has("--command") == options.has("--endpoint")) {
-    return usage_error("who is to answer?",
-                       "--endpoint URL of an OpenAI-compatible server, or --command CMD: a program "
-                       "that reads requests and writes answers as JSON lines");
-  }
-  if (options.has("--endpoint")) {
-    return eval_endpoint(context, options, options.get("--endpoint"), options.get("--model"));
-  }
-  const std::string command = options.get("--command");
-  return evaluate::MakeModel(
-      [command]() -> Result<std::unique_ptr<evaluate::Model>> { return evaluate::command_model(command); });
-}
-
-Result<evaluate::RunnerOptions> eval_runner_options(Context& context, const ParsedOptions& options) {
-  evaluate::RunnerOptions result;
-  WM_ASSIGN(const auto concurrency, count_of(options, "--concurrency", 4, 1, 1024));
-  WM_ASSIGN(const auto retries, count_of(options, "--retries", 4, 0, 1000));
-  result.concurrency = static_cast<int>(concurrency);
-  result.retries = static_cast<int>(retries);
-  if (options.has("--timeout")) {
-    WM_ASSIGN(result.deadline_s, parse_duration_s(options.get("--timeout")));
-    if (!(result.deadline_s > 0)) return usage_error("--timeout must be above 0");
-  }
-  result.interrupted = &context.interrupted;
-  return result;
+  WM_TRY(eval_embeddings(context, request, std::vector(outcome.examples.systems.size(), folder), outcome.examples));
+  return score_run(context, options, request, inputs, outcome, metrics, folder);
 }
 
 void show_run_progress(StepBar& bar, const evaluate::RunnerProgress& progress) {
@@ -195,18 +181,18 @@ void show_run_progress(StepBar& bar, const evaluate::RunnerProgress& progress) {
                          progress.prompt_tokens, progress.output_tokens));
 }
 
-Status eval_embeddings(Context& context, const ParsedOptions& options,
-                       const std::vector<std::filesystem::path>& folders, accuracy::Examples& examples) {
-  if (!options.has("--embeddings")) {
-    return options.has("--embedding-model") ? usage_error("--embedding-model is for --embeddings URL") : Status();
+Status eval_embeddings(Context& context, const EvalRequest& request, const std::vector<std::filesystem::path>& folders,
+                       accuracy::Examples& examples) {
+  const auto &url = request.embeddings, &model = request.embedding_model;
+  if (url.empty()) {
+    return !model.empty() ? usage_error("--embedding-model is for --embeddings URL") : Status();
   }
-  const std::string url = options.get("--embeddings"), model = options.get("--embedding-model");
-  WM_ASSIGN(const auto make, eval_endpoint(context, options, url, model));
-  evaluate::EmbedOptions embed{.identity = model + " " + url, .folders = folders, .runner = {}};
-  WM_ASSIGN(embed.runner, eval_runner_options(context, options));
+  WM_ASSIGN(const auto make, eval_endpoint(context, request, url, model));
+  const evaluate::EmbedOptions embed{
+      .identity = model + " " + url, .folders = folders, .runner = runner_of(context, request)};
   constexpr std::size_t kHashShown = 8;
-  const std::filesystem::path folder =
-      options.get("--run-dir", fmt::format("embeddings-{}.run", sha256_hex(embed.identity).substr(0, kHashShown)));
+  std::filesystem::path folder = request.run_folder;
+  if (folder.empty()) folder = fmt::format("embeddings-{}.run", sha256_hex(embed.identity).substr(0, kHashShown));
   WM_TRY(make_named_folder(folder));
   WM_ASSIGN(const auto journal, evaluate::Journal::open(folder / "embeddings.jsonl"));
   StepBar bar(context);

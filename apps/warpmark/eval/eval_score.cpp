@@ -93,10 +93,10 @@ void print_scores(Context& context, const std::vector<accuracy::Score>& scores, 
   }
 }
 
-Status keep_scores(Context& context, const ParsedOptions& options, const std::vector<accuracy::Score>& scores,
-                   const Json& beside) {
+Status keep_scores(Context& context, const ParsedOptions& options, const EvalRequest& request,
+                   const std::vector<accuracy::Score>& scores, const Json& beside) {
   WM_TRY(write_json(options, scores_document(context, scores, beside)));
-  if (options.has("--no-store")) return {};
+  if (!request.stores) return {};
   WM_ASSIGN(const auto store, open_store(context, options));
   Session session = new_session(context);
   for (std::size_t i = 0; i < scores.size(); ++i) {
@@ -110,7 +110,7 @@ Status keep_scores(Context& context, const ParsedOptions& options, const std::ve
   WM_TRY(store->begin(session));
   WM_TRY(store->append_runs(session.id, session.runs));
   WM_TRY(store->finish(session.id, {}));
-  if (options.get("--format", "text") == "text") context.err << stored_note(session.id);
+  if (request.format == "text") context.err << stored_note(session.id);
   return {};
 }
 
@@ -123,22 +123,21 @@ void print_scores_as(Context& context, const std::string& format, const std::vec
   }
 }
 
-Result<int> eval_score(Context& context, const ParsedOptions& options) {
+Result<int> eval_score(Context& context, const ParsedOptions& options, const EvalRequest& request) {
   const auto& words = options.positionals();
   if (words.size() < 2) {
     return usage_error("which metric?",
                        "warpmark eval score bleu --ref ref.txt --predictions a.txt b.txt; eval list shows all");
   }
-  std::vector<std::string> outputs = options.all("--predictions");
+  auto outputs = request.predictions;
   outputs.insert(outputs.end(), words.begin() + 2, words.end());
   if (options.has("--json")) WM_TRY(check_writable(options.get("--json")));
-  WM_ASSIGN(const auto format, format_of(options, {"text", "json"}));
-  WM_ASSIGN(const auto metrics, eval_metrics(context, options, words[1]));
-  WM_ASSIGN(const auto inputs, eval_inputs(context, options, outputs));
-  WM_ASSIGN(const auto score_options, eval_score_options(options, inputs.sha256));
+  WM_ASSIGN(const auto metrics, eval_metrics(context, request.settings, words[1]));
+  WM_ASSIGN(const auto inputs, eval_inputs(context, request, outputs));
+  const auto score_options = eval_score_options(request, inputs.sha256);
   WM_ASSIGN(const auto scores, accuracy::score_systems(inputs.examples, metrics.metrics, score_options));
-  print_scores_as(context, format, scores, inputs.examples, Json::object());
-  WM_TRY(keep_scores(context, options, scores, Json::object()));
+  print_scores_as(context, request.format, scores, inputs.examples, Json::object());
+  WM_TRY(keep_scores(context, options, request, scores, Json::object()));
   return kSuccess;
 }
 

@@ -23,16 +23,6 @@ struct ReadFile {
   std::vector<Session> sessions;
 };
 
-Result<exchange::ImportOptions> import_options(const ParsedOptions& options) {
-  WM_ASSIGN(exchange::ImportOptions import, read_as(options));
-  import.format = options.get("--format");
-  import.commit = options.get("--commit");
-  import.branch = options.get("--branch");
-  import.started = options.get("--started");
-  import.collective = options.get("--collective");
-  return import;
-}
-
 /// All of them before the first is stored, so that a typo in the last name stores nothing.
 Result<std::vector<ReadFile>> read_files(const std::vector<std::string>& paths, const exchange::ImportOptions& import) {
   std::vector<ReadFile> files;
@@ -59,7 +49,7 @@ Result<int> import_files(Context& context, const ParsedOptions& options, store::
   if (paths.empty()) {
     return usage_error("which files?", std::string("warpmark history import FILE...; ") + exchange::kFormatsHint);
   }
-  WM_ASSIGN(const auto import, import_options(options));
+  WM_ASSIGN(const auto import, read_as(options));
   WM_ASSIGN(const auto files, read_files(paths, import));
   bool unknown_machine = false;
   Json imported = Json::array();

@@ -15,7 +15,6 @@
 #include "base/clock.h"
 #include "base/json.h"
 #include "base/subprocess.h"
-#include "base/untrusted/read_fields.h"
 #include "collectives/start/launch.h"
 #include "collectives/start/worker.h"
 #include "device/machine.h"
@@ -43,39 +42,28 @@ struct ClientTask {
   int clients = 1;
 };
 
-std::string task_text(const ClientTask& task) {
-  return dump_json({{"host", task.host},
-                    {"port", task.port},
-                    {"token", task.token},
-                    {"scenario", task.scenario},
-                    {"users", task.users},
-                    {"rate", task.rate},
-                    {"batch", task.batch},
-                    {"turns", task.turns},
-                    {"seed", task.seed},
-                    {"shared_seed", task.shared_seed},
-                    {"fixed", task.fit.fixed},
-                    {"per_word", task.fit.per_word},
-                    {"clients", task.clients}},
-                   -1);
-}
+constexpr Field kTaskFields[] = {
+    field<&ClientTask::host>("host"),
+    field<&ClientTask::port>("port"),
+    field<&ClientTask::token>("token"),
+    field<&ClientTask::scenario>("scenario"),
+    field<&ClientTask::users>("users"),
+    field<&ClientTask::rate>("rate"),
+    field<&ClientTask::batch>("batch"),
+    field<&ClientTask::turns>("turns"),
+    field<&ClientTask::seed>("seed").decimal_text(),
+    field<&ClientTask::shared_seed>("shared_seed").decimal_text(),
+    field<&ClientTask::fit, &serving::TokenFit::fixed>("fixed"),
+    field<&ClientTask::fit, &serving::TokenFit::per_word>("per_word"),
+    field<&ClientTask::clients>("clients"),
+};
+constexpr RecordOf<ClientTask> kTask{"task", "", kTaskFields};
 
 Result<ClientTask> task_of(const std::string& text) {
   WM_ASSIGN(const Json json, parse_json(text, kClientVariable));
-  return read_fields(kClientVariable, [&]() -> Result<ClientTask> {
-    return ClientTask{json.at("host"),
-                      json.at("port"),
-                      json.at("token"),
-                      json.at("scenario"),
-                      json.at("users"),
-                      json.at("rate"),
-                      json.at("batch"),
-                      json.at("turns"),
-                      json.at("seed"),
-                      json.at("shared_seed"),
-                      {json.at("fixed"), json.at("per_word"), true},
-                      json.at("clients")};
-  });
+  WM_ASSIGN(auto task, read(kTask, json));
+  task.fit.measured = true;
+  return task;
 }
 
 bool wait_for(int fd, short what, int timeout_ms) {
@@ -166,7 +154,7 @@ class ClientHub {
   Status launch() {
     // Clients may share processors: they wait most of the time, and tell how late they sent.
     collectives::LaunchOptions launch{.ranks = task_.clients, .hosts = request_.hosts, .oversubscribe = true};
-    launch.environment = {{kClientVariable, task_text(task_)}};
+    launch.environment = {{kClientVariable, dump_json(write(kTask, task_), -1)}};
     for (const char* name :
          {"MODEL_API_KEY", "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN", "AWS_REGION"}) {
       if (context_.environment(name) != nullptr) launch.environment.emplace_back(name, context_.environment(name));

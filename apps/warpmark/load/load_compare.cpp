@@ -191,11 +191,11 @@ Result<int> load_compare(Context& context, const ParsedOptions& options) {
   std::vector<std::string> commands;
   for (const auto& variant : variants) commands.push_back(variant.command);
   WM_ASSIGN(const auto comparison, serving::compare_loads(variants));
-  WM_ASSIGN(const std::string format, format_of(options));
+  WM_ASSIGN(const auto request, read_options<LoadCompareRequest>(options));
   const auto shown = shown_as([&] { return to_json(comparison); }, comparison_page_of(comparison, commands));
-  WM_TRY(show(context, shown, format));
+  WM_TRY(show(context, shown, request.format));
   WM_TRY(write_named_files(options, shown));
-  return options.has("--fail-if-worse") ? gate(context, comparison) : kSuccess;
+  return request.fails_if_worse ? gate(context, comparison) : kSuccess;
 }
 
 }  // namespace warpmark::apps

@@ -52,7 +52,8 @@ Result<serving::LoadOutcome> run_here(Context& context, const LoadRequest& reque
   while (!ended.load()) {
     std::this_thread::sleep_for(std::chrono::milliseconds(50));
     dashboard.show(live);
-    if (request.precision > 0 && precise_enough(live, request.precision_metric, request.precision)) enough.store(true);
+    if (request.precision.share > 0 && precise_enough(live, request.precision.metric, request.precision.share))
+      enough.store(true);
   }
   load.join();
   dashboard.clear();

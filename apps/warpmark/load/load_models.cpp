@@ -7,8 +7,8 @@
 #include "base/clock.h"
 #include "base/json.h"
 #include "base/text.h"
-#include "base/units.h"
 #include "warpmark/load/load.h"
+#include "warpmark/load/load_server.h"
 #include "workloads/catalog.h"
 #include "workloads/models/model_shape.h"
 
@@ -34,7 +34,7 @@ std::string network_names() {
 
 }  // namespace
 
-Result<StartedModel> start_model(Context& context, const ParsedOptions& options, const std::string& name,
+Result<StartedModel> start_model(Context& context, const NetworkRequest& request, const std::string& name,
                                  const Overrides& defaults) {
   const auto* workload = find_in(workloads::catalog(), name);
   if (workload == nullptr || !is_network(*workload)) {
@@ -42,11 +42,7 @@ Result<StartedModel> start_model(Context& context, const ParsedOptions& options,
   }
   Overrides overrides{{"preset", "tiny"}};
   overrides.insert(overrides.end(), defaults.begin(), defaults.end());
-  for (const auto& text : options.all("--set")) {
-    const auto equals = text.find('=');
-    if (equals == std::string::npos) return usage_error("--set " + text + " is not of the form name=value");
-    overrides.emplace_back(text.substr(0, equals), text.substr(equals + 1));
-  }
+  overrides.insert(overrides.end(), request.set.begin(), request.set.end());
   StartedModel model{.name = name, .params = {}, .workers = nullptr};
   WM_ASSIGN(model.params, resolve_params(workload->params, overrides));
   WM_TRY(workload->cost(*workload, model.params));
@@ -55,34 +51,31 @@ Result<StartedModel> start_model(Context& context, const ParsedOptions& options,
   }
   WM_ASSIGN(const auto shape, workloads::model_shape(name, model.params));
   WM_ASSIGN(model.workers, workloads::ModelWorkers::start({.python = model.params.text("python"),
-                                                           .device = options.get("--device", "cpu"),
+                                                           .device = request.device,
                                                            .interrupted = &context.interrupted}));
   WM_TRY(model.workers->ask({{"ask", "hello"}}, kStart_s));
   WM_TRY(model.workers->prepare(workloads::prepare_question(name, model.params, shape, 1), kStart_s));
   return model;
 }
 
-Result<int> load_network(Context& context, const ParsedOptions& options, std::uint16_t port) {
+Result<int> load_network(Context& context, const ParsedOptions& options, const LoadServerRequest& request) {
   constexpr double kListen_s = 600;
-  const auto name = options.get("--network");
-  if (name != "gpt2" && name != "llama") return usage_error("--network cannot be '" + name + "'", "gpt2 or llama");
-  WM_ASSIGN(const auto model, start_model(context, options, name, {{"pass", "decode"}, {"batch", "1"}}));
+  const auto& name = request.network;
+  WM_ASSIGN(const auto network, read_options<NetworkRequest>(options));
+  WM_ASSIGN(const auto model, start_model(context, network, name, {{"pass", "decode"}, {"batch", "1"}}));
   if (model.params.text("pass") != "decode") return usage_error("a server decodes", "leave out pass");
   const auto& workers = model.workers;
-  const std::string host = options.get("--host", "127.0.0.1");
-  WM_ASSIGN(const Json served, workers->ask({{"ask", "serve"}, {"host", host}, {"port", port}}, kListen_s));
+  const std::string& host = request.server.host;
+  WM_ASSIGN(const Json served,
+            workers->ask({{"ask", "serve"}, {"host", host}, {"port", request.server.port}}, kListen_s));
   WM_ASSIGN(const double listens, workloads::answered_number(served, "port"));
   context.out << fmt::format("listening on http://{}:{:.0f}, model {}; Ctrl-C ends it\n", host, listens, name)
               << std::flush;
-  double duration_s = 0;
-  if (options.has("--duration")) {
-    WM_ASSIGN(duration_s, parse_duration_s(options.get("--duration")));
-  }
   const std::int64_t began_ns = monotonic_ns();
   while (!context.interrupted.load()) {
     // A worker that is gone closes its channel; it says nothing otherwise.
     if (workers->has_answer(0.05)) return environment_error("the worker of " + name + " ended");
-    if (duration_s > 0 && static_cast<double>(monotonic_ns() - began_ns) * 1e-9 >= duration_s) break;
+    if (request.duration_s > 0 && static_cast<double>(monotonic_ns() - began_ns) * 1e-9 >= request.duration_s) break;
   }
   return kSuccess;
 }

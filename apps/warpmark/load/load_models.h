@@ -4,7 +4,6 @@
 #include <memory>
 #include <string>
 
-#include "base/options.h"
 #include "base/result.h"
 #include "model/params.h"
 #include "warpmark/command.h"
@@ -12,15 +11,20 @@
 
 namespace warpmark::apps {
 
+struct NetworkRequest {
+  Overrides set;
+  std::string device = "cpu";
+};
+
 struct StartedModel {
   std::string name;
   Params params;
   std::unique_ptr<workloads::ModelWorkers> workers;  ///< one rank, prepared
 };
 
-/// The network with --set and --device, and `defaults` where they say nothing. Usage error for a workload that is no
+/// The network as requested, and `defaults` where that says nothing. Usage error for a workload that is no
 /// network; other errors as of ModelWorkers.
-[[nodiscard]] Result<StartedModel> start_model(Context& context, const ParsedOptions& options, const std::string& name,
+[[nodiscard]] Result<StartedModel> start_model(Context& context, const NetworkRequest& request, const std::string& name,
                                                const Overrides& defaults);
 
 }  // namespace warpmark::apps

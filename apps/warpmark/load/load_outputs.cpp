@@ -108,15 +108,14 @@ void remove_other_runs(const std::string& folder, const Json& kept, const std::s
 }
 
 Status take_folder(LoadOutputs& outputs) {
-  const auto& options = outputs.options;
-  const std::string base = options.get("--experiment-base-dir");
-  if (!options.has("--experiment-folder-name") && base.empty()) return {};
-  const std::string name = options.get("--experiment-folder-name", own_folder_name(outputs.report));
+  const auto &base = outputs.files.base_folder, &own = outputs.files.folder_name;
+  if (own.empty() && base.empty()) return {};
+  const std::string name = own.empty() ? own_folder_name(outputs.report) : own;
   outputs.folder = base.empty() ? name : (fs::path(base) / name).string();
   if (!base.empty()) WM_TRY(make_folder(base, "choose another --experiment-base-dir"));
   WM_TRY(check_output_folder(outputs.folder));
   WM_TRY(make_named_folder(outputs.folder));
-  if (!options.has("--resume") && holds_experiment(outputs.folder)) {
+  if (!outputs.files.resumes && holds_experiment(outputs.folder)) {
     return usage_error(outputs.folder + " holds an experiment already: their loads would be mixed",
                        "--resume continues it; or choose another --experiment-folder-name");
   }
@@ -126,9 +125,8 @@ Status take_folder(LoadOutputs& outputs) {
 
 /// The report of the run that is gone on with, from the experiment folder or from --json.
 Status take_earlier(LoadOutputs& outputs) {
-  if (!outputs.options.has("--resume")) return {};
-  const std::string file =
-      outputs.folder.empty() ? outputs.options.get("--json") : outputs.folder + "/warpmark_load.json";
+  if (!outputs.files.resumes) return {};
+  const std::string file = outputs.folder.empty() ? outputs.files.json : outputs.folder + "/warpmark_load.json";
   if (file.empty()) {
     return usage_error("--resume continues a file", "give the same --json FILE or --experiment-folder-name DIR");
   }
@@ -175,7 +173,7 @@ Status write_requests(const LoadReport& report, const std::string& file) {
 
 /// Rows of the loads that are done already stay where they are.
 Status write_csv(const LoadOutputs& outputs) {
-  const std::string file = outputs.options.get("--requests-csv");
+  const auto& file = outputs.files.requests_csv;
   return file.empty() ? Status() : write_requests(outputs.report, file);
 }
 
@@ -202,7 +200,7 @@ Status rescue_unfinished(const LoadOutputs& outputs) {
 }
 
 Status write_report_json(const LoadOutputs& outputs) {
-  const std::string file = outputs.options.get("--json");
+  const auto& file = outputs.files.json;
   if (file.empty() && outputs.folder.empty()) return {};
   const std::string text = dump_json(to_json(outputs.report)) + "\n";
   const Status written = file.empty() ? Status() : write_file(file, text);
@@ -220,14 +218,14 @@ Report page_of(const LoadReport& report) {
 }
 
 Status write_page(const LoadOutputs& outputs) {
-  const std::string file = outputs.options.get("--html");
+  const auto& file = outputs.files.html;
   return file.empty() || outputs.report.scenarios.empty()
              ? Status()
              : write_file(file, report::render_html(page_of(outputs.report)));
 }
 
 Status write_vllm_json(const LoadOutputs& outputs) {
-  const std::string file = outputs.options.get("--vllm-json");
+  const auto& file = outputs.files.vllm_json;
   if (file.empty() || outputs.report.scenarios.empty()) return {};
   return write_pieces(file, [&](const serving::TakeText& take) {
     serving::write_vllm_json(outputs.report, outputs.report.scenarios.back(), take);
@@ -244,21 +242,23 @@ Status write_experiment_folder(const LoadOutputs& outputs) {
 
 using TargetLabels = std::vector<std::pair<std::string, std::string>>;
 
-TargetLabels target_labels(const ParsedOptions& options, const LoadRequest& request) {
+TargetLabels target_labels(const LoadRequest& request) {
   if (!request.workload.empty()) {
+    std::vector<std::string> settings;
+    for (const auto& [name, value] : request.network.set) settings.push_back(name + "=" + value);
     return {{"base", "this machine"},
             {"model", request.workload},
             {"api", "workload"},
             {"task", name_of(request.mlperf->scenario)},
-            {"settings", join(options.all("--set"), " ")},
-            {"device", options.get("--device", "cpu")},
+            {"settings", join(settings, " ")},
+            {"device", request.network.device},
             {"backend", "workload"}};
   }
   return {{"base", request.target.bases.front().text()},
           {"model", request.target.model},
           {"api", request.target.api->id},
           {"task", request.target.api->task},
-          {"backend", options.get("--api-backend", "openai")}};
+          {"backend", request.asked.backend}};
 }
 
 /// The whole report, beside the runs that were stored one by one.
@@ -270,18 +270,18 @@ Status store_load_report(LoadOutputs& outputs) {
 }  // namespace
 
 Result<LoadOutputs> open_load_outputs(Context& context, const ParsedOptions& options, const LoadRequest& request) {
-  WM_TRY(check_outputs(options));
-  for (const char* name : {"--requests-csv", "--vllm-json", "--html"}) {
-    if (options.has(name)) WM_TRY(check_writable(options.get(name)));
+  WM_ASSIGN(const auto files, read_options<LoadFiles>(options));
+  for (const auto& file : {files.json, files.html, files.requests_csv, files.vllm_json}) {
+    if (!file.empty()) WM_TRY(check_writable(file));
   }
   LoadOutputs outputs{.context = context,
-                      .options = options,
+                      .files = files,
                       .store = nullptr,
                       .session = new_session(context),
                       .report = {},
                       .folder = {},
                       .records_file = {}};
-  if (options.has("--resume") && options.has("--requests-csv")) {
+  if (files.resumes && !files.requests_csv.empty()) {
     return usage_error("--requests-csv would hold only what --resume adds",
                        "give it another file name without --resume");
   }
@@ -296,16 +296,16 @@ Result<LoadOutputs> open_load_outputs(Context& context, const ParsedOptions& opt
   report.host = outputs.session.machine.hostname;
   report.complete = false;
   report.notes = request.notes;
-  report.target = target_labels(options, request);
+  report.target = target_labels(request);
   report.settings = {{"max_time_per_run_s", request.steps.front().traffic.duration_s},
                      {"max_requests_per_run", static_cast<double>(request.steps.front().traffic.most_requests)}};
   if (options.has("--dataset-path")) report.dataset = options.get("--dataset-path");
-  if (options.has("--eval")) report.dataset = options.get("--eval");
+  if (!request.task.empty()) report.dataset = request.task;
   report.target.insert(report.target.end(), request.labels.begin(), request.labels.end());
   WM_TRY(take_folder(outputs));
   WM_TRY(take_earlier(outputs));
   WM_TRY(rescue_unfinished(outputs));
-  if (options.has("--no-store")) return outputs;
+  if (!files.stores) return outputs;
   WM_ASSIGN(outputs.store, open_store(context, options));
   WM_TRY(outputs.store->begin(outputs.session));
   return outputs;

@@ -14,9 +14,16 @@
 
 namespace warpmark::apps {
 
+struct LoadFiles {
+  std::string json, html, requests_csv, vllm_json;
+  std::string folder_name, base_folder;  ///< of an experiment
+  bool resumes = false;
+  bool stores = true;
+};
+
 struct LoadOutputs {
   Context& context;
-  const ParsedOptions& options;
+  LoadFiles files;
   std::unique_ptr<store::Store> store;  ///< null with --no-store
   Session session;
   serving::LoadReport report;

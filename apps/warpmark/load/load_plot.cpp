@@ -45,10 +45,10 @@ Result<std::vector<exchange::Experiment>> experiments_of(const std::string& fold
   return experiments;
 }
 
-Result<std::vector<exchange::PlotSpec>> specs_of(const ParsedOptions& options) {
-  if (options.has("--plot-config")) {
-    const std::string given = options.get("--plot-config");
-    if (options.has("--preset")) return usage_error("give --preset or --plot-config, not both");
+Result<std::vector<exchange::PlotSpec>> specs_of(const ChartRequest& request) {
+  const std::string& given = request.own_plots;
+  if (!given.empty()) {
+    if (!request.preset.empty()) return usage_error("give --preset or --plot-config, not both");
     std::string text = given;
     if (!trim(given).starts_with("{")) {
       WM_ASSIGN(text, read_file(given, 16 << 20));
@@ -56,7 +56,7 @@ Result<std::vector<exchange::PlotSpec>> specs_of(const ParsedOptions& options) {
     WM_ASSIGN(const Json json, parse_json(text, "--plot-config"));
     return exchange::plot_specs_of(json, "--plot-config");
   }
-  const std::string name = options.get("--preset", "2x4_default");
+  const std::string name = request.preset.empty() ? "2x4_default" : request.preset;
   std::vector<std::string> names;
   for (const auto& preset : exchange::plot_presets()) {
     if (name == preset.name) return preset.specs();
@@ -122,9 +122,10 @@ Status write_plots(Context& context, const std::vector<Plot>& plots, const std::
 }  // namespace
 
 Result<int> load_plot(Context& context, const ParsedOptions& options) {
-  const std::string folder = options.get("--experiments-folder", options.get("--experiment-folder"));
+  WM_ASSIGN(const auto request, read_options<ChartRequest>(options));
+  const std::string& folder = request.experiments;
   WM_ASSIGN(const auto experiments, experiments_of(folder));
-  if (options.has("--list-fields")) {
+  if (request.lists_fields) {
     std::vector<std::string> fields;
     for (const auto& experiment : experiments) {
       for (auto& field : exchange::numeric_fields(experiment)) fields.push_back(std::move(field));
@@ -134,46 +135,43 @@ Result<int> load_plot(Context& context, const ParsedOptions& options) {
     for (const auto& field : fields) context.out << field << '\n';
     return kSuccess;
   }
-  WM_ASSIGN(const auto specs, specs_of(options));
-  exchange::PlotOptions plot{.group_key = options.get("--group-key", "traffic_scenario"),
-                             .time_unit = options.get("--metrics-time-unit", "s"),
-                             .leave_out_missing = !options.has("--plot-config")};
+  WM_ASSIGN(const auto specs, specs_of(request));
+  exchange::PlotOptions plot{
+      .group_key = request.group_key, .time_unit = request.time_unit, .leave_out_missing = request.own_plots.empty()};
   WM_ASSIGN(plot.time_scale, exchange::time_scale(plot.time_unit));
-  if (options.has("--filter-criteria")) {
-    WM_ASSIGN(plot.filter, parse_json(options.get("--filter-criteria"), "--filter-criteria"));
+  if (!request.filter.empty()) {
+    WM_ASSIGN(plot.filter, parse_json(request.filter, "--filter-criteria"));
     if (!plot.filter.is_object())
       return usage_error("--filter-criteria must be a JSON object", R"({"server_engine": "vLLM"})");
   }
   WM_ASSIGN(const auto plots, exchange::make_plots(experiments, specs, plot));
-  if (options.has("--validate-only")) {
+  if (request.only_checks) {
     context.out << fmt::format("{} plots of {} experiments are right\n", plots.size(), experiments.size());
     return kSuccess;
   }
-  const std::string format = options.get("--format", "html");
-  if (format != "html" && format != "svg" && format != "png") {
-    return usage_error("--format: plots are no '" + format + "'", "html, svg or png");
-  }
-  const fs::path out = options.get("--out", format == "html" ? (fs::path(folder) / "plots.html").string() : folder);
-  if (format == "html") WM_TRY(check_writable(out));
-  WM_TRY(write_plots(context, plots, format, out, folder));
+  const bool page = request.format == "html";
+  fs::path out = request.out;
+  if (out.empty()) out = page ? fs::path(folder) / "plots.html" : fs::path(folder);
+  if (page) WM_TRY(check_writable(out));
+  WM_TRY(write_plots(context, plots, request.format, out, folder));
   return kSuccess;
 }
 
 Result<int> load_excel(Context& context, const ParsedOptions& options) {
-  const std::string folder = options.get("--experiment-folder", options.get("--experiments-folder"));
+  WM_ASSIGN(const auto request, read_options<ChartRequest>(options));
+  const std::string& folder = request.experiment;
   if (folder.empty())
     return usage_error("which experiment? --experiment-folder DIR", "as --experiment-folder-name made it");
   WM_ASSIGN(const auto experiment, exchange::read_experiment(folder));
-  std::string file = options.get("--excel-name");
+  std::string file = request.workbook;
   if (file.empty()) {
     const auto name = std::filesystem::path(std::filesystem::weakly_canonical(folder)).filename().string();
     file = (std::filesystem::path(folder) / (name + "_summary.xlsx")).string();
   }
   if (!file.ends_with(".xlsx")) file += ".xlsx";
   WM_TRY(check_writable(file));
-  WM_TRY(exchange::write_workbook(file, experiment,
-                                  {.percentile = options.get("--metric-percentile", "mean"),
-                                   .time_unit = options.get("--metrics-time-unit", "s")}));
+  WM_TRY(
+      exchange::write_workbook(file, experiment, {.percentile = request.percentile, .time_unit = request.time_unit}));
   context.out << file << '\n';
   return kSuccess;
 }

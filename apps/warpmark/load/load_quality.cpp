@@ -7,7 +7,6 @@
 #include "base/text.h"
 #include "evaluate/run_task.h"
 #include "evaluate/sandbox/sandbox.h"
-#include "warpmark/terminal/option_values.h"
 
 namespace warpmark::apps {
 namespace {
@@ -72,20 +71,19 @@ AskedPart asked_part(const LoadQuestions& questions, const std::vector<Replied>&
 
 }  // namespace
 
-Result<std::shared_ptr<const LoadQuestions>> load_questions_of(const Context& context, const ParsedOptions& options,
-                                                               const serving::Target& target) {
+Result<std::shared_ptr<const LoadQuestions>> load_questions_of(const Context& context, const LoadRequest& request) {
+  const serving::Target& target = request.target;
   auto questions = std::make_shared<LoadQuestions>();
-  WM_ASSIGN(questions->inputs, evaluate::load_task(options.get("--eval")));
+  WM_ASSIGN(questions->inputs, evaluate::load_task(request.task));
   evaluate::Task& task = questions->inputs.task;
   task.variants.clear();  // other wordings are no other load
   if (task.execution.enabled) WM_TRY(evaluate::sandbox_works());
-  WM_ASSIGN(const auto seed, count_of(options, "--seed", 1, 0, INT64_MAX));
   const auto& inputs = questions->inputs;
   WM_ASSIGN(questions->items, evaluate::items_of(task, inputs.data, inputs.shots, target.model,
-                                                 static_cast<std::uint64_t>(seed), inputs.pictures));
+                                                 request.seed_given ? request.seed : 1, inputs.pictures));
   WM_TRY(check_fits(task, questions->items, target));
-  WM_ASSIGN(questions->metrics, eval_metrics(context, options, join(task.metrics, ",")));
-  WM_ASSIGN(questions->scoring, eval_score_options(options, inputs.sha256));
+  WM_ASSIGN(questions->metrics, eval_metrics(context, {}, join(task.metrics, ",")));
+  if (request.seed_given) questions->scoring.resample.seed = request.seed;
   questions->scoring.dataset = {task.name, task.version, task.data.split, inputs.sha256};
   questions->scoring.model.model = target.model;
   return std::shared_ptr<const LoadQuestions>(std::move(questions));

@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "accuracy/scoring/scores.h"
-#include "base/options.h"
 #include "base/result.h"
 #include "evaluate/items.h"
 #include "evaluate/run_task.h"
@@ -14,6 +13,7 @@
 #include "serving/results/load_result.h"
 #include "warpmark/command.h"
 #include "warpmark/eval/eval_inputs.h"
+#include "warpmark/load/load_request.h"
 
 namespace warpmark::apps {
 
@@ -26,8 +26,7 @@ struct LoadQuestions {
 
 /// Usage error for a task that weighs tokens or shows pictures, and for an endpoint that its questions do not fit.
 [[nodiscard]] Result<std::shared_ptr<const LoadQuestions>> load_questions_of(const Context& context,
-                                                                             const ParsedOptions& options,
-                                                                             const serving::Target& target);
+                                                                             const LoadRequest& request);
 
 /// The request bodies, in the order of the items.
 [[nodiscard]] std::vector<serving::DatasetRow> rows_of(const LoadQuestions& questions, const serving::Target& target);

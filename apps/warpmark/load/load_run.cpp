@@ -29,7 +29,7 @@ class LoadRun {
 
   Status all() {
     if (request_.search_most > 0) return search();
-    if (request_.sweep_rates >= 0) return sweep();
+    if (request_.sweep_rates) return sweep();
     for (const auto& step : request_.steps) {
       ++place_.step;
       if (interrupted_ || context_.interrupted.load()) break;
@@ -102,7 +102,7 @@ class LoadRun {
       WM_TRY(keep(std::move(result)));
       return seen;
     };
-    WM_ASSIGN(const auto found, serving::sweep_loads({.rates = request_.sweep_rates}, look));
+    WM_ASSIGN(const auto found, serving::sweep_loads({.rates = *request_.sweep_rates}, look));
     outputs_.report.search = found.sentence();
     outputs_.report.search_met = found.saturated;
     return {};

@@ -15,9 +15,9 @@
 #include "serving/reference/reference_server.h"
 #include "serving/selftest.h"
 #include "warpmark/load/load.h"
+#include "warpmark/load/load_server.h"
 #include "warpmark/sessions/new_session.h"
 #include "warpmark/sessions/session_output.h"
-#include "warpmark/terminal/option_values.h"
 #include "warpmark/terminal/report_output.h"
 
 namespace warpmark::apps {
@@ -28,37 +28,18 @@ using serving::SelftestResult;
 
 constexpr std::int64_t kMostRuleBytes = 256 << 20;
 
-Status take_time(const ParsedOptions& options, const char* name, double& into) {
-  if (!options.has(name)) return {};
-  WM_ASSIGN(into, parse_duration_s(options.get(name)));
-  return into >= 0 ? Status() : usage_error(std::string(name) + " must not be negative");
-}
-
-Result<ReferenceScript> script_of(const ParsedOptions& options) {
-  ReferenceScript script;
-  WM_TRY(take_time(options, "--ttft", script.ttft_s));
-  WM_TRY(take_time(options, "--itl", script.itl_s));
-  WM_TRY(take_time(options, "--prefill", script.prefill_s_per_token));
-  if (options.has("--jitter")) {
-    WM_ASSIGN(script.jitter, parse_ratio(options.get("--jitter")));
-    if (script.jitter < 0 || script.jitter > 10) return usage_error("--jitter must be 0 to 10");
+/// What the options name by files.
+Status add_files(const LoadServerRequest& request, ReferenceScript& script) {
+  for (const auto& fault : request.faults) WM_TRY(serving::add_fault(fault, script));
+  if (!request.answers.empty()) {
+    WM_ASSIGN(const std::string rules, read_file(request.answers, kMostRuleBytes));
+    WM_ASSIGN(script.answers, serving::parse_scripted_answers(rules, request.answers));
   }
-  WM_ASSIGN(script.slots, count_of(options, "--slots", 0, 1, 1'000'000));
-  WM_ASSIGN(script.output_tokens, count_of(options, "--output-tokens", 128, 1, 1'000'000));
-  WM_ASSIGN(script.tokens_per_event, count_of(options, "--tokens-per-event", 1, 1, 10'000));
-  WM_ASSIGN(script.reasoning_tokens, count_of(options, "--reasoning-tokens", 0, 0, 1'000'000));
-  WM_ASSIGN(script.usage, serving::parse_usage_place(options.get("--usage", "last")));
-  for (const auto& fault : options.all("--fault")) WM_TRY(serving::add_fault(fault, script));
-  script.done_mark = !options.has("--no-done");
-  if (options.has("--answers")) {
-    WM_ASSIGN(const std::string rules, read_file(options.get("--answers"), kMostRuleBytes));
-    WM_ASSIGN(script.answers, serving::parse_scripted_answers(rules, options.get("--answers")));
-  }
-  if (options.has("--require-key")) {
-    WM_ASSIGN(const std::string text, read_file(options.get("--require-key"), 1 << 20));
+  if (!request.key_file.empty()) {
+    WM_ASSIGN(const std::string text, read_file(request.key_file, 1 << 20));
     script.key = std::string(trim(text));
   }
-  return script;
+  return {};
 }
 
 Json selftest_json(const Context& context, const std::vector<SelftestResult>& results) {
@@ -92,18 +73,14 @@ std::vector<Cell> selftest_row(const SelftestResult& result) {
 }  // namespace
 
 Result<int> load_server(Context& context, const ParsedOptions& options) {
-  serving::ReferenceServerOptions server{.host = options.get("--host", "127.0.0.1")};
-  WM_ASSIGN(const auto port, count_of(options, "--port", 8000, 0, 65535));
-  server.port = static_cast<std::uint16_t>(port);
-  if (options.has("--network")) return load_network(context, options, server.port);
-  server.certificate_file = options.get("--certificate");
-  server.key_file = options.get("--private-key");
+  LoadServerRequest request;
+  WM_TRY(read_options(options, request, request.server.script));
+  if (!request.network.empty()) return load_network(context, options, request);
+  auto& server = request.server;
   if (server.certificate_file.empty() != server.key_file.empty()) {
     return usage_error("--certificate and --private-key belong together");
   }
-  WM_ASSIGN(server.script, script_of(options));
-  double duration_s = 0;
-  WM_TRY(take_time(options, "--duration", duration_s));
+  WM_TRY(add_files(request, server.script));
   // What is not allowed shows when the connections come; most loads are smaller.
   (void)http::allow_open_files(65'536);
   WM_ASSIGN(const auto running, serving::ReferenceServer::start(server));
@@ -111,7 +88,8 @@ Result<int> load_server(Context& context, const ParsedOptions& options) {
   const std::int64_t began_ns = monotonic_ns();
   while (!context.interrupted.load()) {
     std::this_thread::sleep_for(std::chrono::milliseconds(50));
-    if (duration_s > 0 && static_cast<double>(monotonic_ns() - began_ns) * 1e-9 >= duration_s) break;
+    const double running_s = static_cast<double>(monotonic_ns() - began_ns) * 1e-9;
+    if (request.duration_s > 0 && running_s >= request.duration_s) break;
   }
   const auto& counts = running->counts();
   context.out << fmt::format("{} requests over {} connections, {} events\n", format_count(counts.requests.load()),
@@ -121,13 +99,11 @@ Result<int> load_server(Context& context, const ParsedOptions& options) {
 
 Result<int> load_selftest(Context& context, const ParsedOptions& options) {
   WM_TRY(check_outputs(options));
-  serving::SelftestOptions test{.points = serving::selftest_points()};
-  WM_TRY(take_time(options, "--duration", test.seconds));
-  if (!(test.seconds >= 1)) return usage_error("--duration must be at least 1s");
-  if (options.has("--streams")) {
-    WM_ASSIGN(const auto streams, count_of(options, "--streams", 1, 1, 100'000));
-    WM_ASSIGN(const auto events, count_of(options, "--events-per-s", 50 * streams, 1, 100'000'000));
-    test.points = {{streams, static_cast<double>(events)}};
+  WM_ASSIGN(const auto request, read_options<SelftestRequest>(options));
+  serving::SelftestOptions test{.points = serving::selftest_points(), .seconds = request.seconds};
+  if (request.streams) {
+    const auto streams = *request.streams;
+    test.points = {{streams, request.events_per_s.value_or(50 * static_cast<double>(streams))}};
   }
   const serving::CpuPair cpus = serving::separate_cpus();
   test.client_cpu = cpus.client;

@@ -36,9 +36,9 @@ Error visible_secret(const std::string& what) {
                      "name where it is: env:VARIABLE or file:PATH");
 }
 
-Result<std::string> api_key_of(const Context& context, const ParsedOptions& options) {
-  std::string given = options.has("--api-key") ? options.get("--api-key") : options.get("--model-api-key");
-  if (options.has("--api-key-file")) given = "file:" + options.get("--api-key-file");
+Result<std::string> api_key_of(const Context& context, const TargetRequest& request) {
+  std::string given = request.key.empty() ? request.key_again : request.key;
+  if (!request.key_file.empty()) given = "file:" + request.key_file;
   std::string key;
   if (!given.empty()) {
     WM_ASSIGN(const auto value, referred(context, given));
@@ -86,8 +86,8 @@ constexpr Backend kBackends[] = {{"openai", "chat"},           {"vllm", "chat"},
 
 bool is_of_oci(const std::string& backend) { return backend.starts_with("oci-"); }
 
-Result<const serving::Api*> api_of(const ParsedOptions& options) {
-  const std::string name = options.get("--api-backend", "openai"), task = options.get("--task", "text-to-text");
+Result<const serving::Api*> api_of(const TargetRequest& request) {
+  const auto &name = request.backend, &task = request.task;
   const auto* backend = std::find_if(std::begin(kBackends), std::end(kBackends),
                                      [&](const Backend& known) { return name == known.name; });
   if (backend == std::end(kBackends)) {
@@ -95,15 +95,11 @@ Result<const serving::Api*> api_of(const ParsedOptions& options) {
     for (const auto& known : kBackends) names.emplace_back(known.name);
     return usage_error("there is no API backend '" + name + "'", "backends: " + join(names, ", "));
   }
-  std::string id = options.get("--endpoint", backend->endpoint);
-  if (task != "text-to-text" && !options.has("--endpoint")) {
-    const auto found = std::find_if(serving::apis().begin(), serving::apis().end(),
-                                    [&](const auto* api) { return task == api->task; });
-    if (found == serving::apis().end()) {
-      return usage_error("there is no task '" + task + "'",
-                         "tasks: text-to-text, image-text-to-text, text-to-embeddings, text-to-rerank");
-    }
-    id = (*found)->id;
+  std::string id = request.endpoint.empty() ? backend->endpoint : request.endpoint;
+  if (task != "text-to-text" && request.endpoint.empty()) {
+    id = (*std::find_if(serving::apis().begin(), serving::apis().end(), [&](const auto* api) {
+           return task == api->task;
+         }))->id;
   }
   const serving::Api* api = find_in(serving::apis(), id);
   if (api == nullptr)
@@ -112,19 +108,19 @@ Result<const serving::Api*> api_of(const ParsedOptions& options) {
 }
 
 /// Bedrock also takes bearer keys.
-bool has_bearer(const Context& context, const ParsedOptions& options) {
-  return options.has("--api-key") || options.has("--model-api-key") || options.has("--api-key-file") ||
+bool has_bearer(const Context& context, const TargetRequest& request) {
+  return !request.key.empty() || !request.key_again.empty() || !request.key_file.empty() ||
          context.environment("MODEL_API_KEY") != nullptr;
 }
 
-std::string aws_region(const Context& context, const ParsedOptions& options) {
-  if (options.has("--aws-region")) return options.get("--aws-region");
+std::string aws_region(const Context& context, const TargetRequest& request) {
+  if (!request.aws_region.empty()) return request.aws_region;
   const char* region = context.environment("AWS_REGION");
   return region != nullptr ? region : "us-east-1";
 }
 
 /// From the variables that AWS's own tools read.
-Result<std::shared_ptr<const serving::RequestSigner>> signer_of(const Context& context, const ParsedOptions& options) {
+Result<std::shared_ptr<const serving::RequestSigner>> signer_of(const Context& context, const TargetRequest& request) {
   const auto variable = [&](const char* name) {
     const char* value = context.environment(name);
     return std::string(value != nullptr ? value : "");
@@ -132,7 +128,7 @@ Result<std::shared_ptr<const serving::RequestSigner>> signer_of(const Context& c
   serving::AwsCredentials credentials{.access_key = variable("AWS_ACCESS_KEY_ID"),
                                       .secret_key = variable("AWS_SECRET_ACCESS_KEY"),
                                       .session_token = variable("AWS_SESSION_TOKEN"),
-                                      .region = aws_region(context, options)};
+                                      .region = aws_region(context, request)};
   if (credentials.access_key.empty() || credentials.secret_key.empty()) {
     return usage_error("Bedrock needs credentials", "the variables AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY");
   }
@@ -140,17 +136,14 @@ Result<std::shared_ptr<const serving::RequestSigner>> signer_of(const Context& c
 }
 
 /// From the file that Oracle's own tools read.
-Result<serving::OciProfile> oci_profile(const Context& context, const ParsedOptions& options) {
-  const std::string auth = options.get("--auth", "user_principal");
-  if (auth != "user_principal" && auth != "security_token") {
-    return usage_error("--auth " + auth + " is not known here", "user_principal or security_token");
-  }
+Result<serving::OciProfile> oci_profile(const Context& context, const TargetRequest& request) {
   const char *home = context.environment("HOME"), *named = context.environment("OCI_CONFIG_FILE");
   const std::string at_home = std::string(home != nullptr ? home : "") + "/";
-  const std::string file = options.get("--config-file", named != nullptr ? named : at_home + ".oci/config");
+  const std::string usual = named != nullptr ? named : at_home + ".oci/config";
+  const auto& file = request.oci_config.empty() ? usual : request.oci_config;
   WM_ASSIGN(const std::string config, read_file(file, 1 << 20));
-  WM_ASSIGN(auto profile,
-            serving::parse_oci_profile(config, options.get("--oci-profile", "DEFAULT"), auth == "security_token"));
+  const bool by_token = request.oci_auth == "security_token";
+  WM_ASSIGN(auto profile, serving::parse_oci_profile(config, request.oci_profile, by_token));
   for (auto* path : {&profile.key_file, &profile.security_token_file}) {
     if (path->starts_with("~/")) *path = at_home + path->substr(2);
   }
@@ -158,55 +151,57 @@ Result<serving::OciProfile> oci_profile(const Context& context, const ParsedOpti
 }
 
 Result<std::shared_ptr<const serving::RequestSigner>> oci_signer_of(const Context& context,
-                                                                    const ParsedOptions& options) {
-  WM_ASSIGN(const auto profile, oci_profile(context, options));
+                                                                    const TargetRequest& request) {
+  WM_ASSIGN(const auto profile, oci_profile(context, request));
   serving::OciCredentials credentials{.key_id = profile.tenancy + "/" + profile.user + "/" + profile.fingerprint,
                                       .key = {},
                                       .passphrase = profile.passphrase};
   WM_ASSIGN(credentials.key, read_file(profile.key_file, 1 << 20));
-  if (options.get("--auth") == "security_token") {
+  if (request.oci_auth == "security_token") {
     WM_ASSIGN(const std::string token, read_file(profile.security_token_file, 1 << 20));
     credentials.key_id = "ST$" + std::string(trim(token));
   }
   return serving::oci_signer(std::move(credentials));
 }
 
-std::string model_of(const ParsedOptions& options) { return options.get("--api-model-name", options.get("--model")); }
+const std::string& model_of(const TargetRequest& request) {
+  return request.api_model.empty() ? request.model : request.api_model;
+}
 
 /// The addresses, with the paths that the clouds' own APIs have.
-Result<std::vector<http::Url>> bases_of(const Context& context, const ParsedOptions& options) {
-  const std::string backend = options.get("--api-backend");
-  auto texts = options.all("--api-base");
+Result<std::vector<http::Url>> bases_of(const Context& context, const TargetRequest& request) {
+  const auto &backend = request.backend, &location = request.gcp_location;
+  auto texts = request.bases;
   if (texts.empty() && backend == "aws-bedrock") {
-    texts.push_back("https://bedrock-runtime." + options.get("--aws-region", "us-east-1") + ".amazonaws.com");
+    const auto& region = request.aws_region.empty() ? "us-east-1" : request.aws_region;
+    texts.push_back("https://bedrock-runtime." + region + ".amazonaws.com");
   }
   if (texts.empty() && backend == "cohere") texts.push_back("https://api.cohere.com");
   if (texts.empty() && is_of_oci(backend)) {
-    std::string region = options.get("--region");
+    std::string region = request.oci_region;
     if (region.empty()) {
-      WM_ASSIGN(const auto profile, oci_profile(context, options));
+      WM_ASSIGN(const auto profile, oci_profile(context, request));
       region = profile.region;
     }
     if (region.empty()) return usage_error("which region? --region NAME", "or a region in the profile");
     texts.push_back("https://inference.generativeai." + region + ".oci.oraclecloud.com");
   }
-  const std::string location = options.get("--gcp-location", "us-central1");
   if (texts.empty() && backend == "gcp-vertex") texts.push_back("https://" + location + "-aiplatform.googleapis.com");
   std::vector<http::Url> bases;
   for (const auto& text : texts) {
     WM_ASSIGN(auto url, http::parse_url(text));
     if (url.target == "/" && backend == "azure-openai") {
-      const std::string deployment = options.get("--azure-deployment", model_of(options));
+      const auto& deployment = request.azure_deployment.empty() ? model_of(request) : request.azure_deployment;
       url.target = "/openai/deployments/" + http::percent_encode(deployment) +
-                   "?api-version=" + http::percent_encode(options.get("--azure-api-version", "2024-02-01"));
+                   "?api-version=" + http::percent_encode(request.azure_api_version);
     }
     if (url.target == "/" && backend == "aws-bedrock") url.target = "/openai/v1";
     if (url.target == "/" && is_of_oci(backend)) {
       url.target = backend == "oci-openai" ? "/20231130/actions/v1" : "/20231130/actions";
     }
     if (url.target == "/" && backend == "gcp-vertex") {
-      if (!options.has("--gcp-project-id")) return usage_error("Vertex needs --gcp-project-id NAME");
-      url.target = "/v1/projects/" + http::percent_encode(options.get("--gcp-project-id")) + "/locations/" +
+      if (request.gcp_project.empty()) return usage_error("Vertex needs --gcp-project-id NAME");
+      url.target = "/v1/projects/" + http::percent_encode(request.gcp_project) + "/locations/" +
                    http::percent_encode(location) + "/endpoints/openapi";
     }
     bases.push_back(std::move(url));
@@ -235,25 +230,25 @@ std::string models_of(http::Url url) {
 
 }  // namespace
 
-Result<serving::Target> load_target_of(const Context& context, const ParsedOptions& options) {
+Result<serving::Target> load_target_of(const Context& context, const TargetRequest& request) {
   serving::Target target;
-  WM_ASSIGN(target.bases, bases_of(context, options));
-  WM_ASSIGN(target.api, api_of(options));
-  target.model = model_of(options);
+  WM_ASSIGN(target.bases, bases_of(context, request));
+  WM_ASSIGN(target.api, api_of(request));
+  target.model = model_of(request);
   if (target.model.empty()) return usage_error("which model? --api-model-name NAME", models_of(target.bases.front()));
-  if (options.get("--api-backend") == "aws-bedrock" && !has_bearer(context, options)) {
-    WM_ASSIGN(target.signer, signer_of(context, options));
-  } else if (is_of_oci(options.get("--api-backend")) && !has_bearer(context, options)) {
-    WM_ASSIGN(target.signer, oci_signer_of(context, options));
+  if (request.backend == "aws-bedrock" && !has_bearer(context, request)) {
+    WM_ASSIGN(target.signer, signer_of(context, request));
+  } else if (is_of_oci(request.backend) && !has_bearer(context, request)) {
+    WM_ASSIGN(target.signer, oci_signer_of(context, request));
   } else {
-    WM_ASSIGN(target.key, api_key_of(context, options));
+    WM_ASSIGN(target.key, api_key_of(context, request));
   }
-  for (const auto& line : options.all("--header")) {
+  for (const auto& line : request.headers) {
     WM_ASSIGN(auto header, header_of(context, line));
     target.headers.push_back(std::move(header));
   }
-  if (options.has("--additional-request-params")) {
-    WM_ASSIGN(target.more, parse_json(options.get("--additional-request-params"), "--additional-request-params"));
+  if (!request.parameters.empty()) {
+    WM_ASSIGN(target.more, parse_json(request.parameters, "--additional-request-params"));
     if (!target.more.is_object()) return usage_error("--additional-request-params must be a JSON object");
     target.more = serving::own_parameters(*target.api, std::move(target.more));
   }
@@ -261,17 +256,17 @@ Result<serving::Target> load_target_of(const Context& context, const ParsedOptio
     return usage_error("Oracle's API needs a compartment",
                        R"(--additional-request-params '{"compartmentId": "ocid1.compartment..."}')");
   }
-  target.stream = !options.has("--no-stream");
-  if (options.has("--tokenizer")) {
-    target.tokenizer_name = options.get("--tokenizer");
+  target.stream = request.streams;
+  if (!request.tokenizer.empty()) {
+    target.tokenizer_name = request.tokenizer;
     WM_ASSIGN(target.tokenizer, serving::load_tokenizer(target.tokenizer_name));
   }
-  const std::string backend = options.get("--api-backend", "openai");
+  const auto& backend = request.backend;
   target.exact_output = backend == "vllm" || backend == "sglang" || backend == "tensorrt-llm";
   const bool secure =
       std::any_of(target.bases.begin(), target.bases.end(), [](const auto& url) { return url.secure(); });
   if (secure) {
-    WM_ASSIGN(target.tls, http::TlsContext::for_client(options.get("--ca-file")));
+    WM_ASSIGN(target.tls, http::TlsContext::for_client(request.ca_file));
   }
   return target;
 }

@@ -12,19 +12,21 @@
 #include "report/draw/table.h"
 #include "serving/tokens/tokenizer.h"
 #include "warpmark/load/load.h"
+#include "warpmark/load/load_target.h"
 #include "warpmark/sessions/session_output.h"
 #include "warpmark/terminal/report_output.h"
 
 namespace warpmark::apps {
 
 Result<int> load_tokens(Context& context, const ParsedOptions& options) {
+  WM_ASSIGN(const auto request, read_options<TargetRequest>(options));
   const auto& words = options.positionals();
-  if (words.size() < 2 || !options.has("--tokenizer")) {
+  if (words.size() < 2 || request.tokenizer.empty()) {
     return usage_error(words.size() < 2 ? "tokens of what?" : "by which tokenizer? --tokenizer FILE",
                        "warpmark load tokens TEXT.txt --tokenizer tokenizer.json");
   }
   if (options.has("--json")) WM_TRY(check_writable(options.get("--json")));
-  const std::string name = options.get("--tokenizer");
+  const auto& name = request.tokenizer;
   WM_ASSIGN(const auto tokenizer, serving::load_tokenizer(name));
   Table table{{{"file"},
                {"bytes", Align::right},

@@ -7,7 +7,6 @@
 
 #include "base/clock.h"
 #include "base/json.h"
-#include "base/units.h"
 #include "serving/client/load_clock.h"
 #include "serving/client/query_load.h"
 #include "serving/results/mlperf.h"
@@ -34,12 +33,12 @@ Status infer(const StartedModel& model, std::int64_t samples = 0) {
   return {};
 }
 
-Result<StartedModel> model_for(Context& context, const ParsedOptions& options, const LoadRequest& request) {
+Result<StartedModel> model_for(Context& context, const LoadRequest& request) {
   Overrides defaults{{"pass", "forward"}};
   const bool offline = request.mlperf->scenario == MlperfScenario::offline;
   const std::int64_t samples = std::max(request.mlperf->samples_per_query, request.most_batched);
   if (!offline) defaults.emplace_back("batch", std::to_string(samples));
-  WM_ASSIGN(auto model, start_model(context, options, request.workload, defaults));
+  WM_ASSIGN(auto model, start_model(context, request.network, request.workload, defaults));
   if (!offline && model.params.integer("batch") != samples) {
     return usage_error(fmt::format("a query of {} has {} samples", name_of(request.mlperf->scenario), samples),
                        "leave out batch; only Offline chooses it");
@@ -85,7 +84,7 @@ Status look_warm(const StartedModel& model, std::int64_t most_batched, serving::
 
 Result<int> load_workload(Context& context, const ParsedOptions& options, const LoadRequest& request) {
   WM_ASSIGN(LoadOutputs outputs, open_load_outputs(context, options, request));
-  WM_ASSIGN(const StartedModel model, model_for(context, options, request));
+  WM_ASSIGN(const StartedModel model, model_for(context, request));
   WM_TRY(look_warm(model, request.most_batched, outputs.report));
   set_grace(10);
   WM_ASSIGN(auto plan, plan_of(context, request, model));

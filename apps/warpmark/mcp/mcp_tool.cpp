@@ -63,10 +63,41 @@ bool is_variant(const Json& value) {
   return !value.contains("settings") || are_settings(value["settings"]);
 }
 
+/// A property with what the option of the verb says, and that option, if it hands one on.
+struct Resolved {
+  McpProperty property;
+  const OptionSpec* option = nullptr;
+};
+
+McpKind kind_of(const OptionSpec& option) {
+  const std::string_view value = option.value;
+  const auto completion = completion_of(option);
+  if (value.empty()) return McpKind::flag;
+  if (completion == "<files>") return option.use.repeatable ? McpKind::paths : McpKind::path;
+  if (completion == "<runs>" || completion == "<devices>") return McpKind::name;
+  if (value == "N") return option.use.range.low.value_or(0) >= 1 ? McpKind::count : McpKind::whole;
+  return value == "TIME" || value == "RATIO" || value == "P" ? McpKind::quantity : McpKind::text;
+}
+
+Resolved resolved(const char* verb, McpProperty property) {
+  if (property.help != nullptr) return {property};
+  std::string name = "--" + std::string(property.name);
+  std::replace(name.begin(), name.end(), '_', '-');
+  const OptionSpec& option = option_of_verb(verb, name);
+  if (property.kind == McpKind::option) property.kind = kind_of(option);
+  property.help = option.help;
+  property.option = option.name;
+  if (option.use.choice) property.choices = option.completion;
+  return {property, &option};
+}
+
+const char* verb_of(const McpTool& tool) { return *tool.verb == '\0' ? tool.id : tool.verb; }
+
 /// nullptr if the value fits, else what would.
 const char* misfit(McpKind kind, const Json& value) {
   const auto unless = [](bool fits, const char* what) -> const char* { return fits ? nullptr : what; };
   switch (kind) {
+    case McpKind::option: break;
     case McpKind::text: return unless(value.is_string() && is_clean(value), "a text");
     case McpKind::name: return unless(is_name(value), "a name of letters, digits and . _ : + * ? -");
     case McpKind::quantity:
@@ -95,6 +126,7 @@ Json schema_of(const McpProperty& property, const McpConfig& config) {
   const Json text{{"type", "string"}};
   const Json settings{{"type", "object"}, {"additionalProperties", {{"type", {"string", "number", "boolean"}}}}};
   switch (property.kind) {
+    case McpKind::option: break;
     case McpKind::text:
     case McpKind::name: return *property.choices != '\0' ? enumeration(split(property.choices, ' ')) : text;
     case McpKind::path: return text;
@@ -220,10 +252,11 @@ Json output_schema(const McpTool& tool) {
 
 Json mcp_tool_json(const McpTool& tool, const McpConfig& config) {
   Json properties = Json::object(), required = Json::array();
-  for (const auto& property : tool.properties) {
+  for (const auto& given : tool.properties) {
+    const auto [property, option] = resolved(verb_of(tool), given);
     if (!is_offered(property, config)) continue;
     Json schema = schema_of(property, config);
-    std::string help = property.help;
+    std::string help = option != nullptr ? option_help(*option) : property.help;
     if (property.kind == McpKind::command || property.kind == McpKind::variant) help += ". " + commands_text(config);
     schema["description"] = help;
     properties[property.name] = std::move(schema);
@@ -249,7 +282,8 @@ Result<McpArguments> read_mcp_arguments(const McpTool& tool, const Json& given, 
   if (!given.is_object()) return usage_error(who + "the arguments must be an object");
   Json values = Json::object();
   std::vector<std::string> known;
-  for (const auto& property : tool.properties) {
+  for (const auto& row : tool.properties) {
+    const McpProperty property = resolved(verb_of(tool), row).property;
     known.emplace_back(property.name);
     if (!given.contains(property.name)) {
       if (property.required) return usage_error(who + "'" + property.name + "' is missing", property.help);
@@ -293,7 +327,8 @@ Result<McpArguments> read_mcp_arguments(const McpTool& tool, const Json& given, 
 std::vector<std::string> mcp_words(const char* verb, std::span<const McpProperty> properties,
                                    const McpArguments& arguments) {
   std::vector<std::string> words{verb};
-  for (const auto& property : properties) {
+  for (const auto& row : properties) {
+    const McpProperty property = resolved(verb, row).property;
     if (*property.option == '\0' || !arguments.has(property.name)) continue;
     // Written as one word, so that no value is taken for an option.
     const std::string option = property.option;

@@ -10,11 +10,13 @@
 
 #include "base/catalog.h"
 #include "base/json.h"
+#include "model/fields/options.h"
 #include "warpmark/mcp/mcp_config.h"
 
 namespace warpmark::apps {
 
 enum class McpKind {
+  option,    ///< as the option of the verb says
   text,      ///< any text of one line
   name,      ///< letters, digits and . _ : + * ? -, not beginning with -
   quantity,  ///< a number or a text such as "10s", "2%"
@@ -30,11 +32,12 @@ enum class McpKind {
   variant,   ///< {"command": NAME, "settings": {...}}
 };
 
+/// With a name alone it hands an option of the verb on: "warmup_steps" is --warmup-steps, with its type and help.
 struct McpProperty {
   const char* name;
-  McpKind kind;
-  const char* help;
-  const char* option = "";  ///< the verb's, if it is simply handed on
+  McpKind kind = McpKind::option;
+  const char* help = nullptr;  ///< nullptr: that of the option
+  const char* option = "";     ///< the verb's, if one is simply handed on that has another name or help
   bool required = false;
   const char* choices = "";  ///< words separated by spaces
 };
@@ -75,12 +78,16 @@ struct McpTool {
   const char* title;
   const char* summary;  ///< for the model that chooses
   std::span<const McpProperty> properties;
+  const char* verb = "";     ///< that it runs; empty: the one of its name
   bool changes_nothing;      ///< neither files nor stored results, and runs no command
   const char* answers = "";  ///< schemas of its answers, separated by spaces; empty: rows
   Result<McpPlan> (*plan)(const McpArguments& arguments);
 };
 
 [[nodiscard]] Catalog<McpTool> mcp_tools();
+
+/// Of the catalog of verbs, which has it. In a file of its own, so that a fuzz target need not link every verb.
+[[nodiscard]] const OptionSpec& option_of_verb(const char* verb, const std::string& name);
 
 /// The tool as tools/list shows it.
 [[nodiscard]] Json mcp_tool_json(const McpTool& tool, const McpConfig& config);

@@ -20,7 +20,6 @@
 #include "warpmark/sessions/new_session.h"
 #include "warpmark/sessions/session_output.h"
 #include "warpmark/sessions/store_access.h"
-#include "warpmark/terminal/option_values.h"
 #include "warpmark/terminal/report_output.h"
 
 namespace warpmark::apps {
@@ -102,18 +101,18 @@ Result<std::vector<optimize::MeasuredCommit>> measured_commits(store::Store& sto
 
 }  // namespace
 
-Result<int> show_history_report(Context& context, const ParsedOptions& options) {
+Result<int> show_history_report(Context& context, const ParsedOptions& options, const OptimizeRequest& request) {
   WM_TRY(check_outputs(options));
-  WM_ASSIGN(const auto format, format_of(options));
-  WM_ASSIGN(const auto training, training_of(options));
-  const auto metric = options.get("--metric");
-  optimize::HistoryOptions how{.unit = metric.find("step") != std::string::npos ? "step" : "run"};
+  const auto& training = request.training;
+  WM_TRY(check_training(training));
+  const auto& metric = request.metric;
+  optimize::HistoryOptions how{.effect = request.options.effect,
+                               .alpha = request.options.alpha,
+                               .unit = metric.find("step") != std::string::npos ? "step" : "run"};
   if (training.steps && how.unit != "step") {
     return usage_error("--train-steps needs the time of a step", "name the metric that holds it: --metric step_time");
   }
-  WM_ASSIGN(how.effect, ratio_of(options, "--effect", how.effect));
-  WM_ASSIGN(how.alpha, ratio_of(options, "--alpha", how.alpha));
-  WM_ASSIGN(const auto commits, commits_of(options.get("--from-history")));
+  WM_ASSIGN(const auto commits, commits_of(request.commits));
   WM_ASSIGN(const auto store, open_to_read(context, options));
   const auto machine = device::machine_facts();
   WM_ASSIGN(const auto series, series_of(*store, commits, metric, machine));
@@ -127,7 +126,7 @@ Result<int> show_history_report(Context& context, const ParsedOptions& options) 
   optimization.train_steps = training.steps;
   optimization.price_per_hour = training.price_per_hour;
   const auto shown = shown_as([&] { return to_json(optimization); }, report::build_report(optimization));
-  WM_TRY(show(context, shown, format));
+  WM_TRY(show(context, shown, request.format));
   WM_TRY(write_report(options, "optimization", shown));
   return exit_because(context, optimize::outcome_code(optimization), optimization.verdict);
 }

@@ -143,8 +143,8 @@ Json offers_json(const OptimizeRequest& request, const optimize::FirstLook& look
 
 }  // namespace
 
-Result<int> apply_plan(Context& context, const ParsedOptions& options) {
-  WM_ASSIGN(const auto plan, load_plan(options.get("--apply")));
+Result<int> apply_plan(Context& context, const ParsedOptions& options, const OptimizeRequest& request) {
+  WM_ASSIGN(const auto plan, load_plan(request.applied));
   WM_TRY(check_files(plan));
   const auto given = command_after_dashes(context.words);
   if (given.empty())
@@ -167,10 +167,9 @@ Result<int> apply_plan(Context& context, const ParsedOptions& options) {
   return replace_process(std::move(command.words), variables);
 }
 
-Result<Optimization> prove_optimization(const ParsedOptions& options, optimize::ProgramRuns& runs,
-                                        const OptimizeRequest& request) {
-  WM_ASSIGN(const auto plan, load_plan(options.get("--prove")));
-  if (plan.settings.empty()) return usage_error("the plan " + options.get("--prove") + " has no settings");
+Result<Optimization> prove_optimization(optimize::ProgramRuns& runs, const OptimizeRequest& request) {
+  WM_ASSIGN(const auto plan, load_plan(request.proven));
+  if (plan.settings.empty()) return usage_error("the plan " + request.proven + " has no settings");
   return optimize::prove_plan(runs, plan.settings, request.options);
 }
 

@@ -10,23 +10,6 @@
 #include "model/names.h"
 
 namespace warpmark::apps {
-namespace {
-
-Result<std::vector<std::pair<std::string, Better>>> directions_of(const ParsedOptions& options) {
-  std::vector<std::pair<std::string, Better>> directions;
-  for (const auto& text : options.all("--better")) {
-    const auto equals = text.rfind('=');
-    const auto better = value_named<Better>(equals == std::string::npos ? "" : text.substr(equals + 1));
-    if (!better || equals == 0) {
-      return usage_error("--better " + text + " is not of the form NAME=lower", "lower, higher or neither");
-    }
-    directions.emplace_back(text.substr(0, equals), *better);
-  }
-  return directions;
-}
-
-}  // namespace
-
 Result<std::vector<Session>> read_result_file(const std::string& path, const exchange::ImportOptions& options) {
   WM_ASSIGN(const auto text, read_file(path));
   WM_ASSIGN(auto document, exchange::open_document(path, text));
@@ -43,10 +26,16 @@ bool is_result_file(const std::string& word) {
   return word.ends_with(".json") || std::filesystem::is_regular_file(word, ignored);
 }
 
+Result<std::pair<std::string, Better>> direction_of(const std::string& text) {
+  const auto equals = text.rfind('=');
+  const auto better = value_named<Better>(equals == std::string::npos ? "" : text.substr(equals + 1));
+  if (better && equals != 0) return std::pair{text.substr(0, equals), *better};
+  return usage_error("--better " + text + " is not of the form NAME=lower", "lower, higher or neither");
+}
+
 Result<exchange::ImportOptions> read_as(const ParsedOptions& options) {
-  exchange::ImportOptions import{.machine = options.get("--machine")};
+  WM_ASSIGN(auto import, read_options<exchange::ImportOptions>(options));
   if (import.machine == "this") import.measured_on = device::machine_facts();
-  WM_ASSIGN(import.better, directions_of(options));
   return import;
 }
 

@@ -7,6 +7,7 @@
 #include "base/options.h"
 #include "base/result.h"
 #include "exchange/import.h"
+#include "model/fields/options.h"
 
 namespace warpmark::apps {
 
@@ -18,7 +19,10 @@ namespace warpmark::apps {
 /// Whether the word names a file and not a stored session.
 [[nodiscard]] bool is_result_file(const std::string& word);
 
-/// --machine, "this" for this very one, and --better, of a verb that has them. Usage error if a direction is none.
+/// "NAME=lower", of --better.
+[[nodiscard]] Result<std::pair<std::string, Better>> direction_of(const std::string& text);
+
+/// How the user's files are read, by the options of the verb; the machine "this" is this very one.
 [[nodiscard]] Result<exchange::ImportOptions> read_as(const ParsedOptions& options);
 
 /// The one session of a file. Data error if it holds several.

@@ -32,11 +32,6 @@ namespace {
 using validate::CommandCase;
 using validate::CommandSpec;
 
-constexpr const char* kOnlyForWorkloads[] = {"--suite",       "--device", "--precision",
-                                             "--no-ceilings", "--plugin", "--resume"};
-constexpr const char* kOnlyForCommands[] = {"--name",  "--warmup",    "--timeout",
-                                            "--shell", "--reference", "--no-reference"};
-
 struct RunCommandRequest {
   CommandSpec spec;
   std::vector<CommandCase> cases;
@@ -110,8 +105,8 @@ Result<CommandCase> case_of(const CommandSpec& spec, const measure::Config& conf
 }
 
 Result<RunCommandRequest> run_command_request_of(const Context& context, const ParsedOptions& options) {
-  for (const auto* name : kOnlyForWorkloads) {
-    if (options.has(name)) return usage_error(std::string(name) + " is for workloads, not for a command");
+  if (const auto name = options.first_in("workloads"); !name.empty()) {
+    return usage_error(name + " is for workloads, not for a command");
   }
   if (options.has("--reference") && options.has("--no-reference")) {
     return usage_error("give --reference or --no-reference, not both");
@@ -217,13 +212,10 @@ bool asks_for_command(const Context& context, const ParsedOptions& options) {
 }
 
 Status without_command_options(const ParsedOptions& options) {
-  for (const auto* name : kOnlyForCommands) {
-    if (options.has(name)) {
-      return usage_error(std::string(name) + " is for commands, and none is given",
-                         "warpmark run [OPTIONS] -- COMMAND, or --project FILE");
-    }
-  }
-  return {};
+  const auto name = options.first_in("commands");
+  return name.empty() ? Status()
+                      : usage_error(name + " is for commands, and none is given",
+                                    "warpmark run [OPTIONS] -- COMMAND, or --project FILE");
 }
 
 Result<CommandSpec> command_spec_of(const Context& context, const ParsedOptions& options) {

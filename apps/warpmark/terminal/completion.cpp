@@ -79,18 +79,6 @@ complete -c warpmark -n '__warpmark_complete | string match -q :files' -F
 complete -c warpmark -f -a '(__warpmark_complete | string match -v :files)'
 )sh";
 
-/// What a value can be, by its table: words, "<kind>", or the placeholder that says it.
-std::string completion_of(std::string_view completion, std::string_view placeholder) {
-  if (!completion.empty()) return std::string(completion);
-  for (const std::string_view file : {"FILE", "DIR", "FOLDER", "PATH"}) {
-    if (placeholder.find(file) != std::string_view::npos) return "<files>";
-  }
-  if (placeholder == "METRIC") return "<metrics>";
-  if (placeholder == "SESSION" || placeholder == "RUN") return "<runs>";
-  if (placeholder == "DEVICE") return "<devices>";
-  return "";
-}
-
 void add(Candidates& found, const std::string& begin, std::string word, std::string help = {}) {
   if (word.starts_with(begin)) found.words.push_back({std::move(word), std::move(help)});
 }
@@ -136,7 +124,8 @@ void add_options(Candidates& found, const Command& command, std::span<const std:
     const bool given = std::ranges::any_of(before, [&](const std::string& word) {
       return word == option.name || word.starts_with(std::string(option.name) + "=");
     });
-    if (!given || option.repeatable) add(found, current, option.name, option.help);
+    const bool known = std::ranges::any_of(found.words, [&](const auto& one) { return one.word == option.name; });
+    if (!known && (!given || option.use.repeatable)) add(found, current, option.name, option_help(option));
   }
   add_common_options(found, current);
 }
@@ -193,15 +182,15 @@ Candidates complete(std::span<const std::string> line, const Lister& lister) {
   }
   const auto* option = before.empty() ? nullptr : option_named(command, before.back());
   if (option != nullptr && *option->value != '\0') {
-    add_values(found, completion_of(option->completion, option->value), current, "", words, lister);
+    add_values(found, completion_of(*option), current, "", words, lister);
     return found;
   }
   if (current.starts_with('-')) {
     const auto equals = current.find('=');
     option = option_named(command, std::string_view(current).substr(0, equals));
     if (equals != std::string::npos && option != nullptr) {
-      add_values(found, completion_of(option->completion, option->value), current.substr(equals + 1),
-                 current.substr(0, equals + 1), words, lister);
+      add_values(found, completion_of(*option), current.substr(equals + 1), current.substr(0, equals + 1), words,
+                 lister);
     } else {
       add_options(found, command, before, current);
     }

@@ -39,18 +39,35 @@ std::string wrapped(const std::string& text, std::size_t width, std::size_t inde
   return result;
 }
 
+struct OptionRow {
+  const OptionSpec* option;
+  std::string help;
+};
+
+/// One for each name.
+std::vector<OptionRow> rows_of(const Command& command) {
+  std::vector<OptionRow> rows;
+  for (const auto& option : command.options) {
+    const auto help = option_help(option) + (option.use.repeatable ? " (repeatable)" : "");
+    if (!rows.empty() && std::string_view(rows.back().option->name) == option.name) {
+      rows.back().help += "; " + help;
+    } else {
+      rows.push_back({&option, help});
+    }
+  }
+  return rows;
+}
+
 std::string option_rows(const Command& command, int width) {
   std::size_t name_width = 10;
   for (const auto& option : command.options) name_width = std::max(name_width, option_usage(option).size());
   name_width = std::min<std::size_t>(name_width, 24);
   std::string text;
-  for (const auto& option : command.options) {
-    std::string help = option.help;
-    if (option.repeatable) help += " (repeatable)";
+  for (const auto& row : rows_of(command)) {
     const auto group = std::ranges::find_if(
-        command.groups, [&](const auto& one) { return std::string_view(one.first) == option.name; });
+        command.groups, [&](const auto& one) { return std::string_view(one.first) == row.option->name; });
     if (group != command.groups.end()) text += fmt::format("\n {}\n", group->heading);
-    text += help_row(option_usage(option), help, name_width, width);
+    text += help_row(option_usage(*row.option), row.help, name_width, width);
   }
   text += help_row("--help", "show this help", name_width, width);
   return text + "\n" +
@@ -170,9 +187,8 @@ std::string markdown_of(const Command& command) {
   if (const std::string word = command.positional.name; !word.empty()) {
     text += fmt::format("| `{}` | {} |\n", escaped(word), escaped(command.positional.help));
   }
-  for (const auto& option : command.options) {
-    text += fmt::format("| `{}` | {}{} |\n", escaped(option_usage(option)), escaped(option.help),
-                        option.repeatable ? " (repeatable)" : "");
+  for (const auto& [option, help] : rows_of(command)) {
+    text += fmt::format("| `{}` | {} |\n", escaped(option_usage(*option)), escaped(help));
   }
   text += "| `--help` | show this help |\n";
   if (const std::string examples = command.examples; !examples.empty()) {
@@ -229,9 +245,7 @@ std::string man_page_of(const Command& command) {
   if (const std::string details = command.details; !details.empty()) text += ".SH DESCRIPTION\n" + paragraphs(details);
   text += ".SH OPTIONS\n";
   if (!word.empty()) text += tagged("\\fI" + troff(word) + "\\fR", command.positional.help);
-  for (const auto& option : command.options) {
-    text += tagged(option_tag(option), std::string(option.help) + (option.repeatable ? " (repeatable)" : ""));
-  }
+  for (const auto& [option, help] : rows_of(command)) text += tagged(option_tag(*option), help);
   text += tagged("\\fB\\-\\-help\\fR", "show help");
   return text + exit_codes() + examples_of(command.examples) + ".SH SEE ALSO\n\\fBwarpmark\\fR(1)\n";
 }

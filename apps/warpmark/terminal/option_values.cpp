@@ -23,6 +23,14 @@ Result<double> ratio_of(const ParsedOptions& options, const char* name, double o
                      in_percent ? fmt::format("{} {:g}%", name, value) : std::string());
 }
 
+Result<std::pair<std::string, std::string>> name_and_value(const std::string& text) {
+  const auto equals = text.find('=');
+  if (equals == std::string::npos || equals == 0 || equals + 1 == text.size()) {
+    return usage_error("'" + text + "' is not of the form name=value");
+  }
+  return std::pair{text.substr(0, equals), text.substr(equals + 1)};
+}
+
 Result<std::optional<double>> monthly_cost_of(const ParsedOptions& options) {
   if (!options.has("--monthly-cost")) return std::optional<double>();
   WM_ASSIGN(const double amount, parse_number(options.get("--monthly-cost")));

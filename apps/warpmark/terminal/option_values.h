@@ -3,6 +3,8 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
+#include <utility>
 
 #include "base/options.h"
 #include "base/result.h"
@@ -15,6 +17,9 @@ namespace warpmark::apps {
 
 /// A ratio within (0, 1), as "5%" or "0.05"; `otherwise` where the option is not given.
 [[nodiscard]] Result<double> ratio_of(const ParsedOptions& options, const char* name, double otherwise);
+
+/// "name=value".
+[[nodiscard]] Result<std::pair<std::string, std::string>> name_and_value(const std::string& text);
 
 /// --monthly-cost, above 0; nothing where it is not given.
 [[nodiscard]] Result<std::optional<double>> monthly_cost_of(const ParsedOptions& options);

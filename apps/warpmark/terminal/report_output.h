@@ -37,7 +37,7 @@ namespace warpmark::apps {
 /// Into a file, as wide as a page. Usage error as above.
 [[nodiscard]] Status write_as(const std::filesystem::path& path, const report::Shown& shown, const std::string& format);
 
-inline constexpr OptionSpec kHtmlOption{"--html", "FILE", "write the report as an HTML page", false, "<files>"};
+inline constexpr OptionSpec kHtmlOption{"--html", "FILE", "write the report as an HTML page"};
 
 /// Into --json FILE, where it is given.
 [[nodiscard]] Status write_json(const ParsedOptions& options, const Json& json);

@@ -126,7 +126,7 @@ class Defaults {
       return {};
     }
     WM_ASSIGN(const auto texts, reader.texts(value, option.name));
-    if (texts.size() > 1 && !option.repeatable) {
+    if (texts.size() > 1 && !option.use.repeatable) {
       return reader.error(value, std::string(option.name) + " takes one value", "write it without a list");
     }
     for (const auto& text : texts) words_.push_back(std::string(option.name) + "=" + text);

@@ -11,21 +11,11 @@
 #pragma once
 
 #include "base/json_fwd.h"
+#include "base/range.h"
 #include "base/result.h"
 #include "model/fields/type.h"
 
 namespace warpmark {
-
-/// Which numbers a field may have, for the schema.
-struct Range {
-  std::optional<double> low, high;
-  bool above_low = false, below_high = false;  ///< the end itself is not among them
-};
-inline constexpr Range kNonNegative{0, std::nullopt};
-inline constexpr Range kPositive{0, std::nullopt, true};
-inline constexpr Range kAtLeastOne{1, std::nullopt};
-inline constexpr Range kShare{0, 1};
-inline constexpr Range kBetweenZeroAndOne{0, 1, true, true};
 
 /// The form of a value that no table describes.
 struct Form {

@@ -23,12 +23,12 @@ constexpr std::int64_t kMetricsOfRun = 50;
 
 class HistoryCheck {
  public:
-  HistoryCheck(store::Store& store, const std::vector<Session>& sessions, const CheckOptions& options)
+  HistoryCheck(store::Store& store, const std::vector<Session>& sessions, const CheckRequest& request)
       : store_(store),
         sessions_(sessions),
-        options_(options),
-        foreign_(options.ancestors, options.branch,
-                 sessions.back().commit.empty() || sessions.back().branch == options.branch) {}
+        request_(request),
+        foreign_(request.ancestors, request.branch,
+                 sessions.back().commit.empty() || sessions.back().branch == request.branch) {}
 
   Result<Check> run() {
     describe();
@@ -42,13 +42,13 @@ class HistoryCheck {
     }
     for (const Run* run : cases_) WM_TRY(add_case(*run));
     if (check_.metrics.empty()) {
-      return usage_error("nothing to check: " + (options_.metrics.empty() ? "the session has no results"
-                                                                          : "no metric matches " + options_.metrics),
+      return usage_error("nothing to check: " + (request_.metrics.empty() ? "the session has no results"
+                                                                          : "no metric matches " + request_.metrics),
                          "warpmark history show last");
     }
     WM_TRY(some_baseline_or_why_not());
     judge_check(check_.metrics,
-                {.threshold = options_.threshold, .alpha = options_.alpha, .most_history = options_.history});
+                {.threshold = request_.threshold, .alpha = request_.alpha, .most_history = request_.history});
     WM_TRY(compare_environments());
     tell_foreign();
     if (!other_series_.empty()) tell_series();
@@ -61,9 +61,9 @@ class HistoryCheck {
   [[nodiscard]] const Session& newest() const { return sessions_.back(); }
 
   void describe() {
-    check_.branch = options_.branch;
-    check_.threshold = options_.threshold;
-    check_.alpha = options_.alpha;
+    check_.branch = request_.branch;
+    check_.threshold = request_.threshold;
+    check_.alpha = request_.alpha;
     for (const auto& session : sessions_) check_.sessions.push_back(session.id);
     check_.started = newest().started;
     check_.commit = newest().commit;
@@ -76,7 +76,7 @@ class HistoryCheck {
   /// Known ancestors count whenever they were measured; what nobody can place counts if it is older.
   [[nodiscard]] bool is_checked(const store::RunPoint& point) const {
     const bool later = point.session_started > sessions_.front().started;
-    return (later && !options_.ancestors.contains(point.commit)) ||
+    return (later && !request_.ancestors.contains(point.commit)) ||
            std::any_of(sessions_.begin(), sessions_.end(), [&](const auto& item) { return item.id == point.session; });
   }
 
@@ -97,15 +97,15 @@ class HistoryCheck {
     WM_ASSIGN(auto points, stored_points(run, fingerprint));
     const std::string params = to_text(run.params);
     std::erase_if(points, [&](const auto& point) { return point.params != params || is_checked(point); });
-    sort_by_commits(points, options_.ancestors);
+    sort_by_commits(points, request_.ancestors);
     leave_own(points);
     foreign_.leave(points, history_needed(static_cast<std::int64_t>(sessions_.size())));
     return points;
   }
 
   Result<std::vector<store::RunPoint>> stored_points(const Run& run, const std::string& fingerprint) {
-    if (options_.kept != nullptr && !options_.kept->is_shared(case_label(run))) {
-      return options_.kept->clean_points(case_label(run), options_.branch, fingerprint);
+    if (request_.kept != nullptr && !request_.kept->is_shared(case_label(run))) {
+      return request_.kept->clean_points(case_label(run), request_.branch, fingerprint);
     }
     store::RunQuery query{.workload = run.workload,
                           .device = run.device,
@@ -114,9 +114,9 @@ class HistoryCheck {
                           .metric = "*",
                           .fingerprint = fingerprint,
                           .commit = {},
-                          .branch = options_.branch,
+                          .branch = request_.branch,
                           .dirty = false,
-                          .limit = (options_.history + 1) * kMetricsOfRun};
+                          .limit = (request_.history + 1) * kMetricsOfRun};
     for (const auto& [name, value] : run.params.items()) query.params.emplace_back(name, to_text(value));
     return store_.find(query);
   }
@@ -160,19 +160,19 @@ class HistoryCheck {
       if (here.contains(series.metric)) continue;
       if (run.metrics.empty()) {
         ids.push_back(series.metric);  // it could not be measured today
-      } else if (matches_series(options_.metrics, label, series.metric) && !is_beside(series.metric)) {
+      } else if (matches_series(request_.metrics, label, series.metric) && !is_beside(series.metric)) {
         check_.missing.push_back(label + " " + series.metric);
       }
     }
-    if (options_.metrics.empty()) {
+    if (request_.metrics.empty()) {
       // What is measured beside a command nobody asked to be guarded; --metrics does.
       std::erase_if(ids, [](const auto& id) { return is_beside(id); });
       leave_ratios(ids);
     }
     for (const auto& id : ids) {
-      if (matches_series(options_.metrics, label, id)) add_metric(run, label, id, baselines);
+      if (matches_series(request_.metrics, label, id)) add_metric(run, label, id, baselines);
     }
-    if (ids.empty() && options_.metrics.empty()) add_metric(run, label, "result", baselines);
+    if (ids.empty() && request_.metrics.empty()) add_metric(run, label, "result", baselines);
     return {};
   }
 
@@ -282,14 +282,14 @@ class HistoryCheck {
     bool others = false;  // of the branch, than those that are checked
     for (const auto& session : sessions) {
       if (!session.branch.empty()) ++counts[session.branch];
-      others = others || (session.branch == options_.branch &&
+      others = others || (session.branch == request_.branch &&
                           std::ranges::find(check_.sessions, session.id) == check_.sessions.end());
     }
     WM_ASSIGN(const bool known, knows_a_case());
-    if (counts.contains(options_.branch) && (!others || known)) return {};
+    if (counts.contains(request_.branch) && (!others || known)) return {};
     const std::string said =
-        others ? options_.branch + " has no session of this benchmark: a changed command or name begins a new series"
-               : no_such_branch(options_.branch, counts);
+        others ? request_.branch + " has no session of this benchmark: a changed command or name begins a new series"
+               : no_such_branch(request_.branch, counts);
     bool reason = false;
     for (auto& metric : check_.metrics) {
       // What was not measured says why not.
@@ -314,9 +314,9 @@ class HistoryCheck {
       }
       const auto differences = machine_differences(newest().machine, before.session.machine);
       return environment_error(
-          fmt::format("the history of {} is of another machine: {}", options_.branch,
+          fmt::format("the history of {} is of another machine: {}", request_.branch,
                       differences.empty() ? "its fingerprint is " + before.session.machine.fingerprint : differences),
-          "results of different machines or drivers say nothing about a program; measure " + options_.branch +
+          "results of different machines or drivers say nothing about a program; measure " + request_.branch +
               " on this one");
     }
     return {};
@@ -327,16 +327,16 @@ class HistoryCheck {
     for (auto& metric : check_.metrics) {
       if (metric.verdict != Verdict::inconclusive || metric.current.empty()) continue;
       metric.reason = metric_of_ratio(metric.metric).empty()
-                          ? fmt::format("{} has no series of this metric, only {}", options_.branch, other_series_)
-                          : fmt::format("{} was never measured with this reference", options_.branch);
+                          ? fmt::format("{} has no series of this metric, only {}", request_.branch, other_series_)
+                          : fmt::format("{} was never measured with this reference", request_.branch);
     }
-    check_.advice = "Measure " + options_.branch + " in the same way, or check what it has: --no-reference.";
+    check_.advice = "Measure " + request_.branch + " in the same way, or check what it has: --no-reference.";
   }
 
   Status compare_environments() {
     for (std::size_t i = 0; i < cases_.size(); ++i) {
       const Run& run = *cases_[i];
-      if (options_.kept != nullptr && !differs(run)) continue;
+      if (request_.kept != nullptr && !differs(run)) continue;
       std::vector<Environment> history;
       for (const auto& [session, index] : measured_[i]) {
         WM_ASSIGN(const auto before, store_.run(session, index));
@@ -379,7 +379,7 @@ class HistoryCheck {
 
   store::Store& store_;
   const std::vector<Session>& sessions_;
-  const CheckOptions& options_;
+  const CheckRequest& request_;
   std::vector<const Run*> cases_;
   std::vector<std::vector<std::pair<std::string, std::int64_t>>> measured_;  ///< of each case: newest sessions, run
   std::vector<const Run*> runs_;                                             ///< of each metric, its case
@@ -390,10 +390,10 @@ class HistoryCheck {
 
 }  // namespace
 
-Result<Check> check_against_history(store::Store& store, const std::vector<Session>& sessions,
-                                    const CheckOptions& options) {
+Result<Check> check(const CheckRequest& request, store::Store& store, std::vector<Session> sessions) {
   WM_CHECK(!sessions.empty());
-  return HistoryCheck(store, sessions, options).run();
+  WM_TRY(sort_as_one(sessions));
+  return HistoryCheck(store, sessions, request).run();
 }
 
 }  // namespace warpmark::validate

@@ -24,22 +24,22 @@ struct Past {
 
 class Search {
  public:
-  Search(const std::set<std::string>& wanted, const CheckOptions& options) : options_(options) {
+  Search(const std::set<std::string>& wanted, const CheckRequest& request) : request_(request) {
     for (const auto& id : wanted) {
       // Sessions without a result that passed have no point.
-      if (const auto* session = options.kept->session(id); session != nullptr) wanted_.insert(session);
+      if (const auto* session = request.kept->session(id); session != nullptr) wanted_.insert(session);
     }
   }
 
   std::set<std::string> run() {
-    for (const auto& [name, series] : options_.kept->series()) {
-      if (matches_series(options_.metrics, name.first, name.second)) add(series);
+    for (const auto& [name, series] : request_.kept->series()) {
+      if (matches_series(request_.metrics, name.first, name.second)) add(series);
     }
     std::set<std::string> found;
     for (const auto& [session, p] : changes_) {
       // Holm's first bound, as if everything else were certain.
       const double least = *std::min_element(p.begin(), p.end());
-      if (least * static_cast<double>(p.size()) <= options_.alpha) found.insert(session->session);
+      if (least * static_cast<double>(p.size()) <= request_.alpha) found.insert(session->session);
     }
     return found;
   }
@@ -52,7 +52,7 @@ class Search {
     for (std::size_t begin = 0, end = 0; begin < all.size(); begin = end) {
       while (end < all.size() && all[end].session->session_started == all[begin].session->session_started) {
         const auto& session = *all[end].session;
-        if (!session.dirty && session.branch == options_.branch) {
+        if (!session.dirty && session.branch == request_.branch) {
           Past& past = pasts_[session.fingerprint];
           past.points.push_back(&all[end]);
           past.commits.insert(session.commit);
@@ -85,7 +85,7 @@ class Search {
     const bool own = !session.commit.empty() && past.commits.contains(session.commit);
     for (const bool with_own : {true, false}) {
       if (!with_own && !own) continue;
-      if (const auto found = p_of_change(history_of(past, session, with_own), fresh, options_.threshold)) {
+      if (const auto found = p_of_change(history_of(past, session, with_own), fresh, request_.threshold)) {
         p.push_back(*found);
       }
     }
@@ -93,11 +93,11 @@ class Search {
   }
 
   [[nodiscard]] std::vector<double> history_of(const Past& past, const store::RunPoint& session, bool with_own) const {
-    const bool of_branch = session.commit.empty() || session.branch == options_.branch;
+    const bool of_branch = session.commit.empty() || session.branch == request_.branch;
     std::vector<double> history;
-    history.reserve(static_cast<std::size_t>(options_.history));
+    history.reserve(static_cast<std::size_t>(request_.history));
     for (auto at = past.points.rbegin(); at != past.points.rend(); ++at) {
-      if (std::ssize(history) == options_.history) break;
+      if (std::ssize(history) == request_.history) break;
       const auto& before = *(*at)->session;
       if (&before == &session || (!with_own && before.commit == session.commit)) continue;
       if (!of_branch && !before.commit.empty()) continue;  // no ancestor that is known
@@ -107,7 +107,7 @@ class Search {
     return history;
   }
 
-  const CheckOptions& options_;
+  const CheckRequest& request_;
   std::unordered_set<const store::RunPoint*> wanted_;
   std::unordered_map<std::string_view, Past> pasts_;
   std::map<const store::RunPoint*, std::vector<double>> changes_;  ///< of each session, the p of its steps
@@ -117,8 +117,28 @@ std::string sessions(std::size_t count) { return fmt::format("{} session{}", cou
 
 }  // namespace
 
-std::set<std::string> changed_sessions(const std::set<std::string>& wanted, const CheckOptions& options) {
-  return Search(wanted, options).run();
+std::set<std::string> changed_sessions(const std::set<std::string>& wanted, const CheckRequest& request) {
+  return Search(wanted, request).run();
+}
+
+Status sort_as_one(std::vector<Session>& sessions) {
+  std::stable_sort(sessions.begin(), sessions.end(),
+                   [](const Session& a, const Session& b) { return a.started < b.started; });
+  std::set<std::string> ids;
+  for (const auto& session : sessions) {
+    if (!ids.insert(session.id).second) {
+      return usage_error("session " + session.id + " is given twice", "what is measured once counts once");
+    }
+    if (session.commit != sessions.front().commit || session.dirty != sessions.front().dirty) {
+      return usage_error("the runs are not of one commit: " + sessions.front().id + " and " + session.id,
+                         "check one commit at a time");
+    }
+    if (session.machine.fingerprint != sessions.front().machine.fingerprint) {
+      return environment_error("the runs are not of one machine: " + sessions.front().id + " and " + session.id,
+                               "check the results of one machine at a time");
+    }
+  }
+  return {};
 }
 
 ForeignSessions::ForeignSessions(const CommitOrder& ancestors, std::string branch, bool same_branch)

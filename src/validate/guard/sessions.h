@@ -12,9 +12,12 @@
 
 namespace warpmark::validate {
 
-/// Those of `wanted` that check_against_history may call better, worse or different in some metric, judged by the kept
-/// points alone: where it does, the session is among them. `options.kept` is needed.
-[[nodiscard]] std::set<std::string> changed_sessions(const std::set<std::string>& wanted, const CheckOptions& options);
+/// Those of `wanted` that check may call better, worse or different in some metric, judged by the kept
+/// points alone: where it does, the session is among them. `request.kept` is needed.
+[[nodiscard]] std::set<std::string> changed_sessions(const std::set<std::string>& wanted, const CheckRequest& request);
+
+/// Oldest first. An error where they are not of one commit and one machine, as of check.
+[[nodiscard]] Status sort_as_one(std::vector<Session>& sessions);
 
 class ForeignSessions {
  public:

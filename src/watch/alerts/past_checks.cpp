@@ -15,7 +15,7 @@
 namespace warpmark::watch {
 namespace {
 
-validate::CheckOptions options_of(const AlertRule& rule, const validate::KeptPoints* kept) {
+validate::CheckRequest request_of(const AlertRule& rule, const validate::KeptPoints* kept) {
   return {.branch = rule.baseline,
           .metrics = rule.select == "*" ? "" : rule.select,
           .threshold = rule.threshold,
@@ -63,7 +63,7 @@ Status PastChecks::refresh(store::Store& store, const AlertRule& rule, const val
   }
   started_s_ = std::move(started_s);
   std::erase_if(wanted_, [&](const auto& entry) { return !started_s_.contains(entry.first); });
-  const auto changed = differences ? validate::changed_sessions(fresh, options_of(rule, &kept)) : fresh;
+  const auto changed = differences ? validate::changed_sessions(fresh, request_of(rule, &kept)) : fresh;
   entries_.clear();
   add_measured(rule, kept);
   for (const auto& session : sessions) {
@@ -88,7 +88,7 @@ Result<PastChecks::Verdicts> PastChecks::check(store::Store& store, const AlertR
                                                const std::string& host, const validate::KeptPoints* kept) {
   Verdicts found;
   WM_ASSIGN(const auto stored, store.load(id));
-  const auto check = validate::check_against_history(store, {stored.session}, options_of(rule, kept));
+  const auto check = validate::check(request_of(rule, kept), store, {stored.session});
   if (!check.ok()) return found;
   for (const auto& metric : check->metrics) {
     if (!waits_for(rule, name_of(metric.verdict))) continue;

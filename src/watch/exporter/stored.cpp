@@ -182,7 +182,7 @@ std::optional<StoredVerdicts::BySeries> StoredVerdicts::judge(store::Store& stor
   BySeries found;
   const auto stored = store.load(session);
   if (!stored.ok() || !stored->session.complete) return std::nullopt;
-  const auto check = validate::check_against_history(store, {stored->session}, {});
+  const auto check = validate::check({}, store, {stored->session});
   if (!check.ok()) return found;
   for (const auto& metric : check->metrics) {
     found[{metric.label, metric.metric}] = {name_of(metric.verdict), metric.ratio ? *metric.ratio - 1 : 0,

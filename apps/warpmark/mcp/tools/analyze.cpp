@@ -6,9 +6,8 @@ namespace {
 constexpr McpProperty kAnalyze[] = {
     {"paths", McpKind::paths, "profiles: PyTorch or JAX traces, nsys, ncu, recordings; several are ranks of one run",
      "", true},
-    {"against", McpKind::path, "an earlier profile: shows what got slower instead (warpmark.profile_diff/1)",
-     "--against"},
-    {"top", McpKind::whole, "findings that the text shows in full", "--top"},
+    {"against", McpKind::path},
+    {"top"},
 };
 
 Result<McpPlan> plan_analyze(const McpArguments& arguments) {
@@ -55,6 +54,7 @@ extern const McpTool query_tool{
         "Runs one SELECT over the events, kernels, ranges and counters of profiles. Returns {\"rows\": [...], "
         "\"rows_left_out\": 0, \"all_rows_counted\": true}. It cannot write or open other files.",
     .properties = kQuery,
+    .verb = "analyze",
     .changes_nothing = true,
     .plan = plan_query,
 };

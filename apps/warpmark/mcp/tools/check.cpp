@@ -8,10 +8,10 @@ constexpr McpProperty kCheck[] = {
      "--project"},
     {"command", McpKind::command, "measure this command first"},
     {"settings", McpKind::settings, "values for the settings of the command"},
-    {"run", McpKind::name, "the stored session to check", "--run"},
-    {"baseline", McpKind::text, "branch whose history is the baseline (main)", "--baseline"},
-    {"threshold", McpKind::quantity, "smallest change for the worse that counts (5%)", "--threshold"},
-    {"metrics", McpKind::text, "only these: a pattern", "--metrics"},
+    {"run", McpKind::name},
+    {"baseline", McpKind::text},
+    {"threshold"},
+    {"metrics"},
 };
 
 Result<McpPlan> plan_check(const McpArguments& arguments) {

@@ -9,11 +9,11 @@ constexpr McpProperty kCompare[] = {
     {"workload", McpKind::name, "instead of commands: a benchmark, with settings_a and settings_b"},
     {"settings_a", McpKind::settings, "parameters of the workload that is A", "--a"},
     {"settings_b", McpKind::settings, "parameters of the workload that is B", "--b"},
-    {"device", McpKind::name, "of the workload: cpu, cuda:0", "--device"},
+    {"device"},
     {"runs", McpKind::names, "instead of measuring: two stored sessions, by id, tag or last"},
-    {"effect", McpKind::quantity, "smallest difference that matters, such as 2%", "--effect"},
-    {"rounds", McpKind::count, "maximum rounds", "--rounds"},
-    {"budget", McpKind::quantity, "maximum time, such as 5m", "--budget"},
+    {"effect"},
+    {"rounds", McpKind::count},
+    {"budget"},
 };
 
 Result<McpPlan> plan_compare(const McpArguments& arguments) {

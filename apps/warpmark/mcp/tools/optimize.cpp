@@ -6,12 +6,12 @@ namespace {
 constexpr McpProperty kOptimize[] = {
     {"command", McpKind::command, "the training or inference program", "", true},
     {"settings", McpKind::settings, "values for the settings of the command"},
-    {"only", McpKind::names, "these knobs alone", "--only"},
-    {"skip", McpKind::names, "not these knobs", "--skip"},
-    {"effect", McpKind::quantity, "smallest gain that matters (1%)", "--effect"},
-    {"rounds", McpKind::count, "maximum rounds of a test", "--rounds"},
-    {"steps", McpKind::whole, "steps that are measured in a run", "--steps"},
-    {"budget", McpKind::quantity, "maximum time for all runs; the same call resumes later", "--budget"},
+    {"only", McpKind::names},
+    {"skip", McpKind::names},
+    {"effect"},
+    {"rounds"},
+    {"steps"},
+    {"budget"},
 };
 
 Result<McpPlan> plan_optimize(const McpArguments& arguments) {

@@ -14,13 +14,12 @@ namespace {
 constexpr McpProperty kProfile[] = {
     {"command", McpKind::command, "the program to record", "", true},
     {"settings", McpKind::settings, "values for the settings of the command"},
-    {"delay", McpKind::quantity, "run untouched this long after the first CUDA call; without it until steps repeat",
-     "--delay"},
-    {"duration", McpKind::quantity, "record this long (2s); 0s records to the end", "--duration"},
-    {"warmup_steps", McpKind::count, "steps that are not recorded", "--warmup-steps"},
-    {"steps", McpKind::count, "number of steps to record", "--steps"},
-    {"capture_range", McpKind::name, "record only ranges of this name, or cudaProfilerApi", "--capture-range"},
-    {"memory", McpKind::flag, "also allocations", "--memory"},
+    {"delay"},
+    {"duration"},
+    {"warmup_steps", McpKind::count},
+    {"steps", McpKind::count},
+    {"capture_range", McpKind::name},
+    {"memory"},
 };
 
 /// Without a GPU the probe of the optimizer answers: how steps divide, and what each setting would gain; or where a

@@ -6,13 +6,13 @@ namespace {
 constexpr McpProperty kRun[] = {
     {"workloads", McpKind::names, "benchmarks of this machine, such as gemm or 'c*'; without any the suite"},
     {"suite", McpKind::text, "quick takes under a minute", "--suite", false, "quick full"},
-    {"device", McpKind::name, "cpu, cuda, cuda:0 or all", "--device"},
+    {"device"},
     {"set", McpKind::settings, "parameters of the workloads, such as {\"dtype\": \"bf16\", \"m\": 4096}", "--set"},
     {"command", McpKind::command, "instead of benchmarks: the command to measure, each round a fresh process"},
     {"settings", McpKind::settings, "values for the settings of the command"},
     {"project", McpKind::project, "instead of benchmarks: measure as this project says"},
-    {"rounds", McpKind::count, "rounds over all cases", "--rounds"},
-    {"budget", McpKind::quantity, "time for all of it, such as 60s", "--budget"},
+    {"rounds", McpKind::count},
+    {"budget"},
 };
 
 Result<McpPlan> plan_run(const McpArguments& arguments) {

@@ -31,13 +31,13 @@ namespace {
 
 constexpr OptionSpec kAnalyzeOptions[] = {
     {"--format", "FORMAT", "what is printed: text (default), md, html or json", false, "text md html json"},
-    {"--json", "[FILE]", "also write it as JSON (warpmark.analysis/1, warpmark.profile_diff/1)", false, "<files>"},
-    {"--html", "FILE", "also write a page with the timeline of one step", false, "<files>"},
+    {"--json", "[FILE]", "also write it as JSON (warpmark.analysis/1, warpmark.profile_diff/1)"},
+    {"--html", "FILE", "also write a page with the timeline of one step"},
     {"--all", "", "show every finding in full, not only the first"},
     {"--top", "N", "findings shown in full (default 1; md and html: 5)"},
     {"--details", "", "text: also print the tables of kernels, operators, launches, copies, ..."},
-    {"--against", "PATH", "compare with an earlier profile: what got slower, by operator and kernel", false, "<files>"},
-    {"--source", "DIR", "folder of sources: print the lines of code that findings name", false, "<files>"},
+    {"--against", "PATH", "compare with an earlier profile: what got slower, by operator and kernel"},
+    {"--source", "DIR", "folder of sources: print the lines of code that findings name"},
     {"--query", "SQL", "query the profile's tables instead (docs/profile-sql.md); --format text or json"},
     {"--max-rows", "N", "rows that --query prints (default 100000); the others are counted"},
     {"--max-bytes", "SIZE", "bytes that --query prints (default 64MiB)"},

@@ -14,7 +14,6 @@
 #include "base/clock.h"
 #include "base/files.h"
 #include "base/json.h"
-#include "base/units.h"
 #include "device/machine.h"
 #include "monitor/sampler.h"
 #include "report/formats/render.h"
@@ -26,42 +25,27 @@
 namespace warpmark::apps {
 namespace {
 
-constexpr OptionSpec kMonitorOptions[] = {
-    {"--interval", "TIME", "between two samples (default 1s, at least 50ms)"},
-    {"--duration", "TIME", "end after this long; without it, Ctrl-C ends it"},
-    {"--processes", "N", "processes shown in addition to those that use a GPU (default 10)"},
-    {"--csv", "FILE", "append a row for the host and one for each GPU; - is the output", false, "<files>"},
-    {"--jsonl", "FILE", "append a line of JSON with everything; - is the output", false, "<files>"},
-    {"--summary", "", "end with the minimum, mean and maximum of each figure, for the host and each GPU"},
-    {"--json", "[FILE]", "at the end, write that as JSON (warpmark.monitor_summary/1)", false, "<files>"},
-    {"--once", "", "look twice, one interval apart, show that and end"},
-};
-
 struct MonitorRequest {
   double interval_s = 1;
   std::optional<double> duration_s;
   std::size_t processes = 10;
   bool once = false;
+  bool summary = false;
+  std::string csv, json_lines;
 };
 
-Result<MonitorRequest> monitor_request_of(const ParsedOptions& options) {
-  MonitorRequest request;
-  request.once = options.has("--once");
-  if (options.has("--interval")) {
-    WM_ASSIGN(request.interval_s, parse_duration_s(options.get("--interval")));
-  }
-  constexpr double kShortest_s = 0.05;  // drivers renew their figures less often
-  if (request.interval_s < kShortest_s) return usage_error("--interval is too short", "the shortest is 50ms");
-  if (options.has("--duration")) {
-    WM_ASSIGN(request.duration_s, parse_duration_s(options.get("--duration")));
-  }
-  if (options.has("--processes")) {
-    WM_ASSIGN(const auto count, parse_integer(options.get("--processes")));
-    if (count < 0 || count > 1000) return usage_error("--processes is not between 0 and 1000");
-    request.processes = static_cast<std::size_t>(count);
-  }
-  return request;
-}
+constexpr OptionSpec kMonitorOptions[] = {
+    {"--interval", "TIME", "between two samples, at least 50ms", to<&MonitorRequest::interval_s>.within({0.05})},
+    {"--duration", "TIME", "end after this long; without it, Ctrl-C ends it", to<&MonitorRequest::duration_s>},
+    {"--processes", "N", "processes shown in addition to those that use a GPU",
+     to<&MonitorRequest::processes>.within({0, 1000})},
+    {"--csv", "FILE", "append a row for the host and one for each GPU; - is the output", to<&MonitorRequest::csv>},
+    {"--jsonl", "FILE", "append a line of JSON with everything; - is the output", to<&MonitorRequest::json_lines>},
+    {"--summary", "", "end with the minimum, mean and maximum of each figure, for the host and each GPU",
+     to<&MonitorRequest::summary>},
+    {"--json", "[FILE]", "at the end, write that as JSON (warpmark.monitor_summary/1)"},
+    {"--once", "", "look twice, one interval apart, show that and end", to<&MonitorRequest::once>},
+};
 
 /// A log that is a file, or the output.
 class Log {
@@ -95,12 +79,12 @@ struct Logs {
   Log json_lines;
 };
 
-Status open_logs(Context& context, const ParsedOptions& options, Logs& logs) {
-  if (options.get("--csv") == "-" && options.get("--jsonl") == "-") {
+Status open_logs(Context& context, const MonitorRequest& request, Logs& logs) {
+  if (request.csv == "-" && request.json_lines == "-") {
     return usage_error("--csv and --jsonl cannot both be the output", "name a file for one of them");
   }
-  if (options.has("--csv")) WM_TRY(logs.csv.open(context, options.get("--csv"), monitor::csv_header()));
-  if (options.has("--jsonl")) WM_TRY(logs.json_lines.open(context, options.get("--jsonl"), ""));
+  if (!request.csv.empty()) WM_TRY(logs.csv.open(context, request.csv, monitor::csv_header()));
+  if (!request.json_lines.empty()) WM_TRY(logs.json_lines.open(context, request.json_lines, ""));
   return {};
 }
 
@@ -170,9 +154,9 @@ void print_snapshot(Context& context, const MachineState& state, const report::U
 
 /// Also after Ctrl-C, which is how most watching ends.
 /// Beside a log that is the output, which programs read, the summary goes where people look.
-Result<int> show_summary(Context& context, const ParsedOptions& options, bool log_to_output,
-                         const MachineSummary& summary) {
-  if (options.has("--summary")) {
+Result<int> show_summary(Context& context, const ParsedOptions& options, const MonitorRequest& request,
+                         bool log_to_output, const MachineSummary& summary) {
+  if (request.summary) {
     (log_to_output ? context.err : context.out)
         << report::render(report::build_report(summary), "text", render_options(context)) << std::flush;
   }
@@ -181,11 +165,11 @@ Result<int> show_summary(Context& context, const ParsedOptions& options, bool lo
 }
 
 Result<int> run_monitor(Context& context, const ParsedOptions& options) {
-  WM_ASSIGN(const MonitorRequest request, monitor_request_of(options));
+  WM_ASSIGN(const auto request, read_options<MonitorRequest>(options));
   Logs logs;
-  WM_TRY(open_logs(context, options, logs));
+  WM_TRY(open_logs(context, request, logs));
   const bool logging = logs.csv.is_open() || logs.json_lines.is_open();
-  const bool log_to_output = options.get("--csv") == "-" || options.get("--jsonl") == "-";
+  const bool log_to_output = request.csv == "-" || request.json_lines == "-";
   monitor::GpuPollOptions poll{.interrupted = &context.interrupted};
   if (request.once) poll.first_list_s = kFirstList_s;
   monitor::Sampler sampler({.host = device::host_name(), .processes = request.processes, .gpus = std::move(poll)},
@@ -195,7 +179,7 @@ Result<int> run_monitor(Context& context, const ParsedOptions& options) {
   if (options.has("--json")) WM_TRY(check_folder_of(options.get("--json")));
   std::optional<Screen> screen;
   if (can_redraw(context) && !log_to_output && !request.once) screen.emplace(context);
-  const bool print_each = !screen && !logging && !options.has("--summary");
+  const bool print_each = !screen && !logging && !request.summary;
 
   const std::int64_t began = monotonic_ns();
   const auto interval_ns = static_cast<std::int64_t>(request.interval_s * 1e9);
@@ -215,7 +199,7 @@ Result<int> run_monitor(Context& context, const ParsedOptions& options) {
     if (!wait_until(next, context.interrupted)) break;
   }
   screen.reset();
-  return show_summary(context, options, log_to_output, summarizer.summary());
+  return show_summary(context, options, request, log_to_output, summarizer.summary());
 }
 
 }  // namespace
@@ -236,7 +220,6 @@ extern const Command monitor_command{
         "\n"
         "Ctrl-C ends it with exit code 0.",
     .options = kMonitorOptions,
-    .positional = {},
     .examples =
         "warpmark monitor\n"
         "warpmark monitor --csv night.csv --interval 10s\n"

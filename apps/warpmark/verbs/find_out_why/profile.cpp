@@ -38,14 +38,20 @@ namespace fs = std::filesystem;
 constexpr double kUntilItIsCompleted = 600;  // s after a signal; the program is killed at the second one, or after 15 s
 
 constexpr OptionSpec kProfileOptions[] = {
-    {"--out", "FILE", "the recording (default profile.wmrec)", false, "<files>"},
-    {"--delay", "TIME", "run untouched this long after the first CUDA call (default: until the steps repeat)"},
-    {"--duration", "TIME", "record this long (default 2s); 0s records until the program ends"},
-    {"--warmup-steps", "N", "instead of --delay: steps of the program that are not recorded"},
-    {"--steps", "N", "instead of --duration: number of whole steps; steps are detected"},
+    {"--out", "FILE", "the recording (default profile.wmrec)"},
+    {"--delay", "TIME", "run untouched this long after the first CUDA call (default: until the steps repeat)",
+     to<&profile::RecordOptions::delay_s>},
+    {"--duration", "TIME", "record this long; 0s records until the program ends",
+     to<&profile::RecordOptions::duration_s>},
+    {"--warmup-steps", "N", "instead of --delay: steps of the program that are not recorded",
+     to<&profile::RecordOptions::warmup_steps>.within({1, kMostRecordedSteps})},
+    {"--steps", "N", "instead of --duration: number of whole steps; steps are detected",
+     to<&profile::RecordOptions::steps>.within({1, kMostRecordedSteps})},
     {"--capture-range", "NAME",
-     "record only ranges of this name (NVTX, record_function), or cudaProfilerApi: from its Start to its Stop"},
-    {"--windows", "N", "short windows that measure the overhead of recording (default 4); 0: none"},
+     "record only ranges of this name (NVTX, record_function), or cudaProfilerApi: from its Start to its Stop",
+     to<&profile::RecordOptions::range>},
+    {"--windows", "N", "short windows that measure the overhead of recording; 0: none",
+     to<&profile::RecordOptions::windows>.within({0, 20})},
     {"--ncu", "K", "run again under ncu: adds metrics of the K costliest kernels"},
     {"--ncu-kernel", "REGEX", "ncu measures only kernels whose function name matches; implies --ncu (default all)"},
     {"--ncu-set", "NAME", "what ncu measures: a set of its sections (default detailed; ncu --list-sets)"},
@@ -58,13 +64,17 @@ constexpr OptionSpec kProfileOptions[] = {
     {"--gpu-metrics", "GPUS",
      "with --nsys: sample how busy SMs, tensor cores and memory are, of all GPUs or of 0,1 (needs the right to "
      "counters)"},
-    {"--interval", "TIME", "between samples of the GPUs and the host (default 100ms); 0s takes none"},
+    {"--interval", "TIME", "between samples of the GPUs and the host; 0s takes none",
+     to<&profile::RecordOptions::interval_s>},
     {"--whole-graphs", "",
-     "one record for a CUDA graph, not one for each of its nodes: cheaper, but graphs made before may leave none"},
-    {"--memory", "", "also a record of every allocation and release that reaches the driver"},
-    {"--waits", "", "also CUPTI's own records of waits: on many programs they double the cost"},
+     "one record for a CUDA graph, not one for each of its nodes: cheaper, but graphs made before may leave none",
+     to<&profile::RecordOptions::whole_graphs>},
+    {"--memory", "", "also a record of every allocation and release that reaches the driver",
+     to<&profile::RecordOptions::memory>},
+    {"--waits", "", "also CUPTI's own records of waits: on many programs they double the cost",
+     to<&profile::RecordOptions::waits>},
     {"--ranks", "N", "start N ranks with mpirun or srun, record all, and align their clocks"},
-    {"--hosts", "FILE", "hosts of the ranks, one a line (default ranks: one a host)", false, "<files>"},
+    {"--hosts", "FILE", "hosts of the ranks, one a line (default ranks: one a host)"},
     {"--bind", "ADDRESS", "with --ranks: address of this machine at which ranks send recordings"},
     {"--launcher", "NAME", "mpirun, srun or auto (default)", false, "auto mpirun srun"},
     {"--launcher-arg", "WORD", "a further word for the launcher", true},
@@ -75,20 +85,13 @@ constexpr OptionSpec kProfileOptions[] = {
     {"--pid", "N",
      "record a running program, started by --dormant, and its children; it keeps running. all: all of yours"},
     {"--shell", "", "run the command with /bin/sh -c"},
-    {"--stop", "", "end the program once it has been recorded (default: it runs on to its end)"},
+    {"--stop", "", "end the program once it has been recorded (default: it runs on to its end)",
+     to<&profile::RecordOptions::stop>},
     {"--no-stacks", "", "leave stacks of the program's code out, Python's and C++'s: findings then name no lines"},
 };
 
-Result<double> time_of(const ParsedOptions& options, const char* name, double otherwise) {
-  return options.has(name) ? parse_duration_s(options.get(name)) : Result<double>(otherwise);
-}
-
 Status check_capture(const ParsedOptions& options) {
   if (!options.has("--capture-range")) return {};
-  if (options.get("--capture-range").empty()) {
-    return usage_error("--capture-range wants the name of a range",
-                       "as in nvtxRangePush(\"epoch\"), or cudaProfilerApi");
-  }
   for (const char* other : {"--delay", "--duration", "--windows"}) {
     if (options.has(other)) {
       return usage_error(std::string(other) + " is not for --capture-range, whose ranges say when to record",
@@ -105,7 +108,7 @@ Result<std::vector<std::string>> command_of(const ParsedOptions& options) {
 }
 
 Result<profile::RecordOptions> record_options(Context& context, const ParsedOptions& options) {
-  profile::RecordOptions record;
+  WM_ASSIGN(auto record, read_options<profile::RecordOptions>(options));
   WM_ASSIGN(record.command, command_of(options));
   if (record.command.empty() != options.has("--pid")) {
     return options.has("--pid")
@@ -113,19 +116,8 @@ Result<profile::RecordOptions> record_options(Context& context, const ParsedOpti
                : usage_error("there is no command to record", "warpmark profile -- python train.py");
   }
   record.out = options.get("--out", "profile.wmrec");
-  WM_ASSIGN(record.delay_s, time_of(options, "--delay", record.delay_s));
-  WM_ASSIGN(record.duration_s, time_of(options, "--duration", record.duration_s));
-  WM_ASSIGN(record.interval_s, time_of(options, "--interval", record.interval_s));
-  WM_ASSIGN(record.warmup_steps, count_of(options, "--warmup-steps", 0, 1, kMostRecordedSteps));
-  WM_ASSIGN(record.steps, count_of(options, "--steps", 0, 1, kMostRecordedSteps));
-  WM_ASSIGN(record.windows, count_of(options, "--windows", record.windows, 0, 20));
   WM_TRY(check_ncu_options(options));
   WM_TRY(check_capture(options));
-  record.range = options.get("--capture-range");
-  record.whole_graphs = options.has("--whole-graphs");
-  record.memory = options.has("--memory");
-  record.waits = options.has("--waits");
-  record.stop = options.has("--stop");
   if (record.stop && record.duration_s == 0 && record.steps == 0 && record.range.empty()) {
     return usage_error("--stop needs an end of the recording: --duration 0s records until the program ends",
                        "leave out --duration 0s");

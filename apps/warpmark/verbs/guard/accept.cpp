@@ -25,19 +25,18 @@ namespace {
 constexpr OptionSpec kAcceptOptions[] = {
     {"--measure", "", "measure what the criteria need first"},
     {"--results", "RUN", "judge these results: a .json file, a session's id or last (default); several of one machine",
-     true, "<runs>"},
-    {"--device", "DEVICE", "with --measure: cpu, cuda, cuda:N or all (default)", false, "<devices>"},
+     true},
+    {"--device", "DEVICE", "with --measure: cpu, cuda, cuda:N or all (default)"},
     {"--budget", "TIME", "with --measure: time for measuring (default: the file's)"},
     {"--rounds", "N", "with --measure: rounds over all cases (default: the file's)"},
     {"--across", "", "set the results of many nodes (.json files or sessions) against each other; names the slow ones"},
-    {"--effect", "RATIO", "with --across: smallest slow-down that matters (default 3%)"},
-    {"--alpha", "P", "with --across: chance of calling any of equal nodes slow (default 0.05)"},
+    {"--effect", "RATIO", "with --across: smallest slow-down that matters", to<&validate::AcrossOptions::effect>},
+    {"--alpha", "P", "with --across: chance of calling any of equal nodes slow", to<&validate::AcrossOptions::alpha>},
     {"--format", "FORMAT", "format of what is printed: text (default), md, html, json", false, "text md html json"},
-    {"--json", "[FILE]", "write the verdicts as JSON (warpmark.acceptance/1, warpmark.across/1)", false, "<files>"},
+    {"--json", "[FILE]", "write the verdicts as JSON (warpmark.acceptance/1, warpmark.across/1)"},
     kHtmlOption,
-    {"--out", "DIR", "write the report as .md and .html and the data as .json into a folder", false, "<files>"},
-    {"--db", "FILE|URL", "database of sessions (default: WARPMARK_DB or ~/.local/share/warpmark/warpmark.db)", false,
-     "<files>"},
+    {"--out", "DIR", "write the report as .md and .html and the data as .json into a folder"},
+    {"--db", "FILE|URL", "database of sessions (default: WARPMARK_DB or ~/.local/share/warpmark/warpmark.db)"},
     {"--no-store", "", "store neither the results of --measure nor the verdict"},
 };
 
@@ -86,9 +85,7 @@ struct JudgedNodes {
 Result<JudgedNodes> accept_across(Context& context, const ParsedOptions& options) {
   if (options.has("--measure") || options.has("--results"))
     return usage_error("--across judges the results that are given");
-  validate::AcrossOptions across;
-  WM_ASSIGN(across.effect, ratio_of(options, "--effect", across.effect));
-  WM_ASSIGN(across.alpha, ratio_of(options, "--alpha", across.alpha));
+  WM_ASSIGN(const auto across, read_options<validate::AcrossOptions>(options));
   std::vector<validate::NodeResults> nodes;
   JudgedNodes judged;
   for (const auto& word : options.positionals()) {

@@ -2,13 +2,13 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <optional>
 #include <ostream>
 
 #include "base/clock.h"
 #include "base/files.h"
 #include "base/json.h"
 #include "base/text.h"
-#include "base/units.h"
 #include "model/bisection.h"
 #include "report/build/bisection.h"
 #include "validate/commands/command_experiment.h"
@@ -19,66 +19,66 @@
 #include "warpmark/command.h"
 #include "warpmark/sessions/session_output.h"
 #include "warpmark/sessions/store_access.h"
-#include "warpmark/terminal/option_values.h"
 #include "warpmark/terminal/report_output.h"
 
 namespace warpmark::apps {
 namespace {
 
-constexpr OptionSpec kBisectOptions[] = {
-    {"--good", "REV", "a revision that has the old speed"},
-    {"--bad", "REV", "a later one that has the new speed (default HEAD)"},
-    {"--metric", "NAME", "which metric of the project changed (default: its first)"},
-    {"--name", "NAME", "narrow the search by stored results of `run --name NAME` instead of the command's"},
-    {"--project", "FILE", "how to build, run and measure (default warpmark.yaml)", false, "<files>"},
-    {"--effect", "RATIO", "smallest difference that matters (default 1%)"},
-    {"--threshold", "RATIO", "another name of --effect, as in check"},
-    {"--confidence", "P", "how certain the culprit must be (default 95%)"},
-    {"--alpha", "P", "chance that one decision is wrong (default 2%)"},
-    {"--builds", "N", "maximum revisions to build (default: log2 of the range, plus 6)"},
-    {"--rounds", "N", "maximum rounds for one decision (default 200)"},
-    {"--budget", "TIME", "maximum time for this invocation, such as 30m; repeat the command to resume"},
-    {"--warmup", "N", "runs of a revision before it is measured, discarded (default 1)"},
-    {"--timeout", "TIME", "maximum time for one run (default 10m, or as the project says)"},
-    {"--shell", "", "run the command with /bin/sh -c"},
-    {"--seed", "N", "seed of the order (default 1)"},
-    {"--fresh", "", "start over instead of resuming an interrupted search"},
-    {"--json", "[FILE]", "write the result as JSON (warpmark.bisect/1)", false, "<files>"},
-    kHtmlOption,
-    {"--format", "FORMAT", "format of what is printed: text (default), md, html, json", false, "text md html json"},
-    {"--db", "FILE|URL", "database of stored results; the search's state is next to it", false, "<files>"},
+using validate::BisectRequest;
+
+constexpr double kMostCounted = 100'000;  // of whatever is counted
+
+struct BisectVerb {
+  std::string good, bad = "HEAD", metric, format = "text";
+  std::optional<std::int64_t> builds;
+  bool fresh = false;
 };
 
-constexpr std::int64_t kMostCounted = 100'000;  // of whatever is counted
+constexpr OptionSpec kBisectOptions[] = {
+    {"--good", "REV", "a revision that has the old speed", to<&BisectVerb::good>},
+    {"--bad", "REV", "a later one that has the new speed", to<&BisectVerb::bad>},
+    {"--metric", "NAME", "which metric of the project changed (default: its first)", to<&BisectVerb::metric>},
+    {"--name", "NAME", "narrow the search by stored results of `run --name NAME` instead of the command's"},
+    {"--project", "FILE", "how to build, run and measure (default warpmark.yaml)"},
+    {"--effect", "RATIO", "smallest difference that matters", to<&BisectRequest::effect>},
+    {"--threshold", "RATIO", "another name of --effect, as in check", to<&BisectRequest::effect>},
+    {"--confidence", "P", "how certain the culprit must be",
+     to<&BisectRequest::confidence>.within({0.5, 1, false, true})},
+    {"--alpha", "P", "chance that one decision is wrong", to<&BisectRequest::alpha>},
+    {"--builds", "N", "maximum revisions to build (default: log2 of the range, plus 6)",
+     to<&BisectVerb::builds>.within({2, kMostCounted})},
+    {"--rounds", "N", "maximum rounds for one decision", to<&BisectRequest::rounds>.within({7, kMostCounted})},
+    {"--budget", "TIME", "maximum time for this invocation, such as 30m; repeat the command to resume",
+     to<&BisectRequest::budget_s>},
+    {"--warmup", "N", "runs of a revision before it is measured, discarded",
+     to<&BisectRequest::warmup_runs>.within({0, kMostCounted})},
+    {"--timeout", "TIME", "maximum time for one run (default 10m, or as the project says)"},
+    {"--shell", "", "run the command with /bin/sh -c"},
+    {"--seed", "N", "seed of the order", to<&BisectRequest::seed>.within({0, kMostCounted})},
+    {"--fresh", "", "start over instead of resuming an interrupted search", to<&BisectVerb::fresh>},
+    {"--json", "[FILE]", "write the result as JSON (warpmark.bisect/1)"},
+    kHtmlOption,
+    {"--format", "FORMAT", "format of what is printed: text, md, html, json", to<&BisectVerb::format>.chosen(),
+     "text md html json"},
+    {"--db", "FILE|URL", "database of stored results; the search's state is next to it"},
+};
 
-Result<validate::BisectRequest> bisect_request_of(const ParsedOptions& options) {
-  validate::BisectRequest request;
-  if (!options.has("--good")) {
+Result<BisectRequest> bisect_request_of(const ParsedOptions& options, const BisectVerb& verb) {
+  WM_ASSIGN(auto request, read_options<BisectRequest>(options));
+  if (verb.good.empty()) {
     return usage_error("--good is missing", "warpmark bisect --good v1.2 --bad HEAD; more in --help");
   }
-  WM_ASSIGN(request.commits, first_parent_range(options.get("--good"), options.get("--bad", "HEAD")));
+  WM_ASSIGN(request.commits, first_parent_range(verb.good, verb.bad));
   if (options.has("--effect") && options.has("--threshold")) {
     return usage_error("--effect and --threshold are the same", "give one");
   }
-  WM_ASSIGN(request.effect, ratio_of(options, options.has("--threshold") ? "--threshold" : "--effect", 0.01));
-  WM_ASSIGN(request.confidence, ratio_of(options, "--confidence", 0.95));
-  WM_ASSIGN(request.alpha, ratio_of(options, "--alpha", 0.02));
-  if (request.confidence < 0.5) return usage_error("--confidence must be at least 50%");
-  WM_ASSIGN(request.rounds, count_of(options, "--rounds", 200, 7, kMostCounted));
-  WM_ASSIGN(request.builds,
-            count_of(options, "--builds", validate::default_builds(request.commits.size() - 1), 2, kMostCounted));
-  WM_ASSIGN(request.warmup_runs, count_of(options, "--warmup", 1, 0, kMostCounted));
-  WM_ASSIGN(const auto seed, count_of(options, "--seed", 1, 0, kMostCounted));
-  request.seed = static_cast<std::uint64_t>(seed);
-  if (options.has("--budget")) {
-    WM_ASSIGN(request.budget_s, parse_duration_s(options.get("--budget")));
-  }
-  WM_TRY(format_of(options));
+  request.builds = verb.builds.value_or(validate::default_builds(request.commits.size() - 1));
   return request;
 }
 
 /// The project's command, or the one given, with the one metric that is searched for.
-Result<validate::CommandSpec> bisect_spec_of(const Context& context, const ParsedOptions& options) {
+Result<validate::CommandSpec> bisect_spec_of(const Context& context, const ParsedOptions& options,
+                                             const BisectVerb& verb) {
   const auto commands = commands_after_dashes(context.words);
   if (commands.size() > 1) return usage_error("more than one command is given", "warpmark bisect ... -- COMMAND");
   std::error_code missing;
@@ -100,7 +100,7 @@ Result<validate::CommandSpec> bisect_spec_of(const Context& context, const Parse
   }
   std::vector<std::string> names;
   for (const auto& metric : spec.metrics) names.push_back(metric.name);
-  const std::string wanted = options.get("--metric", names.front());
+  const std::string& wanted = verb.metric.empty() ? names.front() : verb.metric;
   const auto found = std::find(names.begin(), names.end(), wanted);
   if (found == names.end()) {
     const auto meant = nearest(wanted, names);
@@ -130,11 +130,12 @@ void remember_bisection(const Context& context, const ParsedOptions& options, co
 }
 
 Result<int> run_bisect(Context& context, const ParsedOptions& options) {
-  WM_ASSIGN(auto request, bisect_request_of(options));
+  WM_ASSIGN(const auto verb, read_options<BisectVerb>(options));
+  WM_ASSIGN(auto request, bisect_request_of(options, verb));
   WM_TRY(check_outputs(options));
   const std::string started = format_utc(wall_clock_s());
-  WM_ASSIGN(auto spec, bisect_spec_of(context, options));
-  auto found = search_culprit(context, options, std::move(spec), request, options.has("--fresh"));
+  WM_ASSIGN(auto spec, bisect_spec_of(context, options, verb));
+  auto found = search_culprit(context, options, std::move(spec), request, verb.fresh);
   if (!found.ok()) {
     if (!context.interrupted) return found.error();
     context.err << "interrupted; run the same command again to resume\n";
@@ -147,7 +148,7 @@ Result<int> run_bisect(Context& context, const ParsedOptions& options) {
     return kInterrupted;
   }
   const auto shown = shown_as([&] { return to_json(*found); }, report::build_report(*found));
-  WM_TRY(show(context, shown, options.get("--format", "text")));
+  WM_TRY(show(context, shown, verb.format));
   context.out.flush();
   WM_TRY(write_named_files(options, shown));
   remember_bisection(context, options, *found);

@@ -7,7 +7,6 @@
 
 #include "base/files.h"
 #include "base/json.h"
-#include "base/units.h"
 #include "model/check.h"
 #include "model/names.h"
 #include "report/build/check.h"
@@ -25,88 +24,71 @@
 #include "warpmark/sessions/run_command.h"
 #include "warpmark/sessions/session_output.h"
 #include "warpmark/sessions/store_access.h"
-#include "warpmark/terminal/option_values.h"
 #include "warpmark/terminal/report_output.h"
 
 namespace warpmark::apps {
 namespace {
 
-constexpr OptionSpec kCheckOptions[] = {
-    {"--baseline", "BRANCH|FILE", "branch whose history is the baseline (default main), or a file of results", false,
-     "<files>"},
-    {"--threshold", "RATIO", "smallest change for the worse that counts (default 5%)"},
-    {"--metrics", "GLOB", "only these: a pattern for a metric, or for \"benchmark metric\"", false, "<metrics>"},
+using validate::CheckRequest;
+
+struct CheckVerb {
+  std::vector<std::string> runs;
+  std::vector<std::string> results;
+  std::string format = "text";
+  std::int64_t sessions = 1;
+  bool bisect = false;
+  std::optional<double> bisect_budget_s;
+  bool keeps = true;  ///< what is measured, and the verdict
+};
+
+constexpr OptionSpec kWhatIsChecked[] = {
     {"--run", "RUN",
      "what to check: a session's id (default: the newest of this repository), last, or a file of results; several of "
      "one commit",
-     true, "<runs>"},
-    {"--results", "FILE", "a file of results to check; against a file as --baseline by its values, untested", true,
-     "<files>"},
+     to<&CheckVerb::runs>},
+    {"--results", "FILE", "a file of results to check; against a file as --baseline by its values, untested",
+     to<&CheckVerb::results>},
     {"--machine", "NAME",
-     "of such a file: the machine that measured it, as 'history import' has it; 'this' if this one"},
-    {"--better", "NAME=WAY", "of such a file: lower or higher is better, for names that do not say it (globs)", true},
-    {"--alpha", "P", "chance of calling any unchanged metric worse or better (default 0.05)"},
-    {"--history", "N", "newest sessions of the baseline to use (default 100)"},
-    {"--format", "FORMAT", "format of what is printed: text (default), md, html, json, github, junit", false,
-     "text md html json github junit"},
-    {"--json", "[FILE]", "also write the check as JSON (warpmark.check/1)", false, "<files>"},
+     "of such a file: the machine that measured it, as 'history import' has it; 'this' if this one",
+     to<&exchange::ImportOptions::machine>},
+    {"--better", "NAME=WAY", "of such a file: lower or higher is better, for names that do not say it (globs)",
+     by<direction_of, &exchange::ImportOptions::better>},
+};
+constexpr OptionSpec kHow[] = {
+    {"--format", "FORMAT", "format of what is printed: text, md, html, json, github, junit",
+     to<&CheckVerb::format>.chosen(), "text md html json github junit"},
+    {"--json", "[FILE]", "also write the check as JSON (warpmark.check/1)"},
     kHtmlOption,
-    {"--out", "DIR", "also write check.json, comment.md, junit.xml, badge.svg, report.md and report.html", false,
-     "<files>"},
-    {"--db", "FILE|URL", "database (default: WARPMARK_DB or ~/.local/share/warpmark/warpmark.db)", false, "<files>"},
+    {"--out", "DIR", "also write check.json, comment.md, junit.xml, badge.svg, report.md and report.html"},
+    {"--db", "FILE|URL", "database (default: WARPMARK_DB or ~/.local/share/warpmark/warpmark.db)"},
     kEvalGate,
     kEvalGateAnswers,
     kEvalGateReference,
     kEvalGateModel,
-    {"--sessions", "N", "commands: how many sessions to measure (default 1)"},
-    {"--project", "FILE", "measure the command of a project file first", false, "<files>"},
-    {"--set", "K=V", "commands: fill {name} in the command, or set env.NAME", true},
-    {"--sweep", "K=A,B,..", "commands: measure every value of a setting", true},
-    {"--name", "NAME", "commands: what the series is called in the history"},
-    {"--rounds", "N", "commands: fresh processes in a session (default 10)"},
-    {"--budget", "TIME", "commands: maximum time for a session"},
-    {"--warmup", "N", "commands: runs before the first round, discarded (default 1)"},
-    {"--timeout", "TIME", "commands: maximum time for one run"},
-    {"--seed", "N", "commands: seed of the order (default 1)"},
-    {"--shell", "", "commands: run with /bin/sh -c"},
-    {"--reference", "REV", "commands: measure this revision next to it in every round; judge the ratio"},
-    {"--no-reference", "", "commands: without the reference that the project names"},
-    {"--bisect", "", "where a metric is worse, find the commit among those since the last good session"},
-    {"--bisect-budget", "TIME", "maximum time for that (default: no limit); the same check resumes"},
-    {"--no-store", "", "add neither the measurement of a command nor the verdict to the history"},
+    {"--sessions", "N", "how many sessions to measure", to<&CheckVerb::sessions>.within({1, 100}).of("commands")},
+    {"--project", "FILE", "measure the command of a project file first"},
+    {"--set", "K=V", "fill {name} in the command, or set env.NAME", of("commands").repeats()},
+    {"--sweep", "K=A,B,..", "measure every value of a setting", of("commands").repeats()},
+    {"--name", "NAME", "what the series is called in the history", of("commands")},
+    {"--rounds", "N", "fresh processes in a session (default 10)", of("commands")},
+    {"--budget", "TIME", "maximum time for a session", of("commands")},
+    {"--warmup", "N", "runs before the first round, discarded (default 1)", of("commands")},
+    {"--timeout", "TIME", "maximum time for one run", of("commands")},
+    {"--seed", "N", "seed of the order (default 1)", of("commands")},
+    {"--shell", "", "run with /bin/sh -c", of("commands")},
+    {"--reference", "REV", "measure this revision next to it in every round; judge the ratio", of("commands")},
+    {"--no-reference", "", "without the reference that the project names", of("commands")},
+    {"--bisect", "", "where a metric is worse, find the commit among those since the last good session",
+     to<&CheckVerb::bisect>},
+    {"--bisect-budget", "TIME", "maximum time for that (default: no limit); the same check resumes",
+     to<&CheckVerb::bisect_budget_s>},
+    {"--no-store", "", "add neither the measurement of a command nor the verdict to the history",
+     to<&CheckVerb::keeps>},
 };
+
+constexpr auto kCheckOptions = joined(validate::kCheckOptions, kWhatIsChecked, validate::kCheckStatistics, kHow);
 
 constexpr std::int64_t kMostSessions = 10'000;
-
-struct CheckRequest {
-  validate::CheckOptions check;
-  std::string format = "text";
-  std::int64_t sessions = 1;
-};
-
-Result<CheckRequest> check_request_of(const ParsedOptions& options) {
-  CheckRequest request;
-  request.check.branch = options.get("--baseline", "main");
-  if (request.check.branch.empty()) return usage_error("--baseline needs the name of a branch", "such as main");
-  request.check.metrics = options.get("--metrics");
-  WM_ASSIGN(request.check.threshold, ratio_of(options, "--threshold", 0.05));
-  WM_ASSIGN(request.check.alpha, ratio_of(options, "--alpha", 0.05));
-  WM_ASSIGN(request.check.history, count_of(options, "--history", 100, 1, 10'000));
-  WM_ASSIGN(request.sessions, count_of(options, "--sessions", 1, 1, 100));
-  WM_ASSIGN(request.format, format_of(options, {"text", "md", "html", "json", "github", "junit"}));
-  return request;
-}
-
-/// What only a command that is measured now has; else the newest session would be judged without a word.
-Status check_no_command_options(const ParsedOptions& options) {
-  const std::vector<std::string> commands{"commands"};
-  for (const OptionSpec& one : kCheckOptions) {
-    if (!options.has(one.name) || actions_of(one, commands).empty()) continue;
-    return usage_error(std::string(one.name) + " is for a command that is measured now",
-                       "put the command behind --, or name its file with --project");
-  }
-  return {};
-}
 
 /// The newest session of a commit of this repository; outside of one the newest of all.
 Result<std::string> newest_session_here(const Context& context, store::Store& store) {
@@ -127,11 +109,12 @@ Result<std::string> newest_session_here(const Context& context, store::Store& st
   return found->id;
 }
 
-/// Sessions that exist: oldest first.
-Result<std::vector<Session>> named_sessions(const Context& context, store::Store& store, const ParsedOptions& options) {
+/// Sessions that exist.
+Result<std::vector<Session>> named_sessions(const Context& context, store::Store& store, const ParsedOptions& options,
+                                            const CheckVerb& verb) {
   std::vector<Session> sessions;
-  auto names = options.all("--run");
-  for (const auto& file : options.all("--results")) names.push_back(file);
+  auto names = verb.runs;
+  names.insert(names.end(), verb.results.begin(), verb.results.end());
   WM_ASSIGN(const auto as, read_as(options));
   if (names.empty()) {
     WM_ASSIGN(names.emplace_back(), newest_session_here(context, store));
@@ -141,33 +124,17 @@ Result<std::vector<Session>> named_sessions(const Context& context, store::Store
     if (!session.ok()) return session.error();
     sessions.push_back(std::move(*session));
   }
-  std::stable_sort(sessions.begin(), sessions.end(),
-                   [](const Session& a, const Session& b) { return a.started < b.started; });
-  std::set<std::string> ids;
-  for (const auto& session : sessions) {
-    if (!ids.insert(session.id).second) {
-      return usage_error("session " + session.id + " is given twice", "what is measured once counts once");
-    }
-    if (session.commit != sessions.front().commit || session.dirty != sessions.front().dirty) {
-      return usage_error("the runs are not of one commit: " + sessions.front().id + " and " + session.id,
-                         "check one commit at a time");
-    }
-    if (session.machine.fingerprint != sessions.front().machine.fingerprint) {
-      return environment_error("the runs are not of one machine: " + sessions.front().id + " and " + session.id,
-                               "check the results of one machine at a time");
-    }
-  }
   return sessions;
 }
 
-Result<std::vector<Session>> measured_sessions(Context& context, const ParsedOptions& options,
-                                               const CheckRequest& request, store::Store& store) {
-  if (options.has("--run") || options.has("--results")) {
+Result<std::vector<Session>> measured_sessions(Context& context, const ParsedOptions& options, const CheckVerb& verb,
+                                               store::Store& store) {
+  if (!verb.runs.empty() || !verb.results.empty()) {
     return usage_error("give results or a command, not both", "leave out --run and --results");
   }
   std::vector<Session> sessions;
-  for (std::int64_t i = 0; i < request.sessions; ++i) {
-    WM_ASSIGN(auto session, measure_command(context, options, options.has("--no-store") ? nullptr : &store));
+  for (std::int64_t i = 0; i < verb.sessions; ++i) {
+    WM_ASSIGN(auto session, measure_command(context, options, verb.keeps ? &store : nullptr));
     if (!session.complete) return environment_error("interrupted", "nothing was checked");
     sessions.push_back(std::move(session));
   }
@@ -183,35 +150,35 @@ Status write_check_files(const ParsedOptions& options, const Check& check, const
   return write_file(folder / "junit.xml", report::render_junit(check));
 }
 
-Status show_check(Context& context, const ParsedOptions& options, const CheckRequest& request, const Check& check) {
+Status show_check(Context& context, const ParsedOptions& options, const std::string& format, const Check& check) {
   auto shown = shown_as([&] { return to_json(check); }, report::build_report(check));
   shown.forms.push_back({"github", [&] { return report::render_github_comment(check); }});
   shown.forms.push_back({"junit", [&] { return report::render_junit(check); }});
-  WM_TRY(show(context, shown, request.format));
+  WM_TRY(show(context, shown, format));
   context.out.flush();
   context.why = report::verdict_counts(check) + " against " + check.branch;
-  if (request.format == "github") {
+  if (format == "github") {
     WM_TRY(annotate_step(context, report::github_annotations(check), report::render_github_comment(check)));
   }
   return write_check_files(options, check, shown);
 }
 
 /// `check --results NEW.json --baseline OLD.json`: no history, no test.
-Result<int> check_files(Context& context, const ParsedOptions& options, const CheckRequest& request) {
-  const std::string file = options.get("--results", options.get("--run"));
-  if (file.empty() || !is_result_file(file)) {
+Result<int> check_files(Context& context, const ParsedOptions& options, const CheckVerb& verb,
+                        const CheckRequest& request) {
+  const auto& files = verb.results.empty() ? verb.runs : verb.results;
+  if (files.empty() || !is_result_file(files.back())) {
     return usage_error("with a file as --baseline, --results names the file to check",
-                       "warpmark check --results new.json --baseline " + options.get("--baseline"));
+                       "warpmark check --results new.json --baseline " + request.branch);
   }
   WM_ASSIGN(const auto as, read_as(options));
-  WM_ASSIGN(const auto baseline, read_one_session(options.get("--baseline"), as));
-  WM_ASSIGN(const auto now, read_one_session(file, as));
-  WM_ASSIGN(auto check, validate::check_point_values(baseline, now,
-                                                     {.name = options.get("--baseline"),
-                                                      .metrics = request.check.metrics,
-                                                      .threshold = request.check.threshold}));
+  WM_ASSIGN(const auto baseline, read_one_session(request.branch, as));
+  WM_ASSIGN(const auto now, read_one_session(files.back(), as));
+  WM_ASSIGN(auto check,
+            validate::check_point_values(
+                baseline, now, {.name = request.branch, .metrics = request.metrics, .threshold = request.threshold}));
   check.command = command_line_of(context);
-  WM_TRY(show_check(context, options, request, check));
+  WM_TRY(show_check(context, options, verb.format, check));
   return with_eval_gate(context, options, exit_code_of(overall(check)));
 }
 
@@ -239,48 +206,50 @@ Result<validate::CommandSpec> searched_command(const Context& context, const Par
 }
 
 /// Names the suspects, and with --bisect the culprit.
-Status name_suspects(Context& context, const ParsedOptions& options, Check& check) {
+Status name_suspects(Context& context, const ParsedOptions& options, const CheckVerb& verb, Check& check) {
   check.suspects = suspects_of(check);
-  if (!check.suspects || !options.has("--bisect")) return {};
-  double budget_s = 0;
-  if (options.has("--bisect-budget")) {
-    WM_ASSIGN(budget_s, parse_duration_s(options.get("--bisect-budget")));
-  }
+  if (!check.suspects || !verb.bisect) return {};
   WM_ASSIGN(auto spec, searched_command(context, options));
-  return search_among(*check.suspects, context, options, std::move(spec), check.threshold, budget_s);
+  return search_among(*check.suspects, context, options, std::move(spec), check.threshold,
+                      verb.bisect_budget_s.value_or(0));
 }
 
 Result<int> run_check(Context& context, const ParsedOptions& options) {
-  WM_ASSIGN(auto request, check_request_of(options));
+  WM_ASSIGN(const auto verb, read_options<CheckVerb>(options));
+  WM_ASSIGN(auto request, read_options<CheckRequest>(options));
   const bool measures = asks_for_command(context, options);
   if (!measures && !options.positionals().empty()) {
     return usage_error("unexpected: " + options.positionals().front(), "a command stands after --");
   }
-  if (!measures && !options.has("--bisect")) WM_TRY(check_no_command_options(options));
-  if (options.has("--bisect-budget") && !options.has("--bisect")) {
+  // Else the newest session would be judged without a word.
+  if (const auto name = options.first_in("commands"); !measures && !verb.bisect && !name.empty()) {
+    return usage_error(name + " is for a command that is measured now",
+                       "put the command behind --, or name its file with --project");
+  }
+  if (verb.bisect_budget_s && !verb.bisect) {
     return usage_error("--bisect-budget is the time for --bisect, which is not given", "give both");
   }
   WM_TRY(check_outputs(options));
   WM_TRY(check_eval_gate(context, options));
-  if (!measures && is_result_file(options.get("--baseline"))) return check_files(context, options, request);
+  if (!measures && is_result_file(request.branch)) return check_files(context, options, verb, request);
   WM_ASSIGN(const auto store, measures ? open_store(context, options) : open_to_read(context, options));
   auto sessions =
-      measures ? measured_sessions(context, options, request, *store) : named_sessions(context, *store, options);
+      measures ? measured_sessions(context, options, verb, *store) : named_sessions(context, *store, options, verb);
   if (!sessions.ok()) {
     if (context.interrupted) return kInterrupted;
     return sessions.error();
   }
-  request.check.ancestors = ancestry_of(sessions->front().commit);
-  WM_ASSIGN(auto check, validate::check_against_history(*store, *sessions, request.check));
+  request.ancestors = ancestry_of(sessions->front().commit);
+  WM_ASSIGN(auto check, validate::check(request, *store, *sessions));
   check.command = command_line_of(context);
   // The verdict stands whatever becomes of the search.
-  if (const auto named = name_suspects(context, options, check); !named.ok()) {
+  if (const auto named = name_suspects(context, options, verb, check); !named.ok()) {
     if (context.interrupted) return kInterrupted;
     context.err << "warpmark: the search for the commit failed: " << named.error().what << '\n';
     if (!named.error().hint.empty()) context.err << "  " << named.error().hint << '\n';
   }
-  WM_TRY(show_check(context, options, request, check));
-  if (!options.has("--no-store")) {
+  WM_TRY(show_check(context, options, verb.format, check));
+  if (verb.keeps) {
     remember_verdict(context, options, {.sessions = check.sessions, .commit = {}}, to_json(check),
                      fmt::format("{} against {}", name_of(overall(check)), check.branch));
   }

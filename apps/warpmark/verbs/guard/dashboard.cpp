@@ -11,7 +11,6 @@
 #include "warpmark/command.h"
 #include "warpmark/sessions/new_session.h"
 #include "warpmark/sessions/store_access.h"
-#include "warpmark/terminal/option_values.h"
 #include "warpmark/terminal/served.h"
 #include "watch/dashboard/dashboard.h"
 #include "watch/dashboard/export.h"
@@ -21,17 +20,23 @@
 namespace warpmark::apps {
 namespace {
 
+struct DashboardVerb {
+  std::string host = "127.0.0.1", certificate, key, files, folder;
+  std::uint16_t port = 9465;
+};
+
 constexpr OptionSpec kDashboardOptions[] = {
-    {"--host", "ADDRESS", "address to listen on (default 127.0.0.1); any but loopback needs a token and TLS"},
-    {"--port", "N", "port (default 9465; 0 takes a free one)"},
-    {"--token-file", "FILE", "file with a token that every request needs: the password that the browser asks for",
-     false, "<files>"},
-    {"--tls-cert", "FILE", "certificate chain (PEM) for HTTPS", false, "<files>"},
-    {"--tls-key", "FILE", "its key (PEM)", false, "<files>"},
-    {"--files", "DIR", "also show the recordings and JSON reports in this folder", false, "<files>"},
-    {"--export", "DIR", "write everything as static files into a folder instead of listening", false, "<files>"},
-    {"--sessions", "N", "with --export: newest sessions with their runs (default 100)"},
-    {"--db", "FILE|URL", "database (default: WARPMARK_DB or ~/.local/share/warpmark/warpmark.db)", false, "<files>"},
+    {"--host", "ADDRESS", "address to listen on; any but loopback needs a token and TLS", to<&DashboardVerb::host>},
+    {"--port", "N", "port; 0 takes a free one", to<&DashboardVerb::port>.within({0, 65535})},
+    {"--token-file", "FILE", "file with a token that every request needs: the password that the browser asks for"},
+    {"--tls-cert", "FILE", "certificate chain (PEM) for HTTPS", to<&DashboardVerb::certificate>},
+    {"--tls-key", "FILE", "its key (PEM)", to<&DashboardVerb::key>},
+    {"--files", "DIR", "also show the recordings and JSON reports in this folder", to<&DashboardVerb::files>},
+    {"--export", "DIR", "write everything as static files into a folder instead of listening",
+     to<&DashboardVerb::folder>},
+    {"--sessions", "N", "with --export: newest sessions with their runs",
+     to<&watch::ExportOptions::sessions>.within({1, 500})},
+    {"--db", "FILE|URL", "database (default: WARPMARK_DB or ~/.local/share/warpmark/warpmark.db)"},
 };
 
 /// What requests needed and nobody uses goes back to the system, so that days of them do not make it grow.
@@ -46,24 +51,21 @@ Result<watch::ComparedSessions> compare_in_store(store::Store& store, const std:
   return pair;
 }
 
-watch::DashboardOptions dashboard_options_of(Context& context, const std::string& location,
-                                             const ParsedOptions& options) {
+watch::DashboardOptions dashboard_options_of(Context& context, const std::string& location, const DashboardVerb& verb) {
   watch::DashboardOptions wanted;
   wanted.open_store = existing_store(context, location);
-  wanted.keeps_store = store::is_postgres(location) || options.has("--export");
+  wanted.keeps_store = store::is_postgres(location) || !verb.folder.empty();
   wanted.compare = compare_in_store;
-  wanted.files = options.get("--files");
+  wanted.files = verb.files;
   wanted.about = "warpmark " + build_info().version;
   return wanted;
 }
 
-Result<watch::ServerOptions> server_options_of(const ParsedOptions& options) {
-  watch::ServerOptions server{.host = options.get("--host", "127.0.0.1")};
-  WM_ASSIGN(const auto port, count_of(options, "--port", 9465, 0, 65535));
-  server.port = static_cast<std::uint16_t>(port);
+Result<watch::ServerOptions> server_options_of(const ParsedOptions& options, const DashboardVerb& verb) {
+  watch::ServerOptions server{.host = verb.host, .port = verb.port};
   WM_ASSIGN(server.token, token_of(options));
-  server.certificate_file = options.get("--tls-cert");
-  server.key_file = options.get("--tls-key");
+  server.certificate_file = verb.certificate;
+  server.key_file = verb.key;
   server.needs_tls = true;
   server.checks_names = true;
   server.handlers = 4;
@@ -72,13 +74,12 @@ Result<watch::ServerOptions> server_options_of(const ParsedOptions& options) {
   return server;
 }
 
-Result<int> export_pages(Context& context, const ParsedOptions& options, watch::Dashboard& dashboard) {
+Result<int> export_pages(Context& context, const ParsedOptions& options, const std::filesystem::path& folder,
+                         watch::Dashboard& dashboard) {
   for (const char* name : {"--host", "--port", "--token-file", "--tls-cert", "--tls-key"}) {
     if (options.has(name)) return usage_error(std::string(name) + " has no effect with --export", "leave it out");
   }
-  watch::ExportOptions wanted;
-  WM_ASSIGN(wanted.sessions, count_of(options, "--sessions", wanted.sessions, 1, 500));
-  const std::filesystem::path folder = options.get("--export");
+  WM_ASSIGN(const auto wanted, read_options<watch::ExportOptions>(options));
   WM_TRY(open_to_read(context, options));
   WM_TRY(make_named_folder(folder));
   WM_ASSIGN(const auto written, watch::export_dashboard(dashboard, folder, wanted));
@@ -88,14 +89,15 @@ Result<int> export_pages(Context& context, const ParsedOptions& options, watch::
 }
 
 Result<int> run_dashboard(Context& context, const ParsedOptions& options) {
+  WM_ASSIGN(const auto verb, read_options<DashboardVerb>(options));
   WM_ASSIGN(const auto location, store_location(context, options));
-  if (options.has("--files") && !std::filesystem::is_directory(options.get("--files"))) {
-    return usage_error("--files " + options.get("--files") + " is no folder");
+  if (!verb.files.empty() && !std::filesystem::is_directory(verb.files)) {
+    return usage_error("--files " + verb.files + " is no folder");
   }
-  if (options.has("--sessions") && !options.has("--export")) return usage_error("--sessions goes with --export");
-  watch::Dashboard dashboard(dashboard_options_of(context, location, options));
-  if (options.has("--export")) return export_pages(context, options, dashboard);
-  WM_ASSIGN(const auto server, server_options_of(options));
+  if (options.has("--sessions") && verb.folder.empty()) return usage_error("--sessions goes with --export");
+  watch::Dashboard dashboard(dashboard_options_of(context, location, verb));
+  if (!verb.folder.empty()) return export_pages(context, options, verb.folder, dashboard);
+  WM_ASSIGN(const auto server, server_options_of(options, verb));
   WM_ASSIGN(const auto running,
             watch::Server::start(server, [&](const auto& asked) { return dashboard.answer(asked); }));
   const watch::Live live(
@@ -131,7 +133,6 @@ extern const Command dashboard_command{
         "\n"
         "Ctrl-C ends it with exit code 0.",
     .options = kDashboardOptions,
-    .positional = {},
     .examples =
         "warpmark dashboard\n"
         "warpmark dashboard --files results/ --db postgresql://bench@db/warpmark\n"

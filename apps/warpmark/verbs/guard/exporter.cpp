@@ -2,13 +2,11 @@
 #include <ostream>
 
 #include "base/files.h"
-#include "base/units.h"
 #include "device/machine.h"
 #include "store/location.h"
 #include "warpmark/command.h"
 #include "warpmark/sessions/new_session.h"
 #include "warpmark/sessions/store_access.h"
-#include "warpmark/terminal/option_values.h"
 #include "warpmark/terminal/served.h"
 #include "watch/exporter/exporter.h"
 #include "watch/server/server.h"
@@ -16,68 +14,71 @@
 namespace warpmark::apps {
 namespace {
 
+struct ExporterVerb {
+  std::string host = "127.0.0.1", textfile, state;
+  std::uint16_t port = 9464;
+  double interval_s = 15;
+  bool once = false;
+  bool stores = true;
+};
+
 constexpr OptionSpec kExporterOptions[] = {
-    {"--host", "ADDRESS", "address to listen on (default 127.0.0.1); any but loopback needs --token-file"},
-    {"--port", "N", "port (default 9464; 0 takes a free one)"},
-    {"--token-file", "FILE", "file with a token that every request needs, as bearer or as basic password", false,
-     "<files>"},
-    {"--textfile", "FILE", "write FILE for node_exporter's collector instead of listening", false, "<files>"},
-    {"--interval", "TIME", "with --textfile: between two writings (default 15s, at least 1s)"},
-    {"--once", "", "with --textfile: write once and end"},
-    {"--no-store", "", "leave out stored results"},
-    {"--state", "FILE", "where it remembers this host's GPUs (default: next to the database)", false, "<files>"},
-    {"--db", "FILE|URL", "database (default: WARPMARK_DB or ~/.local/share/warpmark/warpmark.db)", false, "<files>"},
+    {"--host", "ADDRESS", "address to listen on; any but loopback needs --token-file", to<&ExporterVerb::host>},
+    {"--port", "N", "port; 0 takes a free one", to<&ExporterVerb::port>.within({0, 65535})},
+    {"--token-file", "FILE", "file with a token that every request needs, as bearer or as basic password"},
+    {"--textfile", "FILE", "write FILE for node_exporter's collector instead of listening",
+     to<&ExporterVerb::textfile>},
+    {"--interval", "TIME", "with --textfile: between two writings, at least 1s",
+     to<&ExporterVerb::interval_s>.within(kAtLeastOne)},
+    {"--once", "", "with --textfile: write once and end", to<&ExporterVerb::once>},
+    {"--no-store", "", "leave out stored results", to<&ExporterVerb::stores>},
+    {"--state", "FILE", "where it remembers this host's GPUs (default: next to the database)",
+     to<&ExporterVerb::state>},
+    {"--db", "FILE|URL", "database (default: WARPMARK_DB or ~/.local/share/warpmark/warpmark.db)"},
 };
 
 /// What scrapes need comes back at the next one; what the first look at a store or at GPUs needed does not.
 constexpr double kExporterTidying_s = 60;
 
-Result<int> write_textfile(Context& context, const ParsedOptions& options, watch::Exporter& exporter) {
-  double interval_s = 15;
-  if (options.has("--interval")) {
-    WM_ASSIGN(interval_s, parse_duration_s(options.get("--interval")));
-  }
-  if (!(interval_s >= 1)) return usage_error("--interval is too short", "the shortest is 1s");
-  const std::string path = options.get("--textfile");
+Result<int> write_textfile(Context& context, const ExporterVerb& verb, watch::Exporter& exporter) {
+  const auto& path = verb.textfile;
   if (!path.ends_with(".prom")) {
     return usage_error("node_exporter reads files that end with .prom only", "--textfile " + path + ".prom");
   }
   WM_TRY(check_folder_of(path));
   do {
     WM_TRY(write_file(path, exporter.text(watch::TextFormat::prometheus)));
-  } while (!options.has("--once") && wait(context, interval_s));
+  } while (!verb.once && wait(context, verb.interval_s));
   return kSuccess;
 }
 
 Result<int> run_exporter(Context& context, const ParsedOptions& options) {
+  WM_ASSIGN(const auto verb, read_options<ExporterVerb>(options));
   watch::ExporterOptions wanted{.host = device::host_name(), .gpus = monitor::nvml_source()};
   wanted.version = build_info().version;
   wanted.revision = build_info().git_sha;
   std::string location;  // where there is neither a store nor a home folder, --state says where
-  if (!options.has("--no-store") || !options.has("--state")) {
+  if (verb.stores || verb.state.empty()) {
     WM_ASSIGN(location, store_location(context, options));
   }
-  WM_ASSIGN(auto inventory, inventory_of(context, location, options.get("--state")));
+  WM_ASSIGN(auto inventory, inventory_of(context, location, verb.state));
   wanted.poll = remembering(context, inventory);
-  if (!options.has("--no-store")) {
+  if (verb.stores) {
     wanted.open_store = existing_store(context, location);
     wanted.store_stamp = [location] { return store::file_stamp(location); };
     WM_ASSIGN(wanted.running_folder, store::folder_beside(location, context.environment));
-  } else if (options.has("--state")) {  // watches that keep their state there, as watch-NAME.json, are told
-    wanted.running_folder = std::filesystem::absolute(options.get("--state")).parent_path();
+  } else if (!verb.state.empty()) {  // watches that keep their state there, as watch-NAME.json, are told
+    wanted.running_folder = std::filesystem::absolute(verb.state).parent_path();
   }
   for (const char* name : {"--interval", "--once"}) {
-    if (options.has(name) && !options.has("--textfile"))
-      return usage_error(std::string(name) + " goes with --textfile");
+    if (options.has(name) && verb.textfile.empty()) return usage_error(std::string(name) + " goes with --textfile");
   }
-  watch::ServerOptions server{.host = options.get("--host", "127.0.0.1")};
-  WM_ASSIGN(const auto port, count_of(options, "--port", 9464, 0, 65535));
-  server.port = static_cast<std::uint16_t>(port);
+  watch::ServerOptions server{.host = verb.host, .port = verb.port};
   WM_ASSIGN(server.token, token_of(options));
   server.checks_names = true;
   server.handlers = 2;  // who asks for /healthz does not wait for a look
   watch::Exporter exporter(wanted);
-  if (options.has("--textfile")) return write_textfile(context, options, exporter);
+  if (!verb.textfile.empty()) return write_textfile(context, verb, exporter);
   WM_ASSIGN(const auto running,
             watch::Server::start(server, [&](const auto& asked) { return exporter.answer(asked); }));
   context.out << "listening on " << running->url() << '\n' << std::flush;
@@ -107,7 +108,6 @@ extern const Command exporter_command{
         "\n"
         "Ctrl-C ends it; the exit code is 0 then as well.",
     .options = kExporterOptions,
-    .positional = {},
     .examples =
         "warpmark exporter\n"
         "warpmark exporter --host 0.0.0.0 --token-file token\n"

@@ -22,17 +22,17 @@ namespace {
 
 constexpr OptionSpec kTrendOptions[] = {
     {"--branch", "NAME", "only results of this branch (default main, or all branches without it); 'all' for all"},
-    {"--threshold", "RATIO", "smallest change point that is marked (default 5%)"},
+    {"--threshold", "RATIO", "smallest change point that is marked", to<&validate::TrendOptions::threshold>},
     {"--since", "DATE|REV", "only from here on: a date (2026-11-01, when it was measured) or a git revision"},
     {"--until", "DATE|REV", "only up to here, this day or revision included"},
-    {"--last", "N", "newest sessions of each series (default 200)"},
+    {"--last", "N", "newest sessions of each series", to<&validate::TrendOptions::last>.within({1, 100'000})},
     {"--this-machine", "", "only results of machines like this one"},
-    {"--dirty", "", "also results with uncommitted changes"},
+    {"--dirty", "", "also results with uncommitted changes", to<&validate::TrendOptions::dirty>},
     {"--format", "FORMAT", "format of what is printed: text (default), md, html, json", false, "text md html json"},
-    {"--json", "[FILE]", "also write the series as JSON (warpmark.trend/1)", false, "<files>"},
+    {"--json", "[FILE]", "also write the series as JSON (warpmark.trend/1)"},
     kHtmlOption,
-    {"--out", "DIR", "also write trend.json, trend.md, trend.html and a chart of each series", false, "<files>"},
-    {"--db", "FILE|URL", "database (default: WARPMARK_DB or ~/.local/share/warpmark/warpmark.db)", false, "<files>"},
+    {"--out", "DIR", "also write trend.json, trend.md, trend.html and a chart of each series"},
+    {"--db", "FILE|URL", "database (default: WARPMARK_DB or ~/.local/share/warpmark/warpmark.db)"},
 };
 
 /// Whether a text begins as dates do: 2026-11-01, perhaps with a time.
@@ -78,16 +78,13 @@ Result<validate::TrendBound> bound_of(const ParsedOptions& options, const char* 
 }
 
 Result<validate::TrendOptions> trend_options_of(const ParsedOptions& options) {
-  validate::TrendOptions wanted;
+  WM_ASSIGN(auto wanted, read_options<validate::TrendOptions>(options));
   if (options.positionals().size() > 1) return usage_error("give one pattern", "warpmark trend 'time'");
   if (!options.positionals().empty()) wanted.metrics = options.positionals().front();
   if (options.has("--branch")) wanted.branch = options.get("--branch") == "all" ? "" : options.get("--branch");
-  WM_ASSIGN(wanted.threshold, ratio_of(options, "--threshold", wanted.threshold));
   WM_ASSIGN(wanted.since, bound_of(options, "--since"));
   WM_ASSIGN(wanted.until, bound_of(options, "--until"));
-  WM_ASSIGN(wanted.last, count_of(options, "--last", wanted.last, 1, 100'000));
   if (options.has("--this-machine")) wanted.fingerprint = device::machine_facts().fingerprint;
-  wanted.dirty = options.has("--dirty");
   wanted.order = order_of_commits(wanted.branch.value_or("main"));
   return wanted;
 }

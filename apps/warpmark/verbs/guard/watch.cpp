@@ -14,7 +14,6 @@
 #include "warpmark/command.h"
 #include "warpmark/sessions/store_access.h"
 #include "warpmark/terminal/interrupt.h"
-#include "warpmark/terminal/option_values.h"
 #include "warpmark/terminal/report_output.h"
 #include "warpmark/terminal/served.h"
 #include "watch/alerts/replay.h"
@@ -29,11 +28,10 @@ constexpr OptionSpec kWatchOptions[] = {
     {"--dry-run", "", "notify nobody: show which alerts the stored history would have fired"},
     {"--since", "TIME|DATE", "with --dry-run: how far back, such as 30d (default) or 2026-11-01"},
     {"--send-test", "", "send each sink a message that says it is a test, and end"},
-    {"--state", "FILE", "where it keeps what it knows (default: next to the database, one for each file of rules)",
-     false, "<files>"},
+    {"--state", "FILE", "where it keeps what it knows (default: next to the database, one for each file of rules)"},
     {"--format", "FORMAT", "with --dry-run: text (default), md, html, json", false, "text md html json"},
-    {"--json", "[FILE]", "with --dry-run: also write it as JSON (warpmark.alert_replay/1)", false, "<files>"},
-    {"--db", "FILE|URL", "database (default: WARPMARK_DB or ~/.local/share/warpmark/warpmark.db)", false, "<files>"},
+    {"--json", "[FILE]", "with --dry-run: also write it as JSON (warpmark.alert_replay/1)"},
+    {"--db", "FILE|URL", "database (default: WARPMARK_DB or ~/.local/share/warpmark/warpmark.db)"},
 };
 
 constexpr double kPatience_s = 5;  // for a lock of the database, as it looks again soon

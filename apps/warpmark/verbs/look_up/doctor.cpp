@@ -13,7 +13,7 @@ namespace warpmark::apps {
 namespace {
 
 constexpr OptionSpec kDoctorOptions[] = {
-    {"--json", "[FILE]", "write JSON (warpmark.doctor/1)", false, "<files>"},
+    {"--json", "[FILE]", "write JSON (warpmark.doctor/1)"},
     kHtmlOption,
     {"--format", "FORMAT", "format of what is printed: text (default), md, html, json", false, "text md html json"},
 };
@@ -44,7 +44,6 @@ extern const Command doctor_command{
         "how to fix each problem. Lists the profilers and frameworks that are installed, with versions and what each "
         "adds. It changes nothing.",
     .options = kDoctorOptions,
-    .positional = {},
     .examples = "warpmark doctor\nwarpmark doctor --json",
     .run = run_doctor,
 };

@@ -42,7 +42,8 @@ std::string found_options(const std::string& wanted, int width) {
   FoundRows found("options", width);
   for (const Command* command : commands()) {
     for (const auto& option : command->options) {
-      if (folded_word(option.name) == wanted) found.add(fmt::format("{} {}", command->id, option.name), option.help);
+      if (folded_word(option.name) == wanted)
+        found.add(fmt::format("{} {}", command->id, option.name), option_help(option));
     }
   }
   for (const auto& option : every_verb_options()) {

@@ -25,8 +25,8 @@ namespace {
 
 constexpr OptionSpec kListOptions[] = {
     {"--ids", "", "ids only, one a line"},
-    {"--db", "FILE|URL", "runs: database (default: WARPMARK_DB or your own file)", false, "<files>"},
-    {"--json", "[FILE]", "write the list as JSON (warpmark.table/1)", false, "<files>"},
+    {"--db", "FILE|URL", "database (default: WARPMARK_DB or your own file)", of("runs")},
+    {"--json", "[FILE]", "write the list as JSON (warpmark.table/1)"},
 };
 
 /// One kind of thing that can be listed: a table whose first column is the id.

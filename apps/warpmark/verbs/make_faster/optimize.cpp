@@ -10,8 +10,6 @@
 #include "base/clock.h"
 #include "base/files.h"
 #include "base/json.h"
-#include "base/text.h"
-#include "base/units.h"
 #include "base/untrusted/read_fields.h"
 #include "device/machine.h"
 #include "model/price/price.h"
@@ -37,62 +35,87 @@
 namespace warpmark::apps {
 namespace {
 
+using Asked = OptimizeRequest;
+using optimize::OptimizeOptions;
+using optimize::ProposalOptions;
+using optimize::QualityOptions;
+
 constexpr OptionSpec kOptimizeOptions[] = {
-    {"--apply", "PLAN", "run the program with the settings of a plan.yaml; measure nothing", false, "<files>"},
-    {"--prove", "PLAN", "measure the settings of a plan.yaml against the original; no search", false, "<files>"},
-    {"--list-knobs", "", "start the program once and list what can be changed, and why the rest cannot"},
+    {"--apply", "PLAN", "run the program with the settings of a plan.yaml; measure nothing", to<&Asked::applied>,
+     "<files>"},
+    {"--prove", "PLAN", "measure the settings of a plan.yaml against the original; no search", to<&Asked::proven>,
+     "<files>"},
+    {"--list-knobs", "", "start the program once and list what can be changed, and why the rest cannot",
+     to<&Asked::lists_knobs>},
     {"--from-history", "A..B",
-     "run nothing: show the speedup of each commit of the range, from the stored sessions of this machine"},
-    {"--metric", "NAME", "the metric of --from-history (default: the primary one)"},
-    {"--try", "KNOB=VALUE", "test this setting even if no gain is predicted", true},
-    {"--only", "KNOBS", "only these settings; names or globs, separated by commas", true},
-    {"--skip", "KNOBS", "leave out these settings", true},
+     "run nothing: show the speedup of each commit of the range, from the stored sessions of this machine",
+     to<&Asked::commits>},
+    {"--metric", "NAME", "the metric of --from-history (default: the primary one)", to<&Asked::metric>},
+    {"--try", "KNOB=VALUE", "test this setting even if no gain is predicted", by<setting_of, &ProposalOptions::asked>},
+    {"--only", "KNOBS", "only these settings; names or globs, separated by commas",
+     to<&ProposalOptions::only>.by_commas()},
+    {"--skip", "KNOBS", "leave out these settings", to<&ProposalOptions::skip>.by_commas()},
     {"--knob", "NAME=TEXT",
-     "a setting of yours: batch='--batch-size {64,128} semantic', or bind='OMP_PROC_BIND={close,spread}'", true},
-    {"--knobs", "FILE", "settings of yours from a file (optimize.yaml)", false, "<files>"},
-    {"--try-patch", "FILE", "a patch (unified diff), tested in a copy of this folder", false, "<files>"},
-    {"--asked-only", "", "test only what --try, --knob, --knobs and --try-patch name"},
-    {"--separate", "", "test every setting in separate processes, none in the running program"},
-    {"--copy", "", "run the program in copies of this folder, so that runs leave no files here"},
-    {"--effect", "RATIO", "smallest gain that matters (default 1%)"},
-    {"--alpha", "P", "probability that a test calls equal programs different (default 0.05)"},
-    {"--rounds", "N", "maximum pairs of runs of a test; a large gain needs two (default 12)"},
+     "a setting of yours: batch='--batch-size {64,128} semantic', or bind='OMP_PROC_BIND={close,spread}'",
+     by<optimize::parse_user_knob, &ProposalOptions::own>},
+    {"--knobs", "FILE", "settings of yours from a file (optimize.yaml)", to<&Asked::knobs>},
+    {"--try-patch", "FILE", "a patch (unified diff), tested in a copy of this folder", to<&Asked::patch>},
+    {"--asked-only", "", "test only what --try, --knob, --knobs and --try-patch name",
+     to<&ProposalOptions::asked_only>},
+    {"--separate", "", "test every setting in separate processes, none in the running program",
+     to<&OptimizeOptions::in_process>},
+    {"--copy", "", "run the program in copies of this folder, so that runs leave no files here", to<&Asked::copies>},
+    {"--effect", "RATIO", "smallest gain that matters", to<&OptimizeOptions::effect>},
+    {"--alpha", "P", "probability that a test calls equal programs different", to<&OptimizeOptions::alpha>},
+    {"--rounds", "N", "maximum pairs of runs of a test; a large gain needs two",
+     to<&OptimizeOptions::rounds>.within({2, 1000})},
     {"--start-ahead", "N",
      "start up to N runs of a test in advance and time one at a time (default 4 if memory and cores allow it; 1 for "
-     "programs that cannot run in parallel with themselves)"
-     "for programs that cannot run next to themselves)"},
-    {"--loss-margin", "RATIO", "allowed difference of the mean loss beyond the noise (default 2%)"},
+     "programs that cannot run in parallel with themselves)",
+     to<&Asked::start_ahead>.within({1, 64})},
+    {"--loss-margin", "RATIO", "allowed difference of the mean loss beyond the noise",
+     to<&OptimizeOptions::loss_margin>},
     {"--eval", "METRIC=MARGIN",
-     "quality of whole runs: reject what loses more, 0.005 or 1% of the original; the program prints METRIC: 0.76"},
-    {"--eval-command", "CMD", "command that prints it after the program ended (default: the program does)"},
-    {"--eval-lower", "", "of METRIC lower is better"},
-    {"--eval-rounds", "N", "seeds to run both with (default 3)"},
-    {"--eval-answers", "FILE", "METRIC is one of `eval score`, of the answers that a run writes here", false,
-     "<files>"},
-    {"--eval-ref", "FILE", "references of these answers", false, "<files>"},
-    {"--accuracy-command", "CMD", "run after each whole run; a setting is rejected if it does not exit with 0", true},
-    {"--steps", "N", "steps measured per process (default: as many as fit into --window)"},
-    {"--window", "TIME", "time measured per process (default 2s)"},
-    {"--train-steps", "N", "steps of the real training, over which start and compilation are amortized"},
-    {"--goal", "SPEEDUP", "speedup to reach, such as 3x: the report says whether it is met"},
-    {"--goal-days", "N", "maximum days of the training of --train-steps"},
-    {"--goal-cost", "AMOUNT", "maximum cost of the training of --train-steps, at --price"},
-    {"--budget", "TIME", "time limit, final proof included (default 5m); the same command resumes"},
-    {"--budget-money", "AMOUNT", "the same as cost, at --price"},
-    {"--price", "AMOUNT", "price of an hour of the machine"},
+     "quality of whole runs: reject what loses more, 0.005 or 1% of the original; the program prints METRIC: 0.76",
+     to<&QualityRequest::gate>},
+    {"--eval-command", "CMD", "command that prints it after the program ended (default: the program does)",
+     to<&QualityRequest::command>},
+    {"--eval-lower", "", "of METRIC lower is better", to<&QualityOptions::lower>},
+    {"--eval-rounds", "N", "seeds to run both with", to<&QualityOptions::rounds>.within({2, 100})},
+    {"--eval-answers", "FILE", "METRIC is one of `eval score`, of the answers that a run writes here",
+     to<&QualityRequest::answers>},
+    {"--eval-ref", "FILE", "references of these answers", to<&QualityRequest::reference>},
+    {"--accuracy-command", "CMD", "run after each whole run; a setting is rejected if it does not exit with 0",
+     to<&QualityRequest::checks>},
+    {"--steps", "N", "steps measured per process (default: as many as fit into --window)",
+     to<&OptimizeOptions::window_steps>.within({0, 1'000'000})},
+    {"--window", "TIME", "time measured per process (default 2s)", to<&OptimizeOptions::window_s>.within(kPositive)},
+    {"--train-steps", "N", "steps of the real training, over which start and compilation are amortized",
+     to<&TrainingRequest::steps>.within(kAtLeastOne)},
+    {"--goal", "SPEEDUP", "speedup to reach, such as 3x: the report says whether it is met",
+     by<parse_speedup, &TrainingRequest::goal, &OptimizationGoal::speedup>.within(kPositive)},
+    {"--goal-days", "N", "maximum days of the training of --train-steps",
+     to<&TrainingRequest::goal, &OptimizationGoal::days>.within(kPositive)},
+    {"--goal-cost", "AMOUNT", "maximum cost of the training of --train-steps, at --price",
+     to<&TrainingRequest::goal, &OptimizationGoal::cost>.within(kPositive)},
+    {"--budget", "TIME", "time limit, final proof included; the same command resumes",
+     to<&Asked::options, &OptimizeOptions::budget_s>.within(kPositive)},
+    {"--budget-money", "AMOUNT", "the same as cost, at --price", to<&Asked::budget_money>.within(kPositive)},
+    {"--price", "AMOUNT", "price of an hour of the machine", to<&TrainingRequest::price_per_hour>},
     {"--monthly-cost", "AMOUNT", "current monthly cost of the program: the report says what is saved"},
-    {"--timeout", "TIME", "maximum time for one run (default 30m)"},
+    {"--timeout", "TIME", "maximum time for one run", to<&OptimizeOptions::deadline_s>.within(kPositive)},
     {"--shell", "", "run the command with /bin/sh -c"},
-    {"--seed", "N", "seed of the order of runs, and of the program's random generators (default 1)"},
-    {"--fresh", "", "start over instead of resuming an interrupted search"},
-    {"--json", "[FILE]", "write the report as JSON (warpmark.optimization/1)", false, "<files>"},
+    {"--seed", "N", "seed of the order of runs, and of the program's random generators",
+     to<&OptimizeOptions::seed>.within({0, INT32_MAX})},
+    {"--fresh", "", "start over instead of resuming an interrupted search", to<&Asked::fresh>},
+    {"--json", "[FILE]", "write the report as JSON (warpmark.optimization/1)"},
     kHtmlOption,
     {"--out", "DIR",
-     "write optimization.json, report.md, report.html, waterfall.svg, plan.yaml, and jobs of Kubernetes and Vertex AI",
-     false, "<files>"},
-    {"--format", "FORMAT", "format of what is printed: text (default), md, html, json", false, "text md html json"},
-    {"--no-store", "", "do not store the report and its speedups"},
-    {"--db", "FILE|URL", "database of stored sessions; the journal is next to it", false, "<files>"},
+     "write optimization.json, report.md, report.html, waterfall.svg, plan.yaml, and jobs of Kubernetes and Vertex AI"},
+    {"--format", "FORMAT", "format of what is printed: text, md, html, json", to<&Asked::format>.chosen(),
+     "text md html json"},
+    {"--no-store", "", "do not store the report and its speedups", to<&Asked::stores>},
+    {"--db", "FILE|URL", "database of stored sessions; the journal is next to it"},
 };
 
 /// The log of the search, and below it how much of the budget is used.
@@ -144,9 +167,8 @@ void warn_of_writing(Context& context, const OptimizeRequest& request) {
       << "optimize runs the program many times in this folder; what it writes stays. --copy runs it in copies\n";
 }
 
-Result<Optimization> make_optimization(Context& context, const ParsedOptions& options, OptimizeRequest& request) {
-  WM_ASSIGN(auto journal,
-            optimize::TrialJournal::open(request.journal.string(), request.identity, options.has("--fresh")));
+Result<Optimization> make_optimization(Context& context, OptimizeRequest& request) {
+  WM_ASSIGN(auto journal, optimize::TrialJournal::open(request.journal.string(), request.identity, request.fresh));
   if (journal.known() > 0)
     context.err << fmt::format("going on after {} runs of an interrupted search\n", journal.known());
   optimize::ProgramRuns runs(request.program, request.places, journal, &context.interrupted, request.options.budget_s);
@@ -160,8 +182,8 @@ Result<Optimization> make_optimization(Context& context, const ParsedOptions& op
   const std::string started = format_utc(wall_clock_s());
   // What an earlier start wrote to the journal is read back all along the search.
   auto optimization = read_fields(request.journal.string(), [&] {
-    return options.has("--prove") ? prove_optimization(options, runs, request)
-                                  : optimize::optimize_program(runs, request.options);
+    return request.proven.empty() ? optimize::optimize_program(runs, request.options)
+                                  : prove_optimization(runs, request);
   });
   set_last_words("\n", "");
   line.clear();
@@ -175,7 +197,7 @@ Result<Optimization> make_optimization(Context& context, const ParsedOptions& op
   optimization->machine = device::machine_facts();
   optimization->build = build_info();
   optimization->price_per_hour = request.training.price_per_hour;
-  optimization->train_steps = request.training.steps;
+  if (request.training.steps) optimization->train_steps = static_cast<double>(*request.training.steps);
   optimization->goal = request.training.goal;
   if (optimization->complete) WM_TRY(journal.complete());
   return optimization;
@@ -207,19 +229,22 @@ Result<int> run_optimize(Context& context, const ParsedOptions& options) {
   if (!has_command && options.positionals() == std::vector<std::string>{"calibration"}) {
     return show_calibration(context, options);
   }
-  if (options.has("--from-history")) {
+  OptimizeRequest request;
+  auto& wanted = request.options;
+  WM_TRY(read_options(options, request, wanted, wanted.proposals, wanted.quality, request.training, request.quality));
+  if (!request.commits.empty()) {
     if (has_command)
       return usage_error("--from-history reads stored sessions and runs nothing", "leave the command out");
-    return show_history_report(context, options);
+    return show_history_report(context, options, request);
   }
-  if (options.has("--metric")) return usage_error("--metric is for --from-history");
-  if (options.has("--apply")) return apply_plan(context, options);
+  if (!request.metric.empty()) return usage_error("--metric is for --from-history");
+  if (!request.applied.empty()) return apply_plan(context, options, request);
   WM_TRY(check_outputs(options));
   if (const auto cost = monthly_cost_of(options); !cost.ok()) return cost.error();  // before the search, not after it
-  WM_ASSIGN(auto request, optimize_request_of(context, options));
-  if (options.has("--list-knobs")) return list_knobs(context, options, request);
+  WM_TRY(complete_request(context, options, request));
+  if (request.lists_knobs) return list_knobs(context, options, request);
   warn_of_writing(context, request);
-  auto optimization = make_optimization(context, options, request);
+  auto optimization = make_optimization(context, request);
   if (!optimization.ok()) {
     if (!context.interrupted) return optimization.error();
     context.err << "interrupted; run the same command again to continue\n";
@@ -234,7 +259,7 @@ Result<int> run_optimize(Context& context, const ParsedOptions& options) {
     context.err << "interrupted; run the same command again to continue\n";
     return kInterrupted;
   }
-  if (!options.has("--no-store") && optimization->complete) WM_TRY(store_optimization(context, options, *optimization));
+  if (request.stores && optimization->complete) WM_TRY(store_optimization(context, options, *optimization));
   return exit_because(context, optimize::outcome_code(*optimization), optimization->verdict);
 }
 

@@ -28,103 +28,81 @@ namespace {
 using validate::PlannedLayout;
 using validate::TrainingJob;
 
-/// The kinds of plan: of a model, and of a step that was measured on one GPU.
-enum class PlanKind { both, model, step };
-struct PlanOption {
-  OptionSpec spec;
-  PlanKind kind;  ///< of the plans that look at it
+/// Of the plans that look at an option: of a model, and of a step that was measured on one GPU; others are for both.
+constexpr OptionUse kOfModel = OptionUse().in("model"), kOfStep = OptionUse().in("step");
+
+constexpr OptionSpec kPlanOptions[] = {
+    {"--model", "NAME", "a published model: llama3-70b, mixtral-8x7b, gpt3-175b, ... (warpmark list models)", kOfModel,
+     "<models>"},
+    {"--config", "FILE", "config.json of a Hugging Face model instead", kOfModel},
+    {"--gpu", "ID", "kind of GPU, by its datasheet: h100-sxm (default), a100-sxm-80gb; several compare",
+     kOfModel.repeats(), "<datasheets>"},
+    {"--gpus", "N,N,...", "number of GPUs (default 8, or as --layout says); of several the best layout of each",
+     kOfModel},
+    {"--per-node", "N", "GPUs of a node (default 8; with --step-time the ranks that a host had in the sweeps)"},
+    {"--layout", "KEY=N,...",
+     "a layout, or as much of one as is fixed: dp, tp, pp, cp, ep, shard, vp, mb, zero, recompute, offload, sp; "
+     "several compare",
+     kOfModel.repeats()},
+    {"--sequence", "N", "tokens per sequence (default 2048)", kOfModel},
+    {"--batch", "N", "sequences per step, over all GPUs (default: 4 to 16 M tokens); with --inference requests at once",
+     kOfModel},
+    {"--tokens", "N", "of the whole training (default 1e9)", kOfModel},
+    {"--price", "GPU=DOLLARS", "dollars an hour of one GPU, as h100-sxm=2.50 or 2.50 for all", kOfModel.repeats()},
+    {"--tune", "WHAT", "all parameters (default), lora[:RANK] or qlora[:RANK] (rank 16)", kOfModel, "all lora qlora"},
+    {"--inference", "", "memory to serve the model: weights by quantization, KV cache by --sequence and --batch",
+     kOfModel},
+    {"--layers", "N", "a size of the model, or one that differs from --model or --config", kOfModel},
+    {"--hidden", "N", "size of its hidden state; with --step-time for PowerSGD"},
+    {"--heads", "N", "of attention", kOfModel},
+    {"--kv-heads", "N", "key-value heads (default: as many)", kOfModel},
+    {"--head-size", "N", "of one head (default hidden / heads)", kOfModel},
+    {"--ffn", "N", "width of the feed-forward layer (default 4 x hidden)", kOfModel},
+    {"--gated", "", "three matrices in it (SwiGLU), RMSNorm, no biases, rotary positions", kOfModel},
+    {"--vocabulary", "N", "rows of the embedding (default 51200)", kOfModel},
+    {"--untied", "", "the output layer has weights of its own", kOfModel},
+    {"--positions", "N", "rows of learned positions (default: as the sequence; with --gated none)", kOfModel},
+    {"--window", "N", "tokens that each layer sees at most (sliding window)", kOfModel},
+    {"--experts", "N", "of a layer", kOfModel},
+    {"--active-experts", "N", "of each token", kOfModel},
+    {"--expert-ffn", "N", "width of one (default --ffn)", kOfModel},
+    {"--utilization", "RATIO",
+     "model FLOPs utilization (MFU) of the whole step, as measured or published: step times follow from it", kOfModel},
+    {"--kernels", "RATIO",
+     "share of the peak that kernels reach while they run (default 52% up to A100, 46% since H100, 38% in fp8); bubble "
+     "and communication come on top",
+     kOfModel},
+    {"--causal", "", "count half of attention's FLOPs (default: in full, as published MFUs do)", kOfModel},
+    {"--no-flash", "", "attention keeps its scores in memory", kOfModel},
+    {"--precision", "KIND",
+     "of matrix products: fp32, tf32, bf16 (default), fp16, fp8; below 32 bits with a master copy", kOfModel,
+     "fp32 tf32 bf16 fp16 fp8"},
+    {"--optimizer", "NAME", "adam (default), sgd, momentum, adam8bit", kOfModel, "adam sgd momentum adam8bit"},
+    {"--gradient-bits", "BITS", "in which gradients are summed: 32 (default) or 16", kOfModel, "32 16"},
+    {"--compression", "KIND",
+     "of gradients: none (default in 32 bits and with --step-time), half (16 bits, else the default), powersgd:RANK",
+     false, "none half powersgd:4"},
+    {"--overlap", "RATIO", "share of the backward pass behind which gradients travel (default 70%)"},
+    {"--contention", "RATIO", "share of the exchange behind the backward pass that slows computing (default 60%)"},
+    {"--bucket", "BYTES", "with --step-time: mean size of a gradient bucket (default 25MB)", kOfStep},
+    {"--host-memory", "BYTES", "a GPU's share of its node's memory, for what is offloaded (default 256GiB)", kOfModel},
+    {"--between", "RATE", "network of a node for each GPU (default 50GB/s; with --step-time none)"},
+    {"--between-alpha", "TIME", "with it: of one message (default 14us, NCCL's estimate of one hop)"},
+    {"--measured-links", "FILE",
+     "a sweep of `warpmark collective --json`: measured links; several, of different ranks; one over several hosts "
+     "gives the network",
+     true},
+    {"--top", "N", "layouts shown (default 3)", kOfModel},
+    {"--step-time", "TIME", "instead of a model: the step of one GPU, measured"},
+    {"--gradients", "BYTES", "with it: bytes of gradients per step, before compression", kOfStep},
+    {"--accumulation", "N", "with it: such steps before gradients are exchanged (default 1)", kOfStep},
+    {"--to", "N,N,...", "with it: numbers of GPUs to predict (default 2,4,8,16,32,64)", kOfStep},
+    {"--measured", "N=TIME", "with it: a measured step, held back, to report the error", kOfStep.repeats()},
+    {"--json", "[FILE]", "write the results as JSON (warpmark.plan/1)"},
+    kHtmlOption,
+    {"--out", "DIR", "write plan.json, report.md and report.html"},
+    {"--format", "FORMAT", "format of what is printed: text (default), md, html, json", false, "text md html json"},
 };
-constexpr PlanOption kOptionsOfKinds[] = {
-    {{"--model", "NAME", "a published model: llama3-70b, mixtral-8x7b, gpt3-175b, ... (warpmark list models)", false,
-      "<models>"},
-     PlanKind::model},
-    {{"--config", "FILE", "config.json of a Hugging Face model instead", false, "<files>"}, PlanKind::model},
-    {{"--gpu", "ID", "kind of GPU, by its datasheet: h100-sxm (default), a100-sxm-80gb; several compare", true,
-      "<datasheets>"},
-     PlanKind::model},
-    {{"--gpus", "N,N,...", "number of GPUs (default 8, or as --layout says); of several the best layout of each"},
-     PlanKind::model},
-    {{"--per-node", "N", "GPUs of a node (default 8; with --step-time the ranks that a host had in the sweeps)"},
-     PlanKind::both},
-    {{"--layout", "KEY=N,...",
-      "a layout, or as much of one as is fixed: dp, tp, pp, cp, ep, shard, vp, mb, zero, recompute, offload, sp; "
-      "several compare",
-      true},
-     PlanKind::model},
-    {{"--sequence", "N", "tokens per sequence (default 2048)"}, PlanKind::model},
-    {{"--batch", "N",
-      "sequences per step, over all GPUs (default: 4 to 16 M tokens); with --inference requests at once"},
-     PlanKind::model},
-    {{"--tokens", "N", "of the whole training (default 1e9)"}, PlanKind::model},
-    {{"--price", "GPU=DOLLARS", "dollars an hour of one GPU, as h100-sxm=2.50 or 2.50 for all", true}, PlanKind::model},
-    {{"--tune", "WHAT", "all parameters (default), lora[:RANK] or qlora[:RANK] (rank 16)", false, "all lora qlora"},
-     PlanKind::model},
-    {{"--inference", "", "memory to serve the model: weights by quantization, KV cache by --sequence and --batch"},
-     PlanKind::model},
-    {{"--layers", "N", "a size of the model, or one that differs from --model or --config"}, PlanKind::model},
-    {{"--hidden", "N", "size of its hidden state; with --step-time for PowerSGD"}, PlanKind::both},
-    {{"--heads", "N", "of attention"}, PlanKind::model},
-    {{"--kv-heads", "N", "key-value heads (default: as many)"}, PlanKind::model},
-    {{"--head-size", "N", "of one head (default hidden / heads)"}, PlanKind::model},
-    {{"--ffn", "N", "width of the feed-forward layer (default 4 x hidden)"}, PlanKind::model},
-    {{"--gated", "", "three matrices in it (SwiGLU), RMSNorm, no biases, rotary positions"}, PlanKind::model},
-    {{"--vocabulary", "N", "rows of the embedding (default 51200)"}, PlanKind::model},
-    {{"--untied", "", "the output layer has weights of its own"}, PlanKind::model},
-    {{"--positions", "N", "rows of learned positions (default: as the sequence; with --gated none)"}, PlanKind::model},
-    {{"--window", "N", "tokens that each layer sees at most (sliding window)"}, PlanKind::model},
-    {{"--experts", "N", "of a layer"}, PlanKind::model},
-    {{"--active-experts", "N", "of each token"}, PlanKind::model},
-    {{"--expert-ffn", "N", "width of one (default --ffn)"}, PlanKind::model},
-    {{"--utilization", "RATIO",
-      "model FLOPs utilization (MFU) of the whole step, as measured or published: step times follow from it"},
-     PlanKind::model},
-    {{"--kernels", "RATIO",
-      "share of the peak that kernels reach while they run (default 52% up to A100, 46% since H100, 38% in fp8); "
-      "bubble and communication come on top"},
-     PlanKind::model},
-    {{"--causal", "", "count half of attention's FLOPs (default: in full, as published MFUs do)"}, PlanKind::model},
-    {{"--no-flash", "", "attention keeps its scores in memory"}, PlanKind::model},
-    {{"--precision", "KIND",
-      "of matrix products: fp32, tf32, bf16 (default), fp16, fp8; below 32 bits with a master copy", false,
-      "fp32 tf32 bf16 fp16 fp8"},
-     PlanKind::model},
-    {{"--optimizer", "NAME", "adam (default), sgd, momentum, adam8bit", false, "adam sgd momentum adam8bit"},
-     PlanKind::model},
-    {{"--gradient-bits", "BITS", "in which gradients are summed: 32 (default) or 16", false, "32 16"}, PlanKind::model},
-    {{"--compression", "KIND",
-      "of gradients: none (default in 32 bits and with --step-time), half (16 bits, else the default), powersgd:RANK",
-      false, "none half powersgd:4"},
-     PlanKind::both},
-    {{"--overlap", "RATIO", "share of the backward pass behind which gradients travel (default 70%)"}, PlanKind::both},
-    {{"--contention", "RATIO", "share of the exchange behind the backward pass that slows computing (default 60%)"},
-     PlanKind::both},
-    {{"--bucket", "BYTES", "with --step-time: mean size of a gradient bucket (default 25MB)"}, PlanKind::step},
-    {{"--host-memory", "BYTES", "a GPU's share of its node's memory, for what is offloaded (default 256GiB)"},
-     PlanKind::model},
-    {{"--between", "RATE", "network of a node for each GPU (default 50GB/s; with --step-time none)"}, PlanKind::both},
-    {{"--between-alpha", "TIME", "with it: of one message (default 14us, NCCL's estimate of one hop)"}, PlanKind::both},
-    {{"--measured-links", "FILE",
-      "a sweep of `warpmark collective --json`: measured links; several, of different ranks; one over several hosts "
-      "gives the network",
-      true, "<files>"},
-     PlanKind::both},
-    {{"--top", "N", "layouts shown (default 3)"}, PlanKind::model},
-    {{"--step-time", "TIME", "instead of a model: the step of one GPU, measured"}, PlanKind::both},
-    {{"--gradients", "BYTES", "with it: bytes of gradients per step, before compression"}, PlanKind::step},
-    {{"--accumulation", "N", "with it: such steps before gradients are exchanged (default 1)"}, PlanKind::step},
-    {{"--to", "N,N,...", "with it: numbers of GPUs to predict (default 2,4,8,16,32,64)"}, PlanKind::step},
-    {{"--measured", "N=TIME", "with it: a measured step, held back, to report the error", true}, PlanKind::step},
-    {{"--json", "[FILE]", "write the results as JSON (warpmark.plan/1)", false, "<files>"}, PlanKind::both},
-    {kHtmlOption, PlanKind::both},
-    {{"--out", "DIR", "write plan.json, report.md and report.html", false, "<files>"}, PlanKind::both},
-    {{"--format", "FORMAT", "format of what is printed: text (default), md, html, json", false, "text md html json"},
-     PlanKind::both},
-};
-constexpr auto kPlanOptions = [] {
-  std::array<OptionSpec, std::size(kOptionsOfKinds)> specs{};
-  std::ranges::transform(kOptionsOfKinds, specs.begin(), &PlanOption::spec);
-  return specs;
-}();
 
 constexpr std::size_t kColumns = 3;  // layouts that stand beside one another
 
@@ -249,11 +227,8 @@ Result<int> plan_inference(Context& context, const ParsedOptions& options, const
 /// Options that the asked kind of plan would not look at.
 Status check_kind_of_plan(const ParsedOptions& options) {
   const bool of_step = options.has("--step-time");
-  const PlanKind other = of_step ? PlanKind::model : PlanKind::step;
-  const auto* const found = std::ranges::find_if(
-      kOptionsOfKinds, [&](const PlanOption& one) { return one.kind == other && options.has(one.spec.name); });
-  if (found == std::end(kOptionsOfKinds)) return {};
-  const std::string name = found->spec.name;
+  const std::string name = options.first_in(of_step ? "model" : "step");
+  if (name.empty()) return {};
   if (of_step) return usage_error(name + " is of a model, --step-time of a measured step: give one of them");
   return usage_error(name + " is of a measured step, which is missing", "give --step-time");
 }
@@ -283,7 +258,6 @@ extern const Command plan_command{
         "\n"
         "Formulas and their sources: docs/plan.md. Exit code 0: planned; 1: no layout fits; 2: bad input.",
     .options = kPlanOptions,
-    .positional = {},
     .examples =
         "warpmark plan --model llama3-70b --gpus 8 --sequence 8192 --layout zero=3\n"
         "warpmark plan --model llama3-70b --gpus 1024 --sequence 8192 --tokens 15e12 \\\n"

@@ -26,55 +26,99 @@
 #include "warpmark/sessions/new_session.h"
 #include "warpmark/sessions/session_output.h"
 #include "warpmark/terminal/interrupt.h"
-#include "warpmark/terminal/option_values.h"
 #include "warpmark/terminal/progress.h"
 #include "warpmark/terminal/report_output.h"
 
 namespace warpmark::apps {
 namespace {
 
+using collectives::LaunchOptions;
+
+struct ScaleVerb {
+  std::string gpus, ranks;  ///< numbers of workers
+  std::string record, times, caps;
+  std::vector<std::string> profiled;
+  double least = 0;  ///< efficiency
+  bool restores = false;
+  std::string format = "text";
+};
+
+Result<validate::MetricSpec> pattern_metric(const std::string& name, const std::string& expression) {
+  WM_ASSIGN(const auto pattern, validate::LinePattern::compile(expression));
+  (void)pattern;
+  validate::MetricSpec metric{.name = name, .unit = ""};
+  metric.source = validate::MetricSource::regex;
+  metric.expression = expression;
+  return metric;
+}
+
+Result<validate::MetricSpec> throughput_metric(const std::string& expression) {
+  return pattern_metric("throughput", expression);
+}
+
+Result<validate::MetricSpec> part_metric(const std::string& text) {
+  const std::vector<std::string> known{"loading", "communication", "step", "utilization"};
+  const auto equals = text.find('=');
+  const std::string name = text.substr(0, equals);
+  if (equals != std::string::npos && std::find(known.begin(), known.end(), name) != known.end()) {
+    return pattern_metric(name, text.substr(equals + 1));
+  }
+  return usage_error("'" + text + "' is no part of a step", "NAME=REGEX with one of " + join(known, ", "));
+}
+
 constexpr OptionSpec kScaleOptions[] = {
     {"--gpus", "N,N,...",
      "numbers of GPUs to measure; in the command {gpus} becomes the number and {gpu_ids} 0,1,...; sets "
-     "CUDA_VISIBLE_DEVICES"},
-    {"--remote", "", "the command uses GPUs on other machines: local GPUs are neither checked nor measured"},
-    {"--ranks", "N,N,...", "numbers of MPI ranks, started through mpirun or srun; {ranks} becomes each"},
-    {"--mode", "MODE", "strong (default): the work stays; weak: it grows with the workers", false, "strong weak"},
-    {"--work", "N", "units of work that a run does, in weak mode those of one worker (default 1)"},
-    {"--unit", "NAME", "what they are: samples, tokens, ... (default runs)"},
-    {"--throughput", "REGEX", "read the throughput from the last line that matches; else work over time"},
-    {"--part", "NAME=REGEX", "also read loading, communication, step (seconds) or utilization (ratio)", true},
+     "CUDA_VISIBLE_DEVICES",
+     to<&ScaleVerb::gpus>},
+    {"--remote", "", "the command uses GPUs on other machines: local GPUs are neither checked nor measured",
+     to<&ScaleRequest::remote>},
+    {"--ranks", "N,N,...", "numbers of MPI ranks, started through mpirun or srun; {ranks} becomes each",
+     to<&ScaleVerb::ranks>},
+    {"--mode", "MODE", "strong: the work stays; weak: it grows with the workers", to<&ScaleRequest::mode>.chosen(),
+     "strong weak"},
+    {"--work", "N", "units of work that a run does, in weak mode those of one worker",
+     to<&ScaleRequest::work>.within(kPositive)},
+    {"--unit", "NAME", "what they are: samples, tokens, ...", to<&ScaleRequest::unit>},
+    {"--throughput", "REGEX", "read the throughput from the last line that matches; else work over time",
+     by<throughput_metric, &ScaleRequest::throughput>},
+    {"--part", "NAME=REGEX", "also read loading, communication, step (seconds) or utilization (ratio)",
+     by<part_metric, &ScaleRequest::parts>},
     {"--record", "DIR",
-     "also record a run with each number into this folder: where the loss comes from; not with --hosts", false,
-     "<files>"},
-    {"--profiled", "N=FILE", "instead: a profile of a run with N workers, of any format (repeatable for ranks)", true},
-    {"--times", "N=TIME,...", "instead of a command: times that you measured with N workers; repeat N for more runs"},
-    {"--rounds", "N", "runs with each number, interleaved (default 5)"},
-    {"--warmup", "N", "runs before them (default 1)"},
-    {"--budget", "TIME", "maximum time; 0 (default): no limit"},
-    {"--timeout", "TIME", "of one run (default 10m)"},
-    {"--min-efficiency", "RATIO", "fail if the largest number of workers reaches less, such as 80%"},
+     "also record a run with each number into this folder: where the loss comes from; not with --hosts",
+     to<&ScaleVerb::record>},
+    {"--profiled", "N=FILE", "instead: a profile of a run with N workers, of any format (repeatable for ranks)",
+     to<&ScaleVerb::profiled>},
+    {"--times", "N=TIME,...", "instead of a command: times that you measured with N workers; repeat N for more runs",
+     to<&ScaleVerb::times>},
+    {"--rounds", "N", "runs with each number, interleaved", to<&ScaleRequest::rounds>.within({1, 1000})},
+    {"--warmup", "N", "runs before them", to<&ScaleRequest::warmup_runs>.within({0, 100})},
+    {"--budget", "TIME", "maximum time; 0 (default): no limit", to<&ScaleRequest::budget_s>},
+    {"--timeout", "TIME", "of one run", to<&ScaleRequest::timeout_s>.within(kPositive)},
+    {"--min-efficiency", "RATIO", "fail if the largest number of workers reaches less, such as 80%",
+     to<&ScaleVerb::least>},
     {"--goal", "METRIC>=VALUE",
      "exit code 1 unless every number of workers meets it: throughput, time, speed_up, efficiency, gpu_utilization, "
      "gpu_peak_memory, gpu_energy, energy (of --ranks); <= works too",
      true},
     {"--power-cap-sweep", "W,W,...",
-     "with one number of GPUs: run under these caps on their power (300W, 60% of the default), which is put back; "
-     "root"},
-    {"--restore-power-caps", "", "internal: restores the power caps when a sweep ends"},
-    {"--no-energy", "", "do not read energy counters"},
-    {"--launcher", "NAME", "mpirun, srun or auto (default)", false, "auto mpirun srun"},
-    {"--launcher-arg", "WORD", "a further word for the launcher", true},
-    {"--hosts", "FILE", "hosts for mpirun, one a line", false, "<files>"},
-    {"--oversubscribe", "", "allow more ranks than processors"},
+     "with one number of GPUs: run under these caps on their power (300W, 60% of the default), which is put back; root",
+     to<&ScaleVerb::caps>},
+    {"--restore-power-caps", "", "internal: restores the power caps when a sweep ends", to<&ScaleVerb::restores>},
+    {"--no-energy", "", "do not read energy counters", to<&ScaleRequest::energy>},
+    {"--launcher", "NAME", "mpirun, srun or auto", to<&LaunchOptions::launcher>, "auto mpirun srun"},
+    {"--launcher-arg", "WORD", "a further word for the launcher", to<&LaunchOptions::more>},
+    {"--hosts", "FILE", "hosts for mpirun, one a line", to<&LaunchOptions::hosts>},
+    {"--oversubscribe", "", "allow more ranks than processors", to<&LaunchOptions::oversubscribe>},
     {"--shell", "", "the command is one text for /bin/sh"},
-    {"--seed", "N", "seed of the order (default 1)"},
-    {"--json", "[FILE]", "write the results as JSON (warpmark.scaling/1)", false, "<files>"},
+    {"--seed", "N", "seed of the order", to<&ScaleRequest::seed>.within(kNonNegative)},
+    {"--json", "[FILE]", "write the results as JSON (warpmark.scaling/1)"},
     kHtmlOption,
-    {"--out", "DIR", "write scaling.json, report.md and report.html", false, "<files>"},
-    {"--format", "FORMAT", "format of what is printed: text (default), md, html, json", false, "text md html json"},
+    {"--out", "DIR", "write scaling.json, report.md and report.html"},
+    {"--format", "FORMAT", "format of what is printed: text, md, html, json", to<&ScaleVerb::format>.chosen(),
+     "text md html json"},
     {"--no-store", "", "do not store the runs in the history"},
-    {"--db", "FILE|URL", "database (default: WARPMARK_DB or your own file)", false, "<files>"},
+    {"--db", "FILE|URL", "database (default: WARPMARK_DB or your own file)"},
 };
 
 Result<std::vector<int>> worker_counts(const std::string& text, const char* option, std::size_t least) {
@@ -90,94 +134,35 @@ Result<std::vector<int>> worker_counts(const std::string& text, const char* opti
   return std::vector<int>(counts.begin(), counts.end());
 }
 
-Result<validate::MetricSpec> pattern_metric(const std::string& name, const std::string& expression) {
-  WM_ASSIGN(const auto pattern, validate::LinePattern::compile(expression));
-  (void)pattern;
-  validate::MetricSpec metric{.name = name, .unit = ""};
-  metric.source = validate::MetricSource::regex;
-  metric.expression = expression;
-  return metric;
-}
-
-Status read_parts(const ParsedOptions& options, ScaleRequest& request) {
-  if (options.has("--throughput")) {
-    WM_ASSIGN(request.throughput, pattern_metric("throughput", options.get("--throughput")));
-  }
-  const std::vector<std::string> known{"loading", "communication", "step", "utilization"};
-  for (const auto& text : options.all("--part")) {
-    const auto equals = text.find('=');
-    const std::string name = text.substr(0, equals);
-    if (equals == std::string::npos || std::find(known.begin(), known.end(), name) == known.end()) {
-      return usage_error("'" + text + "' is no part of a step", "NAME=REGEX with one of " + join(known, ", "));
-    }
-    WM_ASSIGN(auto metric, pattern_metric(name, text.substr(equals + 1)));
-    request.parts.push_back(std::move(metric));
-  }
-  return {};
-}
-
-Status read_durations(const ParsedOptions& options, ScaleRequest& request) {
-  if (options.has("--budget")) {
-    WM_ASSIGN(request.budget_s, parse_duration_s(options.get("--budget")));
-  }
-  if (options.has("--timeout")) {
-    WM_ASSIGN(request.timeout_s, parse_duration_s(options.get("--timeout")));
-    if (!(request.timeout_s > 0)) return usage_error("--timeout must be above 0");
-  }
-  return {};
-}
-
-Result<ScaleRequest> scale_request_of(const Context& context, const ParsedOptions& options) {
-  ScaleRequest request;
-  if (options.has("--gpus") == options.has("--ranks")) {
+Status complete_request(const Context& context, const ParsedOptions& options, const ScaleVerb& verb,
+                        ScaleRequest& request) {
+  if (verb.gpus.empty() == verb.ranks.empty()) {
     return usage_error("give --gpus or --ranks", "such as: warpmark scale --ranks 1,2 -- ./program");
   }
-  request.ranks = options.has("--ranks");
-  const char* option = request.ranks ? "--ranks" : "--gpus";
-  const bool caps = options.has("--power-cap-sweep");
-  WM_ASSIGN(request.workers, worker_counts(options.get(option), option, caps ? 1 : 2));
+  request.ranks = !verb.ranks.empty();
+  const bool caps = !verb.caps.empty();
+  WM_ASSIGN(request.workers,
+            worker_counts(request.ranks ? verb.ranks : verb.gpus, request.ranks ? "--ranks" : "--gpus", caps ? 1 : 2));
   if (caps && (request.ranks || request.workers.size() != 1)) {
     return usage_error("--power-cap-sweep is for one number of --gpus", "such as --gpus 1 --power-cap-sweep 300W,500W");
   }
-  request.remote = options.has("--remote");
   if (request.remote && (request.ranks || caps)) {
     return usage_error("--remote goes with --gpus and a command",
                        "such as: warpmark scale --gpus 1,2 --remote -- ssh node ./train {gpus}");
   }
-  request.mode = options.get("--mode", "strong");
-  if (request.mode != "strong" && request.mode != "weak") return usage_error("--mode is strong or weak");
-  if (options.has("--work")) {
-    WM_ASSIGN(request.work, parse_number(options.get("--work")));
-    if (!(request.work > 0)) return usage_error("--work must be above 0");
-  }
-  request.unit = options.get("--unit", "runs");
-  WM_TRY(read_parts(options, request));
-  WM_ASSIGN(const auto rounds, count_of(options, "--rounds", 5, 1, 1000));
-  WM_ASSIGN(const auto warmup, count_of(options, "--warmup", 1, 0, 100));
-  WM_ASSIGN(const auto seed, count_of(options, "--seed", 1, 0, INT64_MAX));
-  request.rounds = static_cast<int>(rounds);
-  request.warmup_runs = static_cast<int>(warmup);
-  request.seed = static_cast<std::uint64_t>(seed);
-  request.energy = !options.has("--no-energy");
-  WM_TRY(read_durations(options, request));
   const auto command = command_after_dashes(context.words);
   if (command.empty()) {
     return usage_error("there is no command after --", "such as: warpmark scale --gpus 1,2 -- ./train --gpus {gpus}");
   }
   WM_ASSIGN(request.words, words_of(options, command));
-  if (!caps) WM_TRY(check_gpus(request));
-  request.launch.launcher = options.get("--launcher", "auto");
-  request.launch.hosts = options.get("--hosts");
-  request.launch.oversubscribe = options.has("--oversubscribe");
-  request.launch.more = options.all("--launcher-arg");
-  return request;
+  return caps ? Status() : check_gpus(request);
 }
 
-Result<std::vector<validate::ProfiledRun>> profiles_of(Context& context, const ParsedOptions& options,
+Result<std::vector<validate::ProfiledRun>> profiles_of(Context& context, const ScaleVerb& verb,
                                                        const ScaleRequest& request,
                                                        const std::map<int, std::vector<std::filesystem::path>>& given) {
-  if (options.has("--record")) {
-    return record_profiles(context, request, collectives::launch_place(context.environment), options.get("--record"));
+  if (!verb.record.empty()) {
+    return record_profiles(context, request, collectives::launch_place(context.environment), verb.record);
   }
   std::vector<validate::ProfiledRun> profiles;
   for (const auto& [workers, files] : given) profiles.push_back(read_profile(workers, files));
@@ -229,50 +214,50 @@ Result<std::vector<validate::ScalingRun>> given_times(const std::string& text, d
 }
 
 /// Nothing runs and nothing is stored.
-Result<int> judge_given_times(Context& context, const ParsedOptions& options) {
+Result<int> judge_given_times(Context& context, const ParsedOptions& options, const ScaleVerb& verb,
+                              ScaleRequest& request) {
   if (!options.positionals().empty())
     return usage_error("--times takes no command", "warpmark scale --times 1=620s,8=95s");
-  WM_ASSIGN(const auto format, format_of(options));
-  WM_ASSIGN(const double least, ratio_of(options, "--min-efficiency", 0));
-  WM_ASSIGN(const double work, parse_number(options.get("--work", "1")));
   WM_TRY(check_outputs(options));
   WM_TRY(check_scale_goals(options));
   Scaling scaling;
-  scaling.mode = options.get("--mode", "strong");
-  WM_ASSIGN(const auto runs, given_times(options.get("--times"), work, scaling.mode == "weak"));
+  scaling.mode = request.mode;
+  WM_ASSIGN(const auto runs, given_times(verb.times, request.work, scaling.mode == "weak"));
   scaling.started = format_utc(wall_clock_s());
   scaling.command = command_line_of(context);
-  scaling.worker = options.has("--ranks") ? "rank" : "GPU";
-  scaling.unit = options.get("--unit", "runs");
+  request.ranks = !verb.ranks.empty();
+  scaling.worker = request.ranks ? "rank" : "GPU";
+  scaling.unit = request.unit;
   scaling.machine = device::machine_facts();
   scaling.build = build_info();
   scaling.complete = true;
   validate::judge_scaling(runs, scaling);
   const auto shown = shown_as([&] { return to_json(scaling); }, report::build_report(scaling));
-  WM_TRY(show(context, shown, format));
+  WM_TRY(show(context, shown, verb.format));
   WM_TRY(write_report(options, "scaling", shown));
-  return exit_code_of_gates(context, options, {.ranks = options.has("--ranks")}, scaling, least);
+  return exit_code_of_gates(context, options, request, scaling, verb.least);
 }
 
 Result<int> run_scale(Context& context, const ParsedOptions& options) {
-  if (options.has("--restore-power-caps")) return be_the_restorer(options);
-  if (options.has("--times")) return judge_given_times(context, options);
-  WM_ASSIGN(const auto request, scale_request_of(context, options));
-  if (options.has("--power-cap-sweep")) return sweep_power_caps(context, options, request);
-  WM_ASSIGN(const auto format, format_of(options));
-  WM_ASSIGN(const double least, ratio_of(options, "--min-efficiency", 0));
+  ScaleVerb verb;
+  ScaleRequest request;
+  WM_TRY(read_options(options, verb, request, request.launch));
+  if (verb.restores) return be_the_restorer(options);
+  if (!verb.times.empty()) return judge_given_times(context, options, verb, request);
+  WM_TRY(complete_request(context, options, verb, request));
+  if (!verb.caps.empty()) return sweep_power_caps(context, options, request);
   WM_TRY(check_outputs(options));
   WM_TRY(check_scale_goals(options));
-  if (options.has("--record") && options.has("--profiled")) {
+  if (!verb.record.empty() && !verb.profiled.empty()) {
     return usage_error("give --record or --profiled, not both", "--record records; --profiled takes what is recorded");
   }
-  if (options.has("--record") && options.has("--hosts")) {
+  if (!verb.record.empty() && !request.launch.hosts.empty()) {
     return usage_error(
         "--record records on this host alone, and --hosts names others",
         "record each number with `warpmark profile --hosts FILE --ranks N --out N.wmrec -- COMMAND`, and "
         "give --profiled N=N.wmrec");
   }
-  WM_ASSIGN(const auto given, profiles_given(options.all("--profiled"), request.workers));
+  WM_ASSIGN(const auto given, profiles_given(verb.profiled, request.workers));
   set_grace(6);  // ranks are asked to end before they are killed
   set_last_words("\nwarpmark: interrupted\n", "");
   Scaling scaling;
@@ -291,18 +276,18 @@ Result<int> run_scale(Context& context, const ParsedOptions& options) {
                                        }));
   bar.clear();
   if (measured.runs.empty()) return kInterrupted;
-  WM_ASSIGN(const auto profiles, profiles_of(context, options, request, given));
+  WM_ASSIGN(const auto profiles, profiles_of(context, verb, request, given));
   scaling.complete = measured.complete;
   scaling.energy_method = measured.energy_method;
   scaling.points = std::move(measured.failures);
   validate::judge_scaling(measured.runs, scaling, profiles);
-  WM_TRY(store_scaling(context, options, request, scaling, format));
+  WM_TRY(store_scaling(context, options, request, scaling, verb.format));
   const auto shown = shown_as([&] { return to_json(scaling); }, report::build_report(scaling));
-  WM_TRY(show(context, shown, format));
+  WM_TRY(show(context, shown, verb.format));
   context.out.flush();
   WM_TRY(write_report(options, "scaling", shown));
   if (context.interrupted) return kInterrupted;
-  return exit_code_of_gates(context, options, request, scaling, least);
+  return exit_code_of_gates(context, options, request, scaling, verb.least);
 }
 
 }  // namespace

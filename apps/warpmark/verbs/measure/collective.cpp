@@ -90,11 +90,11 @@ Status store_rounds(Context& context, const ParsedOptions& options, const Collec
 /// --against and --links, before anything is measured that could be lost.
 Status read_what_was_measured(const Context& context, const ParsedOptions& options, CollectiveRequest& request) {
   auto& expectation = request.expectation;
-  if (options.has("--against")) {
-    WM_ASSIGN(request.baseline, load_results(context, options, options.get("--against")));
+  if (!request.against.empty()) {
+    WM_ASSIGN(request.baseline, load_results(context, options, request.against));
   }
-  if (options.has("--links")) {
-    WM_ASSIGN(const auto session, load_results(context, options, options.get("--links")));
+  if (!request.links.empty()) {
+    WM_ASSIGN(const auto session, load_results(context, options, request.links));
     expectation.links = coll::measured_links(session);
     if (!expectation.links) {
       return usage_error("that session has no links between GPUs", "`warpmark links` measures them");
@@ -221,7 +221,7 @@ Result<int> run_collective(Context& context, const ParsedOptions& options) {
   const auto placed = coll::placed_by(context.environment);
   // Process 0 shows, and the others may have no such database.
   if (!placed || placed->rank == 0) WM_TRY(read_what_was_measured(context, options, request));
-  if (placed && !options.has("--ranks")) {
+  if (placed && !request.ranks) {
     request.launch.ranks = placed->ranks;
     return run_as_placed(context, options, request);
   }

@@ -18,12 +18,12 @@ namespace {
 constexpr OptionSpec kLinksOptions[] = {
     {"--bytes", "SIZE", "of one copy (default 256MiB)"},
     {"-n", "N", "copies of each kind (default 20)"},
-    {"--json", "[FILE]", "write the results as JSON (warpmark.links/1)", false, "<files>"},
+    {"--json", "[FILE]", "write the results as JSON (warpmark.links/1)"},
     kHtmlOption,
-    {"--out", "DIR", "write links.json, report.md and report.html", false, "<files>"},
+    {"--out", "DIR", "write links.json, report.md and report.html"},
     {"--format", "FORMAT", "format of what is printed: text (default), md, html, json", false, "text md html json"},
     {"--no-store", "", "do not store the runs in the history"},
-    {"--db", "FILE|URL", "database (default: WARPMARK_DB or your own file)", false, "<files>"},
+    {"--db", "FILE|URL", "database (default: WARPMARK_DB or your own file)"},
 };
 
 Result<int> run_links(Context& context, const ParsedOptions& options) {
@@ -70,7 +70,6 @@ extern const Command links_command{
         "\n"
         "Exit code 0: no slow link; 1: a slow link; 5: no GPU.",
     .options = kLinksOptions,
-    .positional = {},
     .examples =
         "warpmark links\n"
         "warpmark links --bytes 1GiB --out links/",

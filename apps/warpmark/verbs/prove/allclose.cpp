@@ -23,11 +23,13 @@ constexpr const char* kAllcloseSchema = "warpmark.allclose/1";
 constexpr OptionSpec kAllcloseOptions[] = {
     {"--rtol", "R", "allowed share of the reference (default 1e-3); COLUMN=R for the columns a glob names", true},
     {"--atol", "A", "absolute tolerance, in addition (default 1e-3); COLUMN=A for the columns a glob names", true},
-    {"--exact", "COLUMN", "columns (globs) that must be equal: keys, predictions", true},
+    {"--exact", "COLUMN", "columns (globs) that must be equal: keys, predictions",
+     to<&accuracy::AllcloseOptions::exact>},
     {"--key", "COLUMN", "match rows by this column instead of by their order"},
-    {"--equal-nan", "", "NaN equals NaN; else it equals nothing"},
-    {"--worst", "N", "how many of the worst offenders to list a column (default 5)"},
-    {"--json", "[FILE]", "write the result as JSON (warpmark.allclose/1)", false, "<files>"},
+    {"--equal-nan", "", "NaN equals NaN; else it equals nothing", to<&accuracy::AllcloseOptions::equal_nan>},
+    {"--worst", "N", "how many of the worst offenders to list a column",
+     to<&accuracy::AllcloseOptions::most_offenders>.within({0, 1000})},
+    {"--json", "[FILE]", "write the result as JSON (warpmark.allclose/1)"},
 };
 
 Result<double> tolerance_from(const std::string& option, const std::string& text) {
@@ -62,15 +64,8 @@ Status read_tolerances(const ParsedOptions& options, accuracy::AllcloseOptions& 
 }
 
 Result<accuracy::AllcloseOptions> allclose_options(const ParsedOptions& options) {
-  accuracy::AllcloseOptions result;
+  WM_ASSIGN(auto result, read_options<accuracy::AllcloseOptions>(options));
   WM_TRY(read_tolerances(options, result));
-  result.exact = options.all("--exact");
-  result.equal_nan = options.has("--equal-nan");
-  if (options.has("--worst")) {
-    WM_ASSIGN(const auto worst, parse_integer(options.get("--worst")));
-    if (worst < 0 || worst > 1000) return usage_error("--worst must be 0 to 1000");
-    result.most_offenders = static_cast<std::size_t>(worst);
-  }
   return result;
 }
 

@@ -43,13 +43,12 @@ constexpr OptionSpec kMatrixOptions[] = {
     {"--seed", "N", "seed of the order (default 1)"},
     {"--fresh", "", "start over instead of resuming an interrupted run"},
     {"--plan", "", "show the variants and their commands, and run nothing"},
-    {"--json", "[FILE]", "write the results as JSON (warpmark.matrix/1)", false, "<files>"},
+    {"--json", "[FILE]", "write the results as JSON (warpmark.matrix/1)"},
     kHtmlOption,
-    {"--out", "DIR", "write matrix.json, report.md, report.html and a heat map of each metric", false, "<files>"},
+    {"--out", "DIR", "write matrix.json, report.md, report.html and a heat map of each metric"},
     {"--format", "FORMAT", "format of what is printed: text (default), md, html, json", false, "text md html json"},
     {"--no-store", "", "do not store the runs in the history"},
-    {"--db", "FILE|URL", "database (default: WARPMARK_DB or your own file); the journal is next to it", false,
-     "<files>"},
+    {"--db", "FILE|URL", "database (default: WARPMARK_DB or your own file); the journal is next to it"},
 };
 
 struct MatrixRequest {

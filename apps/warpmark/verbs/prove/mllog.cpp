@@ -22,12 +22,12 @@ constexpr const char* kMllogSchema = "warpmark.mllog/1";
 constexpr OptionSpec kMllogOptions[] = {
     {"--ruleset", "ROUND", "round whose rules apply, 4.0 to 6.0 (default: the newest that the logs follow)"},
     {"--runs", "N", "runs that make a result (default: as MLPerf asks of the benchmark)"},
-    {"--rcp", "FILE", "reference convergence points, as rcps_NAME.json of mlcommons/logging", false, "<files>"},
+    {"--rcp", "FILE", "reference convergence points, as rcps_NAME.json of mlcommons/logging"},
     {"--rcp-spread", "WHICH",
      "spread of the reference: of all its trainings (checker, the default) or without extremes (rules)", false,
      "rules|checker"},
     {"--rcp-full", "", "use all points, also those slower than interpolation between their neighbours"},
-    {"--json", "[FILE]", "write the result as JSON (warpmark.mllog/1)", false, "<files>"},
+    {"--json", "[FILE]", "write the result as JSON (warpmark.mllog/1)"},
 };
 
 using exchange::MlLogResult;

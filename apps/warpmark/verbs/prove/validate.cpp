@@ -18,17 +18,19 @@
 #include "warpmark/eval/eval_gate.h"
 #include "warpmark/sessions/session_output.h"
 #include "warpmark/sessions/store_access.h"
-#include "warpmark/terminal/option_values.h"
 #include "warpmark/terminal/report_output.h"
 
 namespace warpmark::apps {
 namespace {
 
+using validate::CheckRequest;
+
 constexpr OptionSpec kValidateOptions[] = {
-    {"--project", "FILE", "how to build, run and measure (default warpmark.yaml)", false, "<files>"},
-    {"--baseline", "BRANCH", "branch whose history must not be better than OPTIMIZED (default main)"},
-    {"--threshold", "RATIO", "smallest change for the worse against the history that counts (default 5%)"},
-    {"--effect", "RATIO", "smallest gain that matters (default 1%)"},
+    {"--project", "FILE", "how to build, run and measure (default warpmark.yaml)"},
+    {"--baseline", "BRANCH", "branch whose history must not be better than OPTIMIZED", to<&CheckRequest::branch>},
+    {"--threshold", "RATIO", "smallest change for the worse against the history that counts",
+     to<&CheckRequest::threshold>},
+    {"--effect", "RATIO", "smallest gain that matters", to<&validate::AbOptions::effect>},
     {"--accuracy", "METRIC=MARGIN", "reject OPTIMIZED where the metric is worse by more: 1%, or an absolute number",
      true},
     {"--accuracy-command", "CMD", "run after each run; OPTIMIZED is rejected where it does not exit with 0", true},
@@ -36,20 +38,21 @@ constexpr OptionSpec kValidateOptions[] = {
     kEvalGateAnswers,
     kEvalGateReference,
     kEvalGateModel,
-    {"--alpha", "P", "chance of calling equal programs different (default 0.05)"},
-    {"--rounds", "N", "maximum rounds (default 30)"},
-    {"--budget", "TIME", "maximum time for the A/B test"},
-    {"--warmup", "N", "runs of each before the first round, discarded (default 1)"},
+    {"--alpha", "P", "chance of calling equal programs different", to<&CheckRequest::alpha>},
+    {"--rounds", "N", "maximum rounds", to<&validate::Schedule::rounds>.within({1, 10'000})},
+    {"--budget", "TIME", "maximum time for the A/B test", to<&validate::AbOptions::budget_s>},
+    {"--warmup", "N", "runs of each before the first round, discarded",
+     to<&validate::AbOptions::warmup_runs>.within({0, 1000})},
     {"--timeout", "TIME", "maximum time for one run (default 10m, or as the project says)"},
     {"--shell", "", "run the commands with /bin/sh -c"},
-    {"--seed", "N", "seed of the order (default 1)"},
+    {"--seed", "N", "seed of the order", to<&validate::Schedule::seed>.within(kNonNegative)},
     {"--fresh", "", "start over instead of resuming an interrupted validation"},
-    {"--json", "[FILE]", "write the result as JSON (warpmark.validate/1)", false, "<files>"},
+    {"--json", "[FILE]", "write the result as JSON (warpmark.validate/1)"},
     kHtmlOption,
-    {"--out", "DIR", "write validate.json, report.md and report.html", false, "<files>"},
+    {"--out", "DIR", "write validate.json, report.md and report.html"},
     {"--format", "FORMAT", "format of what is printed: text (default), md, html, json", false, "text md html json"},
     {"--no-store", "", "do not keep what was measured; then there is no history to set it against"},
-    {"--db", "FILE|URL", "database of stored sessions; the journal is next to it", false, "<files>"},
+    {"--db", "FILE|URL", "database of stored sessions; the journal is next to it"},
 };
 
 struct Validation {
@@ -104,14 +107,11 @@ Status check_history(Context& context, const ParsedOptions& options, Validation&
         options.has("--no-store") ? "nothing was stored (--no-store)" : "no complete round was stored";
     return {};
   }
-  validate::CheckOptions check;
-  check.branch = options.get("--baseline", "main");
-  WM_ASSIGN(check.threshold, ratio_of(options, "--threshold", 0.05));
-  WM_ASSIGN(check.alpha, ratio_of(options, "--alpha", 0.05));
+  WM_ASSIGN(auto check, read_options<CheckRequest>(options));
   WM_ASSIGN(const auto store, open_to_read(context, options));
   WM_ASSIGN(auto session, load_session(*store, stored));
   check.ancestors = ancestry_of(session.commit);
-  auto checked = validate::check_against_history(*store, {std::move(session)}, check);
+  auto checked = validate::check(check, *store, {std::move(session)});
   if (!checked.ok()) {
     validation.no_check = checked.error().what;
     return {};
@@ -180,6 +180,8 @@ Report report_of(const Validation& validation) {
 
 Result<int> run_validate(Context& context, const ParsedOptions& options) {
   WM_ASSIGN(auto request, compare_request_of(options));
+  WM_ASSIGN(const auto history, read_options<CheckRequest>(options));
+  request.test.alpha = history.alpha;
   WM_TRY(check_outputs(options));
   WM_TRY(check_eval_gate(context, options));
   const std::string command = command_line_of(context), started = format_utc(wall_clock_s());

@@ -22,8 +22,7 @@ namespace fs = std::filesystem;
 constexpr OptionSpec kConvertOptions[] = {
     {"--to", "FORMAT", "chrome (for Perfetto), sqlite (for SQL), folded (host stacks) or warpmark (compact)", false,
      "chrome sqlite folded warpmark"},
-    {"--out", "FILE", "where to (default: the first input's name with the format's extension); - is the output", false,
-     "<files>"},
+    {"--out", "FILE", "where to (default: the first input's name with the format's extension); - is the output"},
 };
 
 /// "run.pt.trace.json.gz" and ".sqlite" make "run.sqlite": everything after the first dot goes.

@@ -6,7 +6,9 @@
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
+#include <optional>
 #include <ostream>
+#include <tuple>
 
 #include "base/files.h"
 #include "base/pictures/jpeg.h"
@@ -16,40 +18,83 @@
 #include "warpmark/command.h"
 #include "warpmark/sessions/session_output.h"
 #include "warpmark/terminal/interrupt.h"
-#include "warpmark/terminal/option_values.h"
 
 namespace warpmark::apps {
 namespace {
 
 namespace fs = std::filesystem;
 
+using evaluate::EmbeddingOptions;
+using evaluate::FastaOptions;
+using evaluate::IdStreamOptions;
+using evaluate::PictureOptions;
+using evaluate::PromptOptions;
+
+constexpr double kMost = 1e12;
+
+struct GenerateRequest {
+  std::string out = "-";
+  std::optional<std::int64_t> n;
+  std::uint64_t seed = 1;
+  std::string tokenizer, type = "png", kind = "clicks";
+  std::pair<int, int> size{224, 224};
+  std::int64_t ids = 100'000;
+};
+
+Result<std::string> parse_alphabet(const std::string& text) {
+  return std::string(text == "dna"       ? "ACGT"
+                     : text == "rna"     ? "ACGU"
+                     : text == "protein" ? "ACDEFGHIKLMNPQRSTVWY"
+                                         : text);
+}
+
+Result<std::pair<int, int>> parse_picture_size(const std::string& text) {
+  const auto size = split(text, 'x');
+  constexpr std::int64_t kMostPixels = 16384;
+  const auto side = [&](std::size_t i) -> Result<int> {
+    const auto value = size.size() == 2 ? parse_integer(size[i]) : Result<std::int64_t>(usage_error(""));
+    if (value.ok() && *value >= 1 && *value <= kMostPixels) return static_cast<int>(*value);
+    return usage_error("--size is no size", "224x224: width and height, up to 16384 each");
+  };
+  WM_ASSIGN(const int width, side(0));
+  WM_ASSIGN(const int height, side(1));
+  return std::pair{width, height};
+}
+
 constexpr OptionSpec kGenerateOptions[] = {
-    {"--out", "FILE", "where to; - is the output (default: -); of images a folder", false, "<files>"},
-    {"--n", "N", "how many records"},
-    {"--seed", "N", "the same seed gives the same bytes (default 1)"},
-    {"--length", "N", "fasta: letters of a sequence (default 300)"},
-    {"--alphabet", "LETTERS", "fasta: letters, or 'dna' (default), 'rna', 'protein'"},
-    {"--motif", "LETTERS", "fasta: planted into half of the sequences, or --motif-share of them"},
-    {"--motif-share", "X", "fasta: share of sequences with the motif (default 0.5)"},
-    {"--reads", "N", "fasta: reads from the sequences instead of them"},
-    {"--read-length", "N", "fasta: letters of a read (default 100)"},
-    {"--error-rate", "X", "fasta: share of wrong letters in reads (default 0)"},
-    {"--tokens", "N", "prompts: tokens of each, exactly (default 128)"},
-    {"--tokenizer", "FILE", "prompts: whose tokens: a tokenizer.json or vocab.json (default: words)", false, "<files>"},
-    {"--size", "WxH", "images: pixels (default 224x224)"},
-    {"--type", "png|jpeg", "images: their format (default png)", false, "png jpeg"},
-    {"--quality", "N", "images: of JPEG, 1 to 100 (default 90)"},
-    {"--width", "N", "embeddings: numbers of each (default 768)"},
-    {"--clusters", "N", "embeddings: number of centres"},
-    {"--kind", "clicks|ids", "tabular: click logs as Criteo's (default), or a stream of ids", false, "clicks ids"},
-    {"--ids", "N", "tabular: different ids (default 100000)"},
-    {"--exponent", "X", "tabular: of Zipf's law for the stream (default 1.05)"},
+    {"--out", "FILE", "where to; - is the output; of images a folder", to<&GenerateRequest::out>},
+    {"--n", "N", "how many records", to<&GenerateRequest::n>.within({1, kMost})},
+    {"--seed", "N", "the same seed gives the same bytes", to<&GenerateRequest::seed>.within(kNonNegative)},
+    {"--length", "N", "letters of a sequence", to<&FastaOptions::length>.within({1, 100'000'000}).of("fasta")},
+    {"--alphabet", "LETTERS", "letters, or 'dna' (default), 'rna', 'protein'",
+     by<parse_alphabet, &FastaOptions::alphabet>.of("fasta")},
+    {"--motif", "LETTERS", "planted into half of the sequences, or --motif-share of them",
+     to<&FastaOptions::motif>.of("fasta")},
+    {"--motif-share", "X", "share of sequences with the motif",
+     to<&FastaOptions::motif_share>.within(kShare).of("fasta")},
+    {"--reads", "N", "reads from the sequences instead of them",
+     to<&FastaOptions::reads>.within({0, kMost}).of("fasta")},
+    {"--read-length", "N", "letters of a read", to<&FastaOptions::read_length>.within({1, 100'000'000}).of("fasta")},
+    {"--error-rate", "X", "share of wrong letters in reads (default 0)",
+     to<&FastaOptions::error_rate>.within(kShare).of("fasta")},
+    {"--tokens", "N", "tokens of each, exactly", to<&PromptOptions::tokens>.within({1, 100'000'000}).of("prompts")},
+    {"--tokenizer", "FILE", "whose tokens: a tokenizer.json or vocab.json (default: words)",
+     to<&GenerateRequest::tokenizer>.of("prompts")},
+    {"--size", "WxH", "pixels (default 224x224)", by<parse_picture_size, &GenerateRequest::size>.of("images")},
+    {"--type", "png|jpeg", "their format", to<&GenerateRequest::type>.chosen().of("images"), "png jpeg"},
+    {"--quality", "N", "of JPEG, 1 to 100", to<&PictureOptions::quality>.within({1, 100}).of("images")},
+    {"--width", "N", "numbers of each", to<&EmbeddingOptions::width>.within({1, 1'000'000}).of("embeddings")},
+    {"--clusters", "N", "number of centres", to<&EmbeddingOptions::clusters>.within({0, kMost}).of("embeddings")},
+    {"--kind", "clicks|ids", "click logs as Criteo's, or a stream of ids",
+     to<&GenerateRequest::kind>.chosen().of("tabular"), "clicks ids"},
+    {"--ids", "N", "different ids", to<&GenerateRequest::ids>.within({1, kMost}).of("tabular")},
+    {"--exponent", "X", "of Zipf's law for the stream", to<&IdStreamOptions::exponent>.within({0, 20}).of("tabular")},
 };
 
 /// Writes pieces to the output or to a file that appears when it is whole.
 class Destination {
  public:
-  Destination(Context& context, const ParsedOptions& options) : context_(context), path_(options.get("--out", "-")) {}
+  Destination(Context& context, std::string path) : context_(context), path_(std::move(path)) {}
   ~Destination() {
     if (descriptor_ < 0) return;
     ::close(descriptor_);
@@ -100,99 +145,55 @@ class Destination {
   int descriptor_ = -1;
 };
 
-constexpr std::int64_t kMost = 1'000'000'000'000;
-
-Result<std::uint64_t> seed_of(const ParsedOptions& options) {
-  WM_ASSIGN(const auto seed, count_of(options, "--seed", 1, 0, INT64_MAX));
-  return static_cast<std::uint64_t>(seed);
+/// Of one kind, with what all kinds have.
+template <typename Made>
+Result<Made> made_by(const ParsedOptions& options, const GenerateRequest& request) {
+  Made made;
+  WM_TRY(read_options(options, made));
+  made.n = request.n.value_or(made.n);
+  made.seed = request.seed;
+  return made;
 }
 
-Result<double> share_of(const ParsedOptions& options, const char* name, double otherwise) {
-  if (!options.has(name)) return otherwise;
-  WM_ASSIGN(const double value, parse_ratio(options.get(name)));
-  if (!(value >= 0 && value <= 1)) return usage_error(std::string(name) + " is not between 0 and 1");
-  return value;
-}
-
-Status make_fasta(const ParsedOptions& options, const evaluate::Sink& sink) {
-  evaluate::FastaOptions made;
-  WM_ASSIGN(made.n, count_of(options, "--n", 1000, 1, kMost));
-  WM_ASSIGN(made.length, count_of(options, "--length", 300, 1, 100'000'000));
-  const std::string alphabet = options.get("--alphabet", "dna");
-  made.alphabet = alphabet == "dna"       ? "ACGT"
-                  : alphabet == "rna"     ? "ACGU"
-                  : alphabet == "protein" ? "ACDEFGHIKLMNPQRSTVWY"
-                                          : alphabet;
-  made.motif = options.get("--motif");
-  WM_ASSIGN(made.motif_share, share_of(options, "--motif-share", 0.5));
-  WM_ASSIGN(made.reads, count_of(options, "--reads", 0, 0, kMost));
-  WM_ASSIGN(made.read_length, count_of(options, "--read-length", 100, 1, 100'000'000));
-  WM_ASSIGN(made.error_rate, share_of(options, "--error-rate", 0));
-  WM_ASSIGN(made.seed, seed_of(options));
+Status make_fasta(const ParsedOptions& options, const GenerateRequest& request, const evaluate::Sink& sink) {
+  WM_ASSIGN(const auto made, made_by<FastaOptions>(options, request));
   return evaluate::generate_fasta(made, sink);
 }
 
-Status make_prompts(const ParsedOptions& options, const evaluate::Sink& sink) {
-  evaluate::PromptOptions made;
-  WM_ASSIGN(made.n, count_of(options, "--n", 100, 1, kMost));
-  WM_ASSIGN(made.tokens, count_of(options, "--tokens", 128, 1, 100'000'000));
-  WM_ASSIGN(made.seed, seed_of(options));
+Status make_prompts(const ParsedOptions& options, const GenerateRequest& request, const evaluate::Sink& sink) {
+  WM_ASSIGN(const auto made, made_by<PromptOptions>(options, request));
   std::vector<std::string> words;
-  if (options.has("--tokenizer")) {
-    WM_ASSIGN(const auto text, read_file(options.get("--tokenizer")));
-    WM_ASSIGN(words, evaluate::whole_word_tokens(text, options.get("--tokenizer")));
+  if (!request.tokenizer.empty()) {
+    WM_ASSIGN(const auto text, read_file(request.tokenizer));
+    WM_ASSIGN(words, evaluate::whole_word_tokens(text, request.tokenizer));
   }
   return evaluate::generate_prompts(made, words, sink);
 }
 
-Status make_embeddings(const ParsedOptions& options, const evaluate::Sink& sink) {
-  evaluate::EmbeddingOptions made;
-  WM_ASSIGN(made.n, count_of(options, "--n", 10'000, 1, kMost));
-  WM_ASSIGN(made.width, count_of(options, "--width", 768, 1, 1'000'000));
-  WM_ASSIGN(made.clusters, count_of(options, "--clusters", 0, 0, kMost));
-  WM_ASSIGN(made.seed, seed_of(options));
+Status make_embeddings(const ParsedOptions& options, const GenerateRequest& request, const evaluate::Sink& sink) {
+  WM_ASSIGN(const auto made, made_by<EmbeddingOptions>(options, request));
   return evaluate::generate_embeddings(made, sink);
 }
 
-Status make_table(const ParsedOptions& options, const evaluate::Sink& sink) {
-  const std::string kind = options.get("--kind", "clicks");
-  WM_ASSIGN(const auto n, count_of(options, "--n", 100'000, 1, kMost));
-  WM_ASSIGN(const auto ids, count_of(options, "--ids", 100'000, 1, kMost));
-  WM_ASSIGN(const auto seed, seed_of(options));
-  if (kind == "clicks") return evaluate::generate_clicks({.n = n, .ids = ids, .seed = seed}, sink);
-  if (kind != "ids") return usage_error("there is no kind '" + kind + "'", "kinds: clicks, ids");
-  evaluate::IdStreamOptions made{.n = n, .ids = ids, .seed = seed};
-  if (options.has("--exponent")) {
-    WM_ASSIGN(made.exponent, parse_number(options.get("--exponent")));
-    if (!(made.exponent >= 0 && made.exponent <= 20)) return usage_error("--exponent is not between 0 and 20");
+Status make_table(const ParsedOptions& options, const GenerateRequest& request, const evaluate::Sink& sink) {
+  const auto n = request.n.value_or(100'000);
+  if (request.kind == "clicks") {
+    return evaluate::generate_clicks({.n = n, .ids = request.ids, .seed = request.seed}, sink);
   }
+  WM_ASSIGN(auto made, made_by<IdStreamOptions>(options, request));
+  made.n = n;
+  made.ids = request.ids;
   return evaluate::generate_ids(made, sink);
 }
 
-Result<evaluate::PictureOptions> picture_options(const ParsedOptions& options) {
-  evaluate::PictureOptions made;
-  const auto size = split(options.get("--size", "224x224"), 'x');
-  constexpr std::int64_t kMostPixels = 16384;
-  const auto side = [&](std::size_t i) -> Result<int> {
-    const auto value = size.size() == 2 ? parse_integer(size[i]) : Result<std::int64_t>(usage_error(""));
-    if (value.ok() && *value >= 1 && *value <= kMostPixels) return static_cast<int>(*value);
-    return usage_error("--size is no size", "224x224: width and height, up to 16384 each");
-  };
-  WM_ASSIGN(made.width, side(0));
-  WM_ASSIGN(made.height, side(1));
-  WM_ASSIGN(const auto quality, count_of(options, "--quality", 90, 1, 100));
-  made.quality = static_cast<int>(quality);
-  WM_ASSIGN(made.seed, seed_of(options));
-  return made;
-}
-
-Result<int> make_images(Context& context, const ParsedOptions& options) {
-  WM_ASSIGN(const auto made, picture_options(options));
-  WM_ASSIGN(const auto n, count_of(options, "--n", 100, 1, kMost));
-  const std::string type = options.get("--type", "png");
-  if (type != "png" && type != "jpeg") return usage_error("there is no type '" + type + "'", "types: png, jpeg");
-  if (!options.has("--out")) return usage_error("--out is missing", "images go into a folder");
-  const fs::path folder = options.get("--out");
+Result<int> make_images(Context& context, const ParsedOptions& options, const GenerateRequest& request) {
+  WM_ASSIGN(auto made, read_options<PictureOptions>(options));
+  std::tie(made.width, made.height) = request.size;
+  made.seed = request.seed;
+  const auto n = request.n.value_or(100);
+  const auto& type = request.type;
+  if (request.out == "-") return usage_error("--out is missing", "images go into a folder");
+  const fs::path folder = request.out;
   WM_TRY(make_named_folder(folder));
   for (std::int64_t i = 0; i < n; ++i) {
     if (context.interrupted) return kInterrupted;
@@ -210,29 +211,22 @@ Result<int> make_images(Context& context, const ParsedOptions& options) {
 }
 
 Result<int> run_generate(Context& context, const ParsedOptions& options) {
-  using Make = Status (*)(const ParsedOptions& options, const evaluate::Sink& sink);
+  using Make = Status (*)(const ParsedOptions&, const GenerateRequest&, const evaluate::Sink&);
   static constexpr std::pair<const char*, Make> kKinds[] = {
       {"fasta", make_fasta}, {"prompts", make_prompts}, {"embeddings", make_embeddings}, {"tabular", make_table}};
   const auto& words = options.positionals();
   if (words.empty()) return usage_error("generate what?", "fasta, prompts, images, embeddings, tabular");
   const std::string kind = words.front();
-  for (const auto& option : kGenerateOptions) {
-    const std::string_view help = option.help;
-    const auto colon = help.find(": ");
-    const bool of_kind = colon != std::string_view::npos && help.find(' ') > colon;
-    if (of_kind && options.has(option.name) && help.substr(0, colon) != kind) {
-      return usage_error(std::string(option.name) + " is for " + std::string(help.substr(0, colon)));
-    }
-  }
-  if (kind == "images") return make_images(context, options);
+  WM_ASSIGN(const auto request, read_options<GenerateRequest>(options));
+  if (kind == "images") return make_images(context, options, request);
   for (const auto& [name, make] : kKinds) {
     if (kind != name) continue;
-    if (kind == "embeddings" && options.get("--out", "-") == "-" && context.out_is_terminal) {
+    if (kind == "embeddings" && request.out == "-" && context.out_is_terminal) {
       return usage_error("embeddings are not for a terminal", "name a file with --out");
     }
-    Destination destination(context, options);
+    Destination destination(context, request.out);
     WM_TRY(destination.open());
-    const Status made = make(options, [&](std::string_view bytes) { return destination.write(bytes); });
+    const Status made = make(options, request, [&](std::string_view bytes) { return destination.write(bytes); });
     if (!made.ok() && context.interrupted) return kInterrupted;
     WM_TRY(made);
     WM_TRY(destination.finish());

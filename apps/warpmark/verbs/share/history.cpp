@@ -18,6 +18,7 @@
 #include "warpmark/history/history_exchange.h"
 #include "warpmark/history/history_keep.h"
 #include "warpmark/history/history_series.h"
+#include "warpmark/sessions/result_files.h"
 #include "warpmark/sessions/session_output.h"
 #include "warpmark/sessions/store_access.h"
 #include "warpmark/terminal/report_output.h"
@@ -25,28 +26,32 @@
 namespace warpmark::apps {
 namespace {
 
+using exchange::ImportOptions;
+
 constexpr OptionSpec kHistoryOptions[] = {
-    {"--limit", "N", "list, series: how many sessions (default 20)"},
-    {"--alpha", "P", "diff: chance of calling any equal metric different (default 0.05)"},
-    {"--across-machines", "", "diff: of two machines, which are what is compared"},
-    {"--format", "FORMAT", "export: which format (`warpmark list formats`); import: if a file fits several"},
-    {"--out", "FILE", "export: write to a file instead of the terminal", false, "<files>"},
-    {"--commit", "ID", "list: of this commit; import: what was measured, where the file does not say"},
-    {"--branch", "NAME", "import: its branch"},
-    {"--started", "DATE", "import: when it was measured, as 2026-03-01T12:00:00Z"},
-    {"--machine", "NAME", "import: a name for the machine; 'this' if it is this very one"},
-    {"--collective", "NAME", "import: what a log of nccl-tests measured, where it does not say: all_reduce, ..."},
-    {"--better", "NAME=WAY", "import: lower, higher or neither is better, for names that do not say it (globs)", true},
-    {"--remove", "NAME", "tag: takes this tag off"},
-    {"--keep", "N", "prune: the newest N sessions stay"},
-    {"--before", "DATE", "prune: what started before goes"},
-    {"--yes", "", "prune: really delete"},
-    {"--json", "[FILE]",
-     "list, show, series, diff, import: write JSON (warpmark.sessions/1, results/1, series_list/1, session_diff/1, "
-     "imported/1)",
-     false, "<files>"},
-    {"--db", "FILE|URL", "database file or postgresql:// URL (default: WARPMARK_DB or your own file)", false,
-     "<files>"},
+    {"--limit", "N", "how many sessions (default 20)", of("list, series")},
+    {"--alpha", "P", "chance of calling any equal metric different (default 0.05)", of("diff")},
+    {"--across-machines", "", "of two machines, which are what is compared", of("diff")},
+    {"--format", "FORMAT", "which format (`warpmark list formats`)", of("export")},
+    {"--format", "FORMAT", "if a file fits several", to<&ImportOptions::format>.of("import")},
+    {"--out", "FILE", "write to a file instead of the terminal", of("export")},
+    {"--commit", "ID", "of this commit", of("list")},
+    {"--commit", "ID", "what was measured, where the file does not say", to<&ImportOptions::commit>.of("import")},
+    {"--branch", "NAME", "its branch", to<&ImportOptions::branch>.of("import")},
+    {"--started", "DATE", "when it was measured, as 2026-03-01T12:00:00Z", to<&ImportOptions::started>.of("import")},
+    {"--machine", "NAME", "a name for the machine; 'this' if it is this very one",
+     to<&ImportOptions::machine>.of("import")},
+    {"--collective", "NAME", "what a log of nccl-tests measured, where it does not say: all_reduce, ...",
+     to<&ImportOptions::collective>.of("import")},
+    {"--better", "NAME=WAY", "lower, higher or neither is better, for names that do not say it (globs)",
+     by<direction_of, &ImportOptions::better>.of("import")},
+    {"--remove", "NAME", "takes this tag off", of("tag")},
+    {"--keep", "N", "the newest N sessions stay", of("prune")},
+    {"--before", "DATE", "what started before goes", of("prune")},
+    {"--yes", "", "really delete", of("prune")},
+    {"--json", "[FILE]", "write JSON (warpmark.sessions/1, results/1, series_list/1, session_diff/1, imported/1)",
+     of("list, show, series, diff, import")},
+    {"--db", "FILE|URL", "database file or postgresql:// URL (default: WARPMARK_DB or your own file)"},
 };
 
 constexpr PositionalSpec kHistoryPositional{
@@ -112,7 +117,7 @@ Result<int> run_history(Context& context, const ParsedOptions& options) {
                        meant.empty() ? "to show a session: warpmark history show " + shell_quote(action)
                                      : "did you mean '" + meant + "'?");
   }
-  WM_TRY(check_action(kHistoryOptions, kHistoryPositional, options, action));
+  WM_TRY(check_action(options.specs(), kHistoryPositional, options, action));
   if (options.has("--json")) WM_TRY(check_writable(options.get("--json")));
   const bool writes = action == "import" || action == "tag" || action == "prune";
   WM_ASSIGN(const auto store, writes ? open_store(context, options) : open_to_read(context, options));

@@ -16,8 +16,7 @@ namespace warpmark::apps {
 namespace {
 
 constexpr OptionSpec kMcpOptions[] = {
-    {"--config", "FILE", "what the agent may do (warpmark.mcp/1, docs/mcp.md); without it no commands", false,
-     "<files>"},
+    {"--config", "FILE", "what the agent may do (warpmark.mcp/1, docs/mcp.md); without it no commands"},
     {"--check", "", "read the configuration, say what is allowed, and end"},
 };
 
@@ -103,7 +102,6 @@ extern const Command mcp_command{
         "and the server opens no network connection. Calls run one after the other and report progress. A cancelled "
         "call, or a disconnect, ends all processes it started.",
     .options = kMcpOptions,
-    .positional = {},
     .examples = "warpmark mcp --config warpmark-mcp.yaml --check\nwarpmark mcp --config warpmark-mcp.yaml",
     .run = run_mcp,
 };

@@ -24,17 +24,15 @@ namespace {
 
 constexpr OptionSpec kReportOptions[] = {
     {"--format", "FORMAT", "text (default), md, html, json or google-benchmark", false, "<reporters>"},
-    {"--output", "FILE", "write that to a file instead of the terminal", false, "<files>"},
-    {"--json", "[FILE]", "also write it as JSON (warpmark.results/1)", false, "<files>"},
+    {"--output", "FILE", "write that to a file instead of the terminal"},
+    {"--json", "[FILE]", "also write it as JSON (warpmark.results/1)"},
     kHtmlOption,
     {"--measure", "", "run the command behind --: record and analyze it, search for a speedup, and report all of it"},
     {"--budget", "TIME", "with --measure: of the search for a speedup (default 5m)"},
     {"--gpus", "1,2,4", "with --measure: also measure how the command scales, with the number for {gpus} in it"},
-    {"--out", "DIR", "write results.json, report.md and report.html; with --measure the recording, too", false,
-     "<files>"},
+    {"--out", "DIR", "write results.json, report.md and report.html; with --measure the recording, too"},
     {"--details", "", "text: also show what other formats fold away"},
-    {"--db", "FILE|URL", "database file or postgresql:// URL (default: WARPMARK_DB or your own file)", false,
-     "<files>"},
+    {"--db", "FILE|URL", "database file or postgresql:// URL (default: WARPMARK_DB or your own file)"},
 };
 
 /// Of a document that a verb kept or wrote.
