@@ -29,15 +29,20 @@ std::vector<Finding> apply(const Evidence& evidence) {
   const double step = rank.undisturbed_step_ns();
   // Between two products there may also be a loss: what the order alone tells is worth a word where it matters.
   if (lost <= kMatters * step) return {};
-  double kernels = 0;
+  double kernels = 0, products = 0;
   for (std::size_t i = 0; i < rank.list.works.size(); ++i) {
-    kernels += rank.attribution.owner[i] == Owner::attention && rank.in_steps(rank.list.works[i]);
+    const bool owned = rank.attribution.owner[i] == Owner::attention && rank.in_steps(rank.list.works[i]);
+    kernels += owned;
+    products += owned && rank.list.works[i].category == Category::gemm;
   }
   Finding finding = make_finding(kAttentionRule, lost, step,
                                  "Unfused attention spends " + time_text(lost) + " per step (" +
                                      format_percent(lost / step) + ") on its score matrices");
   finding.evidence = {
-      time_fact("score_kernels_per_step", "Softmax, mask, scale and cast kernels on attention scores, per step", lost),
+      time_fact("score_kernels_per_step",
+                products > 0 ? "Products, softmax, mask, scale and cast kernels on attention scores, per step"
+                             : "Softmax, mask, scale and cast kernels on attention scores, per step",
+                lost),
       count_fact("score_kernel_count_per_step", "Such kernels per step", kernels / rank.step_count()),
   };
   advise(evidence, {kFuseAttention, kCheckFusedAttention}, finding);

@@ -90,8 +90,7 @@ struct Copies {
   double left_ns[2] = {};
 };
 
-Copies copies_in_steps(const RankEvidence& rank) {
-  Copies sum;
+void add_copies(const RankEvidence& rank, Copies& sum) {
   const EventColumns& events = rank.timeline->events;
   for (const GpuWork& work : rank.list.works) {
     if (!rank.in_steps(work) || !moves_data(work)) continue;
@@ -109,6 +108,13 @@ Copies copies_in_steps(const RankEvidence& rank) {
     sum.left_ns[work.category == Category::copy_to_host] +=
         static_cast<double>(work.end - work.start) * (memory == HostMemory::pinned ? 1 : kPinnedShare);
   }
+}
+
+/// Of the rank; of a process with several GPUs to and from all of them, as its host copies for each.
+Copies copies_in_steps(const Evidence& evidence) {
+  Copies sum;
+  if (!evidence.of_gpus()) add_copies(evidence.rank(), sum);
+  for (std::size_t r = 0; evidence.of_gpus() && r < evidence.ranks.size(); ++r) add_copies(evidence.ranks[r], sum);
   return sum;
 }
 
@@ -155,7 +161,7 @@ void recommend_copies(const Evidence& evidence, const Copies& copies, Finding& f
 std::vector<Finding> apply(const Evidence& evidence) {
   const RankEvidence& rank = evidence.rank();
   if (rank.over_host != OverHost::nothing) return {};  // multi_gpu_comm
-  const Copies copies = copies_in_steps(rank);
+  const Copies copies = copies_in_steps(evidence);
   const double exposed = rank.part_ns(Part::exposed_copy_to_device) + rank.part_ns(Part::exposed_copy_to_host);
   const double blocked = rank.part_ns(Part::idle_host_transfer);
   const double lost = evidence.attribution.lost_ns(Claimant::host_transfer);

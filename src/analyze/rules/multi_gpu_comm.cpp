@@ -107,8 +107,8 @@ constexpr Advice kFewerRanks = {
 constexpr Advice kNoBarriers = {
     .kind = AdviceKind::code,
     .text =
-        "Leave barriers and reductions of one value out of the step: they carry no data, and each waits for the "
-        "slowest rank.",
+        "Leave barriers and exchanges of a few values out of the step: they carry hardly any data, and each waits for "
+        "the slowest rank.",
     .pytorch = "# dist.barrier() and all_reduce(loss) only where the value is printed: if step % 50 == 0",
 };
 constexpr const char* kNcclDebug = "export NCCL_DEBUG=INFO";
@@ -184,6 +184,7 @@ struct Traffic {
   double elements = 0;
   double time_ns = 0;
   double overlapped_ns = 0;
+  double of_values_ns = 0;  ///< of time_ns in which no more than a few values are sent
   [[nodiscard]] double overlap() const { return overlapped_ns / std::max(1.0, time_ns); }
 };
 
@@ -198,7 +199,12 @@ Traffic traffic_in_steps(const RankEvidence& rank) {
   for (const Collective& one : rank.timeline->collectives) {
     if (one.event == kNoEvent || rank.timeline->events.kind[one.event] != EventKind::kernel) continue;
     const std::int64_t start = rank.timeline->events.start[one.event];
-    if (start >= rank.steps.start() && start < rank.steps.end()) sum.elements += static_cast<double>(one.in_elements);
+    if (start < rank.steps.start() || start >= rank.steps.end()) continue;
+    const auto elements = static_cast<double>(std::max(one.in_elements, one.out_elements));
+    sum.elements += static_cast<double>(one.in_elements);
+    const double bytes = elements * element_bytes(rank.timeline->names.at(one.data_type));
+    if (bytes > 0 && bytes <= double{kValueBytes})
+      sum.of_values_ns += static_cast<double>(rank.timeline->events.duration[one.event]);
   }
   return sum;
 }
@@ -258,6 +264,10 @@ void add_evidence(const RankEvidence& rank, const Exposed& exposed, const Traffi
     finding.evidence.push_back(
         time_fact("between_collectives_per_step", "Idle between collectives, per step", exposed.between));
   }
+  if (traffic.of_values_ns > traffic.time_ns / 2) {
+    finding.evidence.push_back(share_fact("of_values", "Of the collectives' time in those of up to 64 KiB",
+                                          traffic.of_values_ns / traffic.time_ns));
+  }
   if (traffic.elements > 0) {
     finding.evidence.push_back(count_fact("elements_per_collective", "Elements per collective, mean",
                                           traffic.elements / std::max(1.0, traffic.collectives)));
@@ -299,8 +309,7 @@ std::vector<Finding> apply(const Evidence& evidence) {
     return {finding};
   }
   add_bandwidth(evidence, rank, finding);
-  const bool carries_nothing = traffic.elements > 0 && traffic.elements <= 2 * traffic.collectives;
-  if (carries_nothing) advise(evidence, {kNoBarriers}, finding);
+  if (traffic.of_values_ns > traffic.time_ns / 2) advise(evidence, {kNoBarriers}, finding);
   add_comm_fixes(evidence, rank, traffic.overlap(), exposed.over_host > exposed.all() / 2, finding);
   show_works(
       rank, [&rank](std::size_t i) { return communicates(rank, rank.list.works[i]); }, finding);
