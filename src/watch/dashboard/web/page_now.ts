@@ -208,4 +208,3 @@ export async function page_now(main: HTMLElement, signal: AbortSignal): Promise<
     said.textContent = "connection lost; trying again";
   };
 }
-export const session_badge = (session: SessionRow): HTMLElement|null => session.complete ? null : badge("interrupted");
