@@ -97,6 +97,7 @@ std::string scattered_idle(const Analysis& analysis) {
   if (severity_of(idle, 1) < kWarning) return "";
   std::string cause = longest->id.substr(std::string_view("idle_").size());
   std::ranges::replace(cause, '_', ' ');
+  if (analysis.of_one_process && cause == "waiting for rank") cause = "waiting for another GPU";
   if (longest->share >= kNearlyAll * idle)
     return fmt::format("The GPU idles {} of the step ({}).", format_percent(idle), cause);
   return fmt::format("The GPU idles {} of the step for several reasons; the largest is {} ({}).", format_percent(idle),

@@ -40,12 +40,12 @@ std::vector<Cell> breakdown_row(std::string name, double share, double step_s, T
 }
 
 /// Groups with their parts below them, largest first. Shares of the step; they sum to 100 %.
-Table breakdown_table(const std::vector<BreakdownPart>& parts, double step_s) {
+Table breakdown_table(const Analysis& analysis, double step_s) {
   Table table{{{"part"}, {"time per step", Align::right}, {"of the step", Align::right}}, {}};
   for (const auto& group : kGroups) {
     std::vector<const BreakdownPart*> members;
     double total = 0;
-    for (const auto& part : parts) {
+    for (const auto& part : analysis.breakdown) {
       if (part.group != group.id || part.total_ns == 0 || part.id == kRecordingPart) continue;
       members.push_back(&part);
       total += part.share;
@@ -60,7 +60,8 @@ Table breakdown_table(const std::vector<BreakdownPart>& parts, double step_s) {
       if (part->share < kNoteworthyPart) {
         rest += part->share;
       } else {
-        table.rows.push_back(breakdown_row("- " + part_name(part->id), part->share, step_s, Tone::quiet));
+        table.rows.push_back(
+            breakdown_row("- " + part_name(part->id, analysis.of_one_process), part->share, step_s, Tone::quiet));
       }
     }
     // Alone it would say the same as its group.
@@ -189,7 +190,7 @@ Section breakdown_section(const Analysis& analysis) {
     title += fmt::format(": {}, the mean of {} {}", format_seconds(step_s), analysis.ranks.size(),
                          analysis.of_one_process ? "GPUs" : "ranks");
   }
-  return {std::move(title), {breakdown_table(analysis.breakdown, step_s)}};
+  return {std::move(title), {breakdown_table(analysis, step_s)}};
 }
 
 /// Empty where a single fix, or none, makes the step faster: then it was said.

@@ -272,7 +272,8 @@ Section table_section(const AnalysisTable& table, std::size_t rows) {
   return section;
 }
 
-std::string part_name(std::string name) {
+std::string part_name(std::string name, bool of_one_process) {
+  if (of_one_process && name == "idle_waiting_for_rank") return "waiting for another GPU";
   for (const std::string_view prefix : {"idle_", "exposed_"}) {
     if (name.starts_with(prefix)) name.erase(0, prefix.size());
   }

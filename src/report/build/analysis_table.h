@@ -19,8 +19,8 @@ namespace warpmark::report {
 /// Of the parts of a step: the estimated cost of recording.
 inline constexpr std::string_view kRecordingPart = "idle_profiler";
 
-/// "idle_data_loading" is "data loading".
-[[nodiscard]] std::string part_name(std::string id);
+/// "idle_data_loading" is "data loading". Of one process the ranks are GPUs.
+[[nodiscard]] std::string part_name(std::string id, bool of_one_process = false);
 
 /// The table's note, its first rows, and how many more there are.
 [[nodiscard]] Section table_section(const AnalysisTable& table, std::size_t rows);
