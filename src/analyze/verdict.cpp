@@ -144,14 +144,16 @@ std::string healthy_verdict(const Analysis& analysis, const Evidence& evidence) 
   const double share = largest.lost_ns > 0 && analysis.undisturbed_step_ns > 0
                            ? static_cast<double>(largest.lost_ns) / analysis.undisturbed_step_ns
                            : largest.severity / 2;
-  // What slows the machine down is told by its samples: what of the time it costs is an estimate.
+  const char* of = analysis.ranks.empty() ? "time" : "step";
+  if (const std::string fix = worth_trying(largest); scattered.empty() && !fix.empty()) {
+    return fmt::format("No fault stands out. Worth trying: {} ({}, {} of the {}): estimated speedup {}.{}", fix,
+                       largest.rule, format_percent(share), of, speedup, doubt);
+  }
+  // What slows the machine down is in its samples: what of the time it costs is an estimate.
   const bool sampled = largest.kind == "environment" && analysis.ranks.empty();
-  const std::string candidate = sampled ? fmt::format("{} ({}{})", largest.title, largest.rule, gain)
-                                        : fmt::format("{} ({} of the {}{})", largest.rule, format_percent(share),
-                                                      analysis.ranks.empty() ? "time" : "step", gain);
-  const std::string fix = worth_trying(largest);
-  if (scattered.empty() && !fix.empty())
-    return fmt::format("No fault stands out. Worth trying: {}, {}.{}", fix, candidate, doubt);
+  const std::string candidate = sampled
+                                    ? fmt::format("{} ({}{})", largest.title, largest.rule, gain)
+                                    : fmt::format("{} ({} of the {}{})", largest.rule, format_percent(share), of, gain);
   return begin + " Largest candidate: " + candidate + "." + doubt;
 }
 

@@ -51,7 +51,7 @@ TEST(Rules, a_note_that_gains_much_is_in_the_verdict) {
   EXPECT_LT(analysis.findings.front().severity, 0.4) << "tensor cores are in use";
   EXPECT_THAT(
       analysis.verdict,
-      testing::StartsWith("No fault stands out. Worth trying: multiply in BF16, precision (50.0 % of the step"));
+      testing::StartsWith("No fault stands out. Worth trying: multiply in BF16 (precision, 50.0 % of the step): "));
 }
 
 TEST(Rules, data_loading_in_a_named_range) {
