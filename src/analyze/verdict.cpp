@@ -231,7 +231,7 @@ struct Paused {
 /// Steps that were left out for something that has a name, if they take as much as a tenth of the time.
 Paused paused_by(const RankEvidence& rank) {
   struct ByName {
-    double ns = 0, whole_ns = 0, busy_ns = 0;
+    double ns = 0, whole_ns = 0, computing_ns = 0;
   };
   double paused = 0;
   std::map<std::string, ByName> by_name;
@@ -243,23 +243,21 @@ Paused paused_by(const RankEvidence& rank) {
     const double whole_ns = static_cast<double>(pause.end_ns - pause.start_ns);
     sum.ns += whole_ns - rank.step_ns();
     sum.whole_ns += whole_ns;
-    sum.busy_ns += static_cast<double>(rank.busy.covered(pause.start_ns, pause.end_ns));
+    sum.computing_ns += static_cast<double>(rank.computing.covered(pause.start_ns, pause.end_ns));
     paused += whole_ns - rank.step_ns();
   }
   const auto steps = static_cast<double>(rank.steps.found - std::ssize(rank.steps.pauses));
   const double all = paused + steps * rank.step_ns();
   if (paused == 0 || paused < (1 - kNearlyAll) * all) return {};
   const auto& [name, sum] = *std::ranges::max_element(by_name, {}, [](const auto& one) { return one.second.ns; });
-  if (sum.busy_ns >= kNearlyAll * sum.whole_ns) {
-    return {
-        fmt::format("Longer steps, such as {}, take {} in all and keep the GPU busy.", name, time_text(sum.whole_ns))};
-  }
   if (waits_for_input(name)) {
     return {fmt::format("Between steps the program waits for input or requests for {} of the time, {} in all, in {}.",
                         format_percent(sum.ns / all), time_text(sum.ns), name),
             sum.ns / all};
   }
-  return {fmt::format("Between steps {} takes {} in all.", name, time_text(sum.ns))};
+  const bool computes = sum.computing_ns >= kNearlyAll * sum.whole_ns;
+  return {fmt::format("Between steps {} takes {} in all{}.", name, time_text(sum.ns),
+                      computes ? " and keeps the GPU busy" : "")};
 }
 
 }  // namespace

@@ -24,6 +24,9 @@ constexpr CatalogFolder kCatalogs[] = {
     {"src/profile", "TraceReader"},
     {"src/profile", "Writer"},
     {"src/analyze/rules", "Rule", "", "rules.h"},
+    {"src/exchange", "Format", "", "import.cpp"},
+    {"src/optimize/knobs", "Knob", "_knob"},
+    {"apps/warpmark/mcp/tools", "McpTool", "_tool"},
     {"apps/warpmark", "Command", "_command"},
 };
 

@@ -115,8 +115,10 @@ struct HostActivity::Builder {
     const HostCause cause = of_name(events.name[i], events.kind[i]);
     if (holds_host(i, cause)) return HostCause::held;
     const bool unnamed = cause == HostCause::none || (cause == HostCause::dispatch && events.kind[i] == EventKind::op);
-    if (unnamed && is_of_host_alone(i))
-      return waits_for_input(timeline.name_of(i)) && !is_for_child(i) ? HostCause::input : HostCause::work;
+    if (unnamed && is_of_host_alone(i)) {
+      if (!waits_for_input(timeline.name_of(i))) return HostCause::work;
+      return is_for_child(i) ? HostCause::none : HostCause::input;  // of the function that started the child
+    }
     if (cause == HostCause::sync && std::ranges::binary_search(release_waits, i)) return HostCause::allocation;
     if (cause == HostCause::sync && moving_ops.contains(list.parent[i])) return HostCause::transfer;
     if (cause != HostCause::transfer || !is_api_call(events.kind[i])) return cause;

@@ -122,8 +122,8 @@ constexpr Advice kCaptureTrainingByCompiler = {
 constexpr Advice kCaptureRest = {
     .kind = AdviceKind::code,
     .text =
-        "The program replays CUDA graphs already: capture what it still launches one by one, as other batch sizes or "
-        "the part of the step outside of the graph.",
+        "Capture in CUDA graphs what is still launched one by one: other batch sizes, or the part of the step outside "
+        "of the graph.",
     .native = kCaptureStream,
     .pytorch =
         "--cuda-graph-max-bs 256  # SGLang; vLLM: --compilation-config '{\"cudagraph_capture_sizes\": [1, 2, 4, 8, "
@@ -252,13 +252,20 @@ bool graph_first(const Evidence& evidence) {
   return is_compiled_as_one(evidence) || repeats_exactly(evidence);
 }
 
-/// Steps that replay a graph.
+/// Steps that replay a graph, where most launches are of single kernels all the same; else 0.
 std::int64_t steps_with_graphs(const RankEvidence& rank) {
   std::vector<std::int64_t> starts;
+  double single = 0;
+  EventIndex last = kNoEvent;
   for (const GpuWork& work : rank.list.works) {
-    if (work.launch != kNoEvent && is_graph_launch_call(rank.timeline->name_of(work.launch)))
+    if (work.launch == kNoEvent || work.launch == last || !rank.in_steps(work)) continue;
+    last = work.launch;
+    if (is_graph_launch_call(rank.timeline->name_of(work.launch)))
       starts.push_back(work.start);
+    else
+      single += 1;
   }
+  if (single < static_cast<double>(starts.size())) return 0;
   return std::ranges::count_if(rank.steps.analyzed, [&starts](const StepSpan& span) {
     const auto next = std::ranges::lower_bound(starts, span.start_ns);
     return next != starts.end() && *next < span.end_ns;

@@ -125,14 +125,21 @@ TEST(Server, that_waits_for_requests_most_of_the_time_says_so_first) {
   EXPECT_THAT(analysis.verdict, StartsWith("Between steps the program waits for input or requests for 9"));
 }
 
-TEST(Server, that_prefills_has_longer_steps_and_no_pauses) {
-  const Analysis analysis = server([](TimelineScene& scene) {
-    scene.within("step[EXTEND toks=8192]", EventKind::annotation, [&] {
-      for (int k = 0; k < 20; ++k) scene.launch("prefill_attention_kernel", 3'000'000);
+TEST(Pause, that_computes_keeps_the_gpu_busy) {
+  TimelineScene scene;
+  for (int i = 0; i < 15; ++i) {
+    scene.within("ProfilerStep#" + std::to_string(i), EventKind::annotation, [&] {
+      for (int k = 0; k < 20; ++k) scene.launch(kTensorGemm, 100'000);
       scene.synchronize();
     });
-  });
-  EXPECT_THAT(analysis.verdict, Not(HasSubstr("Between steps")));
+    if (i % 5 != 4) continue;
+    scene.within("validate", EventKind::python, [&] {
+      for (int k = 0; k < 50; ++k) scene.launch("validation_kernel", 1'000'000);
+      scene.synchronize();
+    });
+  }
+  EXPECT_THAT(of(scene.build()).verdict,
+              HasSubstr("Between steps validate takes 100.0 ms in all and keeps the GPU busy."));
 }
 
 TEST(Server, that_replays_graphs_in_some_steps_captures_the_others) {
@@ -148,7 +155,7 @@ TEST(Server, that_replays_graphs_in_some_steps_captures_the_others) {
   const Analysis analysis = of(scene.build());
   const Finding* finding = find(analysis, "launch_overhead");
   ASSERT_NE(finding, nullptr) << analysis.verdict;
-  EXPECT_THAT(finding->recommendations.front().text, StartsWith("The program replays CUDA graphs already"));
+  EXPECT_THAT(finding->recommendations.front().text, StartsWith("Capture in CUDA graphs what is still launched"));
 }
 
 TEST(Subprocess, is_work_of_the_host_and_no_input) {
