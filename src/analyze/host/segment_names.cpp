@@ -49,9 +49,11 @@ bool is_of_range(const Timeline& timeline, EventIndex event) {
 
 }  // namespace
 
-bool is_part_of_launching(const EventColumns& events, const HostSegment& segment) {
-  if (segment.event == kNoEvent || events.kind[segment.event] == EventKind::annotation) return true;
-  return events.kind[segment.event] == EventKind::op && events.end(segment.event) > segment.end;
+bool is_part_of_launching(const Timeline& timeline, const HostSegment& segment) {
+  if (segment.event == kNoEvent) return true;
+  const EventKind kind = timeline.events.kind[segment.event];
+  if (kind == EventKind::annotation && !is_of_range(timeline, segment.event)) return true;
+  return (kind == EventKind::annotation || kind == EventKind::op) && timeline.events.end(segment.event) > segment.end;
 }
 
 void name_by_works(const BetweenWorks& between, std::span<HostSegment> segments, std::span<HostSegment> working) {
@@ -63,7 +65,7 @@ void name_by_works(const BetweenWorks& between, std::span<HostSegment> segments,
   }
   const auto is_glue = [&between](const HostSegment& one) {
     return is_unrecorded(one.cause) ||
-           (one.cause == HostCause::dispatch && !is_part_of_launching(between.timeline.events, one));
+           (one.cause == HostCause::dispatch && !is_part_of_launching(between.timeline, one));
   };
   std::int64_t glue = 0;
   for (const HostSegment& one : working) {

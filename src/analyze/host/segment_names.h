@@ -18,9 +18,9 @@ struct BetweenWorks {
   const Timeline& timeline;
 };
 
-/// Nothing that was recorded but a range of the user's, or an operator that goes on behind the segment: it is there for
-/// what it launches then.
-[[nodiscard]] bool is_part_of_launching(const EventColumns& events, const HostSegment& segment);
+/// Nothing that was recorded but a step, or a range of the user's or an operator that goes on behind the segment: it is
+/// there for what it launches then.
+[[nodiscard]] bool is_part_of_launching(const Timeline& timeline, const HostSegment& segment);
 
 /// Renames segments of a stretch for what surrounds it:
 /// - Long host work without a name that ends with an upload prepares the input: what dispatches there loads if it

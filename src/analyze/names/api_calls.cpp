@@ -52,11 +52,12 @@ bool runs_process(std::string_view name) {
 // threading, multiprocessing.connection and asyncio; epoll(7), select(2), recv(2), futex(2); ZeroMQ's zmq_poll and
 // zmq_msg_recv.
 bool waits_for_input(std::string_view name) {
-  if (is_waiting_os_call(name) ||
-      contains_any(name, {"epoll", "accept", "recv", "zmq", "getc", "fgets", "scanf", "getline"}))
-    return true;
   const CodeFrame frame = parse_code_frame(name);
   if (frame.file.empty()) {
+    if (is_waiting_os_call(name) || contains_any(name, {"epoll", "zmq", "infeed"})) return true;
+    if (holds_word(name, {"accept", "accept4", "recv", "recvfrom", "recvmsg", "recvmmsg", "getc", "getchar", "fgets",
+                          "scanf", "getline"}))
+      return true;
     return contains_any(name, {"method 'acquire' of '_thread", "method acquire of _thread", "method 'poll' of",
                                "method poll of", "function select", "simplequeue"});
   }

@@ -17,6 +17,9 @@ namespace warpmark::analyze {
 /// True if `text` holds one of the tokens, ignoring ASCII case. Tokens are lower case.
 [[nodiscard]] bool contains_any(std::string_view text, std::initializer_list<std::string_view> tokens);
 
+/// True if one of the words of `text` is one of these: letters, digits and _ make a word.
+[[nodiscard]] bool holds_word(std::string_view text, std::initializer_list<std::string_view> words);
+
 /// Without its period.
 [[nodiscard]] std::string_view first_sentence(std::string_view text);
 

@@ -168,8 +168,8 @@ class Explainer {
     // was not recorded where copies block the host as well, which they would do then in their place.
     const EventColumns& events = input_.timeline.events;
     const bool recorded = segment.event != kNoEvent && events.kind[segment.event] != EventKind::annotation;
-    const bool hidden_without_waits = segment.cause == HostCause::work && is_part_of_launching(events, segment) &&
-                                      (recorded || !copies_block_) &&
+    const bool hidden_without_waits = segment.cause == HostCause::work &&
+                                      is_part_of_launching(input_.timeline, segment) && (recorded || !copies_block_) &&
                                       lead_[0].ns + lead_[1].ns + lead_[2].ns >= rest.end - rest.start;
     if (is_dispatching(segment.cause) || hidden_without_waits) {
       for (Lead& lead : lead_) {

@@ -87,6 +87,8 @@ std::optional<KernelSaving> judge_alone(double achieved, const KernelProfile& pr
 
 std::optional<KernelSaving> judge(const KernelProfile& profile) {
   if (has_small_grid(profile)) return std::nullopt;
+  // Few warps are enough for a kernel that keeps the units or the memory busy, as fused attention does.
+  if (best_throughput(profile) * 100 >= kNcuHigh - kNcuFar) return std::nullopt;
   const auto achieved = profile.metric("sm__warps_active.avg.pct_of_peak_sustained_active");
   const auto most = profile.metric("sm__maximum_warps_per_active_cycle_pct");
   if (achieved && !most) return judge_alone(*achieved, profile);

@@ -13,12 +13,12 @@
 #include <string_view>
 #include <utility>
 
-#include "analyze/names/api_calls.h"
 #include "analyze/names/ranges.h"
 #include "analyze/names/words.h"
 #include "analyze/recorded/order_statistics.h"
 #include "analyze/steps/launch_sequence.h"
 #include "analyze/steps/marked_ranges.h"
+#include "analyze/steps/pauses.h"
 #include "analyze/steps/repeating_launches.h"
 #include "base/text.h"
 
@@ -270,25 +270,6 @@ double longest_steady_ns(const std::vector<StepSpan>& spans) {
   std::vector<double> deviations;
   for (const StepSpan& span : spans) deviations.push_back(std::abs(length_of(span) - median));
   return std::max(median + kDeviations * upper_median(std::move(deviations)), 2 * median);
-}
-
-/// The longest range of the host within the pause that is no step itself, or in which it waits for input.
-std::string what_paused(const Timeline& timeline, const StepSpan& span, std::string_view step) {
-  const EventColumns& events = timeline.events;
-  EventIndex longest = kNoEvent, waiting = kNoEvent;
-  const auto all = std::views::iota(EventIndex{0}, static_cast<EventIndex>(events.size()));
-  const auto first = std::ranges::lower_bound(all, span.start_ns, {}, [&](EventIndex i) { return events.start[i]; });
-  for (EventIndex i = *first; i < events.size() && events.start[i] < span.end_ns; ++i) {
-    const EventKind kind = events.kind[i];
-    const bool range = kind == EventKind::annotation || kind == EventKind::python || kind == EventKind::op ||
-                       kind == EventKind::runtime_api;
-    const bool most = events.end(i) <= span.end_ns && events.duration[i] * 2 > span.end_ns - span.start_ns;
-    if (!range || !most || is_same_but_digits(timeline.name_of(i), step)) continue;
-    if (longest == kNoEvent || events.duration[i] > events.duration[longest]) longest = i;
-    if (waits_for_input(timeline.name_of(i))) waiting = i;
-  }
-  if (waiting != kNoEvent) longest = waiting;
-  return longest != kNoEvent ? std::string(timeline.name_of(longest)) : "";
 }
 
 double work_in(const WorkList& list, const std::vector<StepSpan>& spans) {

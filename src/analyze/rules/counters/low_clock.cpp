@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <span>
 
 #include "analyze/recommendations/counters.h"
@@ -27,10 +28,21 @@ bool has_power_left(const Evidence& evidence, int device) {
   return !used || used->mean < kNearlyAll * *limit;
 }
 
-/// Other rules judge these.
-bool has_reasons(const Evidence& evidence, int device) {
-  constexpr const char* kIds[] = {"throttle_reasons", "power_violation_time", "thermal_violation_time"};
-  return std::ranges::any_of(kIds, [&](const char* id) { return series_of(evidence, id, device) != nullptr; });
+// NVML: nvmlClocksEventReasonGpuIdle, nvmlClocksEventReasonApplicationsClocksSetting.
+constexpr std::uint64_t kIdleReason = 0x1, kSetByUser = 0x2;
+
+enum class Reasons { not_sampled, set_by_user, others };
+
+/// Other rules judge the others.
+Reasons reasons_of(const Evidence& evidence, int device) {
+  constexpr const char* kTimes[] = {"power_violation_time", "thermal_violation_time"};
+  const CounterSeries* reasons = series_of(evidence, "throttle_reasons", device);
+  if (std::ranges::any_of(kTimes, [&](const char* id) { return series_of(evidence, id, device) != nullptr; }))
+    return Reasons::others;
+  if (reasons == nullptr) return Reasons::not_sampled;
+  std::uint64_t all = 0;
+  for (const double value : reasons->values) all |= value > 0 ? static_cast<std::uint64_t>(value) : 0;
+  return (all & ~kIdleReason) == kSetByUser ? Reasons::set_by_user : Reasons::others;
 }
 
 struct Fall {
@@ -61,10 +73,11 @@ std::vector<Finding> apply(const Evidence& evidence) {
   std::vector<Finding> findings;
   double worst = 1 - kNearlyAll;  // of its clock any GPU loses some under load
   for (const CounterSeries* clock : series_of(evidence, "sm_clock")) {
+    const Reasons reasons = reasons_of(evidence, clock->device);
     const auto used =
-        has_reasons(evidence, clock->device) || !is_used(evidence, *clock) ? std::nullopt : in_use(evidence, *clock);
+        reasons == Reasons::others || !is_used(evidence, *clock) ? std::nullopt : in_use(evidence, *clock);
     if (!used) continue;
-    const auto fall = fall_with_heat(evidence, *clock);
+    const auto fall = reasons == Reasons::not_sampled ? fall_with_heat(evidence, *clock) : std::nullopt;
     const double allowed =
         (fall ? highest_of(*clock) : highest_of(evidence, "sm_clock_max", clock->device)).value_or(0);
     const bool works = fall || used->busy.value_or(0) >= kEffectiveUse;
@@ -75,8 +88,9 @@ std::vector<Finding> apply(const Evidence& evidence) {
         kLowClockRule, evidence, fall ? worst : worst / 2,
         fall ? fmt::format("GPU {} loses its clock as it heats up: {} MHz at {:.0f} °C, {} MHz at {:.0f} °C",
                            clock->device, mhz(fall->cool.clock), fall->cool.heat, mhz(fall->hot.clock), fall->hot.heat)
-             : fmt::format("GPU {} works at {} of {} MHz, for a reason that was not sampled", clock->device,
-                           mhz(used->mean), mhz(allowed)));
+             : fmt::format("GPU {} works at {} of {} MHz, {}", clock->device, mhz(used->mean), mhz(allowed),
+                           reasons == Reasons::set_by_user ? "as its application clocks are set"
+                                                           : "for a reason that was not sampled"));
     const bool usual = !fall && worst < 0.5;  // few GPUs reach that clock with all of their units
     if (usual) finding.severity = std::min(finding.severity, kMostOfANote);
     finding.evidence = {share_fact(
@@ -87,7 +101,7 @@ std::vector<Finding> apply(const Evidence& evidence) {
       finding.evidence.push_back(share_fact("gpu_utilization", "Time with a kernel on the GPU meanwhile", *used->busy));
     finding.recommendations = {{AdviceKind::command,
                                 "See what holds the clock down: limits of power and heat, or locked clocks (nvidia-smi "
-                                "-rgc releases them).",
+                                "-rgc and -rac release them).",
                                 "nvidia-smi -q -d CLOCK,PERFORMANCE,POWER,TEMPERATURE"}};
     finding.gain = fall ? at_most(1 / (1 - worst), "work that scales with the SM clock, all of it at most")
                         : Gain{.method = "which clock this work allows was not recorded", .unknown = true};

@@ -1,0 +1,32 @@
+#include "analyze/steps/pauses.h"
+
+#include <algorithm>
+#include <ranges>
+
+#include "analyze/names/api_calls.h"
+#include "analyze/names/ranges.h"
+
+namespace warpmark::analyze {
+
+std::string what_paused(const Timeline& timeline, const StepSpan& span, std::string_view step) {
+  const EventColumns& events = timeline.events;
+  const std::int64_t length = span.end_ns - span.start_ns;
+  EventIndex longest = kNoEvent, waiting = kNoEvent;
+  const auto all = std::views::iota(EventIndex{0}, static_cast<EventIndex>(events.size()));
+  const std::int64_t from = span.start_ns - length;  // what begins earlier and ends within is mostly of what was before
+  for (EventIndex i = *std::ranges::lower_bound(all, from, {}, [&](EventIndex one) { return events.start[one]; });
+       i < events.size() && events.start[i] < span.end_ns; ++i) {
+    const EventKind kind = events.kind[i];
+    const bool range = kind == EventKind::annotation || kind == EventKind::python || kind == EventKind::op ||
+                       kind == EventKind::runtime_api;
+    const std::int64_t within = std::min(events.end(i), span.end_ns) - std::max(events.start[i], span.start_ns);
+    if (!range || within * 2 <= std::max(length, events.duration[i])) continue;
+    if (is_same_but_digits(timeline.name_of(i), step)) continue;
+    if (longest == kNoEvent || events.duration[i] > events.duration[longest]) longest = i;
+    if (waits_for_input(timeline.name_of(i))) waiting = i;
+  }
+  if (waiting != kNoEvent) longest = waiting;
+  return longest != kNoEvent ? std::string(timeline.name_of(longest)) : "";
+}
+
+}  // namespace warpmark::analyze
