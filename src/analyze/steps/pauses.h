@@ -3,6 +3,7 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "model/analysis.h"
 #include "model/profile/timeline.h"
@@ -10,8 +11,9 @@
 namespace warpmark::analyze {
 
 /// The longest range of the host that takes most of the pause, lies mostly within it and is no step itself, such as
-/// "save_checkpoint"; first of all one in which the host waits for input. Empty if there is none. O(events that begin
-/// within twice the length).
-[[nodiscard]] std::string what_paused(const Timeline& timeline, const StepSpan& span, std::string_view step);
+/// "save_checkpoint"; first of all one in which the host waits for input, then one that is in no other step
+/// (`in_steps`, by NameId). Empty if there is none. O(events that begin within twice the length).
+[[nodiscard]] std::string what_paused(const Timeline& timeline, const StepSpan& span, std::string_view step,
+                                      const std::vector<bool>& in_steps);
 
 }  // namespace warpmark::analyze

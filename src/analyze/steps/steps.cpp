@@ -293,7 +293,7 @@ bool is_irregular(const WorkList& list, const std::vector<StepSpan>& spans, bool
   return by_time ? time_in(usual) * 2 < time_in(spans) : work_in(list, usual) * 2 < work_in(list, spans);
 }
 
-/// The names of what begins in these steps, by NameId. `steady` is ascending.
+/// The names of what lies mostly in one of these steps, by NameId. `steady` is ascending.
 std::vector<bool> names_within(const Timeline& timeline, const std::vector<StepSpan>& steady) {
   std::vector<bool> within(timeline.names.size(), false);
   const EventColumns& events = timeline.events;
@@ -301,7 +301,8 @@ std::vector<bool> names_within(const Timeline& timeline, const std::vector<StepS
   for (EventIndex i = 0; i < events.size(); ++i) {
     while (step != steady.end() && step->end_ns <= events.start[i]) ++step;
     if (step == steady.end()) break;
-    if (events.start[i] >= step->start_ns) within[events.name[i]] = true;
+    const bool mostly = (step->end_ns - events.start[i]) * 2 > events.duration[i];
+    if (events.start[i] >= step->start_ns && mostly) within[events.name[i]] = true;
   }
   return within;
 }
@@ -328,7 +329,7 @@ void separate_pauses(const Timeline& timeline, const WorkList& list, std::string
   const std::vector<bool> in_steps = names_within(timeline, steady);
   for (const StepSpan& span : steps.analyzed) {
     if (length_of(span) <= longest) continue;
-    const StepPause pause{span.start_ns, span.end_ns, what_paused(timeline, span, step)};
+    const StepPause pause{span.start_ns, span.end_ns, what_paused(timeline, span, step, in_steps)};
     (is_apart(timeline, pause, in_steps) ? apart : others).push_back(pause);
   }
   const auto work_per_step = [&](const std::vector<StepSpan>& spans) {

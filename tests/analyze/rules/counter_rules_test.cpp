@@ -115,6 +115,15 @@ TEST(CounterRules, name_a_clock_that_falls_as_the_gpu_heats_up) {
   EXPECT_EQ(severity(session, "low_clock"), 0) << "hot chips leak a little more";
 }
 
+TEST(CounterRules, name_application_clocks_that_are_set_low) {
+  ProfileSession session;
+  session.counters = {series("sm_clock", from_to(1.2e9, 1.2e9)), series("sm_clock_max", from_to(1.98e9, 1.98e9)),
+                      series("gpu_utilization", from_to(1, 1)), series("throttle_reasons", from_to(2, 2))};
+  EXPECT_NE(analyze(session).verdict.find("as its application clocks are set"), std::string::npos);
+  session.counters.back() = series("throttle_reasons", from_to(4, 4));
+  EXPECT_EQ(severity(session, "low_clock"), 0) << "a power cap is another rule's";
+}
+
 TEST(CounterRules, take_a_kernel_that_uses_neither_memory_nor_power_for_no_work) {
   ProfileSession session;
   session.counters = {series("gpu_utilization", from_to(1, 1)), series("memory_utilization", from_to(0, 0)),

@@ -57,6 +57,9 @@ TEST(KernelRules, fire_at_the_thresholds_of_the_profilers_own_rules) {
       {"occupancy",
        {{"sm__warps_active.avg.pct_of_peak_sustained_active", "%", 25}},
        {{"sm__warps_active.avg.pct_of_peak_sustained_active", "%", 35}}},
+      {"occupancy",  // few warps keep tensor cores busy, as in fused attention
+       {{"sm__warps_active.avg.pct_of_peak_sustained_active", "%", 18}, {kCompute, "%", 40}},
+       {{"sm__warps_active.avg.pct_of_peak_sustained_active", "%", 18}, {kCompute, "%", 79}}},
       {"warp_divergence",
        {{"smsp__thread_inst_executed_per_inst_executed.pct", "%", 70}},
        {{"smsp__thread_inst_executed_per_inst_executed.pct", "%", 85}}},

@@ -176,5 +176,46 @@ TEST(Subprocess, is_work_of_the_host_and_no_input) {
   EXPECT_EQ(find(analysis, "waiting_for_input"), nullptr);
 }
 
+/// 18 ms of kernels, a wait for them, then 8 ms in a range of the program before the next launch.
+Analysis with_range_after_wait(bool goes_on) {
+  TimelineScene scene;
+  for (int i = 0; i < 6; ++i) {
+    scene.within("ProfilerStep#" + std::to_string(i), EventKind::annotation, [&] {
+      const auto launch = [&] {
+        for (int k = 0; k < 20; ++k) scene.launch(kTensorGemm, 900'000);
+      };
+      if (i == 0) launch();
+      scene.synchronize();
+      scene.within("update_ema", EventKind::annotation, [&] {
+        scene.idle_host(8'000'000);
+        if (goes_on) launch();
+      });
+      if (!goes_on) launch();
+    });
+  }
+  return of(scene.build());
+}
+
+TEST(Range, that_ends_before_the_launch_is_work_of_the_host) {
+  const Analysis analysis = with_range_after_wait(false);
+  ASSERT_FALSE(analysis.findings.empty());
+  EXPECT_EQ(analysis.findings.front().rule, "host_work") << analysis.verdict;
+  EXPECT_THAT(analysis.findings.front().title, HasSubstr("update_ema"));
+}
+
+TEST(Pause, is_named_by_the_innermost_function_that_takes_most_of_it) {
+  TimelineScene scene;
+  for (int i = 0; i < 15; ++i) {
+    scene.within("ProfilerStep#" + std::to_string(i), EventKind::annotation, [&] {
+      scene.within("train.py(120): step", EventKind::python, [&] {
+        if (i == 9) scene.range("gc: collect generation 2", 120'000'000, EventKind::python);
+        for (int k = 0; k < 20; ++k) scene.launch(kTensorGemm, 100'000);
+        scene.synchronize();
+      });
+    });
+  }
+  EXPECT_THAT(of(scene.build()).verdict, HasSubstr("Between steps gc: collect generation 2 takes"));
+}
+
 }  // namespace
 }  // namespace warpmark::analyze

@@ -79,7 +79,8 @@ struct Reason {
   std::string_view ending;
   double bit;
 };
-constexpr Reason kReasons[] = {{".sw_power_cap", 0x4},
+constexpr Reason kReasons[] = {{".applications_clocks_setting", 0x2},
+                               {".sw_power_cap", 0x4},
                                {".hw_slowdown", 0x8},
                                {".sw_thermal_slowdown", 0x20},
                                {".hw_thermal_slowdown", 0x40},
