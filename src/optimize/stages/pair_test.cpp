@@ -47,8 +47,8 @@ PairVerdict judge_pairs(std::span<const double> before_s, std::span<const double
 }
 
 bool is_worth_proof(const SpeedUp& estimate) {
-  constexpr double kClear = 1.1, kHarmless = 0.9;
-  return estimate.ratio >= kClear && estimate.low >= kHarmless;
+  constexpr double kClear = 1.1;
+  return estimate.ratio >= kClear && estimate.low >= 1;
 }
 
 bool needs_blocks(const PairVerdict& judged, bool decide) {

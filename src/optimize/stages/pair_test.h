@@ -43,8 +43,8 @@ struct PairVerdict {
 [[nodiscard]] PairVerdict judge_pairs(std::span<const double> before_s, std::span<const double> after_s, double effect,
                                       double alpha, const PairPrior& prior);
 
-/// An estimate in one process that fresh processes should confirm or refute at once: a clear gain, and harm is
-/// unlikely. What is small is looked for together with the rest first.
+/// An estimate in one process that fresh processes should confirm or refute at once: a clear gain, whose
+/// interval holds no loss. What is small is looked for together with the rest first.
 [[nodiscard]] bool is_worth_proof(const SpeedUp& estimate);
 
 /// Two plans this close, relative, are as fast as each other: then the simpler one is better.
