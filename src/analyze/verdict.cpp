@@ -205,7 +205,7 @@ std::string late_rank_text(const Analysis& analysis, const Evidence& evidence) {
   }
   if (evidence.ranks.size() < 2 || !evidence.of_one_program()) return "";
   if (analysis.findings.empty() || analysis.findings.front().rule == kLoadImbalanceRule.id) return "";
-  const bool in_turn = evidence.of_gpus() || evidence.rank().meets_by_messages();
+  const bool in_turn = evidence.of_gpus() || evidence.rank().alignment.by_messages;
   if (in_turn && analysis.findings.front().rule == kMultiGpuCommRule.id) return "";  // it says so
   const auto waits = [](const RankEvidence& rank) {
     return rank.part_ns(Part::idle_waiting_for_rank) / rank.undisturbed_step_ns();

@@ -118,21 +118,11 @@ bool is_own_work(Part part) {
 
 double RankEvidence::own_work_ns() const {
   double sum = 0;
-  const bool by_messages = meets_by_messages();
   for (std::size_t i = 0; i < kParts; ++i) {
     const auto part = static_cast<Part>(i);
-    if (is_own_work(part) && (part < Part::idle_data_loading || !by_messages)) sum += part_ns(part);
+    if (is_own_work(part) && (part < Part::idle_data_loading || !alignment.by_messages)) sum += part_ns(part);
   }
   return sum;
-}
-
-bool RankEvidence::meets_by_messages() const {
-  std::int64_t communication = 0, messages = 0;
-  for (std::size_t i = 0; i < list.works.size(); ++i) {
-    communication += list.works[i].category == Category::communication ? 1 : 0;
-    messages += alignment.is_message(i) ? 1 : 0;
-  }
-  return messages > 0 && 2 * messages >= communication;
 }
 
 double RankEvidence::dispatch_ns() const {

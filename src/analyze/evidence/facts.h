@@ -57,8 +57,6 @@ struct RankEvidence {
   /// recording costs; of a rank that meets others by messages the GPU's work alone, as its host waits with it. What of
   /// loading and dispatch only this rank has: Imbalance::own_ns (imbalance.h).
   [[nodiscard]] double own_work_ns() const;
-  /// Most of its communication is messages from rank to rank, as between the stages of a pipeline.
-  [[nodiscard]] bool meets_by_messages() const;
   /// Host time a step to dispatch, recording costs taken off; 0 where the host was not recorded.
   [[nodiscard]] double dispatch_ns() const;
   /// Idle while the host dispatches one collective after another: multi_gpu_comm's, not launch_overhead's. A step

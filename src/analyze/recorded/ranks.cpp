@@ -108,8 +108,8 @@ OwnCollectives own_collectives(const Timeline& timeline, const WorkList& list, c
                                std::int64_t origin_ns) {
   OwnCollectives all;
   for (std::size_t i = 0; i < list.works.size(); ++i) {
-    const bool message = std::ranges::binary_search(messages, i, {}, &Message::work);
-    if (list.works[i].category == Category::communication && !message) all.works.push_back(i);
+    if (list.works[i].category != Category::communication) continue;
+    if (!std::ranges::binary_search(messages, i, {}, &Message::work)) all.works.push_back(i);
   }
   std::sort(all.works.begin(), all.works.end(),
             [&list](std::size_t a, std::size_t b) { return list.works[a].end < list.works[b].end; });
@@ -198,6 +198,9 @@ void wait_for_messages(const std::vector<WorkList>& lists, const std::vector<std
       own.late_rank[one.work] = kNoRank;
       own.wait_until[one.work] = lists[r].works[one.work].end - fastest.at(one.elements);
     }
+    const std::ptrdiff_t communication =
+        std::ranges::count(lists[r].works, Category::communication, &GpuWork::category);
+    own.by_messages = 2 * std::ssize(messages[r]) >= communication;
   }
 }
 

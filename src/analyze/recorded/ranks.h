@@ -23,11 +23,7 @@ struct RankAlignment {
   std::vector<std::int64_t> wait_until;  ///< per work, on the rank's own timeline; 0 for none
   std::vector<std::uint32_t> late_rank;  ///< per work that waits: the place of that rank's list
   std::vector<std::int32_t> rendezvous;  ///< per work: the same number on every rank for one collective; -1 for none
-
-  /// Whether a work sends to one rank, or receives from it.
-  [[nodiscard]] bool is_message(std::size_t work) const {
-    return work < late_rank.size() && late_rank[work] == kNoRank;
-  }
+  bool by_messages = false;              ///< most of its communication is messages, as between the stages of a pipeline
 };
 
 /// One element a list: the works of a rank, or of one of its GPUs. Only ranks of one program (programs_of) wait for one

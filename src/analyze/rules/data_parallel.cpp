@@ -57,8 +57,8 @@ std::vector<Finding> apply(const Evidence& evidence) {
   for (const Doing& doing : doings_in(rank, Part::idle_host_work)) {
     if (doing.name.empty() || names_data_parallel(doing.name)) idle += doing.ns;
   }
-  const double fault = severity_of(idle, step) >= kWarning ? severity_of(idle, step) : kMostOfANote;
-  finding.severity = std::min(finding.severity, fault);
+  const double fault = severity_of(idle, step);
+  finding.severity = std::min(finding.severity, fault >= kWarning ? fault : kMostOfANote);
   finding.evidence.push_back(time_fact("step", "Step", step));
   for (const auto& [device, ns] : computing) {
     finding.evidence.push_back(time_fact("computing_gpu_" + std::to_string(device),

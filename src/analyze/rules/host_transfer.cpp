@@ -113,8 +113,10 @@ void add_copies(const RankEvidence& rank, Copies& sum) {
 /// Of the rank; of a process with several GPUs to and from all of them, as its host copies for each.
 Copies copies_in_steps(const Evidence& evidence) {
   Copies sum;
-  if (!evidence.of_gpus()) add_copies(evidence.rank(), sum);
-  for (std::size_t r = 0; evidence.of_gpus() && r < evidence.ranks.size(); ++r) add_copies(evidence.ranks[r], sum);
+  if (evidence.of_gpus())
+    for (const RankEvidence& rank : evidence.ranks) add_copies(rank, sum);
+  else
+    add_copies(evidence.rank(), sum);
   return sum;
 }
 

@@ -273,7 +273,7 @@ std::int64_t steps_with_graphs(const RankEvidence& rank) {
 }
 
 /// The fix that the recording speaks for comes first, and its gain is the finding's.
-void recommend(const Evidence& evidence, double limit, double launches, Finding& finding) {
+void recommend(const Evidence& evidence, double limit, double launches, bool with_graphs, Finding& finding) {
   const Gain graph = gain_up_to(limit, "trace re-simulated without dispatch");
   const double away = compiled_away(evidence);
   const Gain compiled = gain_up_to(when_compiled(evidence),
@@ -291,7 +291,7 @@ void recommend(const Evidence& evidence, double limit, double launches, Finding&
     give(kFuseKernels, "fewer_launches", compiled);
   };
   const bool nothing_to_fuse = launches < double{kFewest};
-  if (!nothing_to_fuse && steps_with_graphs(evidence.rank()) > 0) {
+  if (!nothing_to_fuse && with_graphs) {
     finding.gain = graph;
     give(kCaptureRest, "cuda_graph", graph);
     fuse();
@@ -346,7 +346,8 @@ std::vector<Finding> apply(const Evidence& evidence) {
       time_fact("host_dispatch_per_step", "Host time to dispatch a step (recording costs taken off)",
                 rank.dispatch_ns()),
   };
-  if (const std::int64_t with_graphs = steps_with_graphs(rank); with_graphs > 0) {
+  const std::int64_t with_graphs = steps_with_graphs(rank);
+  if (with_graphs > 0) {
     finding.evidence.push_back(count_fact(
         "steps_with_graphs", fmt::format("Steps that replay a CUDA graph, of {}", rank.steps.analyzed.size()),
         static_cast<double>(with_graphs)));
@@ -359,7 +360,7 @@ std::vector<Finding> apply(const Evidence& evidence) {
   finding.evidence.push_back(
       {fmt::format("With no dispatch at all (a CUDA graph of the whole step) about {:.1f}x faster", limit),
        "cuda_graph_limit", limit, ""});
-  recommend(evidence, limit, launches.calls / rank.step_count(), finding);
+  recommend(evidence, limit, launches.calls / rank.step_count(), with_graphs > 0, finding);
   show_main_thread(evidence, finding);
   show_other_processes(evidence, finding);
   show_idle(rank, {Part::idle_launch}, finding);

@@ -171,21 +171,17 @@ double slower_by(const Evidence& evidence, const Imbalance& imbalance) {
 
 enum class LateBy { work, wider_type, host, slower_gpu };
 
-LateBy late_by(const Evidence& evidence, const Imbalance& imbalance) {
-  if (multiplies_in_wider_type(evidence, imbalance)) return LateBy::wider_type;
-  if (late_host_ns(evidence, imbalance) > imbalance.late_ns / 2) return LateBy::host;
-  return slower_by(evidence, imbalance) >= kClearlyMore ? LateBy::slower_gpu : LateBy::work;
-}
+struct Lateness {
+  LateBy by = LateBy::work;
+  std::string how;  ///< after the name of the rank
+};
 
-std::string how_late(LateBy by, const Evidence& evidence, const Imbalance& imbalance) {
-  switch (by) {
-    case LateBy::wider_type: return " multiplies in a wider type";
-    case LateBy::host: return "'s host is late";
-    case LateBy::slower_gpu:
-      return fmt::format(" takes {:.2f}x as long for the same kernels", slower_by(evidence, imbalance));
-    case LateBy::work: break;
-  }
-  return " has more work";
+Lateness lateness_of(const Evidence& evidence, const Imbalance& imbalance) {
+  if (multiplies_in_wider_type(evidence, imbalance)) return {LateBy::wider_type, " multiplies in a wider type"};
+  if (late_host_ns(evidence, imbalance) > imbalance.late_ns / 2) return {LateBy::host, "'s host is late"};
+  const double slower = slower_by(evidence, imbalance);
+  if (slower < kClearlyMore) return {LateBy::work, " has more work"};
+  return {LateBy::slower_gpu, fmt::format(" takes {:.2f}x as long for the same kernels", slower)};
 }
 
 std::string member_of(const Evidence& evidence, const RankEvidence& rank) {
@@ -238,18 +234,20 @@ std::vector<Finding> apply(const Evidence& evidence) {
   const double step = late.undisturbed_step_ns();
   const double lost = evidence.attribution.lost_ns(Claimant::load_imbalance);
   if (lost <= 0) return {};
-  const LateBy by = late_by(evidence, imbalance);
+  const auto [by, how] = lateness_of(evidence, imbalance);
   Finding finding = make_finding(kLoadImbalanceRule, lost, step,
-                                 member_of(evidence, late) + how_late(by, evidence, imbalance) + ": the others wait " +
-                                     time_text(lost) + " per step (" + format_percent(lost / step) + ") for it");
+                                 member_of(evidence, late) + how + ": the others wait " + time_text(lost) +
+                                     " per step (" + format_percent(lost / step) + ") for it");
   add_evidence(evidence, imbalance, by, finding);
   if (by == LateBy::wider_type) advise(evidence, {kSameSettings}, finding);
   if (by == LateBy::host) {
     advise(evidence, {kLateHost, kCompareMachines}, finding);
     show_idle(late, {Part::idle_host_work, Part::idle_sync, Part::idle_blocking_call, Part::idle_allocation}, finding);
   } else {
-    if (by == LateBy::slower_gpu) advise(evidence, {kSlowerGpu}, finding);
-    if (by != LateBy::slower_gpu) advise(evidence, {kSameWork, kDealOut, kCompareMachines}, finding);
+    if (by == LateBy::slower_gpu)
+      advise(evidence, {kSlowerGpu}, finding);
+    else
+      advise(evidence, {kSameWork, kDealOut, kCompareMachines}, finding);
     show_works(
         late, [&late](std::size_t i) { return is_compute(late.list.works[i].category); }, finding);
   }

@@ -186,6 +186,7 @@ struct Traffic {
   double overlapped_ns = 0;
   double of_values_ns = 0;  ///< of time_ns in which no more than a few values are sent
   [[nodiscard]] double overlap() const { return overlapped_ns / std::max(1.0, time_ns); }
+  [[nodiscard]] bool of_values() const { return of_values_ns > time_ns / 2; }
 };
 
 Traffic traffic_in_steps(const RankEvidence& rank) {
@@ -232,15 +233,15 @@ double waiting_ns(const Evidence& evidence, std::size_t r) {
 /// Layers on one after the other: GPUs of one process that wait for one another without any exchange that was recorded,
 /// or stages of a pipeline, which wait for messages.
 bool work_in_turn(const RankEvidence& rank, const Exposed& exposed, const Traffic& traffic) {
-  return exposed.waiting > exposed.all() / 2 && (traffic.collectives == 0 || rank.meets_by_messages());
+  return exposed.waiting > exposed.all() / 2 && (traffic.collectives == 0 || rank.alignment.by_messages);
 }
 
 std::string title_of(const RankEvidence& rank, const Exposed& exposed, const Traffic& traffic, double lost,
                      double step) {
   const std::string amount = time_text(lost) + " per step (" + format_percent(lost / step) + ")";
   if (work_in_turn(rank, exposed, traffic)) {
-    return (rank.meets_by_messages() ? "The stages of the pipeline work one after the other: one waits "
-                                     : "The GPUs work one after the other: one waits ") +
+    return (rank.alignment.by_messages ? "The stages of the pipeline work one after the other: one waits "
+                                       : "The GPUs work one after the other: one waits ") +
            amount + " for another";
   }
   return exposed.waiting > exposed.all() / 2 ? "Ranks wait for one another in collectives, " + amount
@@ -253,8 +254,8 @@ void add_evidence(const RankEvidence& rank, const Exposed& exposed, const Traffi
         time_fact("exposed_communication_per_step", "Collectives with no other GPU work, per step",
                   exposed.collectives),
         time_fact("waiting_per_step",
-                  rank.meets_by_messages() ? "Waiting for messages, beyond the fastest of their size, per step"
-                                           : "Waiting in collectives that no rank's own work explains, per step",
+                  rank.alignment.by_messages ? "Waiting for messages, beyond the fastest of their size, per step"
+                                             : "Waiting in collectives that no rank's own work explains, per step",
                   exposed.waiting),
         share_fact("overlap", "Of the collectives' time overlapped by computation", traffic.overlap()),
         count_fact("collectives_per_step", "Collectives per step", traffic.collectives / rank.step_count()),
@@ -264,7 +265,7 @@ void add_evidence(const RankEvidence& rank, const Exposed& exposed, const Traffi
     finding.evidence.push_back(
         time_fact("between_collectives_per_step", "Idle between collectives, per step", exposed.between));
   }
-  if (traffic.of_values_ns > traffic.time_ns / 2) {
+  if (traffic.of_values()) {
     finding.evidence.push_back(share_fact("of_values", "Of the collectives' time in those of up to 64 KiB",
                                           traffic.of_values_ns / traffic.time_ns));
   }
@@ -304,12 +305,12 @@ std::vector<Finding> apply(const Evidence& evidence) {
           "waiting_gpu_" + gpu, (evidence.of_gpus() ? "GPU " : "Rank ") + gpu + " waits for another, per step",
           waiting_ns(evidence, r)));
     }
-    advise(evidence, {rank.meets_by_messages() ? kMoreMicroBatches : kMicroBatches}, finding);
+    advise(evidence, {rank.alignment.by_messages ? kMoreMicroBatches : kMicroBatches}, finding);
     finding.gain = at_most(amdahl(lost, step), "at most what is left when no GPU waits for another");
     return {finding};
   }
   add_bandwidth(evidence, rank, finding);
-  if (traffic.of_values_ns > traffic.time_ns / 2) advise(evidence, {kNoBarriers}, finding);
+  if (traffic.of_values()) advise(evidence, {kNoBarriers}, finding);
   add_comm_fixes(evidence, rank, traffic.overlap(), exposed.over_host > exposed.all() / 2, finding);
   show_works(
       rank, [&rank](std::size_t i) { return communicates(rank, rank.list.works[i]); }, finding);
