@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <map>
 #include <tuple>
-#include <unordered_map>
 
 #include "analyze/names/collective_kinds.h"
 #include "analyze/recorded/collective_benchmarks.h"
@@ -14,27 +13,6 @@ namespace warpmark::analyze {
 namespace {
 
 // What the recording tells of the message that a communication kernel sent.
-
-/// The collectives of a timeline by the event that describes them.
-using CollectiveByEvent = std::unordered_map<EventIndex, const Collective*>;
-
-CollectiveByEvent collectives_by_event(const Timeline& timeline) {
-  CollectiveByEvent by_event;
-  for (const Collective& one : timeline.collectives) {
-    if (one.event != kNoEvent) by_event.emplace(one.event, &one);
-  }
-  return by_event;
-}
-
-/// The collective of a communication kernel: newer recordings describe the kernel, older ones the operator that
-/// launched it. nullptr if none does.
-const Collective* collective_of(const GpuWork& work, const WorkList& list, const CollectiveByEvent& by_event) {
-  if (const auto found = by_event.find(work.event); found != by_event.end()) return found->second;
-  for (EventIndex op = work.op; op != kNoEvent; op = list.parent[op]) {
-    if (const auto found = by_event.find(op); found != by_event.end()) return found->second;
-  }
-  return nullptr;
-}
 
 /// Gathering collectives are counted by what comes out, the others by what goes in (nccl-tests' "size").
 double message_bytes(const Collective& one, std::string_view collective, std::string_view type) {
@@ -49,11 +27,11 @@ using CallKind = std::tuple<std::string, std::string, int, double>;
 
 /// Of equal calls in the analyzed steps, ascending.
 std::map<CallKind, std::vector<double>> seconds_of_calls(const RankEvidence& rank) {
-  const CollectiveByEvent by_event = collectives_by_event(*rank.timeline);
+  const DescribedCollectives described(*rank.timeline);
   std::map<CallKind, std::vector<double>> seconds;
   for (const GpuWork& work : rank.list.works) {
     if (work.category != Category::communication || !rank.in_steps(work)) continue;
-    const Collective* one = collective_of(work, rank.list, by_event);
+    const Collective* one = described.of(work, rank.list);
     if (one == nullptr) continue;
     const std::string kind = standard_collective(rank.timeline->names.at(one->name));
     const std::string type(rank.timeline->names.at(one->data_type));
@@ -66,6 +44,20 @@ std::map<CallKind, std::vector<double>> seconds_of_calls(const RankEvidence& ran
 }
 
 }  // namespace
+
+DescribedCollectives::DescribedCollectives(const Timeline& timeline) {
+  for (const Collective& one : timeline.collectives) {
+    if (one.event != kNoEvent) by_event_.emplace(one.event, &one);
+  }
+}
+
+const Collective* DescribedCollectives::of(const GpuWork& work, const WorkList& list) const {
+  if (const auto found = by_event_.find(work.event); found != by_event_.end()) return found->second;
+  for (EventIndex op = work.op; op != kNoEvent; op = list.parent[op]) {
+    if (const auto found = by_event_.find(op); found != by_event_.end()) return found->second;
+  }
+  return nullptr;
+}
 
 std::vector<CollectiveTraffic> collective_traffic(const Facts& facts, const RankEvidence& rank) {
   std::map<CallKind, double> fastest;

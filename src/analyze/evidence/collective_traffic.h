@@ -4,11 +4,23 @@
 
 #include <cstdint>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "analyze/evidence/facts.h"
 
 namespace warpmark::analyze {
+
+/// What a recording tells of the messages that its communication kernels sent. The timeline outlives it.
+class DescribedCollectives {
+ public:
+  explicit DescribedCollectives(const Timeline& timeline);
+  /// Newer recordings describe the kernel, older ones the operator that launched it. nullptr if none does.
+  [[nodiscard]] const Collective* of(const GpuWork& work, const WorkList& list) const;
+
+ private:
+  std::unordered_map<EventIndex, const Collective*> by_event_;
+};
 
 /// Equal collectives in the analyzed steps of one rank.
 struct CollectiveTraffic {

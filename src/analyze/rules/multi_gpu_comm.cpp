@@ -190,22 +190,21 @@ struct Traffic {
 };
 
 Traffic traffic_in_steps(const RankEvidence& rank) {
+  const DescribedCollectives described(*rank.timeline);
   Traffic sum;
   for (const GpuWork& work : rank.list.works) {
     if (work.category != Category::communication || !rank.in_steps(work)) continue;
+    const auto time_ns = static_cast<double>(work.end - work.start);
     sum.collectives += 1;
-    sum.time_ns += static_cast<double>(work.end - work.start);
+    sum.time_ns += time_ns;
     sum.overlapped_ns += static_cast<double>(rank.compute.covered(work.start, work.end));
-  }
-  for (const Collective& one : rank.timeline->collectives) {
-    if (one.event == kNoEvent || rank.timeline->events.kind[one.event] != EventKind::kernel) continue;
-    const std::int64_t start = rank.timeline->events.start[one.event];
-    if (start < rank.steps.start() || start >= rank.steps.end()) continue;
-    const auto elements = static_cast<double>(std::max(one.in_elements, one.out_elements));
-    sum.elements += static_cast<double>(one.in_elements);
-    const double bytes = elements * element_bytes(rank.timeline->names.at(one.data_type));
-    if (bytes > 0 && bytes <= double{kValueBytes})
-      sum.of_values_ns += static_cast<double>(rank.timeline->events.duration[one.event]);
+    const Collective* one = described.of(work, rank.list);
+    if (one == nullptr) continue;
+    sum.elements += static_cast<double>(one->in_elements);
+    const double known = element_bytes(rank.timeline->names.at(one->data_type));
+    const double bytes = static_cast<double>(std::max(one->in_elements, one->out_elements)) *
+                         (known > 0 ? known : double{kOneNumberBytes});  // no type has more
+    if (bytes > 0 && bytes <= double{kValueBytes}) sum.of_values_ns += time_ns;
   }
   return sum;
 }

@@ -50,13 +50,18 @@ class Watch {
     auto next_sample = begin, next_look = begin;
     bool looked_for_driver = false;
     while (true) {
-      if (const auto ended = program_.poll()) return ended->exit_code;
+      const auto ended = program_.poll();
+      const bool asked_to_end = options_.interrupted != nullptr && options_.interrupted->load();
+      if (ended) {
+        outcome_.interrupted = outcome_.interrupted || asked_to_end;  // a terminal's signal reaches both at once
+        return ended->exit_code;
+      }
       const auto now = Clock::now();
       if (options_.interval_s > 0 && now >= next_sample) {
         sampler_.sample();
         next_sample += seconds(options_.interval_s);
       }
-      if (options_.interrupted != nullptr && options_.interrupted->load()) interrupted(now);
+      if (asked_to_end) interrupted(now);
       if (options_.deadline_s > 0 && now >= begin + seconds(options_.deadline_s)) end(now, outcome_.timed_out, 5);
       if (options_.stop && !outcome_.stopped && now >= next_look) {
         next_look = now + std::chrono::milliseconds(200);

@@ -34,7 +34,8 @@ const std::vector<CollectiveResult> kCurve{point(1 << 10, 20e-6, 1e9), point(1 <
                                            point(1 << 24, 80e-6, 200e9), point(1 << 28, 900e-6, 300e9)};
 
 /// 4 M floats reduced in 100 us a step, as the recording of an operator describes it.
-Timeline reducing(std::int64_t compute_ns = 100'000, std::int64_t reduce_ns = 100'000) {
+Timeline reducing(std::int64_t compute_ns = 100'000, std::int64_t reduce_ns = 100'000, std::int64_t elements = 1 << 22,
+                  const char* type = "Float") {
   Timeline timeline = stepped(6, [=](TimelineScene& scene) {
     scene.launch(kTensorGemm, compute_ns);
     scene.within("record_param_comms", EventKind::op,
@@ -45,8 +46,8 @@ Timeline reducing(std::int64_t compute_ns = 100'000, std::int64_t reduce_ns = 10
     Collective one;
     one.event = i;
     one.name = timeline.names.intern("allreduce");
-    one.data_type = timeline.names.intern("Float");
-    one.in_elements = one.out_elements = 1 << 22;
+    one.data_type = timeline.names.intern(type);
+    one.in_elements = one.out_elements = elements;
     one.group_size = 2;
     timeline.collectives.push_back(one);
   }
@@ -101,6 +102,25 @@ TEST(CollectiveTraffic, finds_the_message_of_a_kernel_in_the_operator_that_launc
   EXPECT_DOUBLE_EQ(traffic[0].bytes, 4.0 * (1 << 22));
   EXPECT_DOUBLE_EQ(traffic[0].fastest_s, 100e-6);
   EXPECT_NEAR(traffic[0].bus_bandwidth, 4.0 * (1 << 22) / 100e-6, 1);
+}
+
+TEST(CollectiveTraffic, of_a_few_values_is_little_whatever_their_type) {
+  const auto share = [](std::int64_t elements, const char* type) -> std::optional<double> {
+    ProfileSession session;
+    session.ranks.push_back(reducing(100'000, 100'000, elements, type));
+    for (const Finding& finding : analyze(session).findings) {
+      for (const Fact& fact : finding.evidence) {
+        if (fact.id == "of_values") return fact.value;
+      }
+    }
+    return std::nullopt;
+  };
+  EXPECT_EQ(share(1, "Float"), 1.0);
+  EXPECT_EQ(share(1, "a type of tomorrow"), 1.0);
+  EXPECT_EQ(share(4096, ""), 1.0);
+  EXPECT_EQ(share(4097, ""), std::nullopt);
+  EXPECT_EQ(share(16384, "Float"), 1.0);
+  EXPECT_EQ(share(16385, "Float"), std::nullopt);
 }
 
 TEST(CollectiveTraffic, is_as_fast_on_the_rank_that_waits_as_on_the_one_waited_for) {
