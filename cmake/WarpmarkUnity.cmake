@@ -2,7 +2,7 @@
 # library are compiled as one, neighbours first, so that the headers they share are parsed and the templates instantiated once:
 # most of the time of a build. So the names in the unnamed namespaces of a library differ. The rules, the readers and the parts
 # of the CUDA module name the functions of their descriptors alike, and are compiled alone; so are files with code for other
-# instruction sets. So are what needs libxlsxwriter, yaml-cpp or RE2, and src/validate/judge, which needs none: libwarpmark.so
+# instruction sets. So are what needs libxlsxwriter, yaml-cpp, RE2 or OpenSSL below http, and src/validate/judge, which needs none: libwarpmark.so
 # then leaves those libraries out. Unlike CMake's own, these files name their parts by relative paths, so that a compiler
 # cache serves all clones on a machine.
 function(warpmark_unity target)
@@ -18,7 +18,7 @@ function(warpmark_unity target)
     file(STRINGS ${source} alone LIMIT_COUNT 1 REGEX
          "^(extern |constinit )*const (Rule|TraceReader|Writer|CudaImplementation) |^#pragma GCC target|__attribute__\\(\\(target\
 |^#include <(xlsxwriter|re2/)")
-    if(alone OR source MATCHES "\\.cu$|/src/(base/yaml|validate/judge/[a-z_]+)\\.cpp$")
+    if(alone OR source MATCHES "\\.cu$|/src/(base/(yaml|sha256)|validate/judge/[a-z_]+)\\.cpp$")
       list(APPEND compiled ${source})
       continue()
     endif()

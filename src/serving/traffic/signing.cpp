@@ -32,13 +32,6 @@ std::string_view bytes_of(const Digest& digest) {
   return {reinterpret_cast<const char*>(digest.data()), digest.size()};
 }
 
-std::string hex(const Digest& digest) {
-  constexpr const char* kDigits = "0123456789abcdef";
-  std::string text;
-  for (const unsigned char byte : digest) text += {kDigits[byte >> 4], kDigits[byte & 15]};
-  return text;
-}
-
 /// Blanks at the ends away, several between words as one.
 std::string trimmed_value(std::string_view value) {
   std::string out;
@@ -133,7 +126,7 @@ std::string sigv4_authorization(const AwsCredentials& credentials, std::string_v
     key = hmac(bytes_of(key), part);
   }
   return fmt::format("AWS4-HMAC-SHA256 Credential={}/{}, SignedHeaders={}, Signature={}", credentials.access_key, scope,
-                     chosen.names, hex(key));
+                     chosen.names, hex_text(key));
 }
 
 std::string sigv4_time(std::int64_t unix_s) {
