@@ -116,7 +116,7 @@ Result<int> run_without_text(const Command& command, Context& given, const Parse
 }
 
 /// No exit code without its reason in one line.
-void tell_exit(Context& given, const std::string& why, int code) {
+void show_exit(Context& given, const std::string& why, int code) {
   const std::string meaning = meaning_of_exit(code);
   if (!meaning.empty()) given.err << fmt::format("exit code {}: {}\n", code, why.empty() ? meaning : why);
 }
@@ -145,7 +145,7 @@ Result<int> run_verb(const Command& command, std::vector<std::string> own, Commo
     return static_cast<int>(kInterrupted);
   }
   given.out.flush();
-  if (code.ok()) tell_exit(given, context.why, *code);
+  if (code.ok()) show_exit(given, context.why, *code);
   return code;
 }
 

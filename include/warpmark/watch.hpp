@@ -13,7 +13,7 @@
 
 namespace warpmark::v0 {
 
-/// Over the looks that were taken.
+/// Over the samples that were taken.
 struct Range {
   double min = 0;
   double mean = 0;
@@ -34,7 +34,7 @@ struct GpuSeen {
 
 struct Seen {
   double seconds = 0;
-  std::int64_t looks = 0;
+  std::int64_t polls = 0;
   std::optional<Range> cpu_utilization;  ///< ratio of all CPUs
   std::int64_t peak_memory_bytes = 0;    ///< largest resident set of this process so far
   std::vector<GpuSeen> gpus;
@@ -42,7 +42,7 @@ struct Seen {
 };
 
 struct WatchOptions {
-  double interval_s = 0.1;  ///< between looks; each takes up to 20 ms of a thread that mostly sleeps
+  double interval_s = 0.1;  ///< between polls; each takes up to 20 ms of a thread that mostly sleeps
 };
 
 /// Looks from its construction on, in a thread of its own, at least at the begin and at the end.
@@ -52,7 +52,7 @@ class Watch {
   ~Watch();
   Watch(Watch&&) noexcept;
   Watch& operator=(Watch&&) noexcept;
-  /// Ends the looking; the same answer again when called again.
+  /// Ends the watch; the same answer again when called again.
   Seen stop();
 
  private:

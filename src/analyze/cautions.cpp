@@ -96,11 +96,11 @@ std::vector<std::string> cautions_of_losses(const ProfileSession& session) {
 }
 
 /// Why they cannot be of one program; see programs.h.
-std::string told_by(const ProfileSession& session) {
+std::string known_by(const ProfileSession& session) {
   bool same_rank = false, other_size = false;
   int size = 0;
   for (const Timeline& timeline : session.ranks) {
-    same_rank = same_rank || timeline.claimed_rank >= 0;
+    same_rank = same_rank || timeline.declared_rank >= 0;
     other_size = other_size || (timeline.world_size > 0 && size > 0 && timeline.world_size != size);
     size = std::max(size, timeline.world_size);
   }
@@ -139,7 +139,7 @@ std::string caution_of_programs(const Evidence& evidence) {
   return fmt::format(
       "these are profiles of {} runs, not of one, as {} ({}). Nothing was compared between them, and what is said here "
       "mixes them: {}.",
-      programs.size(), told_by(*evidence.session), join(named, "; "), what_to_do(evidence));
+      programs.size(), known_by(*evidence.session), join(named, "; "), what_to_do(evidence));
 }
 
 }  // namespace

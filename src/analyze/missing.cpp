@@ -96,60 +96,62 @@ Recorder recorder_of(const Timeline& timeline, Framework framework) {
 
 std::vector<MissingData> missing_data(const Evidence& evidence) {
   std::vector<MissingData> missing;
+  const auto add = [&missing](const char* name, const std::string& why, std::string how) {
+    missing.push_back({name, why.empty() ? name : std::string(name) + ": " + why, std::move(how)});
+  };
   const ProfileSession& session = *evidence.session;
   Recorder recorder = recorder_of({}, evidence.framework);
   if (!evidence.has_timeline() && loss_of(session) != Loss::none) {
-    missing.push_back(
-        {"the whole file, of which a part is missing", "copy it again; if it is no longer elsewhere, record it again"});
+    add("the whole file, of which a part is missing", "",
+        "copy it again; if it is no longer elsewhere, record it again");
   } else if (!evidence.has_timeline()) {
-    missing.push_back({"a timeline with GPU work, on a machine with a GPU: steps, idle time and their causes",
-                       "warpmark profile -- <command>"});
+    add("a timeline with GPU work, on a machine with a GPU", "steps, idle time and their causes",
+        "warpmark profile -- <command>");
   } else {
     recorder = recorder_of(*evidence.rank().timeline, evidence.framework);
     const RankEvidence& rank = evidence.rank();
     const Seen seen = seen_in(*rank.timeline);
     if (!rank.replay.knows_host()) {
-      missing.push_back({"API calls with correlation ids: why the GPU idles", "warpmark profile -- <command>"});
+      add("API calls with correlation ids", "why the GPU idles", "warpmark profile -- <command>");
     }
     if (const auto others = used_by_others(session, rank)) {
-      missing.push_back({"the program alone: other processes used the GPU for " + format_percent(*others) +
-                             " of the steps, and part of the idle time is theirs",
-                         "nvidia-smi pmon -c 1"});
+      add("the program alone",
+          "other processes used the GPU for " + format_percent(*others) +
+              " of the steps, and part of the idle time is theirs",
+          "nvidia-smi pmon -c 1");
     }
     if (!rank.steps.repeating) {
-      missing.push_back({"steps: start-up is counted as if it were steady work", recorder.steps});
+      add("steps", "start-up is counted as if it were steady work", recorder.steps);
     }
     if (took_only_batches_that_lay_ready(rank)) {
-      missing.push_back(
-          {"steps after the loader's queue ran empty: these took batches that its workers had ready when the "
-           "profiler began",
-           "schedule(wait=1, warmup=20, active=20)"});
+      add("steps after the loader's queue ran empty",
+          "these took batches that its workers had ready when the "
+          "profiler began",
+          "schedule(wait=1, warmup=20, active=20)");
     } else if (rank.steps.analyzed.size() < kFewest) {
-      missing.push_back({"more steps: how much one differs from the next", recorder.more_steps});
+      add("more steps", "how much one differs from the next", recorder.more_steps);
     }
     const bool has_operators = seen.ops && !is_of_xla(*rank.timeline);
     if (has_operators && !seen.shapes) {
-      missing.push_back({"shapes of operators' inputs: attention is recognized by the order of kernels",
-                         "profile(record_shapes=True)"});
+      add("shapes of operators' inputs", "attention is recognized by the order of kernels",
+          "profile(record_shapes=True)");
     }
     if (!seen.syncs) {
-      missing.push_back({"synchronization records: waits between streams, the critical path", recorder.syncs});
+      add("synchronization records", "waits between streams, the critical path", recorder.syncs);
     }
     if (has_operators && !seen.python) {
-      missing.push_back({"Python stacks: the line of code that waits or launches", "profile(with_stack=True)"});
+      add("Python stacks", "the line of code that waits or launches", "profile(with_stack=True)");
     }
     if (world_size(session) > static_cast<int>(session.ranks.size())) {
-      missing.push_back({"the profiles of the other ranks: waiting for a rank looks like communication",
-                         "record one file a rank, and give them all: warpmark analyze rank*.json.gz"});
+      add("the profiles of the other ranks", "waiting for a rank looks like communication",
+          "record one file a rank, and give them all: warpmark analyze rank*.json.gz");
     }
   }
   if (session.kernels.empty()) {
-    missing.push_back(
-        {"kernel metrics: occupancy, divergence, coalescing, rooflines of single kernels", recorder.kernels});
+    add("kernel metrics", "occupancy, divergence, coalescing, rooflines of single kernels", recorder.kernels);
   }
   if (!has_counters(session)) {
-    missing.push_back(
-        {"GPU counters: clocks, power, temperature, PCIe rates", "nvidia-smi dmon -o DT -s pucvmet > gpu.txt"});
+    add("GPU counters", "clocks, power, temperature, PCIe rates", "nvidia-smi dmon -o DT -s pucvmet > gpu.txt");
   }
   return missing;
 }

@@ -13,12 +13,13 @@ bool is_host_copy_part(Part part) {
 }
 
 /// Of one rank, seconds a step.
-StepShares shares_of(const RankEvidence& rank, const Claims& claims) {
+StepShares shares_of(const RankEvidence& rank, const Attributions& attributions) {
   StepShares shares;
   const double waiting = rank.part_ns(Part::idle_waiting_for_rank);
-  const double for_nobody = std::min(waiting, claims.claimed_ns(Claimant::multi_gpu_comm, Part::idle_waiting_for_rank));
+  const double for_nobody =
+      std::min(waiting, attributions.attributed_ns(AttributedTo::multi_gpu_comm, Part::idle_waiting_for_rank));
   const double for_hosts =
-      std::min(waiting - for_nobody, claims.claimed_ns(Claimant::late_host, Part::idle_waiting_for_rank));
+      std::min(waiting - for_nobody, attributions.attributed_ns(AttributedTo::late_host, Part::idle_waiting_for_rank));
   const double between = rank.between_collectives_ns();
   shares.step_s = rank.undisturbed_step_ns() * 1e-9;
   shares.communication_s = (rank.part_ns(Part::exposed_communication) + between + for_nobody) * 1e-9;

@@ -313,8 +313,8 @@ void gather_gpus(HealthFacts& facts) {
     return;
   }
   for (auto& gpu : *gpus) {
-    const auto look = nvml::look_at(gpu.uuid);
-    const std::string fault = !look.ok() ? look.error().what : look->up ? "" : look->fault->text;
+    const auto probe = nvml::inspect(gpu.uuid);
+    const std::string fault = !probe.ok() ? probe.error().what : probe->up ? "" : probe->fault->text;
     auto now = fault.empty() ? nvml::conditions_of(gpu.uuid) : Conditions{};
     facts.gpu_numa_nodes.push_back(numa_node_of(gpu.pci_bus_id).value_or(-1));
     facts.gpus.push_back({std::move(gpu), now.ok() ? *std::move(now) : Conditions{}, fault});

@@ -227,8 +227,8 @@ Result<TaskOutcome> outcome_of(const Task& task, const std::vector<Record>& data
 }
 
 Result<double> log_likelihood_of(const Item& item, const Reply& reply) {
-  if (const Json* told = field_in(reply, "log_likelihood"); told != nullptr && told->is_number()) {
-    return told->get<double>();
+  if (const Json* reported = field_in(reply, "log_likelihood"); reported != nullptr && reported->is_number()) {
+    return reported->get<double>();
   }
   const Json* places = field_in(reply, "text_offset");
   if (places == nullptr || !places->is_array() || places->size() != reply.token_logprobs.size() || places->empty()) {

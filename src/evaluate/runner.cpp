@@ -15,7 +15,7 @@ namespace warpmark::evaluate {
 namespace {
 
 constexpr double kLongestWait_s = 30;
-constexpr auto kLook = std::chrono::milliseconds(100);
+constexpr auto kPoll = std::chrono::milliseconds(100);
 constexpr int kPatience = 8;  // items in turn that may fail after all their retries; more, and the model is gone
 
 class Runner {
@@ -37,7 +37,7 @@ class Runner {
       });
     }
     while (running_ > 0) {
-      std::this_thread::sleep_for(kLook);
+      std::this_thread::sleep_for(kPoll);
       progress(seen());
     }
     for (auto& thread : threads) thread.join();

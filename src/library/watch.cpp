@@ -19,7 +19,7 @@
 // Not unnamed: they are parts of Watch::State, which a header names.
 namespace warpmark::library {
 
-class Looks {
+class Samples {
  public:
   void add(std::optional<double> value) {
     if (!value) return;
@@ -40,27 +40,27 @@ std::optional<double> as_double(std::optional<std::int64_t> value) {
   return value ? std::optional(static_cast<double>(*value)) : std::nullopt;
 }
 
-struct GpuLooks {
+struct GpuSamples {
   std::string name;
   std::optional<std::int64_t> capacity;
-  Looks utilization, memory, own_memory, power, clock;
+  Samples utilization, memory, own_memory, power, clock;
 };
 
-/// All that was seen, look by look.
+/// All that was seen, sample by sample.
 class Diary {
  public:
   void add(const MachineState& state) {
-    ++looks_;
+    ++polls_;
     cpu_.add(state.host.utilization);
     problem_ = state.gpu_problem;
     for (const auto& gpu : state.gpus) {
-      auto& looks = gpus_[gpu.index];
-      looks.name = gpu.name;
-      looks.capacity = gpu.memory_bytes;
-      looks.utilization.add(gpu.utilization);
-      looks.memory.add(as_double(gpu.memory_used_bytes));
-      looks.power.add(gpu.power_w);
-      looks.clock.add(gpu.sm_clock_hz);
+      auto& polls = gpus_[gpu.index];
+      polls.name = gpu.name;
+      polls.capacity = gpu.memory_bytes;
+      polls.utilization.add(gpu.utilization);
+      polls.memory.add(as_double(gpu.memory_used_bytes));
+      polls.power.add(gpu.power_w);
+      polls.clock.add(gpu.sm_clock_hz);
     }
     for (const auto& process : state.processes) {
       if (process.id != ::getpid()) continue;
@@ -69,19 +69,19 @@ class Diary {
   }
 
   [[nodiscard]] v0::Seen seen(double seconds) const {
-    v0::Seen seen{.seconds = seconds, .looks = looks_, .cpu_utilization = cpu_.range(), .gpu_problem = problem_};
+    v0::Seen seen{.seconds = seconds, .polls = polls_, .cpu_utilization = cpu_.range(), .gpu_problem = problem_};
     rusage usage{};
     if (::getrusage(RUSAGE_SELF, &usage) == 0) seen.peak_memory_bytes = usage.ru_maxrss * 1024;
-    for (const auto& [index, looks] : gpus_) {
+    for (const auto& [index, polls] : gpus_) {
       v0::GpuSeen gpu{.index = index,
-                      .name = looks.name,
-                      .utilization = looks.utilization.range(),
-                      .memory_bytes = looks.memory.range(),
-                      .own_memory_bytes = looks.own_memory.range(),
-                      .capacity_bytes = looks.capacity,
-                      .power_w = looks.power.range(),
+                      .name = polls.name,
+                      .utilization = polls.utilization.range(),
+                      .memory_bytes = polls.memory.range(),
+                      .own_memory_bytes = polls.own_memory.range(),
+                      .capacity_bytes = polls.capacity,
+                      .power_w = polls.power.range(),
                       .energy_j = {},
-                      .sm_clock_hz = looks.clock.range()};
+                      .sm_clock_hz = polls.clock.range()};
       if (gpu.power_w) gpu.energy_j = gpu.power_w->mean * seconds;
       seen.gpus.push_back(std::move(gpu));
     }
@@ -89,9 +89,9 @@ class Diary {
   }
 
  private:
-  std::int64_t looks_ = 0;
-  Looks cpu_;
-  std::map<int, GpuLooks> gpus_;
+  std::int64_t polls_ = 0;
+  Samples cpu_;
+  std::map<int, GpuSamples> gpus_;
   std::string problem_;
 };
 
@@ -112,20 +112,20 @@ struct Watch::State {
       : interval(usable_interval_s(options.interval_s)),
         sampler({.host = "", .processes = 0}, monitor::nvml_source()),
         begin_ns(monotonic_ns()) {
-    look();  // rates are means since the look before
+    probe();  // rates are means since the sample before
     thread = std::thread([this] { run(); });
   }
   ~State() { end(); }
   State(const State&) = delete;
   State& operator=(const State&) = delete;
 
-  void look() {
+  void probe() {
     const auto now = monotonic_ns();
     diary.add(sampler.sample({.unix_ns = static_cast<std::int64_t>(wall_clock_s() * 1e9), .monotonic_ns = now}));
   }
   void run() {
     std::unique_lock guard(lock);
-    while (!changed.wait_for(guard, interval, [this] { return ending; })) look();
+    while (!changed.wait_for(guard, interval, [this] { return ending; })) probe();
   }
   void end() {
     if (!thread.joinable()) return;
@@ -135,7 +135,7 @@ struct Watch::State {
     }
     changed.notify_all();
     thread.join();
-    look();
+    probe();
     seen = diary.seen(static_cast<double>(monotonic_ns() - begin_ns) * 1e-9);
   }
 
@@ -163,7 +163,7 @@ Seen Watch::stop() {
 
 std::string to_text(const Seen& seen) {
   const auto bytes = [](double value) { return report::format_quantity(value, "B"); };
-  std::string text = fmt::format("{} in {} looks\n", report::format_duration(seen.seconds), seen.looks);
+  std::string text = fmt::format("{} in {} samples\n", report::format_duration(seen.seconds), seen.polls);
   if (seen.cpu_utilization) text += fmt::format("  CPU    mean {:.0f} %\n", seen.cpu_utilization->mean * 100);
   text += fmt::format("  memory peak {}\n", bytes(static_cast<double>(seen.peak_memory_bytes)));
   for (const auto& gpu : seen.gpus) {

@@ -7,7 +7,7 @@
 #include "base/clock.h"
 #include "base/text.h"
 #include "base/units.h"
-#include "model/beside.h"
+#include "model/auxiliary.h"
 #include "stats/summary.h"
 
 namespace warpmark::measure {
@@ -16,7 +16,7 @@ namespace {
 // The least that a context of CUDA takes; what others take and give back meanwhile is mostly less.
 constexpr std::int64_t kContextBytes = 64LL << 20;
 // The driver's own sample period: earlier than that after the start its figure is about what was before.
-constexpr double kFirstLook_s = 0.25;
+constexpr double kFirstPoll_s = 0.25;
 
 std::optional<double> mean_of_known(const std::vector<double>& values) {
   if (values.empty()) return std::nullopt;
@@ -85,8 +85,8 @@ GpuProbe nvml_probe() {
           }};
 }
 
-GpuWatch::GpuWatch(GpuProbe probe, double interval_s, bool energy_looks)
-    : probe_(std::move(probe)), interval_s_(interval_s), energy_looks_(energy_looks) {
+GpuWatch::GpuWatch(GpuProbe probe, double interval_s, bool energy_polls)
+    : probe_(std::move(probe)), interval_s_(interval_s), energy_polls_(energy_polls) {
   for (auto& uuid : probe_.list()) {
     gpus_.emplace_back();
     gpus_.back().uuid = std::move(uuid);
@@ -100,7 +100,7 @@ GpuWatch::~GpuWatch() {
 void GpuWatch::begin() {
   WM_CHECK(!thread_.joinable());
   if (!available()) return;
-  looks_ = 0;
+  polls_ = 0;
   over_ = false;
   for (auto& gpu : gpus_) {
     gpu = Gpu{.uuid = std::move(gpu.uuid)};
@@ -116,7 +116,7 @@ void GpuWatch::begin() {
 }
 
 void GpuWatch::read_counters() {
-  if (!energy_looks_) return;
+  if (!energy_polls_) return;
   for (auto& gpu : gpus_) {
     const auto now = probe_.energy_j(gpu.uuid);
     if (now) gpu.counter.emplace_back(now_s(), *now);
@@ -125,17 +125,17 @@ void GpuWatch::read_counters() {
 
 void GpuWatch::run() {
   std::unique_lock lock(mutex_);
-  double wait_s = std::min(kFirstLook_s, interval_s_);
+  double wait_s = std::min(kFirstPoll_s, interval_s_);
   while (!wake_.wait_for(lock, std::chrono::duration<double>(wait_s), [this] { return over_; })) {
     lock.unlock();
-    look();
+    probe();
     lock.lock();
     wait_s = interval_s_;
   }
 }
 
-void GpuWatch::look() {
-  ++looks_;
+void GpuWatch::probe() {
+  ++polls_;
   read_counters();
   for (auto& gpu : gpus_) {
     const auto now = probe_.activity(gpu.uuid);
@@ -165,7 +165,7 @@ GpuUse GpuWatch::end(double elapsed_s) {
   wake_.notify_all();
   thread_.join();
   read_counters();
-  GpuUse use{.looks = looks_};
+  GpuUse use{.polls = polls_};
   std::vector<double> utilization, clocks;
   double energy_j = 0, power_w = 0;
   bool all_energy = true, all_power = true;
@@ -204,7 +204,7 @@ GpuPart GpuWatch::within(double begin_s, double end_s) const {
     any = true;
     for (const auto& [at_s, value] : gpu.busy) {
       // The driver's figure is of the time before the look.
-      if (at_s >= begin_s + kFirstLook_s && at_s <= end_s) busy.push_back(value);
+      if (at_s >= begin_s + kFirstPoll_s && at_s <= end_s) busy.push_back(value);
     }
     const auto from = at_time(gpu.counter, begin_s), to = at_time(gpu.counter, end_s);
     all = all && from && to && *to >= *from;

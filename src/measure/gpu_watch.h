@@ -36,7 +36,7 @@ struct GpuProbe {
 /// Of the GPUs that were used; nothing of what the driver does not tell, or of what the time was too short for.
 struct GpuUse {
   int gpus = 0;  ///< used; 0: everything else is empty
-  std::int64_t looks = 0;
+  std::int64_t polls = 0;
   std::optional<double> utilization;  ///< ratio; mean over the looks and the GPUs used
   std::optional<double> peak_memory;  ///< bytes above what was there before, of the GPU that rose most
   std::optional<double> energy_j;     ///< of all used together
@@ -53,7 +53,7 @@ struct GpuPart {
 class GpuWatch {
  public:
   /// With `energy_looks` every look also reads the energy counters, for within().
-  explicit GpuWatch(GpuProbe probe = nvml_probe(), double interval_s = 0.5, bool energy_looks = false);
+  explicit GpuWatch(GpuProbe probe = nvml_probe(), double interval_s = 0.5, bool energy_polls = false);
   ~GpuWatch();
   GpuWatch(const GpuWatch&) = delete;
   GpuWatch& operator=(const GpuWatch&) = delete;
@@ -79,22 +79,22 @@ class GpuWatch {
     std::vector<std::pair<double, double>> busy, counter;  ///< by time: utilization, joules
   };
   void read_counters();
-  void look();
+  void probe();
   void run();
   static bool used(const Gpu& gpu);
 
   GpuProbe probe_;
   double interval_s_;
-  bool energy_looks_;
+  bool energy_polls_;
   std::vector<Gpu> gpus_;
-  std::int64_t looks_ = 0;
+  std::int64_t polls_ = 0;
   std::thread thread_;
   std::mutex mutex_;
   std::condition_variable wake_;
   bool over_ = false;
 };
 
-/// As metrics of one sample each (model/beside.h), those that are known.
+/// As metrics of one sample each (model/auxiliary.h), those that are known.
 [[nodiscard]] std::vector<Metric> metrics_of(const GpuUse& use);
 
 }  // namespace warpmark::measure

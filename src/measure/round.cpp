@@ -21,7 +21,7 @@ namespace {
 // the driver was loaded). Integrating power samples instead is known to mislead (Yang, Adamek, Armour, "Part-time Power
 // Measurements: nvidia-smi's Lack of Attention", SC 2024): hence counter differences over a long enough stretch.
 
-constexpr int kLaunchesBetweenLooks = 16;  // bounds the queue, and how far the end can overshoot
+constexpr int kLaunchesBetweenPolls = 16;  // bounds the queue, and how far the end can overshoot
 
 Result<std::optional<double>> counter_joules(device::Device& device) {
   WM_ASSIGN(const auto conditions, device.conditions());
@@ -40,7 +40,7 @@ Result<std::optional<double>> energy_per_launch(device::Device& device, Prepared
   std::size_t launches = 0;
   const std::int64_t begin = monotonic_ns();
   while (static_cast<double>(monotonic_ns() - begin) * 1e-9 < seconds) {
-    for (int i = 0; i < kLaunchesBetweenLooks; ++i) WM_TRY(prepared.launch(device.stream(), launches++ % sets));
+    for (int i = 0; i < kLaunchesBetweenPolls; ++i) WM_TRY(prepared.launch(device.stream(), launches++ % sets));
     WM_TRY(device.synchronize());
   }
   WM_ASSIGN(const auto after, counter_joules(device));
@@ -197,6 +197,7 @@ Status measure(Run& run, const Case& what, device::Device& device, const RoundOp
 
   run.outcome = Outcome::passed;
   run.stopped_because = phase.rule.reason();
+  run.stop_cause = phase.rule.cause();
   run.converged = phase.rule.converged();
   for (const auto& note : prepared->notes()) run.notes.push_back(note);
   add_time_metrics(run, phase.rule.samples());
@@ -280,12 +281,12 @@ void merge_round(Run& merged, const Run& round) {
   merged.rounds += round.rounds;
 }
 
-/// One sentence for all rounds: what ended most of them (the clause before the first ";" of each), and what the samples
-/// of all of them support together.
+/// One sentence for all rounds: what ended most of them, and what the samples of all of them support together.
 std::string stopped_because(std::span<const Run* const> rounds, const Run& merged, const StoppingOptions& stopping) {
   std::map<std::string, int> causes;
   for (const Run* round : rounds) {
-    if (!round->stopped_because.empty()) ++causes[round->stopped_because.substr(0, round->stopped_because.find(';'))];
+    const std::string& cause = round->stop_cause.empty() ? round->stopped_because : round->stop_cause;
+    if (!cause.empty()) ++causes[cause];
   }
   if (causes.empty() || rounds.size() == 1) return rounds.front()->stopped_because;
   const auto most =

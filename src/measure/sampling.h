@@ -64,21 +64,22 @@ class StoppingRule {
   void add(double sample, double elapsed_s);
   [[nodiscard]] bool done() const { return done_; }
   [[nodiscard]] bool converged() const { return converged_; }
-  /// Why it stopped: "interval of the median within 0.5 % after 42 samples".
+  /// Why it stopped: "time budget of 2 s", and with what it had then.
+  [[nodiscard]] const std::string& cause() const { return cause_; }
   [[nodiscard]] const std::string& reason() const { return reason_; }
   [[nodiscard]] const std::vector<double>& samples() const { return samples_; }
 
  private:
-  void stop(bool converged, std::string reason);
+  void stop(bool converged, std::string cause);
   /// Half width of the interval over the median; infinite with too few samples.
   [[nodiscard]] double half_width() const;
 
   StoppingOptions options_;
   std::vector<double> samples_;
-  std::int64_t next_look_;
+  std::int64_t next_poll_;
   bool done_ = false;
   bool converged_ = false;
-  std::string reason_;
+  std::string cause_, reason_;
 };
 
 /// Half width of the median's interval relative to the median; infinite with too few samples.

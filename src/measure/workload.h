@@ -46,7 +46,7 @@ class Prepared : public device::Launchable {
   /// True where the quantity is the launch or the transfer as the host sees it, not the device's own time.
   [[nodiscard]] virtual bool host_clock() const { return false; }
   /// Memory of the output that a next stage takes, of the device; empty where it is no stage.
-  [[nodiscard]] virtual std::span<std::byte> handed_on(std::size_t /*set*/) { return {}; }
+  [[nodiscard]] virtual std::span<std::byte> stage_output(std::size_t /*set*/) { return {}; }
   /// Facts about how it ran, known after prepare: {"algorithm", "..."}.
   [[nodiscard]] virtual std::vector<std::pair<std::string, std::string>> notes() const { return {}; }
 };

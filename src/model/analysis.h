@@ -74,7 +74,8 @@ inline constexpr const char* kComputePeak = "compute peak";  ///< ... of which a
 
 /// Something the analysis could not see, and how to record it.
 struct MissingData {
-  std::string what;
+  std::string name;  ///< "Python stacks"
+  std::string what;  ///< the name, and after a colon what it would show
   std::string how;
 };
 

@@ -60,7 +60,7 @@ struct MetricVerdict {
   std::string reason;
   std::optional<std::int64_t> more_rounds;
   std::optional<double> decidable_effect;
-  bool beside = false;
+  bool auxiliary = false;
   std::vector<TestResult> tests;
 };
 

@@ -75,16 +75,16 @@ inline constexpr const char* kMonitorSummarySchema = "warpmark.monitor_summary/1
 
 /// Of the looks at which a figure was told.
 struct Extent {
-  std::int64_t looks = 0;  ///< 0: it never was, and the rest says nothing
+  std::int64_t polls = 0;  ///< 0: it never was, and the rest says nothing
   double least = 0;
   double mean = 0;
   double most = 0;
 
   void add(double value) {
-    least = looks == 0 ? value : std::min(least, value);
-    most = looks == 0 ? value : std::max(most, value);
-    ++looks;
-    mean += (value - mean) / static_cast<double>(looks);
+    least = polls == 0 ? value : std::min(least, value);
+    most = polls == 0 ? value : std::max(most, value);
+    ++polls;
+    mean += (value - mean) / static_cast<double>(polls);
   }
 };
 
@@ -97,13 +97,13 @@ struct GpuSummary {
   Extent power;
   Extent sm_clock;
   Extent temperature;  ///< degC
-  std::int64_t lost_looks = 0;
+  std::int64_t lost_polls = 0;
   std::string problem;
-  std::int64_t slowed_looks = 0;
+  std::int64_t slowed_polls = 0;
 };
 
 struct MachineSummary {
-  std::int64_t looks = 0;
+  std::int64_t polls = 0;
   double seconds = 0;
   Extent host_utilization;
   Extent host_memory_used;

@@ -44,7 +44,7 @@ struct MatrixVariant {
   bool baseline = false;
   std::int64_t runs = 0;
   std::int64_t failures = 0;
-  bool given_up = false;
+  bool stopped_early = false;
   std::string reason;
   std::string hint;
   bool on_front = false;

@@ -69,6 +69,7 @@ struct Disturbance {
   std::string id;     ///< "steal", "throttle_thermal", "competing_process", ...
   std::string cause;  ///< a sentence with the numbers
   bool invalidates = false;
+  std::string device = {};  ///< "cuda:0"; empty: the machine, or not known
 };
 
 struct Environment {
@@ -96,6 +97,7 @@ struct Run {
   Warmup warmup;
   Timing timing;
   std::string stopped_because;
+  std::string stop_cause;  ///< of stopped_because, what rounds have in common; not stored
   bool converged = false;
   std::int64_t rounds = 0;
   std::uint64_t seed = 0;

@@ -55,7 +55,7 @@ std::string silence_text(double seconds) { return fmt::format("the driver has no
 }  // namespace
 
 GpuSource nvml_source() {
-  return {[] { return device::nvml::gpu_list(); }, [](const std::string& uuid) { return device::nvml::look_at(uuid); },
+  return {[] { return device::nvml::gpu_list(); }, [](const std::string& uuid) { return device::nvml::inspect(uuid); },
           [](const std::string& uuid) { return device::nvml::pcie_bytes_of(uuid); },
           [] { return device::nvml::renew(); }};
 }
@@ -125,7 +125,7 @@ GpuReading GpuPoll::reading_of(Gpu& gpu, const Status& started, std::int64_t unt
   return reading;
 }
 
-GpuReadings GpuPoll::look() {
+GpuReadings GpuPoll::probe() {
   const std::int64_t until_ns = in_ns(options_.deadline_s);
   take_list(until_ns);
   const bool can_ask = list_answer_ == nullptr || !renewing_;  // else NVML is being ended and started

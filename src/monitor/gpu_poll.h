@@ -51,7 +51,7 @@ class GpuPoll {
  public:
   explicit GpuPoll(GpuSource source, GpuPollOptions options = {});
   /// Takes 20 ms where GPUs count their PCIe traffic, and up to the deadline where the driver does not answer.
-  [[nodiscard]] GpuReadings look();
+  [[nodiscard]] GpuReadings probe();
 
  private:
   using List = Result<std::vector<device::nvml::GpuFacts>>;

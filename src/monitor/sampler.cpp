@@ -79,15 +79,15 @@ MachineState Sampler::sample(const Moment& now) {
   MachineState state;
   state.time_ns = now.unix_ns;
   state.host.name = options_.host;
-  look_at_host(state.host);
+  inspect_host(state.host);
   std::map<std::int64_t, std::vector<GpuUse>> users;
-  if (options_.processes > 0) look_at_processes(now.monotonic_ns);
-  look_at_gpus(state, now.monotonic_ns, users);
+  if (options_.processes > 0) inspect_processes(now.monotonic_ns);
+  inspect_gpus(state, now.monotonic_ns, users);
   if (options_.processes > 0) state.processes = shown(std::move(users));
   return state;
 }
 
-void Sampler::look_at_host(HostState& host) {
+void Sampler::inspect_host(HostState& host) {
   const auto cpus = parse_cpu_ticks(proc_.read("stat"));
   host.cpus = std::max(0, static_cast<int>(cpus.size()) - 1);
   if (cpus.size() == last_cpus_.size() && !cpus.empty()) {
@@ -105,9 +105,9 @@ void Sampler::look_at_host(HostState& host) {
   }
 }
 
-void Sampler::look_at_gpus(MachineState& state, std::int64_t monotonic,
+void Sampler::inspect_gpus(MachineState& state, std::int64_t monotonic,
                            std::map<std::int64_t, std::vector<GpuUse>>& users) {
-  auto readings = gpus_.look();
+  auto readings = gpus_.probe();
   state.gpu_problem = std::move(readings.problem);
   std::map<std::string, Before> seen;
   for (const auto& reading : readings.gpus) {
@@ -130,7 +130,7 @@ void Sampler::look_at_gpus(MachineState& state, std::int64_t monotonic,
   before_ = std::move(seen);
 }
 
-void Sampler::look_at_processes(std::int64_t monotonic_ns) {
+void Sampler::inspect_processes(std::int64_t monotonic_ns) {
   const double elapsed_s = static_cast<double>(monotonic_ns - last_processes_ns_) * 1e-9;
   const bool first = last_processes_ns_ == 0;
   if (!first && elapsed_s * options_.process_share < process_cost_s_) return;
@@ -219,7 +219,7 @@ std::string csv_rows(const MachineState& state) {
 }
 
 void Summarizer::add(const MachineState& state) {
-  if (summary_.looks++ == 0) first_ns_ = state.time_ns;
+  if (summary_.polls++ == 0) first_ns_ = state.time_ns;
   summary_.seconds = static_cast<double>(state.time_ns - first_ns_) * 1e-9;
   add_known(summary_.host_utilization, state.host.utilization);
   add_known(summary_.host_memory_used, state.host.memory_used_bytes);
@@ -237,10 +237,10 @@ void Summarizer::add(const MachineState& state) {
     add_known(known->sm_clock, gpu.sm_clock_hz);
     add_known(known->temperature, gpu.temperature_c);
     if (!gpu.problem.empty()) {
-      ++known->lost_looks;
+      ++known->lost_polls;
       known->problem = gpu.problem;
     }
-    known->slowed_looks += gpu.slowed_by.empty() ? 0 : 1;
+    known->slowed_polls += gpu.slowed_by.empty() ? 0 : 1;
   }
 }
 

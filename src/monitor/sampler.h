@@ -49,9 +49,9 @@ class Sampler {
     std::int64_t monotonic_ns = 0;
   };
 
-  void look_at_host(HostState& host);
-  void look_at_gpus(MachineState& state, std::int64_t monotonic, std::map<std::int64_t, std::vector<GpuUse>>& users);
-  void look_at_processes(std::int64_t monotonic_ns);
+  void inspect_host(HostState& host);
+  void inspect_gpus(MachineState& state, std::int64_t monotonic, std::map<std::int64_t, std::vector<GpuUse>>& users);
+  void inspect_processes(std::int64_t monotonic_ns);
   [[nodiscard]] std::vector<ProcessState> shown(std::map<std::int64_t, std::vector<GpuUse>> users);
 
   SamplerOptions options_;

@@ -258,12 +258,16 @@ AnswerVerdict judge_state(const StateCheck& check, const NumericsSet& numerics) 
   if (!check.finite) return refused(kKind, "outputs or gradients are not finite any more");
   const auto limits = state_limits(numerics);
   // Where random numbers may be drawn in another order, another draw of the original is as far away.
-  const bool draws = numerics.has(Numerics::random_streams);
+  const bool draws = numerics.has(Numerics::random_streams), rounds = !numerics.only_exact();
+  const auto noise_of = [&](double Difference::*part) {
+    return std::max(check.noise.*part, rounds ? check.rounding.*part : 0.0);
+  };
   const auto allowed = [&](double limit, double noise, double spread) {
     return std::max(limit + kNoiseFactor * noise, draws ? 1.5 * spread : 0.0);
   };
-  const double outputs = allowed(limits.difference.outputs, check.noise.outputs, check.spread.outputs);
-  const double gradients = allowed(limits.difference.gradients, check.noise.gradients, check.spread.gradients);
+  const double outputs = allowed(limits.difference.outputs, noise_of(&Difference::outputs), check.spread.outputs);
+  const double gradients =
+      allowed(limits.difference.gradients, noise_of(&Difference::gradients), check.spread.gradients);
   const bool direction = check.cosine >= limits.cosine || check.difference.gradients <= gradients;
   const bool same = check.difference.outputs <= outputs && (!check.trains || direction);
   std::string text = fmt::format("at the same state outputs differ by {} (allowed: {})",

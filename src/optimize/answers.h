@@ -40,9 +40,10 @@ struct StateCheck {
   bool finite_before = true;  ///< all values of the original are numbers
   bool finite = true;         ///< all values with the settings
   Difference difference;
-  double cosine = 1;  ///< of the gradients
-  Difference noise;   ///< of the original, repeated
-  Difference spread;  ///< of the original, with other random numbers; 0 where it draws none
+  double cosine = 1;    ///< of the gradients
+  Difference noise;     ///< of the original, repeated
+  Difference rounding;  ///< of the original, with what its innermost modules return off by a unit of the last place
+  Difference spread;    ///< of the original, with other random numbers; 0 where it draws none
 };
 [[nodiscard]] AnswerVerdict judge_state(const StateCheck& check, const NumericsSet& numerics);
 

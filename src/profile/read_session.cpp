@@ -43,7 +43,7 @@ Error refuse(const ByteSource& source, std::string_view head, const std::string&
   if (head.empty() && !source.damage().empty()) {
     return data_error("nothing can be read from " + path.string() + ": " + source.damage(), "copy or record it again");
   }
-  const Refusal refusal = look_at(head);
+  const Refusal refusal = inspect(head);
   return data_error(path.string() + " is no profile: it looks like " + refusal.what, refusal.hint);
 }
 
@@ -115,7 +115,7 @@ void number_ranks(ProfileSession& session) {
       if (timeline.rank >= 0) {
         count_issue(timeline.quality, "rank_twice", "another file has the same rank: this one was given a free number",
                     timeline.source);
-        timeline.claimed_rank = timeline.rank;
+        timeline.declared_rank = timeline.rank;
       }
       open.push_back(&timeline);
     }

@@ -29,7 +29,7 @@ struct Refusal {
   std::string what;
   std::string hint;
 };
-[[nodiscard]] Refusal look_at(std::string_view head);
+[[nodiscard]] Refusal inspect(std::string_view head);
 
 /// Joins what a kernel profiler measured of single launches to the launches of a timeline: by the kernel's name, its
 /// grid and block, and its number among the launches that share them. A kernel profiler runs the program a second time

@@ -11,7 +11,7 @@
 namespace warpmark::profile {
 namespace {
 
-struct Look {
+struct Poll {
   std::string_view begin;
   const char* what;
   const char* hint;
@@ -21,7 +21,7 @@ constexpr const char* kUnpack = "unpack it first";
 constexpr const char* kExportNsys =
     "export it: nsys export --type sqlite --force-overwrite true -o profile.sqlite FILE, then read profile.sqlite";
 
-constexpr Look kLooks[] = {
+constexpr Poll kInspected[] = {
     {"\xFF\xFE", "text in UTF-16, as Windows' shells write", "turn it into UTF-8: iconv -f UTF-16 -t UTF-8 FILE"},
     {"\x1F\x8B", "a gzip file within a packed file", kUnpack},
     {"\x28\xB5\x2F\xFD", "a zstandard file within a packed file", kUnpack},
@@ -83,10 +83,10 @@ bool is_json(std::string_view begin) {
 
 }  // namespace
 
-Refusal look_at(std::string_view head) {
+Refusal inspect(std::string_view head) {
   if (head.empty()) return {"an empty file", "was the profiler stopped before it wrote?"};
-  for (const Look& look : kLooks) {
-    if (head.starts_with(look.begin)) return {look.what, look.hint};
+  for (const Poll& probe : kInspected) {
+    if (head.starts_with(probe.begin)) return {probe.what, probe.hint};
   }
   if (is_pickle(head)) {
     return {

@@ -10,7 +10,7 @@
 namespace warpmark::profile {
 namespace {
 
-constexpr std::int64_t kStepsBetweenLooks = 64;  // at the memory in use, which takes a lock
+constexpr std::int64_t kStepsBetweenPolls = 64;  // at the memory in use, which takes a lock
 
 Error wrong_length(std::string_view doing) {
   return data_error("SQLite cannot " + std::string(doing) +
@@ -89,8 +89,8 @@ Statement& Statement::bind_null(int index) {
 }
 
 Result<bool> Statement::step() {
-  const bool looks = heap_share_ != nullptr && ++steps_ % kStepsBetweenLooks == 0;
-  if (looks && heap_share_->is_overdrawn(longest_text_)) return wrong_length("read on");
+  const bool polls = heap_share_ != nullptr && ++steps_ % kStepsBetweenPolls == 0;
+  if (polls && heap_share_->is_overdrawn(longest_text_)) return wrong_length("read on");
   const int code = sqlite3_step(statement_.get());
   if (code == SQLITE_ROW) return true;
   if (code == SQLITE_DONE) return false;

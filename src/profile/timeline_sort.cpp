@@ -123,14 +123,14 @@ void sort_events(Timeline& timeline) {
     gather(events.detail, order, bytes);
     gather(events.kind, order, bytes);
   };
-  std::thread beside(small);
+  std::thread auxiliary(small);
   EventColumn<std::int64_t> buffer = column_of<std::int64_t>(order.size());
   char* bytes = reinterpret_cast<char*>(buffer.begin());
   gather(events.start, order, bytes);
   gather(events.duration, order, bytes);
   gather(events.value, order, bytes);
   move_collectives(timeline, order, bytes);
-  beside.join();
+  auxiliary.join();
 }
 
 void keep_events(Timeline& timeline, const EventColumn<std::uint8_t>& keep) {

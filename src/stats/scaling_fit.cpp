@@ -315,14 +315,14 @@ double speed_up(ScalingLaw law, std::span<const double> parameters, double worke
 
 Forecast forecast(const ScalingFit& fit, double workers, double confidence) {
   WM_CHECK(fit.ok());
-  Forecast told{workers, speed_up(fit.law, fit.parameters, workers), {}};
-  double low = told.speed_up, high = told.speed_up;
+  Forecast reported{workers, speed_up(fit.law, fit.parameters, workers), {}};
+  double low = reported.speed_up, high = reported.speed_up;
   for (const auto& point : fit.region) {
     const double value = speed_up(fit.law, point, workers);
     low = std::min(low, value), high = std::max(high, value);
   }
-  told.interval = {low, high, confidence};
-  return told;
+  reported.interval = {low, high, confidence};
+  return reported;
 }
 
 std::optional<double> usl_peak(const ScalingFit& fit) {

@@ -44,7 +44,7 @@ std::string file_stamp(const std::string& location) {
   return stamp;
 }
 
-Result<std::filesystem::path> folder_beside(const std::string& location, const EnvironmentLookup& environment) {
+Result<std::filesystem::path> sibling_folder(const std::string& location, const EnvironmentLookup& environment) {
   if (!is_postgres(location)) return std::filesystem::absolute(location).parent_path();
   const auto path = default_store_path(
       [&](const char* name) { return std::string_view(name) == "WARPMARK_DB" ? nullptr : environment(name); });

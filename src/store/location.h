@@ -23,8 +23,8 @@ namespace warpmark::store {
 
 /// The folder for what is kept beside a store (journals): the file's own; for a database elsewhere the folder that the
 /// default file is in. Environment error where there is none.
-[[nodiscard]] Result<std::filesystem::path> folder_beside(const std::string& location,
-                                                          const EnvironmentLookup& environment);
+[[nodiscard]] Result<std::filesystem::path> sibling_folder(const std::string& location,
+                                                           const EnvironmentLookup& environment);
 
 /// A text that is another one whenever the database's file was written, made or removed. Empty where that cannot be
 /// told: for a URL, where there is no file, and for the first second after a write.

@@ -63,7 +63,7 @@ void keep_in_shell(std::string& text, const std::string& hook_folder) {
 
 namespace fs = std::filesystem;
 
-constexpr auto kLook = std::chrono::milliseconds(2);
+constexpr auto kBetweenPolls = std::chrono::milliseconds(2);
 
 double seconds_now() { return static_cast<double>(monotonic_ns()) * 1e-9; }
 
@@ -237,7 +237,7 @@ class GatedRuns::One {
     while (!ended()) {
       late_ = late_ || seconds_now() > until_s;
       if (late_ || (interrupted != nullptr && interrupted->load())) stop();
-      std::this_thread::sleep_for(kLook);
+      std::this_thread::sleep_for(kBetweenPolls);
     }
     thread_.join();
   }
@@ -285,7 +285,7 @@ void GatedRuns::await_all(double most_s) {
   const auto stands = [](const auto& one) { return one->ended() || one->waits(); };
   while (!std::all_of(all_.begin(), all_.end(), stands) && seconds_now() < until_s &&
          !(interrupted_ != nullptr && interrupted_->load())) {
-    std::this_thread::sleep_for(kLook);
+    std::this_thread::sleep_for(kBetweenPolls);
   }
 }
 

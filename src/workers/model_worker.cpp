@@ -117,7 +117,7 @@ ModelWorker::~ModelWorker() {
   if (memory_ != nullptr) ::munmap(memory_, kRingBytes);
 }
 
-std::string ModelWorker::last_words() const {
+std::string ModelWorker::crash_message() const {
   const auto text = read_file(options_.printed, 64 << 20);
   constexpr std::size_t kTail = 400;
   if (!text.ok() || text->empty()) return "it printed nothing";
@@ -137,7 +137,7 @@ Error ModelWorker::gone(const std::string& asked) {
       environment_error(
           fmt::format("the worker {} while it was asked to {}", how, asked),
           (killed ? "the kernel kills what takes more memory than there is: try a smaller batch or preset; " : "") +
-              last_words()),
+              crash_message()),
       killed ? ErrorCode::out_of_memory : ErrorCode::none);
 }
 
@@ -151,9 +151,10 @@ Result<std::string> ModelWorker::line(double deadline_s, const std::string& aske
     }
     if (options_.interrupted != nullptr && options_.interrupted->load()) return environment_error("interrupted");
     if (monotonic_ns() >= last) {
-      return environment_error(fmt::format("the worker did not {} within {:.3g} s", asked, deadline_s), last_words());
+      return environment_error(fmt::format("the worker did not {} within {:.3g} s", asked, deadline_s),
+                               crash_message());
     }
-    if (rest_.size() > kLongestAnswer) return data_error("the worker's answer has no end", last_words());
+    if (rest_.size() > kLongestAnswer) return data_error("the worker's answer has no end", crash_message());
     pollfd waited{socket_, POLLIN, 0};
     if (::poll(&waited, 1, 100) <= 0) continue;
     std::array<char, 65536> piece{};
@@ -193,11 +194,11 @@ Result<Json> ModelWorker::answer(double deadline_s) {
   auto answer = parse_json(answered, "the worker's answer");
   if (!answer.ok() || !answer->is_object()) {
     return data_error("the worker's answer to '" + asked + "' is no JSON object: " + answered.substr(0, 80),
-                      last_words());
+                      crash_message());
   }
   const auto number = answer->find("number");
   if (number == answer->end() || *number != number_ || text_of(*answer, "ask") != asked) {
-    return data_error("the worker answered another question than '" + asked + "'", last_words());
+    return data_error("the worker answered another question than '" + asked + "'", crash_message());
   }
   if (answer->contains("refused")) {
     return Error{refused_kind(text_of(*answer, "refused")), text_of(*answer, "what"), text_of(*answer, "hint"),

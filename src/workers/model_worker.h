@@ -72,7 +72,7 @@ class ModelWorker {
   ModelWorker() = default;
   [[nodiscard]] Result<std::string> line(double deadline_s, const std::string& asked);
   [[nodiscard]] Error gone(const std::string& asked);
-  [[nodiscard]] std::string last_words() const;
+  [[nodiscard]] std::string crash_message() const;
 
   Options options_;
   std::optional<Reaped> process_;

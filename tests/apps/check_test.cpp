@@ -217,8 +217,8 @@ TEST_F(CheckVerb, distrusts_no_ratio_for_a_clock_that_the_reference_had_too) {
   const auto alone = check({"--metrics", "time"});
   EXPECT_EQ(alone.exit_code, 5) << alone.out;
   EXPECT_NE(alone.out.find("core_clock was at 3000 MHz"), std::string::npos);
-  const auto beside = check({"--metrics", "time_vs_*"});
-  EXPECT_EQ(beside.exit_code, 1) << beside.out;
+  const auto auxiliary = check({"--metrics", "time_vs_*"});
+  EXPECT_EQ(auxiliary.exit_code, 1) << auxiliary.out;
   store_session(store(), {.day = 41, .time = 1.1, .other_load = 0.6, .with_reference = true});
   EXPECT_EQ(check({"--metrics", "time_vs_*"}).exit_code, 5);
 }

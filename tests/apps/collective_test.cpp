@@ -254,10 +254,10 @@ TEST_F(Collective, no_fault_leaves_a_process) {
 TEST_F(Collective, missing_gpus_and_more_ranks_than_gpus_are_told) {
   const auto none = warpmark({"collective", "all_reduce", "--engine", "nccl", "-g", "64", "--no-store", "-T", "20"});
   // On a machine without GPUs NCCL cannot be used at all; with fewer than 64, that there are not as many is told.
-  const bool told = none.err.find("NCCL needs GPUs") != std::string::npos ||
-                    none.err.find("more ranks than GPUs") != std::string::npos ||
-                    none.err.find("libnccl") != std::string::npos;
-  EXPECT_TRUE(told) << none.err;
+  const bool reported = none.err.find("NCCL needs GPUs") != std::string::npos ||
+                        none.err.find("more ranks than GPUs") != std::string::npos ||
+                        none.err.find("libnccl") != std::string::npos;
+  EXPECT_TRUE(reported) << none.err;
   EXPECT_TRUE(none.exit_code == 5 || none.exit_code == 2) << none.exit_code;
 }
 

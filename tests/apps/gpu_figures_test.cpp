@@ -10,7 +10,7 @@
 #include "apps/cli_fixture.h"
 #include "base/files.h"
 #include "base/text.h"
-#include "model/beside.h"
+#include "model/auxiliary.h"
 #include "support/schema_check.h"
 
 namespace warpmark::apps {
@@ -135,14 +135,14 @@ TEST_F(GpuFigures, stand_beside_a_comparison_and_decide_it_once_they_are_named) 
     return found == comparison["metrics"].end() ? Json() : *found;
   };
   const std::vector<std::string> options{"--warmup", "0", "--no-store", "--json", path("c.json")};
-  const auto beside =
+  const auto auxiliary =
       warpmark(with(with(with({"compare", "--rounds", "3"}, options), at_work(kEightGib)), at_work(kFourGib)));
-  EXPECT_EQ(testing_support::schema_errors(json("c.json"), "compare.schema.json"), "") << beside.err;
-  const Json told = memory_of(json("c.json"));
-  ASSERT_FALSE(told.is_null()) << beside.out << beside.err;
-  EXPECT_EQ(told["beside"], true);
-  EXPECT_NEAR(told["ratio"].get<double>(), 0.5, 1e-9);
-  EXPECT_THAT(beside.out, HasSubstr("gpu_peak_memory (info)"));
+  EXPECT_EQ(testing_support::schema_errors(json("c.json"), "compare.schema.json"), "") << auxiliary.err;
+  const Json reported = memory_of(json("c.json"));
+  ASSERT_FALSE(reported.is_null()) << auxiliary.out << auxiliary.err;
+  EXPECT_EQ(reported["auxiliary"], true);
+  EXPECT_NEAR(reported["ratio"].get<double>(), 0.5, 1e-9);
+  EXPECT_THAT(auxiliary.out, HasSubstr("gpu_peak_memory (info)"));
 
   write("p.yaml",
         "run: 'echo {bytes} > \"$WARPMARK_TEST_GPU_WORK\"; sleep 0.6; rm \"$WARPMARK_TEST_GPU_WORK\"'\nshell: true\n"

@@ -25,7 +25,7 @@ TEST_F(LoadCli, counts_tokens_beside_the_server) {
   EXPECT_EQ(schema_errors(report, "load.schema.json"), "");
   const Json tokens = report["scenarios"][0]["tokens"];
   EXPECT_EQ(tokens["disagreements"], Json::array());
-  EXPECT_EQ(tokens["own"]["input_mean"], tokens["input_told_mean"]);
+  EXPECT_EQ(tokens["own"]["input_mean"], tokens["input_reported_mean"]);
   EXPECT_EQ(tokens["own"]["output_mean"], 10);
   EXPECT_GT(tokens["own"]["template_tokens"], 0);
   EXPECT_THAT(unwrapped(agrees.out), HasSubstr("10.00 out a request (10.00 reported)"));
@@ -185,7 +185,7 @@ TEST_F(LoadCli, asks_a_network_by_the_scenarios_of_mlperf) {
   const int queries = scenario["mlperf"]["queries"];
   EXPECT_GE(queries, 6);
   EXPECT_EQ(scenario["requests"]["completed"], 8 * queries);
-  EXPECT_GT(json("w.json")["first_look"]["first_s"].get<double>(), 0);
+  EXPECT_GT(json("w.json")["first_probe"]["first_s"].get<double>(), 0);
   EXPECT_THAT(multi.out, HasSubstr("8 samples a query"));
   const auto offline = run_of("Offline", {"--max-requests-per-run", "20", "--set", "batch=6"});
   EXPECT_EQ(json("w.json")["scenarios"][0]["requests"]["completed"], 20) << offline.err;

@@ -53,7 +53,7 @@ class MonitorCli : public Cli {
       _exit(99);
     }
     Shown shown;
-    bool told = false;
+    bool reported = false;
     const std::int64_t deadline = monotonic_ns() + 30'000'000'000;
     while (monotonic_ns() < deadline) {
       pollfd ready{.fd = terminal, .events = POLLIN, .revents = 0};
@@ -62,7 +62,7 @@ class MonitorCli : public Cli {
       const auto got = (ready.revents & (POLLIN | POLLHUP)) != 0 ? read(terminal, bytes, sizeof bytes) : 0;
       if (got < 0) break;  // its other end was closed
       shown.text.append(bytes, static_cast<std::size_t>(got));
-      if (!told && shown.text.find(wanted) != std::string::npos) told = ::write(terminal, "\x03", 1) == 1;
+      if (!reported && shown.text.find(wanted) != std::string::npos) reported = ::write(terminal, "\x03", 1) == 1;
     }
     int status = 0;
     if (waitpid(child, &status, WNOHANG) == 0) {
@@ -157,12 +157,12 @@ TEST_F(MonitorCli, sums_up_what_each_gpu_did) {
   EXPECT_THAT(output.out, HasSubstr("mean"));
   const Json summary = json("summary.json");
   ASSERT_EQ(summary["gpus"].size(), 2U);
-  EXPECT_GE(summary["looks"], 2);
+  EXPECT_GE(summary["polls"], 2);
   EXPECT_DOUBLE_EQ(summary["gpus"][0]["utilization"]["mean"].get<double>(), 0.97);
   EXPECT_DOUBLE_EQ(summary["gpus"][0]["memory_used"]["max"].get<double>(), 53'687'091'200.0);
   EXPECT_DOUBLE_EQ(summary["gpus"][1]["power"]["min"].get<double>(), 118);
-  EXPECT_EQ(summary["gpus"][0]["slowed_looks"], summary["looks"]) << "it is at its power limit all the time";
-  EXPECT_EQ(summary["gpus"][1]["slowed_looks"], 0) << "idle is no reason that slows";
+  EXPECT_EQ(summary["gpus"][0]["slowed_polls"], summary["polls"]) << "it is at its power limit all the time";
+  EXPECT_EQ(summary["gpus"][1]["slowed_polls"], 0) << "idle is no reason that slows";
   EXPECT_EQ(schema_errors(summary, "monitor_summary.schema.json"), "");
 }
 

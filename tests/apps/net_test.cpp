@@ -142,11 +142,11 @@ TEST_F(NetServer, waits_for_nobody_who_does_not_know_the_token) {
   ASSERT_EQ(::connect(silent, reinterpret_cast<const sockaddr*>(&address), sizeof(address)), 0);
   // A byte now and then does not make the wait longer.
   const double begin_s = static_cast<double>(monotonic_ns()) * 1e-9;
-  std::array<char, 4096> told{};
+  std::array<char, 4096> reported{};
   for (bool ended = false; !ended && static_cast<double>(monotonic_ns()) * 1e-9 - begin_s < 30;) {
     (void)::send(silent, "x", 1, MSG_NOSIGNAL);
     std::this_thread::sleep_for(std::chrono::milliseconds(100));
-    const ssize_t got = ::recv(silent, told.data(), told.size(), MSG_DONTWAIT);
+    const ssize_t got = ::recv(silent, reported.data(), reported.size(), MSG_DONTWAIT);
     ended = got == 0 || (got < 0 && errno != EAGAIN);
   }
   ::close(silent);

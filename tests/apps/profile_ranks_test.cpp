@@ -95,9 +95,9 @@ TEST_F(RankProfiles, within_a_slurm_job_srun_starts_what_is_recorded_and_what_is
   const auto run = [&](const std::string& words) {
     const auto output = run_in_slurm_job(folder_, words);
     EXPECT_EQ(output.exit_code, 0) << output.err << output.out;
-    const auto told = read_file(path("srun.words"));
-    EXPECT_TRUE(told.ok()) << "srun was not asked";
-    return told.ok() ? *told : "";
+    const auto reported = read_file(path("srun.words"));
+    EXPECT_TRUE(reported.ok()) << "srun was not asked";
+    return reported.ok() ? *reported : "";
   };
   EXPECT_THAT(run("profile --ranks 2 --delay 0s --duration 0s --out " + in_quotes(path("two.wmrec")) + " -- " +
                   in_quotes(kProgram) + " 1 exit=0"),

@@ -191,9 +191,9 @@ TEST_F(ProfileCli, says_that_steps_were_not_found) {
 }
 
 TEST_F(ProfileCli, records_memory_and_waits_only_when_told_to) {
-  for (const bool told : {false, true}) {
+  for (const bool reported : {false, true}) {
     std::vector<std::string> words{"profile", "--delay", "0s", "--duration", "0s", "--out", path("p.wmrec")};
-    if (told) words.insert(words.end(), {"--memory", "--waits"});
+    if (reported) words.insert(words.end(), {"--memory", "--waits"});
     const auto output = warpmark(with(words, {"--", kProgram, "0.3", "memory=1"}));
     ASSERT_EQ(output.exit_code, 3) << output.err;
     const Timeline timeline = recorded(path("p.wmrec"));
@@ -201,7 +201,9 @@ TEST_F(ProfileCli, records_memory_and_waits_only_when_told_to) {
       return count_of(timeline, [&](EventIndex i) { return timeline.events.kind[i] == kind; });
     };
     const std::int64_t steps = launched_in(output).steps;
-    const auto as_told = [&](std::int64_t count, std::int64_t all) { return told ? is_most(count, all) : count == 0; };
+    const auto as_told = [&](std::int64_t count, std::int64_t all) {
+      return reported ? is_most(count, all) : count == 0;
+    };
     EXPECT_TRUE(as_told(kinds(EventKind::allocation), 2 * steps)) << "one, and its release, a step";
     EXPECT_TRUE(as_told(kinds(EventKind::sync_record), steps));
     std::int64_t bytes = 0;

@@ -70,10 +70,10 @@ TEST_F(WriteFile, says_that_a_device_is_full) {
 TEST_F(WriteFile, puts_a_file_in_the_place_of_another_but_not_of_a_link_or_a_device) {
   ASSERT_TRUE(write_file(folder_ / "a.txt", "old").ok());
   std::filesystem::create_symlink("a.txt", folder_ / "link");
-  const auto beside = temporary_for(folder_ / "link");
-  EXPECT_EQ(beside.parent_path(), std::filesystem::canonical(folder_));
-  ASSERT_TRUE(write_file(beside, "new").ok());
-  ASSERT_TRUE(put_in_place(beside, folder_ / "link").ok());
+  const auto auxiliary = temporary_for(folder_ / "link");
+  EXPECT_EQ(auxiliary.parent_path(), std::filesystem::canonical(folder_));
+  ASSERT_TRUE(write_file(auxiliary, "new").ok());
+  ASSERT_TRUE(put_in_place(auxiliary, folder_ / "link").ok());
   EXPECT_TRUE(std::filesystem::is_symlink(folder_ / "link"));
   EXPECT_EQ(*read_file(folder_ / "a.txt"), "new");
 

@@ -64,7 +64,7 @@ TEST(TrafficLog, sums_looks_and_keeps_peaks) {
   EXPECT_DOUBLE_EQ(json["interfaces"][0]["received"].get<double>(), 250);
   EXPECT_DOUBLE_EQ(json["interfaces"][0]["peak_received"].get<double>(), 300);
   EXPECT_DOUBLE_EQ(json["peers"][0]["sent"].get<double>(), 50);
-  EXPECT_EQ(json["looks"], 2);
+  EXPECT_EQ(json["polls"], 2);
   EXPECT_EQ(log.report().sections.size(), 2U);
 }
 

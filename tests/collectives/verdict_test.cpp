@@ -280,7 +280,7 @@ std::string settings_text(const std::vector<Settings>& settings) {
 
 TEST(Tune, takes_from_open_mpi_what_its_version_has) {
   // As ompi_info 4.1.4 says it, cut down.
-  const std::string told =
+  const std::string reported =
       "mca:coll:tuned:param:coll_tuned_allreduce_algorithm:value:ignore\n"
       "mca:coll:tuned:param:coll_tuned_allreduce_algorithm:help:Which allreduce algorithm is used: 0 ignore, 4 ring\n"
       "mca:coll:tuned:param:coll_tuned_allreduce_algorithm:enumerator:value:0:ignore\n"
@@ -293,13 +293,13 @@ TEST(Tune, takes_from_open_mpi_what_its_version_has) {
       "mca:btl:vader:param:btl_vader_eager_limit:value:4096\n"
       "mca:btl:tcp:param:btl_tcp_links:value:1\n"
       "mca:btl:tcp:param:btl_tcp_if_include:value:\n";
-  EXPECT_EQ(settings_text(open_mpi_settings(Collective::all_reduce, told, false, {"eth0", "ib0"})),
+  EXPECT_EQ(settings_text(open_mpi_settings(Collective::all_reduce, reported, false, {"eth0", "ib0"})),
             "OMPI_MCA_coll_tuned_use_dynamic_rules=1 OMPI_MCA_coll_tuned_allreduce_algorithm=recursive_doubling\n"
             "OMPI_MCA_coll_tuned_use_dynamic_rules=1 OMPI_MCA_coll_tuned_allreduce_algorithm=ring\n"
             "OMPI_MCA_btl_vader_single_copy_mechanism=none\n"
             "OMPI_MCA_btl_vader_eager_limit=16384\n"
             "OMPI_MCA_btl_vader_eager_limit=65536\n");
-  EXPECT_EQ(settings_text(open_mpi_settings(Collective::sendrecv, told, true, {"eth0", "ib0"})),
+  EXPECT_EQ(settings_text(open_mpi_settings(Collective::sendrecv, reported, true, {"eth0", "ib0"})),
             "OMPI_MCA_btl_vader_single_copy_mechanism=none\n"
             "OMPI_MCA_btl_vader_eager_limit=16384\n"
             "OMPI_MCA_btl_vader_eager_limit=65536\n"

@@ -114,11 +114,11 @@ TEST_F(CudaVision, stages_take_what_the_one_before_made) {
     return std::move(*prepared);
   };
   const auto texture = made("fused_texture", texture_params(4, 64, 64, "fused"), {});
-  std::array given{texture->handed_on(0)};
+  std::array given{texture->stage_output(0)};
   const auto scores = made("patch_scores", params_of({{"batch", std::int64_t{4}}, {"side", std::int64_t{64}}}), given);
-  given = {scores->handed_on(0)};
+  given = {scores->stage_output(0)};
   const auto balance = made("opponent_balance", balance_params(4, 16, 3000), given);
-  given = {balance->handed_on(0)};
+  given = {balance->stage_output(0)};
   const auto top = made("top_k_patches", patch_params({4, 16, 8, 5}, "f32"), given);
   for (auto* stage : {texture.get(), scores.get(), balance.get(), top.get()}) {
     ASSERT_TRUE(stage->launch(device_->stream(), 0).ok());

@@ -433,7 +433,7 @@ class Pages(unittest.TestCase):
     def test_focus_goes_in_the_order_of_every_page_and_can_be_seen(self):
         from selenium.webdriver.common.keys import Keys
         from selenium.webdriver.common.action_chains import ActionChains
-        look = """
+        probe = """
             const one = document.activeElement, style = getComputedStyle(one), before = window.lastFocus;
             window.lastFocus = one;
             return {name: one.outerHTML.slice(0, 100), seen: style.outlineStyle !== 'none' && parseFloat(style.outlineWidth) > 0,
@@ -445,7 +445,7 @@ class Pages(unittest.TestCase):
             passed = 0
             for _ in range(24):
                 ActionChains(BROWSER).send_keys(Keys.TAB).perform()
-                found = self.js(look)
+                found = self.js(probe)
                 if found["leaves"]:
                     break
                 self.assertTrue(found["follows"], f"{address}: {found['name']}")

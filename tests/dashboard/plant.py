@@ -108,7 +108,7 @@ def reports():
 
     def variant(precision, batch, value, **more):
         return {"name": f"precision={precision} batch={batch}", "choice": {"precision": precision, "batch": batch}, "baseline": False, "runs": 3,
-                "failures": 0, "given_up": False, "on_front": False, "cells": [{"metric": "throughput", "median": value, "values": [value]}], **more}
+                "failures": 0, "stopped_early": False, "on_front": False, "cells": [{"metric": "throughput", "median": value, "values": [value]}], **more}
 
     documents = {
         "matrix": {"name": "sizes", "summary": "", "file": "m.yaml", "rounds": 3, "seed": "1", "effect": 0.01, "alpha": 0.05,

@@ -57,11 +57,11 @@ class ReportPages(unittest.TestCase):
                         file.write(made.stdout)
                     for scheme in ("light", "dark"):
                         with self.subTest(page=name, scheme=scheme):
-                            self.look(browser, page, scheme)
+                            self.probe(browser, page, scheme)
             finally:
                 browser.quit()
 
-    def look(self, browser, page, scheme):
+    def probe(self, browser, page, scheme):
         browser.execute_cdp_cmd("Emulation.setEmulatedMedia",
                                 {"features": [{"name": "prefers-color-scheme", "value": scheme}]})
         for width in (1280, 390):

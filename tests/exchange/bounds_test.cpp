@@ -18,8 +18,8 @@ std::string joined(int count, const std::string& separator, Line&& line) {
   return text;
 }
 
-std::string table(const std::string& header, int rows, const std::string& beside = "") {
-  return header + "\n" + joined(rows, "\n", [&](int i) { return std::to_string(i) + beside + ",1"; }) + "\n";
+std::string table(const std::string& header, int rows, const std::string& auxiliary = "") {
+  return header + "\n" + joined(rows, "\n", [&](int i) { return std::to_string(i) + auxiliary + ",1"; }) + "\n";
 }
 
 std::string hyperfine(const std::string& fields) {

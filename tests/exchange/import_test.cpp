@@ -82,9 +82,9 @@ TEST(Import, mistakes_no_machine_for_another) {
   EXPECT_EQ(named.machine.hostname, "runner-3");
   EXPECT_THAT(named.machine.fingerprint, StartsWith("imported-"));
   EXPECT_EQ(named.machine.fingerprint, read_data("pytest_benchmark.json", {.machine = "runner-3"}).machine.fingerprint);
-  const Session told = read_data("pytest_benchmark.json");
-  EXPECT_THAT(told.machine.fingerprint, StartsWith("imported-"));
-  EXPECT_NE(told.machine.fingerprint, read_data("google_benchmark.json").machine.fingerprint);
+  const Session reported = read_data("pytest_benchmark.json");
+  EXPECT_THAT(reported.machine.fingerprint, StartsWith("imported-"));
+  EXPECT_NE(reported.machine.fingerprint, read_data("google_benchmark.json").machine.fingerprint);
   Machine here;
   here.fingerprint = "00112233445566aa";
   EXPECT_EQ(read_data("hyperfine.json", {.machine = "this", .measured_on = here}).machine.fingerprint,

@@ -93,8 +93,8 @@ class Driver(unittest.TestCase):
         self.assertRegex(" ".join(done.stdout.split()), r"GPU 1 .* did not answer at \d+ of \d+ looks: GPU is lost")
         with open(self.path("summary.json"), encoding="utf-8") as file:
             summary = json.load(file)
-        self.assertEqual(summary["gpus"][1]["lost_looks"], summary["looks"])
-        self.assertNotIn("lost_looks", summary["gpus"][0])
+        self.assertEqual(summary["gpus"][1]["lost_polls"], summary["polls"])
+        self.assertNotIn("lost_polls", summary["gpus"][0])
         self.driver_is("hang")
         done = self.run_to_end("monitor", "--interval", "100ms", "--duration", "500ms", "--jsonl", "-", "--summary")
         self.assertEqual(done.returncode, 0, done.stderr)

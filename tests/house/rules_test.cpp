@@ -170,7 +170,7 @@ TEST(BannedText, plain_pages_use_the_words_of_the_field) {
 }
 
 TEST(BannedSentences, are_those_that_a_program_says) {
-  const auto broken = check_banned_sentences({"src/a.cpp", "#include \"model/beside.h\"\nf(\"it tells why\");\n"});
+  const auto broken = check_banned_sentences({"src/a.cpp", "#include \"model/auxiliary.h\"\nf(\"it tells why\");\n"});
   ASSERT_EQ(broken.size(), 1U);
   EXPECT_THAT(broken[0], HasSubstr("src/a.cpp:2: "));
   EXPECT_THAT(check_banned_sentences({"src/a.cpp", "key(\"beside\");  // it tells why\n"}), IsEmpty());

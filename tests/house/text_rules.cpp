@@ -51,6 +51,10 @@ constexpr std::array kCodeBans{
     Ban{R"(\busing\s+namespace\s+std\b)", "write std::", everywhere},
     Ban{R"(\bcatch\s*\(\s*\.\.\.\s*\))", "catch what the library documents", in_product},
     Ban{R"(\bthrow\b)", "return a Result or a Status", in_product},
+    Ban{R"(\b(\w+_)?(told|tells?|beside|claims?|claimed|claimants?|afterwards|ignorance|testimony|)"
+        R"(handed_on|last_words)(_\w*)?\b|\b\w*(Told|Beside|Claim|Testimony|Afterwards)\w*\b)",
+        "write the field's word: reported, notify, next_to, attribute, chance_level, stage_output, crash_message",
+        in_product},
     Ban{R"(^\s*#\s*(if|ifdef|ifndef|elif)\b)",
         "choose the file in cmake/; an absent part is a descriptor that says why", may_not_branch_on_the_build},
 };
@@ -62,8 +66,8 @@ constexpr std::array kTextBans{
         "write the field's word: fix, predicted, redundant, attributed, report, stopped early, cross-check", in_words},
     Ban{R"((^|[^-\w])(as fast|beside|tells|told|roofs?)\b)", "write the field's word: Nx speedup, next to, shows, peak",
         plain},
-    Ban{R"(\.(what|hint|reason|stopped_because|failure|problem)\.(find|starts_with|ends_with|contains)\()"
-        R"(")",
+    Ban{R"(\.(what|hint|reason|stopped_because|failure|problem|cause|help|use|fix|note)\.)"
+        R"((find|rfind|starts_with|ends_with|contains|substr)\([^'])",
         "texts are for people: decide by a code or an enumeration (ErrorCode)", in_product},
     Ban{R"(\b(TODO|FIXME)\b[:( ])", "do it now or leave it out", everywhere},
     Ban{R"((^|[\s"'`(=])/(work|root)/)", "no paths of somebody's machine", everywhere},

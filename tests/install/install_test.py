@@ -203,7 +203,7 @@ int main() {
   }
   for (const double odd : {0.0, nan, -1.0}) {
     warpmark::Watch watch({.interval_s = odd});
-    std::printf("%s\n", watch.stop().looks > 0 ? "watched" : "no look");
+    std::printf("%s\n", watch.stop().polls > 0 ? "watched" : "no sample");
   }
   const double a[] = {1e-320, 2e-320, 3e-320}, b[] = {1e308, 1e308, 1.1e308};
   const auto compared = warpmark::compare(a, b);
@@ -229,7 +229,7 @@ int main() {
         self.assertRegex(said, r"nth_element against sort: (better|same|worse): [0-9.]+x as fast \[[0-9.]+x, [0-9.]+x\]")
         self.assertIn("2 results in", said)
         self.assertIn("data_loading", said)
-        self.assertIn("looks", said)
+        self.assertIn("samples", said)
         runs = json.loads(results.read_text())["runs"]
         self.assertEqual([each["workload"] for each in runs], ["callable"] * 2)
         shown = run(self.prefix / "bin/warpmark", "report", results, env=self.environment)

@@ -196,13 +196,13 @@ TEST(Watching, looks_at_the_begin_and_at_the_end_and_moves) {
   warpmark::v0::Watch watch({.interval_s = 10});
   warpmark::v0::Watch moved = std::move(watch);
   const auto seen = moved.stop();
-  EXPECT_EQ(seen.looks, 2);
+  EXPECT_EQ(seen.polls, 2);
   EXPECT_GT(seen.seconds, 0);
   EXPECT_GT(seen.peak_memory_bytes, 0);
   EXPECT_TRUE(!seen.gpus.empty() || !seen.gpu_problem.empty());
-  EXPECT_EQ(moved.stop().looks, 2) << "the same answer again";
+  EXPECT_EQ(moved.stop().polls, 2) << "the same answer again";
   EXPECT_THAT(warpmark::v0::to_text(seen), HasSubstr("2 looks"));
-  EXPECT_EQ(watch.stop().looks, 0);  // NOLINT(bugprone-use-after-move): it must not crash
+  EXPECT_EQ(watch.stop().polls, 0);  // NOLINT(bugprone-use-after-move): it must not crash
 }
 
 TEST(Version, is_the_library_s) { EXPECT_THAT(warpmark::v0::version(), testing::MatchesRegex("[0-9]+.[0-9]+.[0-9]+")); }

@@ -8,7 +8,7 @@
 #include <thread>
 
 #include "base/clock.h"
-#include "model/beside.h"
+#include "model/auxiliary.h"
 
 namespace warpmark::measure {
 namespace {
@@ -19,9 +19,9 @@ constexpr std::int64_t kGiB = 1LL << 30;
 
 /// Two GPUs; what they tell depends on how often they were asked.
 struct PlayedGpus {
-  std::atomic<int> looks{0};      ///< at GPU a
+  std::atomic<int> polls{0};      ///< at GPU a
   double energy[2] = {1000, 50};  ///< by index
-  std::function<GpuActivity(const std::string& uuid, int look)> tell;
+  std::function<GpuActivity(const std::string& uuid, int probe)> notify;
 
   GpuProbe probe() {
     return {
@@ -30,12 +30,12 @@ struct PlayedGpus {
               return std::vector<std::string>{"a", "b"};
             },
         .activity = [this](const std::string& uuid) -> Result<GpuActivity> {
-          return tell(uuid, uuid == "a" ? looks++ : looks.load());
+          return notify(uuid, uuid == "a" ? polls++ : polls.load());
         },
         .energy_j = [this](const std::string& uuid) -> std::optional<double> { return energy[uuid == "a" ? 0 : 1]; }};
   }
   void wait_for(int count) const {
-    for (int i = 0; i < 5000 && looks < count; ++i) std::this_thread::sleep_for(std::chrono::milliseconds(2));
+    for (int i = 0; i < 5000 && polls < count; ++i) std::this_thread::sleep_for(std::chrono::milliseconds(2));
   }
 };
 
@@ -53,11 +53,11 @@ TEST(GpuWatch, looks_at_visible_gpus_only) {
 
 TEST(GpuWatch, tells_what_the_gpus_did_that_the_program_used) {
   PlayedGpus gpus;
-  gpus.tell = [](const std::string& uuid, int look) {
+  gpus.notify = [](const std::string& uuid, int probe) {
     GpuActivity now = idle();
-    if (uuid == "b" || look == 0) return now;
+    if (uuid == "b" || probe == 0) return now;
     now.utilization = 0.8;
-    now.memory_used_bytes = (look == 2 ? 9 : 5) * kGiB;
+    now.memory_used_bytes = (probe == 2 ? 9 : 5) * kGiB;
     now.sm_clock_hz = 1.7e9;
     now.processes = {{.id = 77, .memory_bytes = 4 * kGiB}};
     return now;
@@ -70,7 +70,7 @@ TEST(GpuWatch, tells_what_the_gpus_did_that_the_program_used) {
   gpus.energy[1] += 7;
   const GpuUse use = watch.end(2.0);
   EXPECT_EQ(use.gpus, 1) << "the idle one is nobody's";
-  EXPECT_GE(use.looks, 3);
+  EXPECT_GE(use.polls, 3);
   EXPECT_DOUBLE_EQ(use.utilization.value_or(-1), 0.8);
   EXPECT_DOUBLE_EQ(use.peak_memory.value_or(-1), 8.0 * kGiB) << "above what was there before";
   EXPECT_DOUBLE_EQ(use.energy_j.value_or(-1), 600);
@@ -83,7 +83,7 @@ TEST(GpuWatch, tells_what_the_gpus_did_that_the_program_used) {
 
 TEST(GpuWatch, leaves_alone_what_others_use) {
   PlayedGpus gpus;
-  gpus.tell = [](const std::string&, int) {
+  gpus.notify = [](const std::string&, int) {
     GpuActivity now = idle();
     now.utilization = 1.0;
     now.processes = {{.id = 5, .memory_bytes = kGiB}};  // there before, and all the time
@@ -99,9 +99,9 @@ TEST(GpuWatch, leaves_alone_what_others_use) {
 
 TEST(GpuWatch, knows_a_use_by_its_memory_where_processes_are_not_told) {
   PlayedGpus gpus;
-  gpus.tell = [](const std::string& uuid, int look) {
+  gpus.notify = [](const std::string& uuid, int probe) {
     GpuActivity now = idle();
-    if (uuid == "a" && look > 0) now.memory_used_bytes = *now.memory_used_bytes + 400'000'000;
+    if (uuid == "a" && probe > 0) now.memory_used_bytes = *now.memory_used_bytes + 400'000'000;
     return now;
   };
   GpuWatch watch(gpus.probe(), 0.002);
@@ -112,9 +112,9 @@ TEST(GpuWatch, knows_a_use_by_its_memory_where_processes_are_not_told) {
 
 TEST(GpuWatch, gives_power_by_looks_where_there_is_no_energy_counter) {
   PlayedGpus gpus;
-  gpus.tell = [](const std::string& uuid, int look) {
+  gpus.notify = [](const std::string& uuid, int probe) {
     GpuActivity now = idle();
-    if (uuid == "a" && look > 0) now.processes = {{.id = 9, .memory_bytes = std::nullopt}};
+    if (uuid == "a" && probe > 0) now.processes = {{.id = 9, .memory_bytes = std::nullopt}};
     return now;
   };
   GpuProbe probe = gpus.probe();
@@ -132,9 +132,9 @@ TEST(GpuWatch, tells_a_part_of_the_time_by_the_looks_in_it) {
   PlayedGpus gpus;
   const auto now_s = [] { return static_cast<double>(monotonic_ns()) * 1e-9; };
   const double began_s = now_s();
-  gpus.tell = [](const std::string& uuid, int look) {
+  gpus.notify = [](const std::string& uuid, int probe) {
     GpuActivity now = idle();
-    if (uuid == "b" || look == 0) return now;
+    if (uuid == "b" || probe == 0) return now;
     now.utilization = 0.75;
     now.memory_used_bytes = 5 * kGiB;
     now.processes = {{.id = 77, .memory_bytes = 4 * kGiB}};

@@ -210,10 +210,10 @@ Return nvmlEventSetCreate(Handle* events) { return *events = handle_of(0), kSucc
 Return nvmlEventSetFree(Handle) { return kSuccess; }
 Return nvmlDeviceRegisterEvents(Handle, unsigned long long, Handle) { return kSuccess; }
 Return nvmlEventSetWait_v2(Handle, warpmark::device::nvml::EventData* event, unsigned) {
-  static bool told = false;
+  static bool reported = false;
   constexpr Return kTimeout = 10;
-  if (!is_sick("xid", 1) || told) return kTimeout;
-  told = true;
+  if (!is_sick("xid", 1) || reported) return kTimeout;
+  reported = true;
   *event = {handle_of(1), warpmark::device::nvml::kXidEvent, 79, 0, 0};
   return kSuccess;
 }

@@ -44,6 +44,26 @@ TEST_F(Optimize, proves_a_gain_of_a_training_and_applies_its_plan) {
   EXPECT_GT(json("proven.json")["measured_speedup"]["ratio"].get<double>(), 1.1);
 }
 
+TEST_F(Optimize, a_program_that_ends_while_settings_are_tested_is_started_again_and_no_setting_failed) {
+  WM_NEEDS_TORCH();
+  write("short.py",
+        "import time, torch\n"
+        "model = torch.nn.Linear(8, 8)\n"
+        "optimizer = torch.optim.SGD(model.parameters(), lr=0.01)\n"
+        "for step in range(200):\n"
+        "    optimizer.zero_grad()\n"
+        "    model(torch.randn(4, 8)).sum().backward()\n"
+        "    time.sleep(0.02)\n"
+        "    optimizer.step()\n"
+        "raise TypeError('no plot')\n");
+  const auto output = optimize({"--only", "process.threads,optimizer.set_to_none,optimizer.implementation", "--budget",
+                                "40s", "--json", path("o.json")},
+                               {python_with_torch(), path("short.py")});
+  EXPECT_THAT(output.err, testing::Not(HasSubstr("no plot"))) << "which the program says without any setting, too";
+  const Json optimization = json("o.json");
+  for (const auto& step : optimization["steps"]) EXPECT_NE(step["outcome"], "failed") << step.dump();
+}
+
 TEST_F(Optimize, tells_what_could_be_changed_and_why_not_the_rest) {
   WM_NEEDS_TORCH();
   const auto output =

@@ -38,7 +38,7 @@ class RoundTrip : public ::testing::Test {
         {.words = {"sh", "program.sh"}, .directory = folder_.string(), .environment = {}, .user_knobs = {}},
         {.hook = folder_ / "hook", .scratch = folder_ / "scratch", .original = {}}, *journal, nullptr, 0, gpus);
     RunOptions options{.time_of = TimeOf::sample};
-    options.afterwards = Afterwards{.commands = {{"sh", "-c", "echo judged; exit 3"}}, .file = "answers.txt"};
+    options.post_commands = PostCommands{.commands = {{"sh", "-c", "echo judged; exit 3"}}, .file = "answers.txt"};
     const auto result = runs.run({}, options);
     EXPECT_TRUE(result.ok()) << result.error().what;
     spent_s_ = runs.spent_s();

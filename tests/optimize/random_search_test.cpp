@@ -9,7 +9,7 @@ namespace warpmark::optimize {
 namespace {
 
 struct Counted {
-  int claimed = 0;     ///< searches that report a speedup
+  int attributed = 0;  ///< searches that report a speedup
   int found_real = 0;  ///< of these, with "real" in the plan
 };
 
@@ -22,7 +22,7 @@ Counted search_often(const RandomNoise& noise, int settings, double real, int se
     const auto options =
         options_of_nothing(settings, real < 1 ? std::vector<std::string>{"real"} : std::vector<std::string>{});
     EXPECT_TRUE(search(trials, {}, options, optimization).ok());
-    counted.claimed += optimization.measured_speedup ? 1 : 0;
+    counted.attributed += optimization.measured_speedup ? 1 : 0;
     counted.found_real += std::ranges::any_of(optimization.plan, [](const auto& one) { return one.first == "real"; });
   }
   return counted;
@@ -34,7 +34,7 @@ TEST(RandomSearch, of_settings_that_change_nothing_claims_nothing_in_95_of_100) 
   for (const RandomNoise& noise :
        {RandomNoise{0.01, 0.03}, RandomNoise{0.03, 0.05}, RandomNoise{0.02, 0.08}, RandomNoise{0.02, 0.03, 0.1}}) {
     for (const int settings : {1, 5}) {
-      EXPECT_LE(search_often(noise, settings, 1, kSearches).claimed, kSearches / 20)
+      EXPECT_LE(search_often(noise, settings, 1, kSearches).attributed, kSearches / 20)
           << noise.block << " " << noise.run << " " << settings;
     }
   }

@@ -54,7 +54,7 @@ Recorded play(const std::vector<Part>& program, const ScheduleOptions& options =
       history->add(program[at].what(n++, t), static_cast<std::int64_t>((t + share * k++) * 1e9));
     }
     if (schedule.phase() == Phase::recording) recorded.kept_s += 0.02;
-    finder.look(static_cast<std::int64_t>(t * 1e9) + 1, *history, 0, records);
+    finder.probe(static_cast<std::int64_t>(t * 1e9) + 1, *history, 0, records);
     Progress progress = finder.progress();
     progress.elapsed_s = t;
     const auto since_ns = static_cast<std::int64_t>(schedule.window_begin_s() * 1e9);

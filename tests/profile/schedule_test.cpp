@@ -183,19 +183,19 @@ TEST(RepeatedLength, is_zero_where_nothing_repeats) {
 TEST(StepFinder, counts_steps_by_kernels_once_they_keep_repeating) {
   auto history = std::make_unique<LaunchHistory>();
   StepFinder finder;
-  finder.look(0, *history, 0, false);
+  finder.probe(0, *history, 0, false);
   EXPECT_EQ(finder.progress().step_launches, 0);
   EXPECT_STREQ(finder.found_by(), "");
   std::int64_t second = 1;
   for (; second <= 3; ++second) {
     EXPECT_EQ(finder.progress().step_launches, 0) << "not yet sure";
     for (const auto launch : launches_of(20, 2, 0)) history->add(launch, 0);
-    finder.look(second * 1'000'000'000, *history, 0, false);
+    finder.probe(second * 1'000'000'000, *history, 0, false);
   }
   EXPECT_EQ(finder.progress().step_launches, 74);
   EXPECT_EQ(finder.progress().steps, 3 + 2 * 20);
   for (const auto launch : launches_of(10, 2, 0)) history->add(launch, 0);
-  finder.look(second * 1'000'000'000, *history, 0, true);
+  finder.probe(second * 1'000'000'000, *history, 0, true);
   EXPECT_EQ(finder.progress().steps, 3 + 2 * 20 + 10);
   EXPECT_STREQ(finder.found_by(), "kernels");
 }
@@ -204,11 +204,11 @@ TEST(StepFinder, is_not_misled_by_a_start_that_repeats_one_kernel) {
   auto history = std::make_unique<LaunchHistory>();
   StepFinder finder;
   for (int i = 0; i < 300; ++i) history->add(7, 0);  // setting parameters
-  finder.look(1'000'000'000, *history, 0, false);
+  finder.probe(1'000'000'000, *history, 0, false);
   EXPECT_EQ(finder.progress().steps, 0);
   for (std::int64_t second = 2; second < 6; ++second) {
     for (const auto launch : launches_of(20, 2, 0)) history->add(launch, 0);
-    finder.look(second * 1'000'000'000, *history, 0, false);
+    finder.probe(second * 1'000'000'000, *history, 0, false);
   }
   EXPECT_EQ(finder.progress().step_launches, 74);
   EXPECT_LE(finder.progress().steps, 80);
@@ -219,7 +219,7 @@ TEST(StepFinder, believes_the_ranges_that_the_program_names) {
   StepFinder finder;
   for (int step = 0; step < 20; ++step) {
     for (std::uint64_t i = 0; i < 50; ++i) history->add(i * static_cast<std::uint64_t>(step + 7) % 97, 0);
-    finder.look(step * 1'000'000'000LL, *history, step + 1, false);
+    finder.probe(step * 1'000'000'000LL, *history, step + 1, false);
   }
   EXPECT_EQ(finder.progress().steps, 20);
   EXPECT_EQ(finder.progress().step_launches, 50);

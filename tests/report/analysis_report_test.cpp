@@ -115,7 +115,7 @@ Analysis two_ranks() {
        "Time on the GPU, summed.",
        {{"name", "kernel", ""}, {"count", "count", ""}, {"time", "time", "s"}, {"share", "share", "ratio"}},
        {{"sm90_gemm", std::int64_t{1200}, 0.03, 0.3}, {"add", std::int64_t{44}, 1e-5, 0.001}}}};
-  analysis.missing = {{"Python stacks: the line of code that waits", "profile(with_stack=True)"}};
+  analysis.missing = {{"Python stacks", "Python stacks: the line of code that waits", "profile(with_stack=True)"}};
   analysis.quality = {{"truncated", "the file ends within an event: what stands before it was read", 1, "offset 812"}};
   return analysis;
 }

@@ -109,12 +109,12 @@ TEST(Answer, counts_events_that_come_in_one_read) {
 }
 
 TEST(Answer, knows_how_many_tokens_each_event_holds_where_the_server_says_so) {
-  const auto told = [](int n) {
+  const auto reported = [](int n) {
     return R"(,"usage":{"prompt_tokens":5,"completion_tokens":)" + std::to_string(n) + "}";
   };
   Reading reading;
-  reading.take({with_head(delta(R"("content":"a")", told(2))), delta(R"("content":"b")", told(5)),
-                delta(R"("content":"c")", told(6)), kFinish + kDone + kEnd});
+  reading.take({with_head(delta(R"("content":"a")", reported(2))), delta(R"("content":"b")", reported(5)),
+                delta(R"("content":"c")", reported(6)), kFinish + kDone + kEnd});
   EXPECT_EQ(reading.record.gap_tokens, (std::vector<std::uint16_t>{3, 1}));
   EXPECT_EQ(reading.record.output_tokens, 6);
 }

@@ -19,7 +19,7 @@ TEST(LevelSearch, finds_the_highest_whole_level) {
     EXPECT_EQ(found.met, limit);
     EXPECT_EQ(found.missed, limit + 1);
     EXPECT_TRUE(found.confirmed);
-    EXPECT_LE(found.looks.size(), 14U);
+    EXPECT_LE(found.polls.size(), 14U);
   }
 }
 

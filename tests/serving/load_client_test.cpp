@@ -290,22 +290,22 @@ TEST(Client, keeps_its_connection_and_has_a_deadline) {
   EXPECT_NE(answer.error().what.find("no whole answer within 0.2 s"), std::string::npos);
 }
 
-TEST(FirstLook, learns_token_counts_and_names_a_wrong_key) {
+TEST(FirstProbe, learns_token_counts_and_names_a_wrong_key) {
   auto options = quick();
   options.script.key = "right";
   const auto server = serve(options);
   Target target = target_of(server->url());
   target.key = "wrong-key-secret";
-  const auto refused = look_at_server(target, {.deadline_s = 20});
+  const auto refused = inspect_server(target, {.deadline_s = 20});
   ASSERT_FALSE(refused.ok());
   EXPECT_NE(refused.error().what.find("401"), std::string::npos);
   EXPECT_NE(refused.error().hint.find("key"), std::string::npos);
   EXPECT_EQ(refused.error().what.find("secret"), std::string::npos);
   target.key = "right";
-  const auto look = look_at_server(target, {.deadline_s = 20});
-  ASSERT_TRUE(look.ok()) << look.error().what;
-  EXPECT_NEAR(look->fit.per_word, 1, 1e-9);
-  EXPECT_NEAR(look->fit.fixed, 8, 1e-6) << "the template and the serial number";
+  const auto probe = inspect_server(target, {.deadline_s = 20});
+  ASSERT_TRUE(probe.ok()) << probe.error().what;
+  EXPECT_NEAR(probe->fit.per_word, 1, 1e-9);
+  EXPECT_NEAR(probe->fit.fixed, 8, 1e-6) << "the template and the serial number";
 }
 
 }  // namespace

@@ -66,11 +66,12 @@ TEST(Mlperf, server_counts_late_queries_and_says_how_many_more_are_needed) {
   EXPECT_TRUE(judge_mlperf(rules, answered(700, 1), slo).valid);
   const auto missed = judge_mlperf(rules, answered(700, 3), slo);
   EXPECT_FALSE(missed.valid);
-  bool told = false;
+  bool reported = false;
   for (const auto& check : missed.checks) {
-    if (check.name == "early stopping ttft") told = !check.met && check.text.find("more in time") != std::string::npos;
+    if (check.name == "early stopping ttft")
+      reported = !check.met && check.text.find("more in time") != std::string::npos;
   }
-  EXPECT_TRUE(told);
+  EXPECT_TRUE(reported);
   ScenarioResult failing = answered(700, 0);
   auto queries = queries_of(700, 0);
   queries[5].fault = Fault::reset;
@@ -99,19 +100,19 @@ TEST(Mlperf, query_of_several_samples_ends_with_its_last) {
 
 TEST(Sweep, doubles_to_saturation_and_spreads_rates_between) {
   // A server of 10 places, a second each.
-  const auto found = sweep_loads({.rates = 3}, [](double level, bool open) -> Result<SweepLook> {
-    return SweepLook{level, open, open ? level : std::min(level, 10.0), false};
+  const auto found = sweep_loads({.rates = 3}, [](double level, bool open) -> Result<SweepProbe> {
+    return SweepProbe{level, open, open ? level : std::min(level, 10.0), false};
   });
   ASSERT_TRUE(found.ok());
   EXPECT_TRUE(found->saturated);
   EXPECT_DOUBLE_EQ(found->idle_per_s, 1);
   EXPECT_DOUBLE_EQ(found->saturated_per_s, 10);
   EXPECT_DOUBLE_EQ(found->saturated_users, 16);
-  ASSERT_EQ(found->looks.size(), 9U);
-  EXPECT_DOUBLE_EQ(found->looks[6].level, 3.25);
+  ASSERT_EQ(found->polls.size(), 9U);
+  EXPECT_DOUBLE_EQ(found->polls[6].level, 3.25);
   EXPECT_THAT(found->sentence(), HasSubstr("saturated at 10 requests/s"));
-  const auto growing = sweep_loads({.rates = 0, .most_users = 4}, [](double level, bool open) -> Result<SweepLook> {
-    return SweepLook{level, open, level, false};
+  const auto growing = sweep_loads({.rates = 0, .most_users = 4}, [](double level, bool open) -> Result<SweepProbe> {
+    return SweepProbe{level, open, level, false};
   });
   EXPECT_THAT(growing->sentence(), HasSubstr("not saturated"));
 }

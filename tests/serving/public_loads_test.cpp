@@ -159,7 +159,7 @@ TEST(PublicReport, vllm_10847_a_prompt_is_longer_than_asked_for_and_the_result_r
   const RequestRecord longer = read_answer({kWord, kStop + usage_of(R"("prompt_tokens":130)")}, "", kChat);
   const ScenarioResult result = result_of(std::vector<RequestRecord>(20, longer), 100);
   EXPECT_EQ(*result.tokens.input_asked, 100);
-  EXPECT_EQ(*result.tokens.input_told, 130);
+  EXPECT_EQ(*result.tokens.input_reported, 130);
   EXPECT_FALSE(result.tokens.disagreements.empty());
 }
 

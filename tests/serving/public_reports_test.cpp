@@ -157,11 +157,11 @@ TEST(PublicReport, vllm_6531_gaps_and_time_per_token_agree_where_events_are_toke
 }
 
 TEST(PublicReport, vllm_27485_gaps_are_divided_by_the_tokens_of_an_event) {
-  const auto told = [](int tokens) {
+  const auto reported = [](int tokens) {
     return R"(,"usage":{"prompt_tokens":9,"completion_tokens":)" + std::to_string(tokens) + "}";
   };
   const auto result =
-      evaluated({chat({content_of("content", "a", told(1)), content_of("content", "b c d e", told(5)), kEnd})});
+      evaluated({chat({content_of("content", "a", reported(1)), content_of("content", "b c d e", reported(5)), kEnd})});
   EXPECT_EQ(metric_of(result, "itl")->n, 4);
   EXPECT_NEAR(mean_in(result, "itl"), 0.0025, 1e-6);
   EXPECT_NEAR(mean_in(result, "chunk_gap"), 0.01, 1e-6) << "the gap between events stands apart";

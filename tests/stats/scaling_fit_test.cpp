@@ -49,9 +49,9 @@ TEST(ScalingFit, intervals_hold_planted_parameters_and_forecasts_95_times_in_100
         const auto& interval = fit.intervals[i];
         held[i] += interval.low <= planted.parameters[i] && planted.parameters[i] <= interval.high ? 1 : 0;
       }
-      const auto told = forecast(fit, 64);
+      const auto reported = forecast(fit, 64);
       const double truth = speed_up(planted.law, planted.parameters, 64);
-      predicted += told.interval.low <= truth * (1 + 1e-9) && truth <= told.interval.high * (1 + 1e-9) ? 1 : 0;
+      predicted += reported.interval.low <= truth * (1 + 1e-9) && truth <= reported.interval.high * (1 + 1e-9) ? 1 : 0;
     }
     // 400 trials of 95 % give 380 +- 4.4: four standard deviations less are 362.6.
     for (const int count : held) EXPECT_GE(count, fewest) << name_of(planted.law) << " of " << kTrials;

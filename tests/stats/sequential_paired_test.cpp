@@ -129,7 +129,7 @@ TEST(SequentialPaired, estimates_by_the_pseudo_median) {
 }
 
 TEST(SequentialPaired, trusts_quiet_rounds_more_where_it_is_told_which_they_are) {
-  int told = 0, untold = 0;
+  int reported = 0, untold = 0;
   for (int trial = 0; trial < 60; ++trial) {
     std::vector<double> values, disturbances;
     const auto seed = derive_seed(3, static_cast<std::uint64_t>(trial));
@@ -138,10 +138,10 @@ TEST(SequentialPaired, trusts_quiet_rounds_more_where_it_is_told_which_they_are)
       disturbances.push_back(busy ? 0.5 + 0.1 * unit(seed + 4, i) : 0.01 * unit(seed + 4, i));
       values.push_back(0.25 + (busy ? 1.0 : 0.3) * normal(seed, i));
     }
-    told += sequential_paired(values, disturbances).p <= 0.05;
+    reported += sequential_paired(values, disturbances).p <= 0.05;
     untold += sequential_paired(values).p <= 0.05;
   }
-  EXPECT_GE(told, untold);
+  EXPECT_GE(reported, untold);
 }
 
 TEST(SequentialPaired, decides_equal_differences_as_the_t_test_does) {

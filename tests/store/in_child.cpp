@@ -32,11 +32,11 @@ namespace {
 bool enter_own_user_namespace() {
   const std::string user = std::to_string(::geteuid()), group = std::to_string(::getegid());
   if (::unshare(CLONE_NEWUSER | CLONE_NEWNS) != 0) return false;
-  const auto tell = [](const char* file, const std::string& text) {
+  const auto notify = [](const char* file, const std::string& text) {
     return (std::ofstream(file) << text).flush().good();
   };
-  return tell("/proc/self/setgroups", "deny") && tell("/proc/self/uid_map", user + " " + user + " 1") &&
-         tell("/proc/self/gid_map", group + " " + group + " 1");
+  return notify("/proc/self/setgroups", "deny") && notify("/proc/self/uid_map", user + " " + user + " 1") &&
+         notify("/proc/self/gid_map", group + " " + group + " 1");
 }
 
 }  // namespace

@@ -253,8 +253,8 @@ TEST(FolderBeside, is_the_default_for_a_database_elsewhere) {
     if (std::string_view(name) == "WARPMARK_DB") return "postgresql://h/d";
     return std::string_view(name) == "HOME" ? "/home/me" : nullptr;
   };
-  EXPECT_EQ(folder_beside("postgresql://me:pw@h/d", environment).value(), "/home/me/.local/share/warpmark");
-  EXPECT_EQ(folder_beside("/data/results.db", environment).value(), "/data");
+  EXPECT_EQ(sibling_folder("postgresql://me:pw@h/d", environment).value(), "/home/me/.local/share/warpmark");
+  EXPECT_EQ(sibling_folder("/data/results.db", environment).value(), "/data");
 }
 
 }  // namespace

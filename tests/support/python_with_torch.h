@@ -10,7 +10,7 @@ namespace warpmark::testing_support {
 /// Empty if there is none of 1.13 or newer (Ubuntu 22.04 has 1.8); a test says so and is skipped. Looked for and not
 /// imported, which would take as long as most of these tests.
 inline const std::string& python_with_torch() {
-  constexpr const char* kLook =
+  constexpr const char* kPoll =
       "import importlib.util, os, runpy, sys\n"
       "found = importlib.util.find_spec('torch')\n"
       "if found is None: sys.exit(1)\n"
@@ -18,7 +18,7 @@ inline const std::string& python_with_torch() {
       "sys.exit([int(n) for n in version.split('.')[:2]] < [1, 13])\n";
   static const std::string found = [] {
     for (const char* candidate : {"python3", "/usr/bin/python3"}) {
-      const auto tried = run_process({candidate, "-c", kLook}, {.deadline_s = 120});
+      const auto tried = run_process({candidate, "-c", kPoll}, {.deadline_s = 120});
       if (tried.ok() && tried->exit_code == 0) return std::string(candidate);
     }
     return std::string();

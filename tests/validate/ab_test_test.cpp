@@ -10,7 +10,7 @@
 
 #include "base/files.h"
 #include "measure/disturbance.h"
-#include "model/beside.h"
+#include "model/auxiliary.h"
 #include "stats/random.h"
 #include "stats/summary.h"
 #include "validate/commands/command_experiment.h"
@@ -102,8 +102,8 @@ TEST(AbTest, tells_cpu_time_beside_and_decides_nothing_by_it) {
   ASSERT_TRUE(outcome.ok());
   const auto& metrics = outcome->comparison.metrics;
   ASSERT_EQ(metrics.size(), 2U);
-  EXPECT_FALSE(metrics[0].beside);
-  EXPECT_TRUE(metrics[1].beside);
+  EXPECT_FALSE(metrics[0].auxiliary);
+  EXPECT_TRUE(metrics[1].auxiliary);
   EXPECT_EQ(metrics[1].verdict, Verdict::worse) << "what the waiting hides is plain in CPU time";
   EXPECT_EQ(metrics[0].verdict, Verdict::inconclusive);
   EXPECT_EQ(overall(outcome->comparison), Verdict::inconclusive) << "and decides nothing";
@@ -198,14 +198,15 @@ TEST(EnvironmentGuard, finds_differences_in_clocks_and_throttling) {
 TEST(EnvironmentGuard, takes_the_power_cap_for_a_part_of_the_machine) {
   const auto fast = with_reading("cuda:0.sm_clock", 1.98e9, 1e5);
   auto dense = with_reading("cuda:0.sm_clock", 1.7e9, 1e5);
-  for (auto& run : dense) run.disturbances.push_back({measure::kPowerCapId, "cuda:0 ran at its power cap", false});
+  for (auto& run : dense)
+    run.disturbances.push_back({measure::kPowerCapId, "cuda:0 ran at its power cap", false, "cuda:0"});
   EXPECT_TRUE(compare_environments(fast, dense).empty()) << "denser work reaches the cap";
   EXPECT_TRUE(compare_environments(dense, fast).empty());
-  for (auto& run : dense) run.disturbances.front().cause = "cuda:1 ran at its power cap";
+  for (auto& run : dense) run.disturbances.front().device = "cuda:1";
   EXPECT_EQ(compare_environments(fast, dense).size(), 1U) << "not of the GPU whose clock differs";
   for (std::size_t i = 0; i < dense.size(); ++i) {
     dense[i].disturbances.clear();
-    if (i < 2) dense[i].disturbances.push_back({measure::kPowerCapId, "cuda:0 ran at its power cap", false});
+    if (i < 2) dense[i].disturbances.push_back({measure::kPowerCapId, "cuda:0 ran at its power cap", false, "cuda:0"});
   }
   EXPECT_EQ(compare_environments(fast, dense).size(), 1U) << "the cap explains two of ten runs only";
 }

@@ -99,10 +99,10 @@ TEST(Decide, needs_the_whole_interval_on_one_side) {
   EXPECT_EQ(decide(10, narrow, Comparator::at_least, {&twelve, 1}), RowState::fail);
   EXPECT_EQ(decide(10, narrow, Comparator::at_most, {&eight, 1}), RowState::fail);
   EXPECT_EQ(decide(10, narrow, Comparator::at_most, {&twelve, 1}), RowState::pass);
-  const double between[] = {9, 11}, inside[] = {9.5, 10.5}, beside[] = {11.5, 12};
+  const double between[] = {9, 11}, inside[] = {9.5, 10.5}, auxiliary[] = {11.5, 12};
   EXPECT_EQ(decide(10, narrow, Comparator::between, between), RowState::pass);
   EXPECT_EQ(decide(10, narrow, Comparator::between, inside), RowState::undecided);
-  EXPECT_EQ(decide(10, narrow, Comparator::between, beside), RowState::fail);
+  EXPECT_EQ(decide(10, narrow, Comparator::between, auxiliary), RowState::fail);
   EXPECT_EQ(decide(10, std::nullopt, Comparator::at_least, {&eight, 1}), RowState::undecided);
 }
 

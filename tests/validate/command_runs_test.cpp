@@ -116,10 +116,10 @@ TEST(CommandRuns, keep_a_failure_as_an_error_and_go_on_with_the_others) {
   OrderedExperiment experiment;
   experiment.fails_at["a"] = 3;
   Session session;
-  std::vector<Outcome> told;
+  std::vector<Outcome> reported;
   const CommandRunEvents events{
       .round_done = {},
-      .run_done = [&](const warpmark::Run& run) { return told.push_back(run.outcome), Status(); },
+      .run_done = [&](const warpmark::Run& run) { return reported.push_back(run.outcome), Status(); },
       .progress = {},
       .clock_s = {}};
   ASSERT_TRUE(
@@ -131,7 +131,7 @@ TEST(CommandRuns, keep_a_failure_as_an_error_and_go_on_with_the_others) {
   EXPECT_TRUE(session.runs[0].metrics.empty());
   EXPECT_EQ(to_text(session.runs[0].params), "n=a");
   EXPECT_EQ(session.runs[1].metrics.front().samples.size(), 5U);
-  EXPECT_EQ(told, (std::vector<Outcome>{Outcome::error, Outcome::passed}));
+  EXPECT_EQ(reported, (std::vector<Outcome>{Outcome::error, Outcome::passed}));
   EXPECT_EQ(std::count(experiment.asked.begin(), experiment.asked.end(), "a"), 3);
 }
 
@@ -156,16 +156,16 @@ TEST(CommandRuns, drop_the_run_that_was_interrupted) {
   experiment.interrupt = &interrupted;
   experiment.interrupt_at = 4;
   Session session;
-  int told = 0;
+  int reported = 0;
   const CommandRunEvents events{.round_done = {},
-                                .run_done = [&](const warpmark::Run&) { return ++told, Status(); },
+                                .run_done = [&](const warpmark::Run&) { return ++reported, Status(); },
                                 .progress = {},
                                 .clock_s = {}};
   ASSERT_TRUE(measure_command_runs(experiment, cases_of({"a"}),
                                    {.rounds = 50, .warmup_runs = 0, .interrupted = &interrupted}, events, session)
                   .ok());
   EXPECT_FALSE(session.complete);
-  EXPECT_EQ(told, 0);
+  EXPECT_EQ(reported, 0);
   ASSERT_EQ(session.runs.size(), 1U);
   EXPECT_EQ(session.runs[0].rounds, 3);
 }

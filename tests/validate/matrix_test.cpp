@@ -312,7 +312,7 @@ TEST(JudgeMatrix, reports_failures_and_compares_the_rounds_that_both_have) {
   EXPECT_EQ(matrix.variants[1].failures, 1);
   EXPECT_EQ(matrix.variants[1].runs, 7);
   EXPECT_EQ(cell(matrix, 1, "time")->verdict->a.size(), 7U);
-  EXPECT_TRUE(matrix.variants[2].given_up);
+  EXPECT_TRUE(matrix.variants[2].stopped_early);
   EXPECT_EQ(matrix.variants[2].reason, "exit code 7");
   EXPECT_TRUE(matrix.variants[2].cells.empty());
   EXPECT_FALSE(matrix.variants[2].on_front);

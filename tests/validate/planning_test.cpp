@@ -49,7 +49,7 @@ TEST(RoundsNeeded, are_more_where_the_spread_is_estimated) {
 }
 
 TEST(RoundsToDecide, are_most_in_the_middle_between_nothing_and_what_matters) {
-  const auto at = [](double log_ratio) { return rounds_to_decide(standing(60, log_ratio, 0.03), 1, {}).as_it_looks; };
+  const auto at = [](double log_ratio) { return rounds_to_decide(standing(60, log_ratio, 0.03), 1, {}).as_measured; };
   EXPECT_GT(at(kLimit / 2), at(0));
   EXPECT_GT(at(kLimit / 2), at(2 * kLimit));
   EXPECT_EQ(at(kLimit / 3), at(-kLimit / 3));
@@ -59,7 +59,7 @@ TEST(RoundsToDecide, are_most_in_the_middle_between_nothing_and_what_matters) {
 // As soon as the interval is no wider than half of what matters, there is a verdict wherever the estimate ends.
 TEST(RoundsToDecide, are_never_more_than_decide_anything) {
   const Effect effect = standing(1000, kLimit / 2, 0.02);
-  const auto n = rounds_to_decide(effect, 1, {}).as_it_looks;
+  const auto n = rounds_to_decide(effect, 1, {}).as_measured;
   EXPECT_LE(half_width(n + n / 20, 0.02, {}), kLimit / 2);
 }
 
@@ -69,14 +69,14 @@ TEST(RoundsToDecide, are_enough_for_equal_variants_while_these_are_possible) {
   effect.p = 0.2;
   const auto open = rounds_to_decide(effect, 1, {});
   EXPECT_GE(open.either_way, rounds_needed(0.27, kLimit, {}, 11));
-  EXPECT_LT(open.as_it_looks, open.either_way / 10);
+  EXPECT_LT(open.as_measured, open.either_way / 10);
   effect.p = 0.001;
-  EXPECT_EQ(rounds_to_decide(effect, 1, {}).either_way, rounds_to_decide(effect, 1, {}).as_it_looks);
+  EXPECT_EQ(rounds_to_decide(effect, 1, {}).either_way, rounds_to_decide(effect, 1, {}).as_measured);
 }
 
 TEST(RoundsToDecide, grow_slowly_with_the_number_of_metrics) {
   const auto over = [](std::int64_t metrics) {
-    return rounds_to_decide(standing(20, 2 * kLimit, 0.04), metrics, {}).as_it_looks;
+    return rounds_to_decide(standing(20, 2 * kLimit, 0.04), metrics, {}).as_measured;
   };
   EXPECT_GT(over(10), over(1));
   EXPECT_LT(over(100), 3 * over(1));

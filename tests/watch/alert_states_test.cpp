@@ -97,7 +97,7 @@ class Groups : public testing::Test {
     rules_.group_interval_s = 300;
     rules_.repeat_interval_s = 3600;
   }
-  std::vector<Message> look(const std::vector<std::string>& gpus, double s) {
+  std::vector<Message> probe(const std::vector<std::string>& gpus, double s) {
     (void)states_.update(rules_.rules[0], found(gpus), at(s));
     return flush(s);
   }
@@ -110,33 +110,33 @@ class Groups : public testing::Test {
 };
 
 TEST_F(Groups, wait_for_others_and_tell_them_together) {
-  EXPECT_THAT(look({"0"}, 0), IsEmpty());
-  EXPECT_THAT(look({"0", "1"}, 20), IsEmpty());
+  EXPECT_THAT(probe({"0"}, 0), IsEmpty());
+  EXPECT_THAT(probe({"0", "1"}, 20), IsEmpty());
   EXPECT_EQ(groups_.next_s(rules_), 1030);
-  const auto told = flush(30);
-  ASSERT_THAT(told, SizeIs(1));
-  EXPECT_EQ(told[0].firing_count, 2);
-  EXPECT_EQ(told[0].reason, "new");
-  EXPECT_EQ(told[0].sink, "ops");
-  EXPECT_THAT(told[0].group, ElementsAre(std::pair<std::string, std::string>("rule", "Hot")));
+  const auto reported = flush(30);
+  ASSERT_THAT(reported, SizeIs(1));
+  EXPECT_EQ(reported[0].firing_count, 2);
+  EXPECT_EQ(reported[0].reason, "new");
+  EXPECT_EQ(reported[0].sink, "ops");
+  EXPECT_THAT(reported[0].group, ElementsAre(std::pair<std::string, std::string>("rule", "Hot")));
 }
 
 TEST_F(Groups, tell_again_only_what_changed_or_after_the_repeat_interval) {
-  (void)look({"0"}, 0);
+  (void)probe({"0"}, 0);
   ASSERT_THAT(flush(30), SizeIs(1));
-  EXPECT_THAT(look({"0"}, 400), IsEmpty()) << "nothing changed";
-  EXPECT_THAT(look({"0", "1"}, 500), IsEmpty()) << "not before the group interval";
-  auto told = flush(700);
-  ASSERT_THAT(told, SizeIs(1));
-  EXPECT_EQ(told[0].reason, "changed");
+  EXPECT_THAT(probe({"0"}, 400), IsEmpty()) << "nothing changed";
+  EXPECT_THAT(probe({"0", "1"}, 500), IsEmpty()) << "not before the group interval";
+  auto reported = flush(700);
+  ASSERT_THAT(reported, SizeIs(1));
+  EXPECT_EQ(reported[0].reason, "changed");
   EXPECT_THAT(flush(700 + 3000), IsEmpty());
-  told = flush(700 + 3600);
-  ASSERT_THAT(told, SizeIs(1));
-  EXPECT_EQ(told[0].reason, "repeated");
+  reported = flush(700 + 3600);
+  ASSERT_THAT(reported, SizeIs(1));
+  EXPECT_EQ(reported[0].reason, "repeated");
 }
 
 TEST_F(Groups, an_alert_that_never_ends_is_told_once_in_a_repeat_interval) {
-  (void)look({"0"}, 0);
+  (void)probe({"0"}, 0);
   std::size_t messages = 0;
   for (double s = 30; s <= 30 * 86400.0; s += 60) messages += flush(s).size();
   EXPECT_NEAR(static_cast<double>(messages), 30 * 24.0 * 3600 / 3600, 60) << "one an hour, rounded to the interval";
@@ -144,38 +144,38 @@ TEST_F(Groups, an_alert_that_never_ends_is_told_once_in_a_repeat_interval) {
 }
 
 TEST_F(Groups, tell_the_end_once_and_forget_it) {
-  (void)look({"0"}, 0);
+  (void)probe({"0"}, 0);
   (void)flush(30);
-  EXPECT_THAT(look({}, 100), IsEmpty());
-  const auto told = flush(330);
-  ASSERT_THAT(told, SizeIs(1));
-  EXPECT_EQ(told[0].reason, "resolved");
-  EXPECT_EQ(told[0].firing_count, 0);
-  EXPECT_EQ(told[0].resolved_count, 1);
+  EXPECT_THAT(probe({}, 100), IsEmpty());
+  const auto reported = flush(330);
+  ASSERT_THAT(reported, SizeIs(1));
+  EXPECT_EQ(reported[0].reason, "resolved");
+  EXPECT_EQ(reported[0].firing_count, 0);
+  EXPECT_EQ(reported[0].resolved_count, 1);
   EXPECT_THAT(states_.alerts(), IsEmpty());
   EXPECT_THAT(flush(1000), IsEmpty());
   EXPECT_THAT(groups_.groups(), IsEmpty());
 }
 
 TEST_F(Groups, tell_what_was_over_before_anybody_was_told) {
-  (void)look({"0"}, 0);
-  (void)look({}, 10);
-  const auto told = flush(30);
-  ASSERT_THAT(told, SizeIs(1));
-  EXPECT_EQ(told[0].resolved_count, 1);
+  (void)probe({"0"}, 0);
+  (void)probe({}, 10);
+  const auto reported = flush(30);
+  ASSERT_THAT(reported, SizeIs(1));
+  EXPECT_EQ(reported[0].resolved_count, 1);
 }
 
 TEST_F(Groups, keep_ends_from_sinks_that_do_not_want_them) {
   rules_.sinks[0].resolved = false;
-  (void)look({"0"}, 0);
+  (void)probe({"0"}, 0);
   (void)flush(30);
-  (void)look({}, 100);
+  (void)probe({}, 100);
   EXPECT_THAT(flush(400), IsEmpty());
   EXPECT_THAT(states_.alerts(), IsEmpty());
 }
 
 TEST_F(Groups, do_not_repeat_what_is_still_on_its_way) {
-  (void)look({"0"}, 0);
+  (void)probe({"0"}, 0);
   (void)flush(30);
   EXPECT_THAT(
       groups_.flush(states_, rules_,
@@ -186,12 +186,12 @@ TEST_F(Groups, do_not_repeat_what_is_still_on_its_way) {
 TEST_F(Groups, a_flood_is_one_message_of_bounded_size) {
   std::vector<std::string> many;
   for (int i = 0; i < 10'000; ++i) many.push_back(std::to_string(i));
-  (void)look(many, 0);
-  const auto told = flush(30);
-  ASSERT_THAT(told, SizeIs(1));
-  EXPECT_EQ(told[0].firing_count, 10'000);
-  EXPECT_THAT(told[0].firing, SizeIs(kMostShown));
-  EXPECT_LT(dump_json(to_json(told[0])).size(), 20'000U);
+  (void)probe(many, 0);
+  const auto reported = flush(30);
+  ASSERT_THAT(reported, SizeIs(1));
+  EXPECT_EQ(reported[0].firing_count, 10'000);
+  EXPECT_THAT(reported[0].firing, SizeIs(kMostShown));
+  EXPECT_LT(dump_json(to_json(reported[0])).size(), 20'000U);
 }
 
 TEST(Live, more_series_than_are_kept_are_counted) {

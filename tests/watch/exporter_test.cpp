@@ -73,8 +73,8 @@ monitor::GpuSource two_gpus(bool& second_answers) {
 
 TEST(Gpu, has_the_names_units_and_labels_of_dcgm) {
   bool second_answers = true;
-  GpuLook look(two_gpus(second_answers), "node7");
-  const std::string text = render_families(look.families(), TextFormat::prometheus);
+  GpuSample probe(two_gpus(second_answers), "node7");
+  const std::string text = render_families(probe.families(), TextFormat::prometheus);
   const std::string labels =
       "{gpu=\"0\",UUID=\"GPU-0\",pci_bus_id=\"00000000:1B:00.0\",device=\"nvidia0\","
       "modelName=\"NVIDIA H100 80GB HBM3\",Hostname=\"node7\"}";
@@ -92,8 +92,8 @@ TEST(Gpu, has_the_names_units_and_labels_of_dcgm) {
 
 TEST(Gpu, one_that_is_lost_is_down_and_the_others_go_on) {
   bool second_answers = false;
-  GpuLook look(two_gpus(second_answers), "node7");
-  const std::string text = render_families(look.families(), TextFormat::prometheus);
+  GpuSample probe(two_gpus(second_answers), "node7");
+  const std::string text = render_families(probe.families(), TextFormat::prometheus);
   EXPECT_THAT(text, HasSubstr("warpmark_gpu_up{gpu=\"0\""));
   EXPECT_THAT(text, testing::ContainsRegex("warpmark_gpu_up\\{gpu=\"1\"[^}]*\\} 0\n"));
   EXPECT_THAT(text, Not(HasSubstr("DCGM_FI_DEV_GPU_UTIL{gpu=\"1\"")));
@@ -116,18 +116,18 @@ TEST(Host, tells_rates_of_each_interface_since_the_look_before) {
         "some avg10=1.50 avg60=0.00 avg300=0.00 total=0\nfull avg10=0.25 avg60=0 avg300=0 total=0\n");
   write("meminfo", "MemTotal: 1024 kB\nMemAvailable: 512 kB\n");
   net("1000", "50");
-  HostLook look(root, true);
-  std::string text = render_families(look.families(1'000'000'000), TextFormat::prometheus);
+  HostSample probe(root, true);
+  std::string text = render_families(probe.families(1'000'000'000), TextFormat::prometheus);
   EXPECT_THAT(text, HasSubstr("warpmark_network_received_bytes_total{interface=\"ib0\"} 1000\n"));
   EXPECT_THAT(text, Not(HasSubstr("per_second")));
   EXPECT_THAT(text, HasSubstr("warpmark_host_pressure_ratio{resource=\"memory\",tasks=\"some\"} 0.015\n"));
   EXPECT_THAT(text, HasSubstr("warpmark_host_memory_available_bytes 524288\n"));
   net("5000", "70");
-  text = render_families(look.families(3'000'000'000), TextFormat::prometheus);
+  text = render_families(probe.families(3'000'000'000), TextFormat::prometheus);
   EXPECT_THAT(text, HasSubstr("warpmark_network_received_bytes_per_second{interface=\"ib0\"} 2000\n"));
   EXPECT_THAT(text, HasSubstr("warpmark_network_sent_bytes_per_second{interface=\"ib0\"} 10\n"));
   net("10", "10");  // another interface of the same name
-  text = render_families(look.families(4'000'000'000), TextFormat::prometheus);
+  text = render_families(probe.families(4'000'000'000), TextFormat::prometheus);
   EXPECT_THAT(text, Not(HasSubstr("per_second")));
 }
 
@@ -209,11 +209,11 @@ TEST(Stored, is_read_again_when_its_file_was_written_and_not_otherwise) {
 
 TEST(Peers, have_rates_by_address_and_connections_that_are_new_count_from_their_first_look) {
   std::vector<TcpConnection> now = {{1, "10.0.0.2", false, 100, 1000}, {2, "127.0.0.1", true, 5, 5}};
-  PeerLook look({.rates = true}, [&]() -> Result<std::vector<TcpConnection>> { return now; });
-  EXPECT_THAT(render_families(look.families(1'000'000'000), TextFormat::prometheus),
+  PeerSample probe({.rates = true}, [&]() -> Result<std::vector<TcpConnection>> { return now; });
+  EXPECT_THAT(render_families(probe.families(1'000'000'000), TextFormat::prometheus),
               HasSubstr("warpmark_network_peer_connections{peer=\"10.0.0.2\"} 1\n"));
   now = {{1, "10.0.0.2", false, 300, 5000}, {3, "10.0.0.2", false, 50, 0}, {4, "fd00::1", false, 7, 8}};
-  const std::string text = render_families(look.families(3'000'000'000), TextFormat::prometheus);
+  const std::string text = render_families(probe.families(3'000'000'000), TextFormat::prometheus);
   EXPECT_THAT(text, HasSubstr("warpmark_network_peer_received_bytes_per_second{peer=\"10.0.0.2\"} 125\n"));
   EXPECT_THAT(text, HasSubstr("warpmark_network_peer_sent_bytes_per_second{peer=\"10.0.0.2\"} 2000\n"));
   EXPECT_THAT(text, HasSubstr("warpmark_network_peer_connections{peer=\"10.0.0.2\"} 2\n"));
@@ -225,10 +225,10 @@ TEST(Peers, have_rates_by_address_and_connections_that_are_new_count_from_their_
 TEST(Peers, are_bounded_to_the_busiest) {
   std::vector<TcpConnection> now;
   for (std::uint64_t i = 0; i < 1000; ++i) now.push_back({i, "10.0." + std::to_string(i), false, 0, 0});
-  PeerLook look({}, [&]() -> Result<std::vector<TcpConnection>> { return now; });
-  (void)look.families(1);
+  PeerSample probe({}, [&]() -> Result<std::vector<TcpConnection>> { return now; });
+  (void)probe.families(1);
   now[777].sent = 1 << 20;
-  const auto families = look.families(1'000'000'001);
+  const auto families = probe.families(1'000'000'001);
   EXPECT_EQ(families[0].samples.size(), kMostPeers);
   EXPECT_EQ(families[1].samples[0].labels[0].second, "10.0.777");
 }
@@ -237,13 +237,13 @@ TEST(Peers, are_counted_by_the_kernel) {
   if (const auto asked = device::tcp_connections(); !asked.ok()) GTEST_SKIP() << asked.error().what;
   const auto serving = Server::start({}, [](const Asked&) { return Answer{.body = std::string(1 << 20, 'x')}; });
   ASSERT_TRUE(serving.ok());
-  PeerLook look({.loopback = true});
-  (void)look.families(1);
+  PeerSample probe({.loopback = true});
+  (void)probe.families(1);
   http::Client client({.deadline_s = 60});  // keeps its connection, which is what the kernel counts
   const auto url = http::parse_url((*serving)->url());
   ASSERT_TRUE(url.ok());
   ASSERT_TRUE(client.send({.url = *url}).ok());
-  const auto families = look.families(1'000'000'001);
+  const auto families = probe.families(1'000'000'001);
   const auto& received = families[0].samples;
   const auto loopback = std::find_if(received.begin(), received.end(),
                                      [](const Sample& sample) { return sample.labels[0].second == "127.0.0.1"; });
@@ -257,9 +257,9 @@ TEST(StoredFamilies, have_verdicts_of_the_newest_results_one_session_at_a_call) 
   apps::store_session(*memory, {.day = 21, .time = 1.5});
   store::Store* shared = memory.get();
   StoredVerdicts verdicts;
-  const auto told = shared->find({});
-  ASSERT_TRUE(told.ok());
-  const std::string text = render_families(verdicts.families(*shared, {told->front()}), TextFormat::prometheus);
+  const auto reported = shared->find({});
+  ASSERT_TRUE(reported.ok());
+  const std::string text = render_families(verdicts.families(*shared, {reported->front()}), TextFormat::prometheus);
   EXPECT_THAT(text, HasSubstr("warpmark_result_verdict{workload=\"command\",params=\"name=job\""));
   EXPECT_THAT(text, HasSubstr("verdict=\"worse\"} 1\n"));
   EXPECT_THAT(text, HasSubstr("warpmark_result_change_ratio"));

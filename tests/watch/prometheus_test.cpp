@@ -139,17 +139,18 @@ TEST_F(Prometheus, grafana_and_the_alert_rules_ask_for_what_is_told) {
   options.gpus.pcie = [](const std::string&) -> Result<device::nvml::PcieBytes> { return device::nvml::PcieBytes{}; };
   options.version = "1";
   Exporter exporter(options);
-  std::set<std::string> told;
-  for (const auto& family : exporter.families()) told.insert(family.name);
+  std::set<std::string> reported;
+  for (const auto& family : exporter.families()) reported.insert(family.name);
   std::string rules = "groups:\n  - name: panels\n    rules:\n";
   for (const auto& expression : expressions) {
     EXPECT_FALSE(metrics_in(expression).empty()) << expression;
-    for (const auto& name : metrics_in(expression)) EXPECT_TRUE(told.contains(name)) << name;
+    for (const auto& name : metrics_in(expression)) EXPECT_TRUE(reported.contains(name)) << name;
     rules += "      - record: panel" + std::to_string(rules.size()) + "\n        expr: " + dump_json(expression) + "\n";
   }
-  for (const auto& name : metrics_in(*read_file(monitoring + "alerts.yaml"))) EXPECT_TRUE(told.contains(name)) << name;
+  for (const auto& name : metrics_in(*read_file(monitoring + "alerts.yaml")))
+    EXPECT_TRUE(reported.contains(name)) << name;
   const std::string live = std::string(WARPMARK_SOURCE_DIR) + "/examples/watch/machine.yaml";
-  for (const auto& name : metrics_in(*read_file(live))) EXPECT_TRUE(told.contains(name)) << name;
+  for (const auto& name : metrics_in(*read_file(live))) EXPECT_TRUE(reported.contains(name)) << name;
   ASSERT_TRUE(write_file(folder_ / "panels.yaml", rules).ok());
   const auto checked = run_process({"promtool", "check", "rules", folder_ / "panels.yaml"}, {.deadline_s = 60});
   ASSERT_TRUE(checked.ok());

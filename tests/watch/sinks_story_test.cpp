@@ -54,8 +54,8 @@ sinks:
     return std::move(watcher).value();
   }
   void look_and_tell(Watcher& watcher) {
-    watcher.look();
-    tell_all(watcher);
+    watcher.probe();
+    notify_all(watcher);
   }
   static std::string body_of(const Json& request) { return request["body"].get<std::string>(); }
   /// What each message of a webhook says in its first line.
@@ -120,10 +120,10 @@ TEST_F(SinksStory, goes_to_every_kind_of_sink_from_its_begin_to_its_end) {
                    }),
             story);
   EXPECT_EQ(github_.got(3)[0]["path"], "/repos/owner/name/issues/12/comments");
-  auto told = split(*read_file(path("told")), '%');
-  told.pop_back();  // the line's end after the last
-  ASSERT_THAT(told, SizeIs(3));
-  for (const auto& text : told) EXPECT_TRUE(parse_json(text, "told").ok()) << text;
+  auto reported = split(*read_file(path("told")), '%');
+  reported.pop_back();  // the line's end after the last
+  ASSERT_THAT(reported, SizeIs(3));
+  for (const auto& text : reported) EXPECT_TRUE(parse_json(text, "told").ok()) << text;
   for (const auto& server : {&json_, &slack_, &teams_, &github_}) EXPECT_THAT(server->got(), SizeIs(3));
   EXPECT_EQ(parse_json(body_of(json[1]), "body").value()["reason"], "repeated");
   EXPECT_THAT(body_of(json[0]), HasSubstr("FewerThanUsual"));

@@ -35,53 +35,53 @@ rules:
 TEST_F(Watching, a_clock_that_is_set_neither_fires_nor_ends_nor_forgets_anything) {
   write_result(5, 3);
   auto watcher = start(kSlow);
-  watcher->look();
+  watcher->probe();
   wall_s_ += 365 * 86400.0;
   pass(60);
-  watcher->look();
+  watcher->probe();
   EXPECT_EQ(watcher->state().states.firing(), 0U) << "a year forward, but one minute passed";
   EXPECT_THAT(log_, HasSubstr("the clock was set forward"));
   wall_s_ -= 2 * 365 * 86400.0;
   pass(60);
-  watcher->look();
+  watcher->probe();
   EXPECT_THAT(watcher->state().states.alerts(), SizeIs(1)) << "results of the future are there still";
   EXPECT_THAT(log_, HasSubstr("the clock was set back"));
   pass(180);
-  watcher->look();
+  watcher->probe();
   EXPECT_EQ(watcher->state().states.firing(), 1U) << "five minutes";
-  watcher->tell();
+  watcher->notify();
   watcher.reset();
   watcher = start(kSlow);  // the clock is before that of the state
   pass(1);
-  watcher->look();
+  watcher->probe();
   EXPECT_EQ(watcher->state().states.firing(), 1U);
 }
 
 TEST_F(Watching, an_alert_goes_on_over_a_restart_but_not_over_a_long_silence) {
   write_result(5, 3);
   auto watcher = start(kSlow);
-  watcher->look();
-  watcher->tell();
+  watcher->probe();
+  watcher->notify();
   watcher.reset();
   pass(200);
   watcher = start(kSlow);
-  watcher->look();
+  watcher->probe();
   EXPECT_EQ(watcher->state().states.firing(), 0U);
-  watcher->tell();
+  watcher->notify();
   pass(100);
-  watcher->look();
+  watcher->probe();
   EXPECT_EQ(watcher->state().states.firing(), 1U) << "300 s in all";
 
   std::filesystem::remove(path("state.json"));
   watcher.reset();
   std::filesystem::remove(path("state.json"));
   watcher = start(kSlow);
-  watcher->look();
-  watcher->tell();
+  watcher->probe();
+  watcher->notify();
   watcher.reset();
   pass(3 * 3600);
   watcher = start(kSlow);
-  watcher->look();
+  watcher->probe();
   EXPECT_EQ(watcher->state().states.firing(), 0U) << "nobody knows what was in these three hours";
 }
 
@@ -95,19 +95,19 @@ rules:
 sinks:
   - {name: ops, command: ["true"]}
 )");
-  watcher->look();
-  tell_all(*watcher);
+  watcher->probe();
+  notify_all(*watcher);
   ASSERT_EQ(watcher->state().states.firing(), 1U);
   std::filesystem::rename(path("test.db"), path("away.db"));
   for (int i = 0; i < 7; ++i) {
     pass(60);
-    watcher->look();
+    watcher->probe();
   }
   EXPECT_THAT(log_, HasSubstr("rule Slow: there is no database"));
   EXPECT_THAT(log_, HasSubstr(std::string("firing ") + kBlindRule));
   EXPECT_EQ(watcher->state().states.firing(), 2U);
   std::filesystem::rename(path("away.db"), path("test.db"));
-  watcher->look();
+  watcher->probe();
   EXPECT_EQ(watcher->state().states.firing(), 1U);
   EXPECT_THAT(log_, HasSubstr("rule Slow can be evaluated again"));
   EXPECT_THAT(log_, Not(HasSubstr("resolved Slow")));
@@ -122,12 +122,12 @@ TEST_F(Watching, a_store_that_is_locked_is_looked_at_later) {
                          nullptr, nullptr),
             SQLITE_OK);
   auto watcher = start(kSlow);
-  watcher->look();
+  watcher->probe();
   EXPECT_THAT(watcher->state().states.alerts(), testing::Not(Contains(testing::Key(HasSubstr("Slow")))));
   EXPECT_THAT(log_, HasSubstr("rule Slow: "));
   sqlite3_close(other);
   pass(60);
-  watcher->look();
+  watcher->probe();
   EXPECT_THAT(watcher->state().states.alerts(), Contains(testing::Key(HasSubstr("Slow"))));
 }
 
@@ -143,15 +143,15 @@ sinks:
   - {{name: ops, webhook: {{url: "{}"}}}}
 )",
                                    server.url()));
-  watcher->look();
-  tell_all(*watcher);
+  watcher->probe();
+  notify_all(*watcher);
   EXPECT_EQ(watcher->state().outbox.size(), 1U);
   write_result(6, 1);  // over before anybody could be told that it fires
   pass(700);
-  watcher->look();
+  watcher->probe();
   EXPECT_EQ(watcher->state().states.firing(), 0U);
   for (int i = 0; i < 3; ++i) {
-    tell_all(*watcher);
+    notify_all(*watcher);
     pass(10);
   }
   EXPECT_EQ(watcher->state().outbox.size(), 0U);
@@ -209,8 +209,8 @@ rules:
 sinks:
   - {name: ops, command: [sh, -c, "cat > /dev/null"]}
 )");
-  watcher->look();
-  tell_all(*watcher);
+  watcher->probe();
+  notify_all(*watcher);
   EXPECT_EQ(watcher->state().states.firing(), 10'000U);
   EXPECT_EQ(watcher->state().outbox.size(), 0U);
   EXPECT_LT(std::count(log_.begin(), log_.end(), '\n'), 100) << "the log is bounded, too";
@@ -288,9 +288,9 @@ rules:
   const auto past = replayed(rules, store(), "2026-01-01T00:00:00Z", "2026-01-30T00:00:00Z");
   auto watcher = Watcher::start(options_of(rules)).value();
   wall_s_ = *unix_seconds("2026-01-30T00:00:00Z");
-  watcher->look();
+  watcher->probe();
   pass(40 * 3600.0);
-  watcher->look();
+  watcher->probe();
   std::size_t still = 0;
   for (const auto& alert : past.alerts) still += alert.resolved_at.empty() ? 1U : 0U;
   EXPECT_EQ(still, watcher->state().states.firing());
@@ -300,7 +300,7 @@ rules:
 TEST_F(Watching, a_limit_of_another_unit_is_a_problem_that_is_told) {
   write_result(5, 3);
   auto watcher = start("rules:\n  - {name: Slow, history: time, above: 2 GB/s}\n");
-  watcher->look();
+  watcher->probe();
   EXPECT_THAT(log_, HasSubstr("which is not of the unit of job (s)"));
   EXPECT_EQ(watcher->state().states.firing(), 0U);
 }

@@ -62,8 +62,8 @@ class Watching : public testing::Test {
     wall_s_ += seconds;
     monotonic_ns_ += static_cast<std::int64_t>(seconds * 1e9);
   }
-  static void tell_all(Watcher& watcher) {
-    watcher.tell();
+  static void notify_all(Watcher& watcher) {
+    watcher.notify();
     while (watcher.collect()) std::this_thread::sleep_for(std::chrono::milliseconds(5));
   }
   void write_result(int day, double time) { apps::store_session(store(), {.day = day, .time = time}); }

@@ -161,6 +161,10 @@ for step in range(1000000):
   EXPECT_TRUE(answer["draws"].get<bool>());
   EXPECT_TRUE(answer["finite"].get<bool>());
   EXPECT_EQ(answer["noise"]["outputs"], 0.0);
+  EXPECT_GT(answer["rounding"]["outputs"].get<double>(), 1e-8) << "units of the last place show";
+  EXPECT_LT(answer["rounding"]["outputs"].get<double>(), 1e-5);
+  EXPECT_GT(answer["rounding"]["gradients"].get<double>(), 1e-8);
+  EXPECT_LT(answer["rounding"]["gradients"].get<double>(), 1e-3);
   EXPECT_GT(answer["spread"]["outputs"].get<double>(), 0.01) << "another seed drops other values";
   EXPECT_GT(answer["spread"]["gradients"].get<double>(), 0.01);
   ASSERT_EQ(answer["checks"].size(), 2U);

@@ -47,7 +47,7 @@ CrossCheckedWork work_of(const std::vector<Launch>& launches, std::int64_t since
   return cross_checked_work(timeline_of(launches), since_ms * 1'000'000, kCrossCheckedSteps);
 }
 
-constexpr StepClaim kTrue{.steps = 7, .window_s = 0.14, .step_s = 0.02, .once_each_step = true};
+constexpr ReportedStep kTrue{.steps = 7, .window_s = 0.14, .step_s = 0.02, .once_each_step = true};
 
 TEST(ModelWitness, counts_what_the_gpu_did_since_then) {
   auto launches = steps_from(1000, 2);  // others, before
@@ -83,9 +83,9 @@ TEST(ModelWitness, forgives_a_stray_launch_and_batches_within_a_step) {
   std::vector<Launch> launches;
   for (int i = 0; i < 7 * 30; ++i) launches.push_back({i % 30 == 0 ? "loss" : "gemm", 4 * i, 1});
   launches.push_back({"workspace", 1, 1});
-  const StepClaim claim{.steps = 7, .window_s = 0.84, .step_s = 0.12, .once_each_step = true};
-  EXPECT_EQ(contradiction(work_of(launches), claim), "");
-  auto accumulated = claim;
+  const ReportedStep attribute{.steps = 7, .window_s = 0.84, .step_s = 0.12, .once_each_step = true};
+  EXPECT_EQ(contradiction(work_of(launches), attribute), "");
+  auto accumulated = attribute;
   accumulated.once_each_step = false;
   std::erase_if(launches, [](const Launch& launch) { return std::string_view(launch.name) == "loss"; });
   EXPECT_EQ(contradiction(work_of(launches), accumulated), "");

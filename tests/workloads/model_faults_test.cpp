@@ -53,11 +53,11 @@ TEST_F(FakeModel, that_lies_about_its_first_step_is_unreliable) {
 TEST_F(FakeModel, is_doubted_whatever_is_done_while_it_works) {
   auto workers = ModelWorkers::start({.python = liar("fast"), .device = "cpu"});
   ASSERT_TRUE(workers.ok() && (*workers)->ask({{"ask", "hello"}}, 100).ok());
-  int looks = 0;
-  (*workers)->while_waiting([&] { ++looks; });
+  int polls = 0;
+  (*workers)->while_waiting([&] { ++polls; });
   const auto window = (*workers)->window(20, true, 100);
   ASSERT_TRUE(window.ok());
-  EXPECT_GT(looks, 0);
+  EXPECT_GT(polls, 0);
   EXPECT_THAT(window->doubt, HasSubstr("by our clock"));
 }
 

@@ -64,7 +64,7 @@ TEST(RelevancePipeline, hands_each_stage_what_the_one_before_made) {
     const auto check = prepared.check(set);
     ASSERT_TRUE(check.ok());
     EXPECT_LE(check->value, check->tolerance);
-    const auto bytes = prepared.handed_on(set);
+    const auto bytes = prepared.stage_output(set);
     const std::span<const std::int32_t> kept(reinterpret_cast<const std::int32_t*>(bytes.data()), bytes.size() / 4);
     ASSERT_EQ(kept.size(), 2 * kKept);
     std::vector<float> rgb(vision::kTextureInputs * shape.pixels());
@@ -108,9 +108,9 @@ TEST(RelevancePipeline, costs_what_its_stages_cost) {
   EXPECT_DOUBLE_EQ(whole->bytes, texture->bytes + scores->bytes + balance->bytes + top_k->bytes);
   EXPECT_DOUBLE_EQ(whole->flops, texture->flops + scores->flops + balance->flops + top_k->flops);
   // Of 64 images of 196 patches: the texture's 5 planes, 3 scores and 1 relevance, which two stages share.
-  const std::int64_t handed_on = 64 * (5 * 224 * 224 + (3 + 1) * 196) * 4;
+  const std::int64_t stage_output = 64 * (5 * 224 * 224 + (3 + 1) * 196) * 4;
   EXPECT_EQ(whole->footprint_bytes, texture->footprint_bytes + scores->footprint_bytes + balance->footprint_bytes +
-                                        top_k->footprint_bytes - handed_on);
+                                        top_k->footprint_bytes - stage_output);
 }
 
 TEST(RelevancePipeline, refuses_what_a_stage_refuses) {

@@ -153,9 +153,10 @@ TEST(EmbeddingCache, follows_popularity_only_where_it_chooses_anew) {
   choosing.emplace_back("refresh", "2");
   const auto once = run_cached(drifting), often = run_cached(choosing);
   EXPECT_GT(median_of(often, "hit_rate"), median_of(once, "hit_rate") + 0.03);
-  bool told = false;
-  for (const auto& [name, text] : often.notes) told = told || (name == "refreshes" && text.starts_with("5 in a pass"));
-  EXPECT_TRUE(told);
+  bool reported = false;
+  for (const auto& [name, text] : often.notes)
+    reported = reported || (name == "refreshes" && text.starts_with("5 in a pass"));
+  EXPECT_TRUE(reported);
 }
 
 TEST(EmbeddingCache, refuses_what_makes_no_cache) {

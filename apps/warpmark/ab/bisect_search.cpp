@@ -238,7 +238,7 @@ Result<Bisection> search_culprit(Context& context, const ParsedOptions& options,
     bar.update(std::min(used_ms, budget_ms), budget_ms, fmt::format("run {}  {}", runs, step.substr(0, 18)));
   };
   set_grace(60);
-  set_last_words("\nwarpmark: interrupted; run the same command again to resume\n", "");
+  set_crash_messages("\nwarpmark: interrupted; run the same command again to resume\n", "");
   ProjectRevisions revisions(context, std::move(spec), request.commits, folder);
   auto found = validate::run_bisect(request, revisions, *log);
   bar.clear();

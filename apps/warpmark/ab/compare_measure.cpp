@@ -159,7 +159,7 @@ Result<Comparison> measure_variants(Context& context, const ParsedOptions& optio
   auto known = journal.take_samples();
   if (!known.empty()) context.err << fmt::format("going on after {} runs of an interrupted comparison\n", known.size());
   request.test.interrupted = &context.interrupted;
-  set_last_words("\nwarpmark: interrupted; run the same command again to resume\n", "");
+  set_crash_messages("\nwarpmark: interrupted; run the same command again to resume\n", "");
   StepBar bar(context, request.test.budget_s);
   RatioSoFar ratio;
   const validate::AbEvents events{
@@ -175,7 +175,7 @@ Result<Comparison> measure_variants(Context& context, const ParsedOptions& optio
       .clock_s = {}};
   auto outcome = validate::run_ab(variants.a, variants.b, request.test, std::move(known), events);
   bar.clear();
-  set_last_words("\n", "");
+  set_crash_messages("\n", "");
   if (!outcome.ok()) return outcome.error();
   Comparison comparison = std::move(outcome->comparison);
   comparison.id = journal.id();

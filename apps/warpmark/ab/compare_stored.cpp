@@ -13,7 +13,7 @@
 
 #include "base/text.h"
 #include "base/units.h"
-#include "model/beside.h"
+#include "model/auxiliary.h"
 #include "model/run_query.h"
 #include "report/draw/wrap.h"
 #include "report/results/labels.h"
@@ -110,7 +110,7 @@ class StoredPairs {
       if (metric.verdict == Verdict::same || follows(metric, primary)) continue;
       if (undecided && !is_apart(metric, options.effect)) continue;
       primary.id = others_[i].primary_name;
-      metric.beside = metric.beside || undecided;
+      metric.auxiliary = metric.auxiliary || undecided;
       metrics.push_back(std::move(metric));
       overruled_.emplace_back(Verdict::unreliable, others_[i].distrust);
     }
@@ -201,7 +201,7 @@ class StoredPairs {
                        .primary = primary,
                        .primary_name = label + before.metrics.front().id,
                        .distrust = distrust(before, after)});
-    others_.back().metric.beside |= metric.better == Better::neither;
+    others_.back().metric.auxiliary |= metric.better == Better::neither;
   }
 
   static MetricVerdict values_of(std::string id, const Metric& a, const Metric& b) {
@@ -210,7 +210,7 @@ class StoredPairs {
                          .better = a.better,
                          .a = stats::round_medians({a.samples, a.round_sizes}),
                          .b = stats::round_medians({b.samples, b.round_sizes})};
-    values.beside = is_beside(a.id);
+    values.auxiliary = is_auxiliary(a.id);
     return values;
   }
 
@@ -367,7 +367,7 @@ Result<Comparison> compare_stored(const Context& context, const ParsedOptions& o
       WM_TRY(read_prices(options, comparison));
       return comparison;
     }
-    WM_TRY(tell_of_other_order(context, *store, a, b));
+    WM_TRY(warn_of_other_order(context, *store, a, b));
     if (std::ranges::any_of(a.runs, [](const Run& run) { return run.workload == "serving"; })) {
       context.err << fmt::format(
           "Ten parts of each load stand for rounds. To compare what the reports show:\n"
@@ -381,7 +381,7 @@ Result<Comparison> compare_stored(const Context& context, const ParsedOptions& o
   comparison.name_b = words.back() + " (" + (words.size() == 2 ? b.id : b.runs[0].workload) + ")";
   WM_TRY(read_prices(options, comparison));
   if (words.size() == 1 || (is_result_file(words[0]) && is_result_file(words[1])))
-    tell_of_files(context, a, b, comparison, words);
+    warn_of_files(context, a, b, comparison, words);
   if (!missing.empty()) {
     context.err << report::wrap_lines("Not compared: " + join(missing, ", ") + ".",
                                       static_cast<std::size_t>(context.width));

@@ -127,7 +127,7 @@ std::string hash_of(const std::string& text) {
 
 Result<std::filesystem::path> state_folder(const Context& context, const ParsedOptions& options) {
   WM_ASSIGN(const auto location, store_location(context, options));
-  WM_ASSIGN(const auto folder, store::folder_beside(location, context.environment));
+  WM_ASSIGN(const auto folder, store::sibling_folder(location, context.environment));
   return folder / "compare";
 }
 

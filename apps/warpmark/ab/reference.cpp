@@ -47,7 +47,7 @@ Result<std::unique_ptr<Reference>> Reference::prepare(const Context& context, co
   WM_ASSIGN(const auto root, repository_folder());
   WM_ASSIGN(const auto commit, find_commit(revision));
   WM_ASSIGN(const auto location, store_location(context, options));
-  WM_ASSIGN(auto folder, store::folder_beside(location, context.environment));
+  WM_ASSIGN(auto folder, store::sibling_folder(location, context.environment));
   folder = std::filesystem::absolute(folder) / "reference" / hash_of(root);
   WM_ASSIGN(const int lock, lock_of(folder.string() + ".lock"));
   std::unique_ptr<Reference> reference(new Reference(lock));

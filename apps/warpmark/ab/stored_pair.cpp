@@ -24,7 +24,7 @@ Result<std::optional<Comparison>> measured_together(store::Store& store, const S
   return std::optional<Comparison>();
 }
 
-Status tell_of_other_order(const Context& context, store::Store& store, const Session& a, const Session& b) {
+Status warn_of_other_order(const Context& context, store::Store& store, const Session& a, const Session& b) {
   WM_ASSIGN(const auto measured, measured_together(store, b, a));
   if (!measured) return {};
   context.err << fmt::format("One comparison measured both, in pairs. To see its result:\n  warpmark compare {} {}\n",
@@ -32,7 +32,7 @@ Status tell_of_other_order(const Context& context, store::Store& store, const Se
   return {};
 }
 
-void tell_of_files(const Context& context, const Session& a, const Session& b, const Comparison& comparison,
+void warn_of_files(const Context& context, const Session& a, const Session& b, const Comparison& comparison,
                    const std::vector<std::string>& words) {
   if (a.machine.fingerprint == kUnknownMachine) {
     context.err << "The files do not name their machine; they are compared as if it were the same one.\n";

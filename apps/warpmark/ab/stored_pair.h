@@ -18,12 +18,12 @@ namespace warpmark::apps {
 [[nodiscard]] Result<std::optional<Comparison>> measured_together(store::Store& store, const Session& a,
                                                                   const Session& b);
 /// Names on stderr the command that shows the comparison that measured them as B and A, where there is one.
-[[nodiscard]] Status tell_of_other_order(const Context& context, store::Store& store, const Session& a,
+[[nodiscard]] Status warn_of_other_order(const Context& context, store::Store& store, const Session& a,
                                          const Session& b);
 
 /// Says on stderr what files of results leave open, and how the tool that wrote them measures more. `words` are the
 /// files, or the one that holds both.
-void tell_of_files(const Context& context, const Session& a, const Session& b, const Comparison& comparison,
+void warn_of_files(const Context& context, const Session& a, const Session& b, const Comparison& comparison,
                    const std::vector<std::string>& words);
 
 }  // namespace warpmark::apps

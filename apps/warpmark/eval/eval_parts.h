@@ -34,10 +34,10 @@ void print_scores(Context& context, const std::vector<accuracy::Score>& scores, 
 
 /// As text or as "warpmark.scores/1", there with the fields of `beside`.
 void print_scores_as(Context& context, const std::string& format, const std::vector<accuracy::Score>& scores,
-                     const accuracy::Examples& examples, const Json& beside);
+                     const accuracy::Examples& examples, const Json& auxiliary);
 
 /// Into --json, and where it is to be stored into the store as a session of Runs.
 [[nodiscard]] Status keep_scores(Context& context, const ParsedOptions& options, const EvalRequest& request,
-                                 const std::vector<accuracy::Score>& scores, const Json& beside);
+                                 const std::vector<accuracy::Score>& scores, const Json& auxiliary);
 
 }  // namespace warpmark::apps

@@ -130,13 +130,13 @@ Result<int> score_run(Context& context, const ParsedOptions& options, const Eval
   if (score_options.dataset.split.empty()) score_options.dataset.split = inputs.task.data.split;
   WM_ASSIGN(auto scores, accuracy::score_systems(outcome.examples, metrics.metrics, score_options));
   for (auto& score : scores) score.signature += (score.signature.empty() ? "" : "|") + wording_of(inputs.task);
-  const Json beside = efficiency_json(inputs.task, outcome.efficiency);
-  print_scores_as(context, request.format, scores, outcome.examples, beside);
+  const Json auxiliary = efficiency_json(inputs.task, outcome.efficiency);
+  print_scores_as(context, request.format, scores, outcome.examples, auxiliary);
   if (request.format == "text") {
     print_efficiency(context, inputs.task, outcome.efficiency);
     context.out << "answers: " << (folder / "answers.jsonl").string() << '\n';
   }
-  WM_TRY(keep_scores(context, options, request, scores, beside));
+  WM_TRY(keep_scores(context, options, request, scores, auxiliary));
   return kSuccess;
 }
 
@@ -153,14 +153,14 @@ Result<int> eval_run(Context& context, const ParsedOptions& options, const EvalR
   if (options.has("--json")) WM_TRY(check_writable(options.get("--json")));
   const fs::path folder = run_folder(request, task);
   const auto& model = request.scores.model.model;
-  set_last_words("\nwarpmark: interrupted; answers so far are kept; run the same command again to resume\n", "");
+  set_crash_messages("\nwarpmark: interrupted; answers so far are kept; run the same command again to resume\n", "");
   StepBar bar(context);
   auto run = evaluate::run_task(
       inputs, {.make = make, .identity = identity_of(request), .system = model.empty() ? task.name : model}, folder,
       runner_of(context, request), request.scores.resample.seed,
       [&](const auto& progress) { show_run_progress(bar, progress); });
   bar.clear();
-  set_last_words("\n", "");
+  set_crash_messages("\n", "");
   if (!run.ok()) return run.error();
   if (run->asked.interrupted) {
     context.err << fmt::format(

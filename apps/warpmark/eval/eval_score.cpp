@@ -55,11 +55,11 @@ Table subject_table(const accuracy::Score& score) {
   return table;
 }
 
-Json scores_document(const Context& context, const std::vector<accuracy::Score>& scores, const Json& beside) {
+Json scores_document(const Context& context, const std::vector<accuracy::Score>& scores, const Json& auxiliary) {
   Json json = accuracy::to_json(scores);
   json["command"] = command_line_of(context);
   json["created"] = format_utc(wall_clock_s());
-  json.update(beside);
+  json.update(auxiliary);
   return json;
 }
 
@@ -78,10 +78,10 @@ void print_scores(Context& context, const std::vector<accuracy::Score>& scores, 
     if (score.undefined.empty()) continue;
     print_lines(context, fmt::format("{} of {} is undefined: {}", score.metric, score.system, score.undefined));
   }
-  std::vector<std::string> told;
+  std::vector<std::string> reported;
   for (const auto& score : scores) {
-    if (std::find(told.begin(), told.end(), score.metric) != told.end()) continue;
-    told.push_back(score.metric);
+    if (std::find(reported.begin(), reported.end(), score.metric) != reported.end()) continue;
+    reported.push_back(score.metric);
     print_lines(context, fmt::format("{}: {}", score.metric, score.signature));
     if (!score.warning.empty()) print_lines(context, fmt::format("Warning: {}: {}", score.metric, score.warning));
   }
@@ -94,8 +94,8 @@ void print_scores(Context& context, const std::vector<accuracy::Score>& scores, 
 }
 
 Status keep_scores(Context& context, const ParsedOptions& options, const EvalRequest& request,
-                   const std::vector<accuracy::Score>& scores, const Json& beside) {
-  WM_TRY(write_json(options, scores_document(context, scores, beside)));
+                   const std::vector<accuracy::Score>& scores, const Json& auxiliary) {
+  WM_TRY(write_json(options, scores_document(context, scores, auxiliary)));
   if (!request.stores) return {};
   WM_ASSIGN(const auto store, open_store(context, options));
   Session session = new_session(context);
@@ -115,9 +115,9 @@ Status keep_scores(Context& context, const ParsedOptions& options, const EvalReq
 }
 
 void print_scores_as(Context& context, const std::string& format, const std::vector<accuracy::Score>& scores,
-                     const accuracy::Examples& examples, const Json& beside) {
+                     const accuracy::Examples& examples, const Json& auxiliary) {
   if (format == "json") {
-    context.out << dump_json(scores_document(context, scores, beside)) << '\n';
+    context.out << dump_json(scores_document(context, scores, auxiliary)) << '\n';
   } else {
     print_scores(context, scores, examples);
   }

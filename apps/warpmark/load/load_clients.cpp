@@ -125,10 +125,10 @@ class ClientHub {
     WM_ASSIGN(spool_, serving::RecordSpool::open({}));
     WM_TRY(open());
     WM_TRY(launch());
-    const Status told = converse();
-    stop_launcher_.store(!told.ok());
+    const Status reported = converse();
+    stop_launcher_.store(!reported.ok());
     launcher_.join();
-    if (!told.ok()) return with_launcher_words(told.error());
+    if (!reported.ok()) return with_launcher_words(reported.error());
     std::vector<serving::LoadOutcome> outcomes;
     for (auto& peer : peers_) {
       WM_TRY(peer.read);
@@ -212,7 +212,7 @@ class ClientHub {
         std::count_if(peers_.begin(), peers_.end(), [&](const Peer& p) { return p.*what; }));
   }
 
-  Status tell_all(std::string_view words) {
+  Status notify_all(std::string_view words) {
     for (auto& peer : peers_) {
       if (!peer.ended) WM_TRY(send_all(peer.socket, words, 10));
     }
@@ -234,14 +234,14 @@ class ClientHub {
       (void)wait_for(listening_.fd(), POLLIN, 50);
       hear();
     }
-    WM_TRY(tell_all("go\n"));
+    WM_TRY(notify_all("go\n"));
     context_.err << fmt::format("{} clients are measuring\n", wanted) << std::flush;
     bool stopped = false;
     std::int64_t ended_ns = 0;
     while (count(&Peer::ended) < wanted) {
       if (context_.interrupted.load() && !stopped) {
         stopped = true;
-        WM_TRY(tell_all("stop\n"));
+        WM_TRY(notify_all("stop\n"));
       }
       if (launcher_ended_.load() && ended_ns == 0) ended_ns = monotonic_ns();
       if (ended_ns != 0 && since(ended_ns) > 2)

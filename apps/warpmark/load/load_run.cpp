@@ -76,7 +76,7 @@ class LoadRun {
   Status search() {
     const LoadStep& first = request_.steps.front();
     const bool open_loop = first.traffic.arrivals.kind != serving::ArrivalKind::closed;
-    const auto look = [&](double level) -> Result<serving::LevelVerdict> {
+    const auto probe = [&](double level) -> Result<serving::LevelVerdict> {
       ++place_.step;
       place_.steps = 0;
       WM_ASSIGN(auto result, measure(at_level(first, level, open_loop)));
@@ -85,7 +85,7 @@ class LoadRun {
       return verdict;
     };
     const serving::LevelSearch bounds{.least = first.level, .most = request_.search_most, .whole = !open_loop};
-    WM_ASSIGN(const auto found, serving::search_level(bounds, look));
+    WM_ASSIGN(const auto found, serving::search_level(bounds, probe));
     outputs_.report.search_met = found.met > 0 && found.confirmed;
     outputs_.report.search = found.sentence(open_loop ? "requests/s" : "users");
     return {};
@@ -93,16 +93,16 @@ class LoadRun {
 
   /// Of the first scenario, from one user on.
   Status sweep() {
-    const auto look = [&](double level, bool open_loop) -> Result<serving::SweepLook> {
+    const auto probe = [&](double level, bool open_loop) -> Result<serving::SweepProbe> {
       ++place_.step;
       place_.steps = 0;
       WM_ASSIGN(auto result, measure(at_level(request_.steps.front(), level, open_loop)));
       const auto* rate = metric_of(result, "request_throughput");
-      const serving::SweepLook seen{level, open_loop, rate == nullptr ? 0 : rate->mean, result.interrupted};
+      const serving::SweepProbe seen{level, open_loop, rate == nullptr ? 0 : rate->mean, result.interrupted};
       WM_TRY(keep(std::move(result)));
       return seen;
     };
-    WM_ASSIGN(const auto found, serving::sweep_loads({.rates = *request_.sweep_rates}, look));
+    WM_ASSIGN(const auto found, serving::sweep_loads({.rates = *request_.sweep_rates}, probe));
     outputs_.report.search = found.sentence();
     outputs_.report.search_met = found.saturated;
     return {};
@@ -137,27 +137,27 @@ Result<int> load_run(Context& context, const ParsedOptions& options) {
   for (const auto& note : request.notes) context.err << "note: " << note << '\n';
   if (request.seed_given) context.err << "note: " << repeats_note(request) << '\n';
   const bool texts = std::string_view(request.target.api->task) == "text-to-text";
-  const serving::LookOptions look{.calibrate = request.calibrate && texts,
-                                  .own_words = request.steps.front().traffic.dataset.empty(),
-                                  .deadline_s = std::min(request.request_timeout_s, 60.0),
-                                  .seed = stats::derive_seed(request.seed, 0),
-                                  .body = first_question(request),
-                                  .interrupted = &context.interrupted};
-  const auto looked = serving::look_at_server(request.target, look);
-  if (!looked.ok() && context.interrupted.load()) {
+  const serving::ProbeOptions probe{.calibrate = request.calibrate && texts,
+                                    .own_words = request.steps.front().traffic.dataset.empty(),
+                                    .deadline_s = std::min(request.request_timeout_s, 60.0),
+                                    .seed = stats::derive_seed(request.seed, 0),
+                                    .body = first_question(request),
+                                    .interrupted = &context.interrupted};
+  const auto probed = serving::inspect_server(request.target, probe);
+  if (!probed.ok() && context.interrupted.load()) {
     context.err << "warpmark: interrupted before the load began\n";
     return kInterrupted;
   }
-  if (!looked.ok()) return looked.error();
-  if (!looked->note.empty()) context.err << "note: " << looked->note << '\n';
+  if (!probed.ok()) return probed.error();
+  if (!probed->note.empty()) context.err << "note: " << probed->note << '\n';
   WM_ASSIGN(LoadOutputs outputs, open_load_outputs(context, options, request));
-  if (!looked->note.empty()) outputs.report.notes.push_back(looked->note);
-  outputs.report.first_s = looked->first_s;
-  outputs.report.warm_s = looked->warm_s;
-  outputs.report.repeated_s = looked->repeated_s;
-  outputs.report.cached_tokens = looked->cached_tokens;
+  if (!probed->note.empty()) outputs.report.notes.push_back(probed->note);
+  outputs.report.first_s = probed->first_s;
+  outputs.report.warm_s = probed->warm_s;
+  outputs.report.repeated_s = probed->repeated_s;
+  outputs.report.cached_tokens = probed->cached_tokens;
   set_grace(request.clients > 0 ? 600 : 60);  // records of clients come over the network
-  LoadRun run(context, request, looked->fit, outputs);
+  LoadRun run(context, request, probed->fit, outputs);
   const Status measured = run.all();
   return finish_load(outputs, measured, run.interrupted() || context.interrupted.load());
 }

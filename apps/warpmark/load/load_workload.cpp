@@ -68,7 +68,7 @@ Result<serving::QueryPlan> plan_of(Context& context, const LoadRequest& request,
 }
 
 /// The first query, which may compile and choose kernels, and the last of some more.
-Status look_warm(const StartedModel& model, std::int64_t most_batched, serving::LoadReport& report) {
+Status probe_warm(const StartedModel& model, std::int64_t most_batched, serving::LoadReport& report) {
   for (int i = 0; i < kWarmups; ++i) {
     const std::int64_t began_ns = serving::load_now_ns();
     WM_TRY(infer(model));
@@ -85,7 +85,7 @@ Status look_warm(const StartedModel& model, std::int64_t most_batched, serving::
 Result<int> load_workload(Context& context, const ParsedOptions& options, const LoadRequest& request) {
   WM_ASSIGN(LoadOutputs outputs, open_load_outputs(context, options, request));
   WM_ASSIGN(const StartedModel model, model_for(context, request));
-  WM_TRY(look_warm(model, request.most_batched, outputs.report));
+  WM_TRY(probe_warm(model, request.most_batched, outputs.report));
   set_grace(10);
   WM_ASSIGN(auto plan, plan_of(context, request, model));
   plan.records_file = outputs.records_file;

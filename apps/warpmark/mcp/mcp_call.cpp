@@ -85,7 +85,7 @@ std::string text_of_rows(const Json& answer) {
 class Call {
  public:
   Call(const McpConfig& config, const McpCallOptions& options)
-      : config_(config), options_(options), begin_ns_(monotonic_ns()), told_ns_(begin_ns_) {}
+      : config_(config), options_(options), begin_ns_(monotonic_ns()), shown_ns_(begin_ns_) {}
 
   McpOutcome answer(const McpPlan& plan) {
     auto folder = ScratchFolder::make("mcp");
@@ -127,20 +127,20 @@ class Call {
     process.own_group = true;
     process.grace_s = 2;  // it ends what it measures, and keeps what it has measured
     process.should_stop = [this] {
-      tell_progress();
+      notify_progress();
       return options_.should_stop && options_.should_stop();
     };
     process.on_err = [this](std::string_view piece) {
-      last_words_ = shortened(last_words_ + std::string(piece), 1000);
+      crash_message_ = shortened(crash_message_ + std::string(piece), 1000);
     };
     return run_process(words, process);
   }
 
-  void tell_progress() {
+  void notify_progress() {
     constexpr std::int64_t kInterval = 1'000'000'000;
-    if (!options_.progress || monotonic_ns() - told_ns_ < kInterval) return;
-    told_ns_ = monotonic_ns();
-    options_.progress(elapsed_s(), last_line_of(last_words_));
+    if (!options_.progress || monotonic_ns() - shown_ns_ < kInterval) return;
+    shown_ns_ = monotonic_ns();
+    options_.progress(elapsed_s(), last_line_of(crash_message_));
   }
 
   McpOutcome with_json(const McpPlan& plan, const std::string& text) {
@@ -178,10 +178,10 @@ class Call {
   const McpCallOptions& options_;
   ScratchFolder folder_;
   std::int64_t begin_ns_;
-  std::int64_t told_ns_;
+  std::int64_t shown_ns_;
   std::string report_;
   std::string complaints_;
-  std::string last_words_;
+  std::string crash_message_;
   int code_ = 0;
 };
 

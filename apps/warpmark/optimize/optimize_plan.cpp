@@ -51,21 +51,21 @@ const char* words_of_wait(std::string_view kind) {
 }
 
 /// Where a program whose steps are not known spends its time on the host; empty where they are.
-Json host_json(const optimize::FirstLook& look) {
-  if (look.run.time_of != optimize::TimeOf::run || !(look.first.wall_s > 0)) return {};
-  const auto& report = look.facts.report;
-  Json host{{"seconds", look.first.wall_s},
-            {"cpu_seconds", look.first.cpu_s},
-            {"processors_used", look.first.cpu_s / look.first.wall_s},
+Json host_json(const optimize::FirstProbe& probe) {
+  if (probe.run.time_of != optimize::TimeOf::run || !(probe.first.wall_s > 0)) return {};
+  const auto& report = probe.facts.report;
+  Json host{{"seconds", probe.first.wall_s},
+            {"cpu_seconds", probe.first.cpu_s},
+            {"processors_used", probe.first.cpu_s / probe.first.wall_s},
             {"waits", Json::array()}};
   for (const auto& wait : report.host_waits) {
-    if (wait.seconds < kLeastShare * look.first.wall_s) continue;
+    if (wait.seconds < kLeastShare * probe.first.wall_s) continue;
     host["waits"].push_back({{"kind", wait.kind},
                              {"file", wait.file},
                              {"line", wait.line},
                              {"function", wait.function},
                              {"seconds", wait.seconds},
-                             {"share", wait.seconds / look.first.wall_s}});
+                             {"share", wait.seconds / probe.first.wall_s}});
   }
   return host;
 }
@@ -88,17 +88,17 @@ std::string host_text(const Json& host) {
   return text;
 }
 
-Report offers_report(const OptimizeRequest& request, const optimize::FirstLook& look) {
-  const auto& report = look.facts.report;
-  Report shown{.title = "Knobs for " + join(request.program.words, " "), .subtitle = look.note, .sections = {}};
+Report offers_report(const OptimizeRequest& request, const optimize::FirstProbe& probe) {
+  const auto& report = probe.facts.report;
+  Report shown{.title = "Knobs for " + join(request.program.words, " "), .subtitle = probe.note, .sections = {}};
   if (shown.subtitle.empty()) {
-    shown.subtitle = fmt::format("torch {}, {}, {} per step", report.torch, look.facts.on_gpu() ? "GPU" : "CPU",
-                                 format_seconds(look.facts.seconds_per_step));
+    shown.subtitle = fmt::format("torch {}, {}, {} per step", report.torch, probe.facts.on_gpu() ? "GPU" : "CPU",
+                                 format_seconds(probe.facts.seconds_per_step));
   }
   Table could{{{"knob"}, {"values"}, {"predicted", Align::right}, {"answers", Align::left, 1}, {"by", Align::left, 2}},
               {}};
   Table not_now{{{"knob"}, {"why not"}}, {}};
-  for (const auto& row : optimize::offers(look.facts, request.options.proposals)) {
+  for (const auto& row : optimize::offers(probe.facts, request.options.proposals)) {
     if (row.offer.candidates.empty()) {
       not_now.rows.push_back({{row.id}, {row.offer.why_not, Tone::quiet}});
       continue;
@@ -112,7 +112,7 @@ Report offers_report(const OptimizeRequest& request, const optimize::FirstLook& 
                           {row.numerics, Tone::quiet},
                           {predicted.method, Tone::quiet}});
   }
-  if (const auto host = host_json(look); !host.is_null()) {
+  if (const auto host = host_json(probe); !host.is_null()) {
     shown.sections.push_back({.heading = "Time on the host", .blocks = {Paragraph{host_text(host)}}});
   }
   if (!could.rows.empty()) shown.sections.push_back({.heading = "Worth trying here", .blocks = {could}});
@@ -120,9 +120,9 @@ Report offers_report(const OptimizeRequest& request, const optimize::FirstLook& 
   return shown;
 }
 
-Json offers_json(const OptimizeRequest& request, const optimize::FirstLook& look) {
-  Json json{{"schema", "warpmark.knobs/1"}, {"torch", look.facts.report.torch}, {"knobs", Json::array()}};
-  for (const auto& row : optimize::offers(look.facts, request.options.proposals)) {
+Json offers_json(const OptimizeRequest& request, const optimize::FirstProbe& probe) {
+  Json json{{"schema", "warpmark.knobs/1"}, {"torch", probe.facts.report.torch}, {"knobs", Json::array()}};
+  for (const auto& row : optimize::offers(probe.facts, request.options.proposals)) {
     Json knob{{"id", row.id},
               {"title", row.title},
               {"answers", row.numerics},
@@ -137,7 +137,7 @@ Json offers_json(const OptimizeRequest& request, const optimize::FirstLook& look
     if (row.offer.candidates.empty()) knob["why_not"] = row.offer.why_not;
     json["knobs"].push_back(std::move(knob));
   }
-  if (auto host = host_json(look); !host.is_null()) json["host"] = std::move(host);
+  if (auto host = host_json(probe); !host.is_null()) json["host"] = std::move(host);
   return json;
 }
 
@@ -179,15 +179,15 @@ Result<int> list_knobs(Context& context, const ParsedOptions& options, OptimizeR
   request.program.environment.emplace_back("WARPMARK_HOOK_HOST", "1");
   optimize::ProgramRuns runs(request.program, request.places, journal, &context.interrupted);
   request.options.in_process = false;  // a look, and nothing is tested
-  auto look = optimize::look_at(runs, request.options);
+  auto probe = optimize::inspect(runs, request.options);
   std::error_code ignored;
   std::filesystem::remove(journal_path, ignored);
   std::filesystem::remove_all(request.places.scratch, ignored);
-  if (!look.ok()) {
+  if (!probe.ok()) {
     if (context.interrupted) return kInterrupted;
-    return look.error();
+    return probe.error();
   }
-  const auto shown = shown_as([&] { return offers_json(request, *look); }, offers_report(request, *look));
+  const auto shown = shown_as([&] { return offers_json(request, *probe); }, offers_report(request, *probe));
   WM_TRY(show(context, shown, request.format));
   WM_TRY(write_report(options, "knobs", shown));
   return kSuccess;

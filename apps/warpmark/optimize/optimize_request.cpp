@@ -44,12 +44,12 @@ Status complete_numbers(OptimizeRequest& request) {
 
 /// They are put on in copies of the folder, from where a relative path leads elsewhere. Where a plan came from another
 /// machine its patches lie `beside` it.
-Status find_patches(std::vector<optimize::UserKnob>& own, const fs::path& beside = {}) {
+Status find_patches(std::vector<optimize::UserKnob>& own, const fs::path& auxiliary = {}) {
   for (auto& knob : own) {
     if (knob.place != optimize::UserKnobPlace::patch) continue;
     std::error_code missing;
     auto path = fs::absolute(knob.target);
-    if (!beside.empty() && !fs::is_regular_file(path, missing)) path = beside / path.filename();
+    if (!auxiliary.empty() && !fs::is_regular_file(path, missing)) path = auxiliary / path.filename();
     if (!fs::is_regular_file(path, missing)) return usage_error("there is no patch " + knob.target);
     knob.target = path.string();
   }
@@ -216,10 +216,10 @@ Status check_training(const TrainingRequest& training) {
 }
 
 Result<fs::path> hook_folder(Context& context, const ParsedOptions& options) {
-  WM_ASSIGN(const auto beside, state_folder(context, options));
+  WM_ASSIGN(const auto auxiliary, state_folder(context, options));
   std::string all;
   for (const auto& file : generated::kPythonHook) all += std::string(file.name) + "\n" + std::string(file.text);
-  const auto folder = fs::absolute(beside.parent_path() / "optimize" / ("hook-" + sha256_hex(all).substr(0, 12)));
+  const auto folder = fs::absolute(auxiliary.parent_path() / "optimize" / ("hook-" + sha256_hex(all).substr(0, 12)));
   WM_TRY(workers::write_hook(folder));
   return folder;
 }

@@ -38,7 +38,7 @@ bool is_problem(std::string_view issue_id, const char* problem) {
 
 Recorded summarize(Context& context, const profile::RecordOutcome& outcome, const ProfileSession& session) {
   Recorded recorded;
-  const auto look_at = [&](const std::vector<DataQualityIssue>& issues) {
+  const auto inspect = [&](const std::vector<DataQualityIssue>& issues) {
     for (const auto& issue : issues) {
       if (!is_of_recorder(issue) || !recorded.problem.empty()) continue;
       recorded.problem = issue.example;
@@ -51,10 +51,10 @@ Recorded summarize(Context& context, const profile::RecordOutcome& outcome, cons
     context.err << fmt::format("warpmark: {}: {} events, {} on the GPU; {}\n",
                                id.empty() ? "recorded" : "process " + std::string(id), timeline.events.size(),
                                gpu_works(timeline), cost_text(timeline));
-    look_at(timeline.quality);
+    inspect(timeline.quality);
   }
   if (!recorded.gpu_work) {
-    look_at(session.quality);
+    inspect(session.quality);
   } else {
     warn_of_idle_processes(context, session.quality);
   }

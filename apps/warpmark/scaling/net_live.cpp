@@ -22,15 +22,15 @@ namespace {
 
 namespace net = warpmark::collectives::net;
 
-struct Look {
+struct Poll {
   std::int64_t at_ns = 0;
   std::vector<net::Interface> interfaces;
   std::vector<device::TcpConnection> peers;
 };
 
 /// Without peers where the kernel does not tell them; `problem` says why.
-Look look(std::string& problem) {
-  Look now{monotonic_ns(), net::interfaces(), {}};
+Poll probe(std::string& problem) {
+  Poll now{monotonic_ns(), net::interfaces(), {}};
   for (auto& port : net::infiniband_ports()) now.interfaces.push_back(std::move(port));
   auto connections = device::tcp_connections();
   if (connections.ok()) {
@@ -95,7 +95,7 @@ void print_head(std::ostream& out) {
                      "used");
 }
 
-void print_look(std::ostream& out, double at_s, const std::vector<net::Traffic>& traffic,
+void print_poll(std::ostream& out, double at_s, const std::vector<net::Traffic>& traffic,
                 const std::vector<net::PeerTraffic>& peers) {
   constexpr std::size_t kMostPeers = 5;
   for (const auto& one : traffic) {
@@ -140,7 +140,7 @@ Result<int> show_live(Context& context, const ParsedOptions& options, const std:
   net::TrafficLog log;
   std::map<std::string, std::string> addresses;
   std::string problem;
-  auto before = look(problem);
+  auto before = probe(problem);
   if (!problem.empty()) context.err << "warpmark: " << problem << '\n';
   const std::int64_t begin = before.at_ns;
   Job job(context, command);
@@ -151,12 +151,12 @@ Result<int> show_live(Context& context, const ParsedOptions& options, const std:
       const double elapsed = static_cast<double>(monotonic_ns() - begin) * 1e-9;
       ends = context.interrupted || (left_s >= 0 && elapsed >= left_s) || job.over();
     }
-    auto now = look(problem);
+    auto now = probe(problem);
     const double seconds = static_cast<double>(now.at_ns - before.at_ns) * 1e-9;
     const auto traffic = net::traffic_between(before.interfaces, now.interfaces, seconds);
     const auto peers = net::peer_traffic_between(before.peers, now.peers, seconds, interfaces_of(now.peers, addresses));
     log.add(traffic, peers, seconds);
-    if (prints) print_look(context.out, static_cast<double>(now.at_ns - begin) * 1e-9, traffic, peers);
+    if (prints) print_poll(context.out, static_cast<double>(now.at_ns - begin) * 1e-9, traffic, peers);
     before = std::move(now);
   }
   WM_ASSIGN(const int code, job.end());

@@ -196,8 +196,8 @@ Result<Cluster> cluster_of(const ParsedOptions& options, const std::string& id, 
                        (meant.empty() ? "" : "did you mean '" + meant + "'? ") + "GPUs: " + join(ids, ", "));
   }
   Cluster cluster{.gpu = id};
-  WM_ASSIGN(const auto told, told_links(options));
-  cluster.per_node = links ? links->per_node : told.per_node.value_or(kUsualNode);
+  WM_ASSIGN(const auto reported, given_links(options));
+  cluster.per_node = links ? links->per_node : reported.per_node.value_or(kUsualNode);
   cluster.memory_bytes = device::visible_memory(*sheet);
   cluster.memory_bandwidth = sheet->memory_bandwidth;
   WM_ASSIGN(cluster.peak_flops, rate_of(options, *sheet));
@@ -209,7 +209,7 @@ Result<Cluster> cluster_of(const ParsedOptions& options, const std::string& id, 
   }
   const double inside = sheet->nvlink_bandwidth > 0 ? sheet->nvlink_bandwidth * 8 / 9 : sheet->pcie_bandwidth * 0.8;
   cluster.within = {5e-6, 1 / inside};
-  cluster.between = told.between.value_or(kUsualNetwork);
+  cluster.between = reported.between.value_or(kUsualNetwork);
   if (links) cluster.within = links->within->fit.link;
   if (links) cluster.between = links->between.link;
   cluster.host_link = sheet->pcie_bandwidth * 0.8;
@@ -224,14 +224,14 @@ Result<Cluster> cluster_of(const ParsedOptions& options, const std::string& id, 
 Result<std::optional<PlanLinks>> measured_links(const ParsedOptions& options) {
   WM_ASSIGN(auto sweeps, read_sweeps(options.all("--measured-links")));
   if (sweeps.empty()) return std::optional<PlanLinks>();
-  WM_ASSIGN(const auto told, told_links(options));
-  WM_ASSIGN(auto links, plan_links(std::move(sweeps), told));
+  WM_ASSIGN(const auto reported, given_links(options));
+  WM_ASSIGN(auto links, plan_links(std::move(sweeps), reported));
   if (!links.within) {
     return usage_error("a sweep over several hosts does not measure the link within one",
                        "give a sweep of one host as well");
   }
   // A sweep may have left out GPUs of its host; one over hosts was fitted with as many as those had.
-  if (links.network != Network::fitted) links.per_node = told.per_node.value_or(kUsualNode);
+  if (links.network != Network::fitted) links.per_node = reported.per_node.value_or(kUsualNode);
   if (links.network == Network::unknown) {
     links.network = Network::supposed;
     links.between.link = kUsualNetwork;

@@ -45,23 +45,23 @@ Result<CompressionChoice> compression_of(const ParsedOptions& options, const cha
   return CompressionChoice{validate::Compression::power_sgd, static_cast<int>(rank)};
 }
 
-Result<ToldLinks> told_links(const ParsedOptions& options) {
-  ToldLinks told;
+Result<GivenLinks> given_links(const ParsedOptions& options) {
+  GivenLinks reported;
   if (options.has("--per-node")) {
     WM_ASSIGN(const auto per_node, count_of(options, "--per-node", 8, 1, 1024));
-    told.per_node = static_cast<int>(per_node);
+    reported.per_node = static_cast<int>(per_node);
   }
   if (options.has("--between-alpha") && !options.has("--between")) {
     return usage_error("--between-alpha needs --between", "give --between");
   }
-  if (!options.has("--between")) return told;
+  if (!options.has("--between")) return reported;
   WM_ASSIGN(const double rate, parse_quantity(options.get("--between"), "B/s"));
   if (!(rate > 0)) return usage_error("--between must be above 0");
-  told.between = collectives::Link{collectives::kNetworkAlpha_s, 1 / rate};
+  reported.between = collectives::Link{collectives::kNetworkAlpha_s, 1 / rate};
   if (options.has("--between-alpha")) {
-    WM_ASSIGN(told.between->alpha_s, parse_duration_s(options.get("--between-alpha")));
+    WM_ASSIGN(reported.between->alpha_s, parse_duration_s(options.get("--between-alpha")));
   }
-  return told;
+  return reported;
 }
 
 Result<std::vector<int>> gpu_counts(const ParsedOptions& options, const char* name, const char* otherwise, int least) {
@@ -136,26 +136,26 @@ Result<std::map<int, MeasuredLink>> read_sweeps(const std::vector<std::string>& 
   return links;
 }
 
-Result<PlanLinks> plan_links(std::map<int, MeasuredLink> sweeps, const ToldLinks& told) {
+Result<PlanLinks> plan_links(std::map<int, MeasuredLink> sweeps, const GivenLinks& reported) {
   PlanLinks links;
   for (const auto& [ranks, sweep] : sweeps) (sweep.hosts > 1 ? links.over : links.within) = sweep;
   links.sweeps = std::move(sweeps);
   if (!links.within && !links.over)
     return usage_error("a sweep is needed: how long an all_reduce takes", "--measured-links");
-  if (told.between && links.over) {
+  if (reported.between && links.over) {
     return usage_error(fmt::format("--between, and a sweep over {} hosts, both measure the network", links.over->hosts),
                        "leave one of them out");
   }
   const int hosts_have = std::max(links.within ? links.within->ranks : 1, links.over ? links.over->per_host() : 1);
-  links.per_node = told.per_node.value_or(hosts_have);
+  links.per_node = reported.per_node.value_or(hosts_have);
   if (links.over && links.per_node < links.over->per_host()) {
     return usage_error(fmt::format("--per-node {} is less than the {} ranks that a host had in a sweep", links.per_node,
                                    links.over->per_host()),
                        "leave it out");
   }
-  if (told.between) {
-    links.network = Network::told;
-    links.between.link = *told.between;
+  if (reported.between) {
+    links.network = Network::reported;
+    links.between.link = *reported.between;
   } else if (links.over && !links.within && links.over->per_host() > 1) {
     links.network = Network::flat;
   } else if (links.over) {

@@ -31,7 +31,7 @@ struct MeasuredLink {
 /// How GPUs beyond one node are reckoned.
 enum class Network {
   unknown,   ///< nothing tells: as if the link of one host joined them all
-  told,      ///< by the user
+  reported,  ///< by the user
   fitted,    ///< to a sweep over hosts, less what one within a host takes
   flat,      ///< every sweep went over hosts: one link for all
   supposed,  ///< by nobody: the default of a plan of a model
@@ -50,13 +50,13 @@ struct PlanLinks {
 };
 
 /// What is given beside the sweeps.
-struct ToldLinks {
+struct GivenLinks {
   std::optional<int> per_node;  ///< else the ranks that a host had
   std::optional<collectives::Link> between;
 };
 
 /// Usage error where a network is told and measured. At least one sweep.
-[[nodiscard]] Result<PlanLinks> plan_links(std::map<int, MeasuredLink> sweeps, const ToldLinks& told);
+[[nodiscard]] Result<PlanLinks> plan_links(std::map<int, MeasuredLink> sweeps, const GivenLinks& reported);
 
 /// Seconds of an all_reduce among so many GPUs: measured where a sweep is of as many on as many hosts.
 [[nodiscard]] double all_reduce_s(const PlanLinks& links, double bytes, int gpus);
@@ -78,7 +78,7 @@ struct CompressionChoice {
 [[nodiscard]] Result<CompressionChoice> compression_of(const ParsedOptions& options, const char* otherwise);
 
 /// --per-node, --between and --between-alpha as far as they are given.
-[[nodiscard]] Result<ToldLinks> told_links(const ParsedOptions& options);
+[[nodiscard]] Result<GivenLinks> given_links(const ParsedOptions& options);
 
 /// "2,4,8", in this order; each from `least` up.
 [[nodiscard]] Result<std::vector<int>> gpu_counts(const ParsedOptions& options, const char* name, const char* otherwise,

@@ -33,7 +33,7 @@ std::string network_text(const PlanLinks& links) {
   const std::string nodes = fmt::format("nodes of {} GPU{}", links.per_node, links.per_node == 1 ? "" : "s");
   switch (links.network) {
     case Network::unknown: return {};
-    case Network::told:
+    case Network::reported:
       return fmt::format("Between {}: {} a message and {} per GPU, as given.", nodes,
                          format_seconds(links.between.link.alpha_s), rate_text(links.between.link));
     case Network::supposed:
@@ -254,7 +254,7 @@ std::string of_gpu_text(double bytes, double all) {
 
 Report layouts_report(const TrainingJob& job, const std::vector<PlannedLayout>& plans, std::size_t top,
                       const std::optional<PlanLinks>& links) {
-  constexpr std::size_t kBesideOneAnother = 3;
+  constexpr std::size_t kSideBySide = 3;
   const auto counts = parameters_of(job.model);
   Report report;
   report.title = fmt::format("{}{} parameters{}, {} x {:.0f} tokens per step",
@@ -269,11 +269,11 @@ Report layouts_report(const TrainingJob& job, const std::vector<PlannedLayout>& 
   if (auto only = only_offloaded_text(plans, *best); !only.empty()) {
     section.blocks.push_back(Paragraph{std::move(only), Tone::warning});
   }
-  section.blocks.push_back(answer_table(shown.first(std::min(kBesideOneAnother, shown.size()))));
+  section.blocks.push_back(answer_table(shown.first(std::min(kSideBySide, shown.size()))));
   section.blocks.push_back(Paragraph{published_text(job, *best), Tone::quiet});
   if (links) add_links(section, *links);
   report.sections.push_back(std::move(section));
-  if (shown.size() > kBesideOneAnother) report.sections.push_back({"Layouts", {list_table(shown)}, false, false});
+  if (shown.size() > kSideBySide) report.sections.push_back({"Layouts", {list_table(shown)}, false, false});
   return report;
 }
 
@@ -374,7 +374,7 @@ Json fit_json(const coll::LinkFit& fit) {
 Json network_json(const PlanLinks& links) {
   const char* const sources[] = {"unknown", "given", "fitted", "flat", "default"};
   Json json{{"per_node", links.per_node}, {"source", sources[static_cast<int>(links.network)]}};
-  if (links.network == Network::told || links.network == Network::supposed) {
+  if (links.network == Network::reported || links.network == Network::supposed) {
     json["alpha"] = links.between.link.alpha_s;
     json["beta"] = links.between.link.beta_s_per_byte;
   }

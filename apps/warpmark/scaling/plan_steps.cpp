@@ -88,8 +88,8 @@ Json steps_json(const std::vector<Predicted>& predicted, const PlanLinks& links)
 Result<int> plan_steps(Context& context, const ParsedOptions& options, const std::string& format) {
   WM_ASSIGN(auto sweeps, read_sweeps(options.all("--measured-links")));
   if (sweeps.empty()) return usage_error("--measured-links is needed: how long an all_reduce takes", "see --help");
-  WM_ASSIGN(const auto told, told_links(options));
-  WM_ASSIGN(const auto links, plan_links(std::move(sweeps), told));
+  WM_ASSIGN(const auto reported, given_links(options));
+  WM_ASSIGN(const auto links, plan_links(std::move(sweeps), reported));
   WM_ASSIGN(const auto choice, compression_of(options, "none"));
   WM_ASSIGN(const auto job, data_parallel_job(options, choice));
   WM_ASSIGN(const auto held_back, measured_steps(options));

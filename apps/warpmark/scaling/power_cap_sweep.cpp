@@ -168,7 +168,7 @@ Result<int> sweep_power_caps(Context& context, const ParsedOptions& options, con
 }
 
 Result<int> be_the_restorer(const ParsedOptions& options) {
-  WM_TRY(validate::restore_when_told(options.positionals()));
+  WM_TRY(validate::restore_on_command(options.positionals()));
   return kSuccess;
 }
 

@@ -7,7 +7,7 @@
 
 #include "base/json.h"
 #include "base/text.h"
-#include "model/beside.h"
+#include "model/auxiliary.h"
 #include "model/run_query.h"
 #include "stats/summary.h"
 #include "store/keep.h"

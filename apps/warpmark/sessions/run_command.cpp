@@ -236,19 +236,19 @@ Result<Session> measure_command(Context& context, const ParsedOptions& options, 
   }
   if (store != nullptr) WM_TRY(store->begin(session));
   auto mark = store == nullptr ? std::nullopt : running_mark(context, options, session);
-  set_last_words("\nwarpmark: interrupted; finished rounds are kept\n", "");
+  set_crash_messages("\nwarpmark: interrupted; finished rounds are kept\n", "");
   validate::CommandExperiment subject(request.spec, {.directory = "", .interrupted = &context.interrupted});
-  validate::CommandExperiment beside(request.spec, {.directory = reference ? reference->directory() : "",
-                                                    .interrupted = &context.interrupted,
-                                                    .watch_environment = false});
+  validate::CommandExperiment auxiliary(request.spec, {.directory = reference ? reference->directory() : "",
+                                                       .interrupted = &context.interrupted,
+                                                       .watch_environment = false});
   const std::string name = reference ? validate::reference_name(reference->commit()) : "";
-  validate::ReferenceExperiment pairs(subject, beside, name, request.runs.seed);
+  validate::ReferenceExperiment pairs(subject, auxiliary, name, request.runs.seed);
   measure::Experiment& experiment = reference ? static_cast<measure::Experiment&>(pairs) : subject;
   StepBar bar(context, request.runs.budget_s);
   const Status measured = validate::measure_command_runs(
       experiment, request.cases, request.runs, events_of(bar, session, store, mark ? &*mark : nullptr), session);
   bar.clear();
-  set_last_words("\n", "");
+  set_crash_messages("\n", "");
   WM_TRY(measured);
   if (store != nullptr && session.complete) WM_TRY(store->finish(session.id, {}));
   return session;

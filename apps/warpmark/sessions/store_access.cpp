@@ -43,7 +43,7 @@ Status attach_verdict(const Context& context, const ParsedOptions& options, cons
 
 Result<store::RunningMark> make_mark(Context& context, const ParsedOptions& options, const Session& session) {
   WM_ASSIGN(const auto location, store_location(context, options));
-  WM_ASSIGN(const auto folder, store::folder_beside(location, context.environment));
+  WM_ASSIGN(const auto folder, store::sibling_folder(location, context.environment));
   return store::RunningMark::make(folder, {.session = session.id,
                                            .started = session.started,
                                            .hostname = session.machine.hostname,

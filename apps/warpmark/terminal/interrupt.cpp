@@ -131,7 +131,7 @@ RemovedIfInterrupted::~RemovedIfInterrupted() {
   state().leftovers = nullptr;
 }
 
-void set_last_words(const std::string& on_interrupt_text, const std::string& on_crash_text) {
+void set_crash_messages(const std::string& on_interrupt_text, const std::string& on_crash_text) {
   copy_text(state().on_interrupt, on_interrupt_text);
   copy_text(state().on_crash, on_crash_text);
 }

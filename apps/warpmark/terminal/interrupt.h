@@ -40,6 +40,6 @@ class RemovedIfInterrupted {
 
 /// What is printed if a signal or a crash ends the program from now on; empty for nothing. At most 500 bytes. The text
 /// is used from signal handlers. Main thread only.
-void set_last_words(const std::string& on_interrupt, const std::string& on_crash);
+void set_crash_messages(const std::string& on_interrupt, const std::string& on_crash);
 
 }  // namespace warpmark::apps

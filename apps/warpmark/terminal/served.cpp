@@ -52,7 +52,7 @@ Result<std::shared_ptr<watch::GpuInventory>> inventory_of(Context& context, cons
                                                           const std::string& file) {
   std::filesystem::path path = file;
   if (file.empty()) {
-    WM_ASSIGN(const auto folder, store::folder_beside(location, context.environment));
+    WM_ASSIGN(const auto folder, store::sibling_folder(location, context.environment));
     path = folder / ("gpus-" + device::host_name() + ".json");
   }
   return std::make_shared<watch::GpuInventory>(path, wall_clock_s(), [&context](const std::string& problem) {

@@ -275,9 +275,9 @@ bool looks_like_mmlu(std::string_view bytes, const std::string& path) {
 }
 
 /// What a file plainly is.
-std::string told_format(std::string_view bytes, const std::string& path) {
-  constexpr std::size_t kLooked = 1 << 16;
-  const auto head = bytes.substr(0, kLooked);
+std::string known_format(std::string_view bytes, const std::string& path) {
+  constexpr std::size_t kInspected = 1 << 16;
+  const auto head = bytes.substr(0, kInspected);
   const auto has = [&](std::string_view what) { return head.find(what) != std::string_view::npos; };
   if (path.ends_with(".json") && has("\"data\"") && has("\"paragraphs\"")) return "squad";
   if (path.ends_with(".tsv") && looks_like_glue(head)) return "glue";
@@ -304,7 +304,7 @@ const std::vector<std::string>& dataset_formats() {
 Result<std::vector<Record>> parse_dataset(std::string_view bytes, const std::string& path, const std::string& format,
                                           const FieldNames& names) {
   bytes = without_byte_order_mark(bytes);
-  const std::string wanted = format == "auto" ? told_format(bytes, path) : format;
+  const std::string wanted = format == "auto" ? known_format(bytes, path) : format;
   if (wanted.empty()) return parse_records(bytes, path, Side::reference, names);
   for (const auto& known : kDatasetFormats) {
     if (wanted != known.id) continue;

@@ -132,31 +132,33 @@ class Attributor {
   }
 
  private:
-  Claims& claims() { return result_.ranks[facts_.critical]; }
-  double& lost(Claimant by) { return result_.lost[static_cast<std::size_t>(by)]; }
+  Attributions& attributions() { return result_.ranks[facts_.critical]; }
+  double& lost(AttributedTo by) { return result_.lost[static_cast<std::size_t>(by)]; }
   [[nodiscard]] double late_ns(std::initializer_list<Part> parts) const {
     return late_excess_ns(facts_, result_.imbalance, parts);
   }
 
   void loading() {
     const double rest = rank_.part_ns(Part::idle_data_loading) - late_ns({Part::idle_data_loading});
-    lost(Claimant::data_loading) = claims().claim(Claimant::data_loading, {Part::idle_data_loading}, rest);
+    lost(AttributedTo::data_loading) =
+        attributions().attribute(AttributedTo::data_loading, {Part::idle_data_loading}, rest);
   }
 
   /// Idle time in which the GPU worked for others.
   void other_processes() {
     const double others = used_by_others(*facts_.session, rank_).value_or(0) * rank_.step_ns();
-    claims().claim(Claimant::other_processes, {Part::idle_host_work, Part::idle_launch}, others);
+    attributions().attribute(AttributedTo::other_processes, {Part::idle_host_work, Part::idle_launch}, others);
   }
 
   /// What the host does, waits for, or is held in by itself; what only the late rank loses there is load_imbalance.
   void host_alone() {
-    const auto take = [this](Claimant by, Part part) {
-      lost(by) = claims().claim(by, {part}, std::min(claims().left_ns(part), rank_.part_ns(part) - late_ns({part})));
+    const auto take = [this](AttributedTo by, Part part) {
+      lost(by) = attributions().attribute(
+          by, {part}, std::min(attributions().left_ns(part), rank_.part_ns(part) - late_ns({part})));
     };
-    take(Claimant::host_work, Part::idle_host_work);
-    take(Claimant::waiting_for_input, Part::idle_waiting_for_input);
-    take(Claimant::blocking_call, Part::idle_blocking_call);
+    take(AttributedTo::host_work, Part::idle_host_work);
+    take(AttributedTo::waiting_for_input, Part::idle_waiting_for_input);
+    take(AttributedTo::blocking_call, Part::idle_blocking_call);
   }
 
   /// Between host and GPU; those that messages to other ranks make belong to communication.
@@ -168,7 +170,8 @@ class Attributor {
     const double late = late_ns({Part::idle_host_transfer}) +
                         (any ? late_ns({Part::exposed_copy_to_device, Part::exposed_copy_to_host}) : 0);
     const double rest = (any ? exposed : 0) + rank_.part_ns(Part::idle_host_transfer) - late;
-    lost(Claimant::host_transfer) = claims().claim(Claimant::host_transfer, kCopies, rest) + migrations();
+    lost(AttributedTo::host_transfer) =
+        attributions().attribute(AttributedTo::host_transfer, kCopies, rest) + migrations();
   }
 
   /// Kernels that wait for pages of managed memory.
@@ -176,7 +179,7 @@ class Attributor {
     const std::vector<double> migrating = migrating_ns(rank_);
     double all = 0;
     for (std::size_t i = 0; i < migrating.size(); ++i) all += rank_.in_steps(rank_.list.works[i]) ? migrating[i] : 0;
-    return claim_works(Claimant::host_transfer, all / rank_.step_count(), [&](std::size_t i) {
+    return attribute_works(AttributedTo::host_transfer, all / rank_.step_count(), [&](std::size_t i) {
       const GpuWork& work = rank_.list.works[i];
       return migrating[i] / std::max(1.0, static_cast<double>(work.end - work.start));
     });
@@ -194,72 +197,73 @@ class Attributor {
     constexpr Part kPart = Part::exposed_copy_on_device;
     const double rest = all > 0 ? rank_.part_ns(kPart) * lone / all - late_ns({kPart}) : 0;
     if (severity_of(rest, rank_.undisturbed_step_ns()) < kWorthFixing) return;
-    lost(Claimant::device_copy) = claims().claim(Claimant::device_copy, {kPart}, rest);
+    lost(AttributedTo::device_copy) = attributions().attribute(AttributedTo::device_copy, {kPart}, rest);
   }
 
   /// What the GPU waits for while messages travel over the host: copies, and the host's sums within the optimizer. Of
   /// the rank that the others wait for; what only that one copies is load_imbalance.
   void over_host() {
     const double optimizer = rank_.over_host == OverHost::gradients ? rank_.part_ns(Part::idle_optimizer) : 0;
-    double sum = claims().claim(Claimant::multi_gpu_comm, {Part::idle_optimizer}, optimizer);
+    double sum = attributions().attribute(AttributedTo::multi_gpu_comm, {Part::idle_optimizer}, optimizer);
     for (const Part part : kCopies) {
-      sum += claims().claim(Claimant::multi_gpu_comm, {part}, rank_.part_ns(part) - late_ns({part}));
+      sum += attributions().attribute(AttributedTo::multi_gpu_comm, {part}, rank_.part_ns(part) - late_ns({part}));
     }
     over_host_ns_ = std::max(0.0, sum);
   }
 
   void waits() {
     const double rest = rank_.part_ns(Part::idle_sync) + result_.by_launches - late_ns({Part::idle_sync});
-    lost(Claimant::cpu_gpu_sync) = claims().claim(Claimant::cpu_gpu_sync, kWaits, rest);
+    lost(AttributedTo::cpu_gpu_sync) = attributions().attribute(AttributedTo::cpu_gpu_sync, kWaits, rest);
   }
 
   void allocations() {
-    lost(Claimant::memory_allocation) =
-        claims().claim(Claimant::memory_allocation, {Part::idle_allocation}, rank_.part_ns(Part::idle_allocation));
+    lost(AttributedTo::memory_allocation) = attributions().attribute(
+        AttributedTo::memory_allocation, {Part::idle_allocation}, rank_.part_ns(Part::idle_allocation));
   }
 
   void updates() {
     const double kernels = rank_.avoidable_ns(Owner::optimizer);
     const double recorded = recorded_update_loss_ns(rank_, updates_in_steps(rank_));
-    lost(Claimant::optimizer) =
-        settled(recorded, claim_kernels(Claimant::optimizer, Owner::optimizer, kernels) +
-                              claims().claim(Claimant::optimizer, {Part::idle_optimizer}, recorded - kernels));
+    lost(AttributedTo::optimizer) = settled(
+        recorded, attribute_kernels(AttributedTo::optimizer, Owner::optimizer, kernels) +
+                      attributions().attribute(AttributedTo::optimizer, {Part::idle_optimizer}, recorded - kernels));
   }
 
   void kernels() {
     result_.precision = precision_loss_of(rank_);
-    lost(Claimant::attention) =
-        claim_kernels(Claimant::attention, Owner::attention, rank_.avoidable_ns(Owner::attention));
+    lost(AttributedTo::attention) =
+        attribute_kernels(AttributedTo::attention, Owner::attention, rank_.avoidable_ns(Owner::attention));
     const PrecisionLoss& precision = result_.precision;
-    lost(Claimant::precision) = precision.of_doubles ? claim_doubles(precision.in_doubles_ns * (1 - kLeftInSingles))
-                                                     : claim_narrowed(precision.products_ns + precision.around_ns);
-    lost(Claimant::memory_bandwidth) =
-        claim_kernels(Claimant::memory_bandwidth, Owner::memory_bandwidth, rank_.avoidable_ns(Owner::memory_bandwidth));
+    lost(AttributedTo::precision) = precision.of_doubles
+                                        ? attribute_doubles(precision.in_doubles_ns * (1 - kLeftInSingles))
+                                        : attribute_narrowed(precision.products_ns + precision.around_ns);
+    lost(AttributedTo::memory_bandwidth) = attribute_kernels(AttributedTo::memory_bandwidth, Owner::memory_bandwidth,
+                                                             rank_.avoidable_ns(Owner::memory_bandwidth));
   }
 
-  double claim_kernels(Claimant by, Owner owner, double ns) {
-    return claim_works(by, ns, [this, owner](std::size_t i) {
+  double attribute_kernels(AttributedTo by, Owner owner, double ns) {
+    return attribute_works(by, ns, [this, owner](std::size_t i) {
       return rank_.attribution.owner[i] == owner ? 1.0 - static_cast<double>(rank_.attribution.share_left[i]) : 0.0;
     });
   }
 
   /// Products in fewer bits, and what surrounds them with half of the bytes.
-  double claim_narrowed(double ns) {
-    return claim_works(Claimant::precision, ns, [this](std::size_t i) {
+  double attribute_narrowed(double ns) {
+    return attribute_works(AttributedTo::precision, ns, [this](std::size_t i) {
       const Owner owner = rank_.attribution.owner[i];
       if (owner == Owner::precision) return 1.0 - static_cast<double>(rank_.attribution.share_left[i]);
       return owner == Owner::none ? 1.0 - static_cast<double>(rank_.attribution.share_left_in_16_bits[i]) : 0.0;
     });
   }
 
-  double claim_doubles(double ns) {
+  double attribute_doubles(double ns) {
     const std::vector<bool> doubles = works_in_doubles(rank_);
-    return claim_works(Claimant::precision, ns, [&doubles](std::size_t i) { return doubles[i] ? 1.0 : 0.0; });
+    return attribute_works(AttributedTo::precision, ns, [&doubles](std::size_t i) { return doubles[i] ? 1.0 : 0.0; });
   }
 
   /// Of the parts that the works belong to, in proportion to `share(work)` of their time.
   template <typename Share>
-  double claim_works(Claimant by, double ns, Share share) {
+  double attribute_works(AttributedTo by, double ns, Share share) {
     if (ns <= 0) return ns;
     std::array<double, kParts> avoidable{};
     double all = 0;
@@ -272,7 +276,7 @@ class Attributor {
     }
     double given = 0;
     for (std::size_t i = 0; i < kParts && all > 0; ++i) {
-      if (avoidable[i] > 0) given += claims().claim(by, {static_cast<Part>(i)}, ns * avoidable[i] / all);
+      if (avoidable[i] > 0) given += attributions().attribute(by, {static_cast<Part>(i)}, ns * avoidable[i] / all);
     }
     return settled(ns, given);
   }
@@ -284,15 +288,17 @@ class Attributor {
       const double explained = result_.imbalance.explained_ns(r);
       const double late_host = std::max(0.0, for_host[r] - result_.imbalance.attributed_host_ns());
       const double waiting = rank.part_ns(Part::idle_waiting_for_rank) - explained - late_host;
-      Claims& claims = result_.ranks[r];
-      claims.claim(Claimant::late_host, {Part::idle_waiting_for_rank}, late_host);
-      const auto given = [&claims](Part part, double ns) { return claims.claim(Claimant::multi_gpu_comm, {part}, ns); };
+      Attributions& attributions = result_.ranks[r];
+      attributions.attribute(AttributedTo::late_host, {Part::idle_waiting_for_rank}, late_host);
+      const auto given = [&attributions](Part part, double ns) {
+        return attributions.attribute(AttributedTo::multi_gpu_comm, {part}, ns);
+      };
       const Exposed exposed{given(Part::exposed_communication, rank.part_ns(Part::exposed_communication)),
                             given(Part::idle_launch, rank.between_collectives_ns()),
                             given(Part::idle_waiting_for_rank, std::max(0.0, waiting)), over_host_ns_};
       if (exposed.all() > result_.exposed.all()) result_.exposed = exposed, result_.most_exposed = r;
     }
-    lost(Claimant::multi_gpu_comm) = std::min(result_.exposed.all(), rank_.undisturbed_step_ns());
+    lost(AttributedTo::multi_gpu_comm) = std::min(result_.exposed.all(), rank_.undisturbed_step_ns());
   }
 
   /// What only the late rank loses, and the rules for its causes left: they claimed what the other ranks lose, too.
@@ -302,17 +308,18 @@ class Attributor {
     for (std::size_t i = 0; i < kParts; ++i) {
       const auto part = static_cast<Part>(i);
       if (part == Part::idle_sync) {
-        claims().claim(Claimant::load_imbalance, kWaits, late_ns({part}));
+        attributions().attribute(AttributedTo::load_imbalance, kWaits, late_ns({part}));
       } else if (is_own_work(part) || part == Part::idle_data_loading || part == Part::idle_launch) {
-        claims().claim(Claimant::load_imbalance, {part}, late_ns({part}));
+        attributions().attribute(AttributedTo::load_imbalance, {part}, late_ns({part}));
       }
     }
     for (std::size_t r = 0; r < facts_.ranks.size(); ++r) {
       if (r != facts_.critical)
-        result_.ranks[r].claim(Claimant::load_imbalance, {Part::idle_waiting_for_rank}, imbalance.explained_ns(r));
+        result_.ranks[r].attribute(AttributedTo::load_imbalance, {Part::idle_waiting_for_rank},
+                                   imbalance.explained_ns(r));
     }
     if (imbalance.own_ns.empty()) return;
-    lost(Claimant::load_imbalance) =
+    lost(AttributedTo::load_imbalance) =
         std::min(imbalance.explained_ns(), facts_.ranks[imbalance.latest].undisturbed_step_ns());
   }
 
@@ -320,10 +327,11 @@ class Attributor {
   /// finding's gain.
   void dispatching() {
     result_.without_dispatch = without_dispatch(facts_);
-    const double idle = std::min(claims().left_ns(Part::idle_launch),
+    const double idle = std::min(attributions().left_ns(Part::idle_launch),
                                  rank_.part_ns(Part::idle_launch) - result_.by_launches -
                                      rank_.between_collectives_ns() - late_ns({Part::idle_launch}));
-    lost(Claimant::launch_overhead) = claims().claim(Claimant::launch_overhead, {Part::idle_launch}, idle);
+    lost(AttributedTo::launch_overhead) =
+        attributions().attribute(AttributedTo::launch_overhead, {Part::idle_launch}, idle);
   }
 
   static constexpr std::initializer_list<Part> kCopies = {Part::exposed_copy_to_device, Part::exposed_copy_to_host,

@@ -1,14 +1,14 @@
-// Who lost what: the time that a step loses, claimed by one rule each, computed once from the facts. Rules report what
-// they are given here; a claim never exceeds what its part has left (claims.h). First comes what was recorded at its
-// place (loading, copies, communication), then waits, allocations and updates with the idle time further away that goes
-// with them, then kernels, and last what is left: what only one rank loses, and dispatching.
+// Who lost what: the time that a step loses, attributed to one rule each, computed once from the facts. Rules report
+// what they are given here; an attribution never exceeds what its part has left (attributions.h). First comes what was
+// recorded at its place (loading, copies, communication), then waits, allocations and updates with the idle time
+// further away that goes with them, then kernels, and last what is left: what only one rank loses, and dispatching.
 #pragma once
 
 #include <array>
 #include <cstddef>
 #include <vector>
 
-#include "analyze/evidence/claims.h"
+#include "analyze/evidence/attributions.h"
 #include "analyze/evidence/facts.h"
 #include "analyze/evidence/imbalance.h"
 #include "analyze/evidence/kernel_losses.h"
@@ -26,8 +26,8 @@ struct Exposed {
 };
 
 struct Attribution {
-  std::vector<Claims> ranks;  ///< as Facts::ranks
-  std::array<double, kClaimants> lost{};
+  std::vector<Attributions> ranks;  ///< as Facts::ranks
+  std::array<double, kAttributedTo> lost{};
   Imbalance imbalance;
   double by_launches = 0;  ///< idle time of launch calls that wait for what they launched, ns a step
   PrecisionLoss precision;
@@ -37,7 +37,7 @@ struct Attribution {
 
   /// Time a step that a claimant lost, ns: of the critical rank; of multi_gpu_comm of the one most exposed. Not above
   /// 0: nothing.
-  [[nodiscard]] double lost_ns(Claimant by) const { return lost[static_cast<std::size_t>(by)]; }
+  [[nodiscard]] double lost_ns(AttributedTo by) const { return lost[static_cast<std::size_t>(by)]; }
 };
 
 [[nodiscard]] Attribution attribute(const Facts& facts);

@@ -38,7 +38,7 @@ std::optional<HostPhases> host_phases_of(const Timeline& timeline) {
   HostPhases phases;
   const auto track = main_track_of(timeline);
   if (!track) return std::nullopt;
-  const std::vector<Loader> loaders = told_by_names(timeline.names, loader_of);
+  const std::vector<Loader> loaders = known_by_names(timeline.names, loader_of);
   std::vector<Interval> steps, loading, optimizer, inside;
   const std::int64_t process = timeline.tracks[*track].process;
   for (EventIndex i = 0; i < timeline.events.size(); ++i) {

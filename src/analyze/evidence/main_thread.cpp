@@ -11,7 +11,7 @@ namespace warpmark::analyze {
 
 namespace {
 
-constexpr const char* kEveryLook = "program_threads";  // a series that every look at the machine adds to
+constexpr const char* kEveryPoll = "program_threads";  // a series that every look at the machine adds to
 
 /// Share of the time up to each sample, by the sample's time since the Unix epoch.
 using Shares = std::map<std::int64_t, double>;
@@ -65,10 +65,10 @@ void add_samples(const ProfileSession& session, const RankEvidence& rank, const 
   });
 }
 
-std::vector<std::int64_t> times_of_looks(const ProfileSession& session, const RankEvidence& rank) {
+std::vector<std::int64_t> times_of_polls(const ProfileSession& session, const RankEvidence& rank) {
   std::vector<std::int64_t> times;
   each_series(session, rank, [&](const CounterSeries& series, std::int64_t origin_ns) {
-    if (series.id != kEveryLook) return;
+    if (series.id != kEveryPoll) return;
     for (const std::int64_t time : series.times) times.push_back(origin_ns + time);
   });
   std::sort(times.begin(), times.end());
@@ -90,7 +90,7 @@ std::optional<MainThread> main_thread(const ProfileSession& session, const RankE
     add_samples(session, rank, rank.timeline->tracks[track], samples);
   }
   if (samples.threads == 0) return std::nullopt;
-  const std::vector<std::int64_t> times = times_of_looks(session, rank);
+  const std::vector<std::int64_t> times = times_of_polls(session, rank);
   const std::int64_t begin = rank.steps.start(), end = rank.steps.end();
   MainThread thread{.name = samples.name, .threads = samples.threads};
   double covered = 0, idle = 0;

@@ -100,7 +100,7 @@ std::vector<HiddenWait> find_hidden_waits(const Timeline& timeline, const WorkLi
 std::vector<EventIndex> find_waits_for_release(const Timeline& timeline) {
   const EventColumns& events = timeline.events;
   enum class Call : std::uint8_t { other, wait, release };
-  const std::vector<Call> calls = told_by_names(timeline.names, [](std::string_view name) {
+  const std::vector<Call> calls = known_by_names(timeline.names, [](std::string_view name) {
     return is_release_call(name) ? Call::release : is_sync_call(name) ? Call::wait : Call::other;
   });
   std::vector<EventIndex> last(timeline.tracks.size(), kNoEvent);  // call of the thread

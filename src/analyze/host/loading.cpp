@@ -37,7 +37,7 @@ double restarts_of_workers_ns(const Timeline& timeline, std::int64_t from, std::
 Loading find_loading(const Timeline& timeline, const WorkList& list) {
   Loading loading;
   const EventColumns& events = timeline.events;
-  const std::vector<Loader> loaders = told_by_names(timeline.names, loader_of);
+  const std::vector<Loader> loaders = known_by_names(timeline.names, loader_of);
   double in_single = 0, in_multi = 0;
   for (EventIndex i = 0; i < events.size(); ++i) {
     const EventKind kind = events.kind[i];

@@ -41,7 +41,7 @@ bool is_waiting_os_call(std::string_view name) {
                              "sem_clockwait", "poll", "eventfd"});
 }
 
-bool tells_full_queue(std::string_view overhead) { return contains_any(overhead, {"command buffer full"}); }
+bool shows_full_queue(std::string_view overhead) { return contains_any(overhead, {"command buffer full"}); }
 
 // Python's module subprocess, and system(3), popen(3) and posix_spawn(3) below it.
 bool runs_process(std::string_view name) {

@@ -41,6 +41,6 @@ inline constexpr std::string_view kBlockedThread = "blocked";
 
 /// Among its overheads CUPTI tells when a launch call found the queue full and waited for the GPU ("Command Buffer
 /// Full"), which is no cost of recording.
-[[nodiscard]] bool tells_full_queue(std::string_view overhead);
+[[nodiscard]] bool shows_full_queue(std::string_view overhead);
 
 }  // namespace warpmark::analyze

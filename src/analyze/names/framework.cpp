@@ -18,7 +18,7 @@ bool is_generated(std::string_view name) {
   return contains_any(name, {"triton_poi_fused", "triton_red_fused", "triton_per_fused", "triton_tem_fused"});
 }
 
-Framework told_by(std::string_view name) {
+Framework known_by(std::string_view name) {
   if (is_generated(name)) return Framework::pytorch;
   if (contains_any(name, {"aten::", "at::native", "2at6native", "at::cuda", "c10::", "torch::", "torch/", "torch.",
                           "autograd::engine", "profilerstep#", "optimizer.step#", "nn.module:"})) {
@@ -56,18 +56,18 @@ Framework framework_of(const ProfileSession& session) {
     others = others || runs_python(timeline);
     for (NameId i = 0; i < timeline.names.size(); ++i) {
       const std::string_view name = timeline.names.at(i);
-      const Framework told = told_by(name);
-      if (told == Framework::pytorch) return told;
-      jax = jax || told == Framework::jax;
-      cupy = cupy || told == Framework::cupy;
+      const Framework reported = known_by(name);
+      if (reported == Framework::pytorch) return reported;
+      jax = jax || reported == Framework::jax;
+      cupy = cupy || reported == Framework::cupy;
       foreign = foreign || is_of_others(name);
     }
   }
   for (const KernelProfile& profile : session.kernels) {
-    const Framework told = told_by(profile.name);
-    if (told == Framework::pytorch) return told;
-    jax = jax || told == Framework::jax;
-    cupy = cupy || told == Framework::cupy;
+    const Framework reported = known_by(profile.name);
+    if (reported == Framework::pytorch) return reported;
+    jax = jax || reported == Framework::jax;
+    cupy = cupy || reported == Framework::cupy;
     foreign = foreign || is_of_others(profile.name);
   }
   if (jax && !cupy && !foreign) return Framework::jax;
@@ -77,7 +77,7 @@ Framework framework_of(const ProfileSession& session) {
 
 bool names_framework(const NameTable& names) {
   for (NameId i = 0; i < names.size(); ++i) {
-    if (told_by(names.at(i)) != Framework::native || is_of_others(names.at(i))) return true;
+    if (known_by(names.at(i)) != Framework::native || is_of_others(names.at(i))) return true;
   }
   return false;
 }

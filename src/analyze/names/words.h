@@ -24,12 +24,12 @@ namespace warpmark::analyze {
 [[nodiscard]] std::string_view first_sentence(std::string_view text);
 
 /// What `tell(name)` says of each name, by NameId.
-template <typename Tell>
-[[nodiscard]] auto told_by_names(const NameTable& names, Tell tell) {
-  std::vector<std::invoke_result_t<Tell, std::string_view>> told;
-  told.reserve(names.size());
-  for (NameId i = 0; i < names.size(); ++i) told.push_back(tell(names.at(i)));
-  return told;
+template <typename Know>
+[[nodiscard]] auto known_by_names(const NameTable& names, Know notify) {
+  std::vector<std::invoke_result_t<Know, std::string_view>> reported;
+  reported.reserve(names.size());
+  for (NameId i = 0; i < names.size(); ++i) reported.push_back(notify(names.at(i)));
+  return reported;
 }
 
 /// The names of which `wanted(name)` holds.
@@ -37,7 +37,7 @@ class NameSet {
  public:
   template <typename Wanted>
   NameSet(const NameTable& names, Wanted wanted)
-      : contains_(told_by_names(names, wanted)), any_(std::ranges::find(contains_, true) != contains_.end()) {}
+      : contains_(known_by_names(names, wanted)), any_(std::ranges::find(contains_, true) != contains_.end()) {}
   [[nodiscard]] bool contains(NameId name) const { return contains_[name]; }
   [[nodiscard]] bool any() const { return any_; }
 

@@ -172,8 +172,8 @@ Throttle by_reasons(const SampledGpus& gpus, const CounterSeries& series, std::u
   const auto [sampled, together] = with_bits(within_steps(series, gpus), reasons, &clock_within);
   // Of power nvidia-smi dmon also tells in how much of each sample's time.
   const CounterSeries* violation = find_series(gpus, "power_violation", series.device);
-  const bool tells = violation != nullptr && reasons == kPowerReasons;
-  const double share = tells ? mean_of(within_steps(*violation, gpus)).value_or(sampled) : sampled;
+  const bool shows = violation != nullptr && reasons == kPowerReasons;
+  const double share = shows ? mean_of(within_steps(*violation, gpus)).value_or(sampled) : sampled;
   // An idle GPU lowers its clock too: only the samples in question count, where that can be told.
   return throttle_of(series.device, share, together ? together : mean_of(clock_within), gpus);
 }
@@ -217,8 +217,9 @@ std::optional<Throttle> worst_of(const Evidence& evidence, const SampledGpus& gp
   }
   const char* violations = reasons == kPowerReasons ? "power_violation_time" : "thermal_violation_time";
   for (const CounterSeries& series : gpus.counters) {
-    const bool told = find_series(gpus, "throttle_reasons", series.device) != nullptr;
-    if (series.id != violations || told || !is_used(evidence, series) || !may_be_used(gpus, series.device)) continue;
+    const bool reported = find_series(gpus, "throttle_reasons", series.device) != nullptr;
+    if (series.id != violations || reported || !is_used(evidence, series) || !may_be_used(gpus, series.device))
+      continue;
     if (const auto one = by_violations(gpus, series)) sampled.push_back(*one);
   }
   std::ranges::sort(sampled, [](const Throttle& a, const Throttle& b) { return lost_by(a) < lost_by(b); });

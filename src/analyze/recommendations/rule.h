@@ -42,7 +42,7 @@ struct Rule {
 [[nodiscard]] double replayed(const Rule& rule, const Evidence& evidence, double removed);
 /// The `predict` of causes that keep the GPU idle while nothing else does: all of that time goes, also what lies before
 /// the first launch of a single step or is no part of the replay.
-template <Claimant by>
+template <AttributedTo by>
 [[nodiscard]] double without(const Evidence& evidence) {
   const double step = evidence.rank().undisturbed_step_ns();
   return amdahl(evidence.attribution.lost_ns(by), step);

@@ -155,7 +155,7 @@ class Placing {
     };
     const EventColumns& events = timeline_.events;
     std::map<Place, Seen> places;
-    double all = 0, told = 0;
+    double all = 0, reported = 0;
     for (const Attributed& one : attributed_) {
       Seen& place = places[one.place];
       place.weight += one.weight;
@@ -169,9 +169,9 @@ class Placing {
     std::size_t seen = 0;
     for (const auto& [name, place] : places) {
       seen += place.frames.size();
-      if (!place.frames.empty()) told += place.weight;
+      if (!place.frames.empty()) reported += place.weight;
     }
-    if (seen < kFewest || told < all / 2) return false;
+    if (seen < kFewest || reported < all / 2) return false;
     for (const auto& [name, place] : places) {
       for (const InFrame& frame : place.frames) add(frame, place.weight / static_cast<double>(place.frames.size()));
     }

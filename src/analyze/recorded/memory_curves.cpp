@@ -32,17 +32,17 @@ std::vector<double> values_at(const CounterSeries& series, const std::vector<std
 
 /// The allocations of a rank added up. With a moment at which the total is known, they are counted from there both
 /// ways.
-MemoryCurve summed_curve(const Timeline& timeline, const WorkList& list, int device, const CounterSeries* told) {
+MemoryCurve summed_curve(const Timeline& timeline, const WorkList& list, int device, const CounterSeries* reported) {
   MemoryCurve curve{device, list.works.front().start, capacity_of(timeline, device), {}, {}, {}};
-  double sum = 0, sum_when_told = 0;
+  double sum = 0, reported_sum = 0;
   for (EventIndex i = 0; i < timeline.events.size(); ++i) {
     if (!is_gpu_allocation(timeline, i)) continue;
     sum += static_cast<double>(timeline.events.value[i]);
-    if (told != nullptr && timeline.events.start[i] <= told->times.front()) sum_when_told = sum;
+    if (reported != nullptr && timeline.events.start[i] <= reported->times.front()) reported_sum = sum;
     curve.times.push_back(timeline.events.start[i]);
     curve.allocated.push_back(sum);
   }
-  const double before = told == nullptr ? 0 : told->values.front() - sum_when_told;
+  const double before = reported == nullptr ? 0 : reported->values.front() - reported_sum;
   for (double& bytes : curve.allocated) bytes += before;
   return curve;
 }
@@ -54,15 +54,16 @@ bool is_gpu_allocation(const Timeline& timeline, EventIndex i) {
 }
 
 std::vector<MemoryCurve> memory_curves_of(const Timeline& timeline, const WorkList& list) {
-  std::vector<const CounterSeries*> told;
+  std::vector<const CounterSeries*> reported;
   for (const CounterSeries& series : timeline.counters) {
-    if (series.id == "memory_allocated" && !series.times.empty()) told.push_back(&series);
+    if (series.id == "memory_allocated" && !series.times.empty()) reported.push_back(&series);
   }
   std::vector<MemoryCurve> curves;
-  if (told.empty()) curves.push_back(summed_curve(timeline, list, timeline.tracks[list.main_stream].device, nullptr));
-  for (const CounterSeries* series : told) {
+  if (reported.empty())
+    curves.push_back(summed_curve(timeline, list, timeline.tracks[list.main_stream].device, nullptr));
+  for (const CounterSeries* series : reported) {
     MemoryCurve curve = summed_curve(timeline, list, series->device, series);
-    if (told.size() > 1) curve.times = series->times, curve.allocated = series->values;
+    if (reported.size() > 1) curve.times = series->times, curve.allocated = series->values;
     const CounterSeries* reserved = counter_series_of(timeline, "memory_reserved", series->device);
     if (reserved != nullptr && !reserved->times.empty()) curve.reserved = values_at(*reserved, curve.times);
     curves.push_back(std::move(curve));

@@ -43,7 +43,7 @@ bool at_the_same_time(const Timeline& a, const Span& span_a, const Timeline& b, 
 }
 
 bool is_same_rank(const Timeline& a, const Timeline& b) {
-  const auto said = [](const Timeline& one) { return one.claimed_rank >= 0 ? one.claimed_rank : one.rank; };
+  const auto said = [](const Timeline& one) { return one.declared_rank >= 0 ? one.declared_rank : one.rank; };
   return said(a) >= 0 && said(a) == said(b);
 }
 

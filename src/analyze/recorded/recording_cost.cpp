@@ -64,7 +64,7 @@ std::vector<Interval> intervals_with_full_queue(const Timeline& timeline) {
   const EventColumns& events = timeline.events;
   std::vector<Interval> intervals;
   for (EventIndex i = 0; i < events.size(); ++i) {
-    if (events.kind[i] != EventKind::overhead || !tells_full_queue(timeline.name_of(i))) continue;
+    if (events.kind[i] != EventKind::overhead || !shows_full_queue(timeline.name_of(i))) continue;
     intervals.push_back({events.start[i], events.end(i)});
   }
   return intervals;

@@ -44,7 +44,7 @@ class Explainer {
     for (EventIndex i = 0; i < events.size(); ++i) {
       has_stacks_ = has_stacks_ || events.kind[i] == EventKind::python;
       if (events.kind[i] != EventKind::overhead) continue;
-      if (tells_full_queue(input.timeline.name_of(i))) continue;
+      if (shows_full_queue(input.timeline.name_of(i))) continue;
       overhead.push_back({events.start[i], events.end(i)});
     }
     overhead_ = Coverage(std::move(overhead));

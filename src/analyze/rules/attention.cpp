@@ -25,7 +25,7 @@ constexpr Advice kCheckFusedAttention = {
 // What cuDNN's and JAX's attention does anyway.
 std::vector<Finding> apply(const Evidence& evidence) {
   const RankEvidence& rank = evidence.rank();
-  const double lost = evidence.attribution.lost_ns(Claimant::attention);
+  const double lost = evidence.attribution.lost_ns(AttributedTo::attention);
   const double step = rank.undisturbed_step_ns();
   // Between two products there may also be a loss: what the order alone tells is worth a word where it matters.
   if (lost <= kMatters * step) return {};

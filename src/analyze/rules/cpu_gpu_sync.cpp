@@ -114,7 +114,7 @@ std::vector<Finding> apply(const Evidence& evidence) {
   if (waits.count == 0 && !modes.launches_block) return {};
   const double step = rank.undisturbed_step_ns();
   const double idle = rank.part_ns(Part::idle_sync);
-  const double lost = evidence.attribution.lost_ns(Claimant::cpu_gpu_sync);
+  const double lost = evidence.attribution.lost_ns(AttributedTo::cpu_gpu_sync);
   if (lost <= 0) return {};
   Finding finding = make_finding(kCpuGpuSyncRule, lost, step, title_of(modes, lost, step));
   finding.evidence = {

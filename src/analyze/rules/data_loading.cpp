@@ -81,7 +81,7 @@ bool have_workers(const Evidence& evidence) {
 
 std::vector<Finding> apply(const Evidence& evidence) {
   const RankEvidence& rank = evidence.rank();
-  const double lost = evidence.attribution.lost_ns(Claimant::data_loading);
+  const double lost = evidence.attribution.lost_ns(AttributedTo::data_loading);
   if (lost <= 0) return {};
   const double step = rank.undisturbed_step_ns();
   Finding finding = make_finding(
@@ -123,6 +123,6 @@ void change(const Evidence&, double success, Change& change) {
 
 constinit const Rule kDataLoadingRule = {
     "data_loading", "data_loading", "Does the GPU wait for input data?", Need::gpu_work,
-    apply,          change,         without<Claimant::data_loading>};
+    apply,          change,         without<AttributedTo::data_loading>};
 
 }  // namespace warpmark::analyze

@@ -11,7 +11,7 @@ namespace warpmark::analyze {
 namespace {
 
 // "Peer-to-Peer Memory Copy" and "Overlapping Behavior" of the CUDA C++ Programming Guide.
-constexpr Advice kCopyBesideKernels = {
+constexpr Advice kCopyDuringKernels = {
     .kind = AdviceKind::code,
     .text = "Copy in pieces on a stream of its own while kernels compute, or let kernels read the other GPU's memory.",
     .native =
@@ -51,7 +51,7 @@ Copies copies_in_steps(const RankEvidence& rank) {
 
 std::vector<Finding> apply(const Evidence& evidence) {
   const RankEvidence& rank = evidence.rank();
-  const double lost = evidence.attribution.lost_ns(Claimant::device_copy);
+  const double lost = evidence.attribution.lost_ns(AttributedTo::device_copy);
   if (lost <= 0) return {};
   const double step = rank.undisturbed_step_ns();
   const Copies copies = copies_in_steps(rank);
@@ -65,11 +65,11 @@ std::vector<Finding> apply(const Evidence& evidence) {
       count_fact("copies_per_step", "Copies per step", copies.count / rank.step_count()),
   };
   if (copies.bytes > 0) finding.evidence.push_back(moved_fact(copies.bytes, copies.time_ns, rank.step_count()));
-  if (between) advise(evidence, {kCopyBesideKernels}, finding);
+  if (between) advise(evidence, {kCopyDuringKernels}, finding);
   advise(evidence, {kWithoutCopy}, finding);
   // What other GPUs need has to move: at best next to all the rest.
-  const double beside = between ? std::max(step - lost, copies.time_ns / rank.step_count()) : step - lost;
-  finding.gain = gain_up_to(std::min(replayed(kDeviceCopyRule, evidence, 1.0), step / std::max(1.0, beside)),
+  const double auxiliary = between ? std::max(step - lost, copies.time_ns / rank.step_count()) : step - lost;
+  finding.gain = gain_up_to(std::min(replayed(kDeviceCopyRule, evidence, 1.0), step / std::max(1.0, auxiliary)),
                             "trace re-simulated without half and without all of these copies");
   show_works(
       rank, [&rank](std::size_t i) { return is_lone_copy(rank, i); }, finding);

@@ -53,7 +53,7 @@ constexpr Advice kDoNotSleep = {
     .pytorch = "event.wait()  # in place of time.sleep(...) in a loop",
     .jax = "event.wait()  # in place of time.sleep(...) in a loop",
 };
-constexpr Advice kWriteBeside = {
+constexpr Advice kWriteInBackground = {
     .kind = AdviceKind::code,
     .text = "Write on another thread, and less often: logs every N steps, checkpoints from a copy of the state.",
     .native = "auto written = std::async(std::launch::async, write, copy_of(state));",
@@ -74,7 +74,7 @@ const Advice& advice_for(HostWorkKind kind) {
     case HostWorkKind::compiling: return kCompileOnce;
     case HostWorkKind::collecting_garbage: return kCollectSeldom;
     case HostWorkKind::sleeping: return kDoNotSleep;
-    case HostWorkKind::writing: return kWriteBeside;
+    case HostWorkKind::writing: return kWriteInBackground;
     case HostWorkKind::locking: return kShareNoLock;
     case HostWorkKind::other: break;
   }
@@ -121,7 +121,7 @@ constexpr Advice kWarmUp = {
 
 struct Reader {
   const Rule& rule;
-  Claimant by;
+  AttributedTo by;
   Part part;
   const char* does;       ///< "The GPU waits 6.1 ms per step (61 %) while the host {} ..."
   const char* otherwise;  ///< what it does where no name was recorded
@@ -150,10 +150,10 @@ Finding read(const Reader& reader, const Evidence& evidence) {
 }
 
 std::vector<Finding> host_work(const Evidence& evidence) {
-  if (evidence.attribution.lost_ns(Claimant::host_work) <= 0) return {};
-  Finding finding =
-      read({kHostWorkRule, Claimant::host_work, Part::idle_host_work, "runs", "does something that was not recorded"},
-           evidence);
+  if (evidence.attribution.lost_ns(AttributedTo::host_work) <= 0) return {};
+  Finding finding = read(
+      {kHostWorkRule, AttributedTo::host_work, Part::idle_host_work, "runs", "does something that was not recorded"},
+      evidence);
   const std::vector<Doing> doings = doings_in(evidence.rank(), Part::idle_host_work);
   if (!doings.empty() && doings.front().name.empty()) {
     finding.gain = {.method = "what the host did was not recorded", .unknown = true};
@@ -167,8 +167,8 @@ std::vector<Finding> host_work(const Evidence& evidence) {
 }
 
 std::vector<Finding> waiting_for_input(const Evidence& evidence) {
-  if (evidence.attribution.lost_ns(Claimant::waiting_for_input) <= 0) return {};
-  Finding finding = read({kWaitingForInputRule, Claimant::waiting_for_input, Part::idle_waiting_for_input,
+  if (evidence.attribution.lost_ns(AttributedTo::waiting_for_input) <= 0) return {};
+  Finding finding = read({kWaitingForInputRule, AttributedTo::waiting_for_input, Part::idle_waiting_for_input,
                           "waits for input or requests in", "waits for input or requests"},
                          evidence);
   advise(evidence, {kMoreRequests, kProfileHost}, finding);
@@ -177,8 +177,8 @@ std::vector<Finding> waiting_for_input(const Evidence& evidence) {
 }
 
 std::vector<Finding> blocking_call(const Evidence& evidence) {
-  if (evidence.attribution.lost_ns(Claimant::blocking_call) <= 0) return {};
-  Finding finding = read({kBlockingCallRule, Claimant::blocking_call, Part::idle_blocking_call, "is inside",
+  if (evidence.attribution.lost_ns(AttributedTo::blocking_call) <= 0) return {};
+  Finding finding = read({kBlockingCallRule, AttributedTo::blocking_call, Part::idle_blocking_call, "is inside",
                           "is inside a call of the GPU's API"},
                          evidence);
   const std::vector<Doing> doings = doings_in(evidence.rank(), Part::idle_blocking_call);
@@ -206,20 +206,20 @@ constinit const Rule kHostWorkRule = {"host_work",
                                       Need::gpu_work,
                                       host_work,
                                       drop_work,
-                                      without<Claimant::host_work>};
+                                      without<AttributedTo::host_work>};
 constinit const Rule kWaitingForInputRule = {"waiting_for_input",
                                              "host_work",
                                              "Does the GPU wait for requests or another thread?",
                                              Need::gpu_work,
                                              waiting_for_input,
                                              drop_input,
-                                             without<Claimant::waiting_for_input>};
+                                             without<AttributedTo::waiting_for_input>};
 constinit const Rule kBlockingCallRule = {"blocking_call",
                                           "cpu_gpu_sync",
                                           "Do calls last longer than the work that they wait for?",
                                           Need::gpu_work,
                                           blocking_call,
                                           drop_nothing,
-                                          without<Claimant::blocking_call>};
+                                          without<AttributedTo::blocking_call>};
 
 }  // namespace warpmark::analyze

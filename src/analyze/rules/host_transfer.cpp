@@ -65,7 +65,7 @@ constexpr Advice kPrefetch = {
         "before the host does",
     .cupy = "cupy.cuda.runtime.memPrefetchAsync(x.data.ptr, x.nbytes, device_id, stream.ptr)",
 };
-constexpr Advice kPrefetchBeside = {
+constexpr Advice kPrefetchInBackground = {
     .kind = AdviceKind::code,
     .text = "Prefetch managed memory piece by piece on a stream of its own, while kernels work on other pieces.",
     .native = "cudaMemPrefetchAsync(next_piece, bytes, device, copy_stream);",
@@ -148,7 +148,7 @@ void recommend_copies(const Evidence& evidence, const Copies& copies, Finding& f
   const bool back = copies.to_host > copies.bytes / 2;
   if (copies.managed > copies.bytes / 2) {
     if (copies.migrated * kFewest > copies.managed) advise(evidence, {kPrefetch}, finding);
-    if (copies.migrated < copies.managed / 2) advise(evidence, {kPrefetchBeside}, finding);
+    if (copies.migrated < copies.managed / 2) advise(evidence, {kPrefetchInBackground}, finding);
   }
   if (!finding.recommendations.empty()) return;
   if (back) {
@@ -166,7 +166,7 @@ std::vector<Finding> apply(const Evidence& evidence) {
   const Copies copies = copies_in_steps(evidence);
   const double exposed = rank.part_ns(Part::exposed_copy_to_device) + rank.part_ns(Part::exposed_copy_to_host);
   const double blocked = rank.part_ns(Part::idle_host_transfer);
-  const double lost = evidence.attribution.lost_ns(Claimant::host_transfer);
+  const double lost = evidence.attribution.lost_ns(AttributedTo::host_transfer);
   if (lost <= 0) return {};
   const double step = rank.undisturbed_step_ns();
   const bool migrate = lost > 2 * (exposed + blocked);
@@ -191,9 +191,9 @@ std::vector<Finding> apply(const Evidence& evidence) {
   }
   recommend_copies(evidence, copies, finding);
   // At best copies and all the rest run side by side: the step takes as long as the longer of them.
-  const double beside =
+  const double auxiliary =
       std::max({step - lost, copies.left_ns[0] / rank.step_count(), copies.left_ns[1] / rank.step_count()});
-  const double overlapped = std::min(replayed(kHostTransferRule, evidence, 1.0), step / std::max(1.0, beside));
+  const double overlapped = std::min(replayed(kHostTransferRule, evidence, 1.0), step / std::max(1.0, auxiliary));
   finding.gain =
       gain_up_to(overlapped, "trace re-simulated without half and without all of these copies, as far as they overlap");
   // Where copies take far longer than all that could hide them, only fewer of them help.

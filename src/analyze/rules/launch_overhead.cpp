@@ -329,7 +329,7 @@ void recommend(const Evidence& evidence, double limit, double launches, bool wit
 std::vector<Finding> apply(const Evidence& evidence) {
   const RankEvidence& rank = evidence.rank();
   const double limit = evidence.attribution.without_dispatch;
-  const double lost = evidence.attribution.lost_ns(Claimant::launch_overhead);
+  const double lost = evidence.attribution.lost_ns(AttributedTo::launch_overhead);
   if (lost <= 0) return {};
   const double step = rank.undisturbed_step_ns();
   const Launches launches = launches_in_steps(rank);

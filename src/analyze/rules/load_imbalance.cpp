@@ -232,7 +232,7 @@ std::vector<Finding> apply(const Evidence& evidence) {
   if (imbalance.own_ns.empty()) return {};
   const RankEvidence& late = evidence.ranks[imbalance.latest];
   const double step = late.undisturbed_step_ns();
-  const double lost = evidence.attribution.lost_ns(Claimant::load_imbalance);
+  const double lost = evidence.attribution.lost_ns(AttributedTo::load_imbalance);
   if (lost <= 0) return {};
   const auto [by, how] = lateness_of(evidence, imbalance);
   Finding finding = make_finding(kLoadImbalanceRule, lost, step,

@@ -64,7 +64,7 @@ std::vector<Finding> apply(const Evidence& evidence) {
   }
   const double idle = rank.part_ns(Part::idle_allocation);
   if (calls == 0 || idle <= 0) return {};
-  const double lost = evidence.attribution.lost_ns(Claimant::memory_allocation);
+  const double lost = evidence.attribution.lost_ns(AttributedTo::memory_allocation);
   const double step = rank.undisturbed_step_ns();
   Finding finding = make_finding(kMemoryAllocationRule, lost, step,
                                  "Allocating and freeing memory leaves the GPU idle for " + time_text(lost) +

@@ -73,7 +73,7 @@ void add_kinds(const KernelAttribution& attribution, Finding& finding) {
 
 std::vector<Finding> apply(const Evidence& evidence) {
   const RankEvidence& rank = evidence.rank();
-  const double lost = evidence.attribution.lost_ns(Claimant::memory_bandwidth);
+  const double lost = evidence.attribution.lost_ns(AttributedTo::memory_bandwidth);
   if (lost <= 0) return {};
   const double step = rank.undisturbed_step_ns();
   const KernelAttribution& attribution = rank.attribution;

@@ -290,7 +290,7 @@ bool communicates(const RankEvidence& rank, const GpuWork& work) {
 
 std::vector<Finding> apply(const Evidence& evidence) {
   const Exposed& exposed = evidence.attribution.exposed;
-  const double lost = evidence.attribution.lost_ns(Claimant::multi_gpu_comm);
+  const double lost = evidence.attribution.lost_ns(AttributedTo::multi_gpu_comm);
   if (lost <= 0) return {};
   const double step = evidence.rank().undisturbed_step_ns();
   const RankEvidence& rank = evidence.ranks[evidence.attribution.most_exposed];

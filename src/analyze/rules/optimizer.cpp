@@ -64,7 +64,7 @@ std::vector<Finding> apply(const Evidence& evidence) {
   const RankEvidence& rank = evidence.rank();
   const Updates updates = updates_in_steps(rank);
   if (updates.kernels == 0) return {};
-  const double lost = evidence.attribution.lost_ns(Claimant::optimizer);
+  const double lost = evidence.attribution.lost_ns(AttributedTo::optimizer);
   if (lost <= 0) return {};
   const double step = rank.undisturbed_step_ns();
   Finding finding =

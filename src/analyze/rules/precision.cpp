@@ -161,7 +161,7 @@ Finding of_doubles(const Evidence& evidence) {
   const double step = rank.undisturbed_step_ns();
   const double sum = evidence.attribution.precision.in_doubles_ns;
   Finding finding = make_finding(
-      kPrecisionRule, evidence.attribution.lost_ns(Claimant::precision), step,
+      kPrecisionRule, evidence.attribution.lost_ns(AttributedTo::precision), step,
       "Kernels compute in double precision for " + time_text(sum) + " per step (" + format_percent(sum / step) + ")");
   finding.severity = std::min(finding.severity, kMostOfANote);
   finding.evidence = {time_fact("fp64_per_step", "Kernels whose data is in double precision, per step", sum)};
@@ -176,7 +176,7 @@ std::vector<Finding> apply(const Evidence& evidence) {
   const RankEvidence& rank = evidence.rank();
   const PrecisionLoss& loss = evidence.attribution.precision;
   if (loss.of_doubles) return {of_doubles(evidence)};
-  const double lost = evidence.attribution.lost_ns(Claimant::precision);
+  const double lost = evidence.attribution.lost_ns(AttributedTo::precision);
   if (lost <= 0) return {};
   const double step = rank.undisturbed_step_ns();
   const double tf32 = math_ns(rank, MatrixMath::tensor_tf32);

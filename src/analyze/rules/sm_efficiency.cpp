@@ -17,9 +17,9 @@ std::optional<KernelSaving> judge_by_throughput(const KernelProfile& profile) {
   const auto memory = memory_throughput(profile);
   const double best = best_throughput(profile);
   if (!compute || best * 100 >= kNcuLow) return std::nullopt;
-  const std::string beside =
+  const std::string auxiliary =
       memory ? fmt::format(", memory at {:.0f} %", *memory) : std::string(" (memory was not measured)");
-  return KernelSaving{1 - best, fmt::format("multiprocessors at {:.0f} % of their peak{}", *compute, beside),
+  return KernelSaving{1 - best, fmt::format("multiprocessors at {:.0f} % of their peak{}", *compute, auxiliary),
                       "sm_throughput", *compute / 100, ""};
 }
 

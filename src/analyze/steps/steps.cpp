@@ -184,7 +184,7 @@ Steps from_launches(const Timeline& timeline, const WorkList& list) {
 
 /// When the program asks its loader for the next batch.
 std::vector<std::int64_t> loads_of(const Timeline& timeline) {
-  const std::vector<Loader> loaders = told_by_names(timeline.names, loader_of);
+  const std::vector<Loader> loaders = known_by_names(timeline.names, loader_of);
   std::vector<std::int64_t> starts;
   for (EventIndex i = 0; i < timeline.events.size(); ++i) {
     const bool loads = loaders[timeline.events.name[i]] != Loader::none;

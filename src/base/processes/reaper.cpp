@@ -80,7 +80,7 @@ class Reaper {
     wait_for_the_end();
     if (ended_ && !request_.own_group) {
       send_report();
-      if (told_to_leave_alone()) ::_exit(0);
+      if (asked_to_leave_alone()) ::_exit(0);
     }
     if (!ended_ && request_.grace_s > 0) ask_to_end();
     kill_all();
@@ -149,7 +149,7 @@ class Reaper {
   }
 
   /// Of what the program left behind, once we know how it ended. Not where we are gone.
-  [[nodiscard]] bool told_to_leave_alone() const {
+  [[nodiscard]] bool asked_to_leave_alone() const {
     char command = 0;
     for (ssize_t got = 1; got > 0 || (got < 0 && errno == EINTR);) {
       got = ::read(request_.channel, &command, 1);
@@ -160,8 +160,8 @@ class Reaper {
 
   /// Whether there are processes left.
   bool reap() {
-    signalfd_siginfo told{};
-    while (::read(signals_, &told, sizeof(told)) > 0) {
+    signalfd_siginfo reported{};
+    while (::read(signals_, &reported, sizeof(reported)) > 0) {
     }
     for (;;) {
       int status = 0;

@@ -274,14 +274,14 @@ Result<const MpiModule*> load(const fs::path& path) {
 }
 
 Result<const MpiModule*> find_module() {
-  std::string looked;
+  std::string probed;
   for (const auto& path : candidates()) {
     std::error_code ignored;
     if (fs::exists(path, ignored)) return load(path);
-    looked += (looked.empty() ? "" : ", ") + path.string();
+    probed += (probed.empty() ? "" : ", ") + path.string();
   }
   return environment_error(
-      fmt::format("this warpmark has no MPI: {} was not found; looked for {}", kModuleFile, looked),
+      fmt::format("this warpmark has no MPI: {} was not found; looked for {}", kModuleFile, probed),
       "build it where mpicc is installed (apt-get install libopenmpi-dev), or name the file in "
       "WARPMARK_MPI_MODULE");
 }

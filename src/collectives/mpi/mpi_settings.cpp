@@ -50,16 +50,16 @@ std::map<std::string, Parameter> parameters_in(std::string_view text) {
 Result<std::string> open_mpi_parameters() {
   std::string all;
   for (const char* framework : {"coll", "btl"}) {
-    const auto told =
+    const auto reported =
         run_process({"ompi_info", "--param", framework, framework == std::string_view("coll") ? "tuned" : "all",
                      "--level", "9", "--parsable"},
                     {.deadline_s = 60});
-    if (!told.ok() || told->exit_code != 0) {
+    if (!reported.ok() || reported->exit_code != 0) {
       return environment_error(
           "ompi_info does not list the settings of Open MPI",
           "it comes with Open MPI (openmpi-bin); of another MPI name the variables: --sweep NAME=A,B");
     }
-    all += told->out;
+    all += reported->out;
   }
   return all;
 }

@@ -43,13 +43,13 @@ void send_for(Stream& stream, const ThroughputOptions& how, const ClientOptions&
   }
   if (auto facts = tcp_facts(stream.socket); facts.ok()) stream.facts = *facts;
   stream.socket.end_sending();
-  const auto told = stream.socket.receive_line();
-  if (!told.ok()) {
-    stream.status = told.error();
+  const auto reported = stream.socket.receive_line();
+  if (!reported.ok()) {
+    stream.status = reported.error();
     return;
   }
-  stream.received_bytes = told->value("bytes", 0.0);
-  stream.seconds = told->value("seconds", 0.0);
+  stream.received_bytes = reported->value("bytes", 0.0);
+  stream.seconds = reported->value("seconds", 0.0);
 }
 
 void receive_all_of(Stream& stream, double seconds, const ClientOptions& options) {

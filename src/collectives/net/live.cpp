@@ -90,7 +90,7 @@ std::vector<NamedSum> named(const std::map<std::string, Sum>& sums) {
 
 constexpr Field kTrafficLogFields[] = {
     derived("seconds", "", [](const TrafficLog& log) { return log.seconds(); }).within(kNonNegative),
-    derived("looks", "", [](const TrafficLog& log) { return log.looks(); }).within(kNonNegative),
+    derived("polls", "", [](const TrafficLog& log) { return log.polls(); }).within(kNonNegative),
     derived("interfaces", "", kNamedInterface, [](const TrafficLog& log) { return named(log.interfaces()); }),
     derived("peers", "", kNamedPeer, [](const TrafficLog& log) { return named(log.peers()); }),
 };
@@ -144,7 +144,7 @@ void TrafficLog::add_to(Sum& sum, double received, double sent, double seconds) 
 
 void TrafficLog::add(const std::vector<Traffic>& interfaces, const std::vector<PeerTraffic>& peers, double seconds) {
   seconds_ += seconds;
-  ++looks_;
+  ++polls_;
   for (const auto& one : interfaces) {
     auto& sum = interfaces_[one.name];
     add_to(sum, one.received, one.sent, seconds);
@@ -163,7 +163,7 @@ void TrafficLog::add(const std::vector<Traffic>& interfaces, const std::vector<P
 Report TrafficLog::report() const {
   Report report;
   report.title = "Traffic";
-  report.subtitle = fmt::format("{} in {} looks", format_seconds(seconds_), looks_);
+  report.subtitle = fmt::format("{} in {} looks", format_seconds(seconds_), polls_);
   const auto bits = [](double bytes) { return format_si(bytes * 8, "bit/s"); };
   Table interfaces;
   interfaces.columns = {{"interface"},

@@ -96,14 +96,14 @@ class TrafficLog {
   [[nodiscard]] const std::map<std::string, Sum>& interfaces() const { return interfaces_; }
   [[nodiscard]] const std::map<std::string, Sum>& peers() const { return peers_; }
   [[nodiscard]] double seconds() const { return seconds_; }
-  [[nodiscard]] std::int64_t looks() const { return looks_; }
+  [[nodiscard]] std::int64_t polls() const { return polls_; }
 
  private:
   static void add_to(Sum& sum, double received, double sent, double seconds);
   std::map<std::string, Sum> interfaces_;
   std::map<std::string, Sum> peers_;
   double seconds_ = 0;
-  std::int64_t looks_ = 0;
+  std::int64_t polls_ = 0;
 };
 extern const RecordOf<TrafficLog> kTrafficLog;
 

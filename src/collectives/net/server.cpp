@@ -127,7 +127,7 @@ class Connection {
   }
 
   Status datagrams(double seconds) {
-    WM_ASSIGN(auto udp, udp_beside(socket_));
+    WM_ASSIGN(auto udp, udp_companion(socket_));
     WM_TRY(udp.set_timeout(0.2));
     const std::string mark = random_token();
     WM_TRY(socket_.send_line(Json{{"ok", true}, {"port", port_of(udp)}, {"mark", mark}}));

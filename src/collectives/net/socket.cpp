@@ -255,7 +255,7 @@ Result<TcpFacts> tcp_facts(const Socket& socket) {
                   info.tcpi_rttvar * 1e-6, info.tcpi_snd_mss, info.tcpi_snd_cwnd};
 }
 
-Result<Socket> udp_beside(const Socket& socket) {
+Result<Socket> udp_companion(const Socket& socket) {
   sockaddr_storage storage{};
   socklen_t size = sizeof(storage);
   if (::getsockname(socket.handle(), reinterpret_cast<sockaddr*>(&storage), &size) != 0)

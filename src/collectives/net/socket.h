@@ -74,7 +74,7 @@ struct TcpFacts {
 [[nodiscard]] Result<TcpFacts> tcp_facts(const Socket& socket);
 
 /// UDP on a free port of the address that the other socket has, connected to nobody.
-[[nodiscard]] Result<Socket> udp_beside(const Socket& socket);
+[[nodiscard]] Result<Socket> udp_companion(const Socket& socket);
 /// UDP, connected to that port of the host the other socket is connected to.
 [[nodiscard]] Result<Socket> udp_to_peer_of(const Socket& socket, int port);
 

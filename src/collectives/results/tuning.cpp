@@ -50,8 +50,8 @@ TunedSize tune_size(const std::vector<Measured>& measured, std::int64_t bytes) {
   tuned.gain = tuned.default_s / tuned.best_s;
   std::vector<double> logs;
   for (const auto& [round, seconds] : fastest) {
-    if (const auto beside = baseline.find(round); beside != baseline.end())
-      logs.push_back(std::log(beside->second / seconds));
+    if (const auto auxiliary = baseline.find(round); auxiliary != baseline.end())
+      logs.push_back(std::log(auxiliary->second / seconds));
   }
   if (logs.size() < 2) return tuned;
   // The best of many looks better than it is: Bonferroni's correction for the number of settings.

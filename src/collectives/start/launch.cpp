@@ -73,7 +73,7 @@ std::vector<std::string> mpirun_words(const LaunchOptions& options, const Launch
 /// Splits a stream into lines and sorts ours from the others.
 class Listener {
  public:
-  explicit Listener(std::function<void(const Message&)> tell) : tell_(std::move(tell)) {}
+  explicit Listener(std::function<void(const Message&)> notify) : notify_(std::move(notify)) {}
 
   void hear(std::string_view piece) {
     line_ += piece;
@@ -91,12 +91,12 @@ class Listener {
 
  private:
   void take(const std::string& line) {
-    if (const auto message = message_of(line)) return tell_(*message);
+    if (const auto message = message_of(line)) return notify_(*message);
     constexpr std::size_t kMost = 64 << 10;
     if (others_.size() < kMost) others_ += line + "\n";
   }
 
-  std::function<void(const Message&)> tell_;
+  std::function<void(const Message&)> notify_;
   std::string line_;
   std::string others_;
 };
@@ -150,12 +150,12 @@ class Ear {
 };
 
 /// The last lines that say something, for an end that nobody explained.
-std::string last_words(const std::string& text) {
+std::string crash_message(const std::string& text) {
   std::vector<std::string> kept;
   for (const auto& line : split(text, '\n')) {
-    const auto told = trim(line);
-    if (told.empty() || told.find_first_not_of("-=*") == std::string_view::npos) continue;
-    kept.emplace_back(told);
+    const auto reported = trim(line);
+    if (reported.empty() || reported.find_first_not_of("-=*") == std::string_view::npos) continue;
+    kept.emplace_back(reported);
   }
   if (kept.size() > 6) kept.erase(kept.begin(), kept.end() - 6);
   return join(kept, " / ");
@@ -171,8 +171,9 @@ Error ended_badly(const ProcessOutput& output, const std::string& others) {
                                          ::strsignal(output.exit_code - 128)),
                              "its host's kernel log (dmesg) shows whether memory ran out");
   }
-  return environment_error(fmt::format("the ranks ended with exit code {}: {}", output.exit_code, last_words(others)),
-                           "run the same with --launcher-arg --display-map to see where ranks are started");
+  return environment_error(
+      fmt::format("the ranks ended with exit code {}: {}", output.exit_code, crash_message(others)),
+      "run the same with --launcher-arg --display-map to see where ranks are started");
 }
 
 }  // namespace
@@ -219,10 +220,11 @@ Outcome launch_sweep(const Plan& plan, const LaunchOptions& options, const Launc
     if (!launcher.ok()) return {.sweep = {}, .stuck = {}, .interrupted = false, .fault = launcher.error()};
     words = std::move(*launcher);
   }
-  Plan told = plan;
-  told.launcher = ::getpid();
-  told.launcher_host = device::host_name();
-  words.insert(words.end(), {program, "collective", info_of(plan.kind).id, "--as-rank", dump_json(to_json(told), -1)});
+  Plan reported = plan;
+  reported.launcher = ::getpid();
+  reported.launcher_host = device::host_name();
+  words.insert(words.end(),
+               {program, "collective", info_of(plan.kind).id, "--as-rank", dump_json(to_json(reported), -1)});
   if (options.launcher == "none") words.push_back("--alone");
   Listener out([&](const Message& message) { ear.hear(message); });
   Listener err([&](const Message& message) { ear.hear(message); });

@@ -74,7 +74,7 @@ class Sweeper {
     WM_ASSIGN(hosts_, gather_texts(bootstrap_, device::host_name()));
     WM_TRY(check_memory());
     WM_TRY(engine_.allocate(pool_));
-    return tell_head(largest);
+    return announce_head(largest);
   }
 
   /// Before anything is measured: a sweep that cannot end should not begin.
@@ -114,7 +114,7 @@ class Sweeper {
         "a smaller -e, or fewer ranks a host");
   }
 
-  Status tell_head(std::size_t largest) {
+  Status announce_head(std::size_t largest) {
     Head head{
         .engine = engine_.id(), .version = engine_.version(), .ranks = {}, .hosts = {}, .copy_rate = 0, .notes = {}};
     progress_.step("measuring copies");

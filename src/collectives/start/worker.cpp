@@ -23,8 +23,8 @@ constexpr unsigned kLastSeconds = 10;
 
 class Watch {
  public:
-  Watch(const Progress& progress, const Plan& plan, const std::function<void(const Json&)>& tell, int process)
-      : progress_(progress), timeout_s_(plan.timeout_s), tell_(tell), process_(process) {
+  Watch(const Progress& progress, const Plan& plan, const std::function<void(const Json&)>& notify, int process)
+      : progress_(progress), timeout_s_(plan.timeout_s), notify_(notify), process_(process) {
     // A process of that number must have been there: it may be out of sight in a container.
     if (plan.launcher > 0 && plan.launcher_host == device::host_name() && ::kill(plan.launcher, 0) == 0)
       launcher_ = plan.launcher;
@@ -39,21 +39,21 @@ class Watch {
 
  private:
   void watch() {
-    std::int64_t steps = -1, since = monotonic_ns(), told = 0;
+    std::int64_t steps = -1, since = monotonic_ns(), reported = 0;
     while (!done_.load()) {
       std::this_thread::sleep_for(std::chrono::milliseconds(50));
       // Who started the ranks was killed: mpirun does not see that, and would go on for nobody.
       if (launcher_ > 0 && ::kill(launcher_, 0) != 0) ::kill(::getpid(), SIGKILL);
-      if (process_ == 0 && monotonic_ns() - told > 1'000'000'000) {
-        told = monotonic_ns();
-        if (tell_) tell_(Json{{"alive", true}});
+      if (process_ == 0 && monotonic_ns() - reported > 1'000'000'000) {
+        reported = monotonic_ns();
+        if (notify_) notify_(Json{{"alive", true}});
       }
       if (progress_.steps() != steps) {
         steps = progress_.steps();
         since = monotonic_ns();
       }
       if (static_cast<double>(monotonic_ns() - since) * 1e-9 < timeout_s_) continue;
-      if (tell_) tell_(Json{{"process", process_}, {"host", device::host_name()}, {"doing", progress_.doing()}});
+      if (notify_) notify_(Json{{"process", process_}, {"host", device::host_name()}, {"doing", progress_.doing()}});
       ::alarm(kLastSeconds);  // nothing that waits for another rank can be called off: the signal ends the process
       return;
     }
@@ -61,7 +61,7 @@ class Watch {
 
   const Progress& progress_;
   double timeout_s_;
-  const std::function<void(const Json&)>& tell_;
+  const std::function<void(const Json&)>& notify_;
   int process_;
   int launcher_ = 0;
   std::atomic<bool> done_{false};
@@ -81,15 +81,15 @@ Status run_worker(const Plan& plan, const WorkerOptions& options) {
   std::unique_ptr<Bootstrap> bootstrap = solo_bootstrap();
   const int known_rank =
       placed_by([](const char* name) -> const char* { return ::getenv(name); }).value_or(Placed{}).rank;
-  const Watch watch(progress, plan, options.tell_state, known_rank);
+  const Watch watch(progress, plan, options.notify_state, known_rank);
   if (!options.alone) {
     progress.step("MPI_Init");
     WM_ASSIGN(bootstrap, mpi_bootstrap());
   }
   progress.step("making the communicator");
   WM_ASSIGN(auto engine, engine_for(plan, *bootstrap));
-  const SweepEvents events{.head = [&](const Head& head) { options.tell("head", to_json(head)); },
-                           .row = [&](const Row& row) { options.tell("row", to_json(row)); },
+  const SweepEvents events{.head = [&](const Head& head) { options.notify("head", to_json(head)); },
+                           .row = [&](const Row& row) { options.notify("row", to_json(row)); },
                            .die = [](int) { ::kill(::getpid(), SIGKILL); },
                            .stop = [](int) { ::kill(::getpid(), SIGSTOP); }};
   const Status swept = run_sweep(plan, *engine, *bootstrap, progress, events);
@@ -97,7 +97,7 @@ Status run_worker(const Plan& plan, const WorkerOptions& options) {
     (void)engine.release();  // taking down a communicator after a fault may wait for ranks that have none, for ever
     return swept;
   }
-  if (bootstrap->process() == 0) options.tell("done", Json::object());
+  if (bootstrap->process() == 0) options.notify("done", Json::object());
   progress.step("ending");
   return {};
 }

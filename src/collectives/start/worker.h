@@ -45,11 +45,11 @@ struct SweepEvents {
                                const SweepEvents& events);
 
 struct WorkerOptions {
-  bool alone = false;                                                   ///< one process with several GPUs, without MPI
-  bool started_by_us = false;                                           ///< it ends when who started it does
-  std::function<void(const std::string& kind, const Json& json)> tell;  ///< results: process 0 only. Any thread
+  bool alone = false;          ///< one process with several GPUs, without MPI
+  bool started_by_us = false;  ///< it ends when who started it does
+  std::function<void(const std::string& kind, const Json& json)> notify;  ///< results: process 0 only. Any thread
   /// Of every process that is stuck, with "doing"; and once a second of process 0, with "alive". Any thread.
-  std::function<void(const Json& state)> tell_state;
+  std::function<void(const Json& state)> notify_state;
 };
 
 [[nodiscard]] Status run_worker(const Plan& plan, const WorkerOptions& options);

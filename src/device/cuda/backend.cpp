@@ -86,7 +86,7 @@ Result<const CudaModule*> load(const fs::path& path, void** handle) {
 
 /// Near the library that this code is in, which other programs load (libwarpmark.so in lib/libwarpmark, the module in
 /// lib/warpmark).
-std::vector<fs::path> candidates_beside_library() {
+std::vector<fs::path> candidates_next_to_library() {
   Dl_info info{};
   if (dladdr(static_cast<const void*>(&kCudaBackend), &info) == 0 || info.dli_fname == nullptr) return {};
   const fs::path library = info.dli_fname;
@@ -108,7 +108,7 @@ const LoadedModule& loaded_module() {
     const char* named = std::getenv("WARPMARK_CUDA_MODULE");
     auto candidates = cuda_module_candidates(executable, named);
     if (named == nullptr || *named == '\0') {
-      for (auto& path : candidates_beside_library()) candidates.push_back(std::move(path));
+      for (auto& path : candidates_next_to_library()) candidates.push_back(std::move(path));
     }
     made.module = load_cuda_module(candidates, &made.handle);
     return made;
@@ -134,13 +134,13 @@ std::vector<fs::path> cuda_module_candidates(const fs::path& executable, const c
 }
 
 Result<const CudaModule*> load_cuda_module(std::span<const fs::path> candidates, void** handle) {
-  std::string looked;
+  std::string probed;
   for (const auto& path : candidates) {
     std::error_code ignored;
     if (fs::exists(path, ignored)) return load(path, handle);
-    looked += (looked.empty() ? "" : ", ") + path.string();
+    probed += (probed.empty() ? "" : ", ") + path.string();
   }
-  return environment_error("the CUDA module " + std::string(kModuleFile) + " was not found; looked for " + looked,
+  return environment_error("the CUDA module " + std::string(kModuleFile) + " was not found; looked for " + probed,
                            "build where nvcc is installed, or name the file in WARPMARK_CUDA_MODULE");
 }
 

@@ -205,11 +205,11 @@ Result<PowerLimits> power_limits_of(const std::string& uuid) {
   WM_ASSIGN(const Api api, power_library());
   WM_ASSIGN(const Handle gpu, handle_of(api, uuid));
   unsigned now = 0, usual = 0, least = 0, most = 0;
-  const bool told = api.power_set_limit != nullptr && api.power_default_limit != nullptr &&
-                    api.power_constraints != nullptr && api.power_set_limit(gpu, &now) == kSuccess &&
-                    api.power_default_limit(gpu, &usual) == kSuccess &&
-                    api.power_constraints(gpu, &least, &most) == kSuccess;
-  if (!told) return environment_error("the driver does not report the power limits of " + uuid);
+  const bool reported = api.power_set_limit != nullptr && api.power_default_limit != nullptr &&
+                        api.power_constraints != nullptr && api.power_set_limit(gpu, &now) == kSuccess &&
+                        api.power_default_limit(gpu, &usual) == kSuccess &&
+                        api.power_constraints(gpu, &least, &most) == kSuccess;
+  if (!reported) return environment_error("the driver does not report the power limits of " + uuid);
   return PowerLimits{now * 1e-3, usual * 1e-3, least * 1e-3, most * 1e-3};
 }
 
@@ -232,7 +232,7 @@ GpuFault fault_of(const Api& api, Return code) {
   return {code, text != nullptr ? text : fmt::format("NVML error {}", code)};
 }
 
-GpuActivity look_at(const Api& api, const std::string& uuid, GpuCounters* counters) {
+GpuActivity inspect(const Api& api, const std::string& uuid, GpuCounters* counters) {
   GpuActivity activity;
   Handle handle = nullptr;
   const Return found = api.handle_by_uuid == nullptr ? kFunctionNotFound : api.handle_by_uuid(uuid.c_str(), &handle);
@@ -261,7 +261,7 @@ GpuActivity look_at(const Api& api, const std::string& uuid, GpuCounters* counte
 }
 
 Result<GpuActivity> activity_of(const Api& api, const std::string& uuid) {
-  auto activity = look_at(api, uuid);
+  auto activity = inspect(api, uuid);
   if (activity.up) return activity;
   return environment_error("GPU " + uuid + " does not answer: " + activity.fault->text,
                            "check that nvidia-smi -L lists it");

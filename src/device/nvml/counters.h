@@ -60,7 +60,7 @@ struct ProcessView {
 [[nodiscard]] Result<Conditions> conditions_of(const Api& api, const std::string& uuid, const ProcessView& view);
 [[nodiscard]] Result<GpuFacts> facts_of(const Api& api, const std::string& uuid);
 /// With `counters`, what they remember of this GPU.
-[[nodiscard]] GpuActivity look_at(const Api& api, const std::string& uuid, GpuCounters* counters = nullptr);
+[[nodiscard]] GpuActivity inspect(const Api& api, const std::string& uuid, GpuCounters* counters = nullptr);
 [[nodiscard]] Result<GpuActivity> activity_of(const Api& api, const std::string& uuid);
 [[nodiscard]] Result<PcieBytes> pcie_bytes_of(const Api& api, const std::string& uuid);
 [[nodiscard]] Result<std::vector<GpuFacts>> gpu_list(const Api& api);

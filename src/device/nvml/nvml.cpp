@@ -116,9 +116,9 @@ Result<GpuActivity> activity_of(const std::string& uuid) {
   return asked<GpuActivity>(uuid, [uuid](const Api& api) { return activity_of(api, uuid); });
 }
 
-Result<GpuActivity> look_at(const std::string& uuid) {
+Result<GpuActivity> inspect(const std::string& uuid) {
   return asked<GpuActivity>(
-      uuid, [uuid](const Api& api) -> Result<GpuActivity> { return look_at(api, uuid, &counters_of(uuid)); });
+      uuid, [uuid](const Api& api) -> Result<GpuActivity> { return inspect(api, uuid, &counters_of(uuid)); });
 }
 
 Status renew() {

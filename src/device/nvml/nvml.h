@@ -65,7 +65,7 @@ struct GpuFacts {
 /// Environment error for a GPU that is not up.
 [[nodiscard]] Result<GpuActivity> activity_of(const std::string& uuid);
 /// The same, with a GPU that is not up as data. Environment error only without NVML.
-[[nodiscard]] Result<GpuActivity> look_at(const std::string& uuid);
+[[nodiscard]] Result<GpuActivity> inspect(const std::string& uuid);
 
 /// Ends NVML and starts it again: only then it sees a driver or GPU that came back. Nobody may ask meanwhile.
 [[nodiscard]] Status renew();

@@ -130,8 +130,8 @@ std::vector<std::int64_t> places_of(const Json& tokens, const Json* offsets, std
   for (std::size_t i = 0; i < tokens.size(); ++i) {
     const std::string token = tokens[i].is_string() ? tokens[i].get<std::string>() : "";
     const auto length = static_cast<std::int64_t>(accuracy::code_points(token).size());
-    const bool told = offsets != nullptr && (*offsets)[i].is_number_integer();
-    places.push_back((told ? (*offsets)[i].get<std::int64_t>() : at) - marks);
+    const bool reported = offsets != nullptr && (*offsets)[i].is_number_integer();
+    places.push_back((reported ? (*offsets)[i].get<std::int64_t>() : at) - marks);
     begun = begun || i >= kMostMarks || (!token.empty() && text.starts_with(token));
     if (!begun) marks += length;
     at += length;

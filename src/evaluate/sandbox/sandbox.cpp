@@ -177,7 +177,7 @@ namespace fs = std::filesystem;
 constexpr const char* kMark = "sandbox-started";  // on stderr, before the program: what comes earlier is the sandbox's
 
 constexpr std::int64_t kLongestEnd_ns = 20'000'000'000;
-constexpr std::int64_t kMemoryLook_ns = 50'000'000;  // between looks at the memory of all processes
+constexpr std::int64_t kMemoryPoll_ns = 50'000'000;  // between looks at the memory of all processes
 
 /// Reads the proof and the program from its input. Names of the program lead to neither; who searches the interpreter
 /// for the proof finds it (docs/accuracy.md).
@@ -299,7 +299,7 @@ Result<SandboxOutcome> run_in(const ProgramFolder& folder, const std::vector<std
                               const std::string& input, const SandboxLimits& limits,
                               const std::atomic<bool>* interrupted) {
   bool too_much = false;
-  std::int64_t next_look = 0;  // asked again with each piece of output
+  std::int64_t next_poll = 0;  // asked again with each piece of output
   const auto output = run_process(words, {.deadline_s = limits.deadline_s,
                                           .output_cap_bytes = limits.output_bytes,
                                           .directory = "/",
@@ -308,10 +308,10 @@ Result<SandboxOutcome> run_in(const ProgramFolder& folder, const std::vector<std
                                           .own_group = true,
                                           .interrupted = interrupted,
                                           .should_stop = [&] {
-                                            if (const std::int64_t now = monotonic_ns(); now >= next_look) {
+                                            if (const std::int64_t now = monotonic_ns(); now >= next_poll) {
                                               too_much =
                                                   tree_memory_bytes(folder.path().string()) > limits.memory_bytes;
-                                              next_look = now + kMemoryLook_ns;
+                                              next_poll = now + kMemoryPoll_ns;
                                             }
                                             return too_much;
                                           }});

@@ -20,7 +20,7 @@ namespace {
 using Fields = std::vector<std::string>;
 
 constexpr std::size_t kMostWideColumns = 1000;
-constexpr std::size_t kLookedAt = 20;  // rows by which a column's kind is told
+constexpr std::size_t kInspected = 20;  // rows by which a column's kind is told
 
 enum class Role { time, commit, branch, host, name, note, parameter, metric };
 
@@ -84,7 +84,7 @@ std::optional<Table> table_of(std::string_view text, std::size_t most) {
 
 bool is_numeric(const Table& table, std::size_t column) {
   bool any = false;
-  for (std::size_t i = 0; i < std::min(table.rows.size(), kLookedAt); ++i) {
+  for (std::size_t i = 0; i < std::min(table.rows.size(), kInspected); ++i) {
     const auto text = trim(table.rows[i][column]);
     if (text.empty() || text == "N/A" || text == "nan" || text == "NaN") continue;
     if (!table.number(table.rows[i], column).ok()) return false;
@@ -120,7 +120,7 @@ std::string date_of_cell(std::string_view text) {
 
 /// Dates with their month and year; numbers may be anything.
 bool is_dates(const Table& table, std::size_t column) {
-  const auto rows = std::span(table.rows).first(std::min(table.rows.size(), kLookedAt));
+  const auto rows = std::span(table.rows).first(std::min(table.rows.size(), kInspected));
   return std::ranges::all_of(rows, [&](const Fields& row) {
     return !parse_number(trim(row[column])).ok() && !date_of_cell(row[column]).empty();
   });
@@ -237,7 +237,7 @@ bool is_nvbench(const Fields& header) {
 
 bool detect_wide(const Document& document) {
   if (document.json) return false;
-  const auto table = table_of(document.text, kLookedAt);
+  const auto table = table_of(document.text, kInspected);
   if (!table || is_nvbench(table->header)) return false;
   const auto roles = roles_of(*table);
   return std::count(roles.begin(), roles.end(), Role::metric) > 0;

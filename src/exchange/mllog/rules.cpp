@@ -88,7 +88,7 @@ class LogJudge {
   }
 
   MlLogTraining judge() {
-    for (const auto& event : events_) look_at(event);
+    for (const auto& event : events_) inspect(event);
     require_counts();
     if (benchmark_ == nullptr && !round_.empty() && !training_.benchmark.empty()) {
       fault(nullptr, fmt::format("'{}' is not a benchmark of the {} division in round {}", training_.benchmark,
@@ -108,7 +108,7 @@ class LogJudge {
     if (into.empty() && event.value.is_string()) into = event.value.get<std::string>();
   }
 
-  void look_at(const MlLogEvent& event) {
+  void inspect(const MlLogEvent& event) {
     const auto& [key, value] = std::tie(event.key, event.value);
     auto& seen = values_[key];
     seen.push_back(&event);

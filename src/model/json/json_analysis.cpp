@@ -135,7 +135,8 @@ constexpr Field kTableFields[] = {
 constexpr RecordOf<AnalysisTable> kTable{"table", "", kTableFields};
 
 constexpr Field kMissingFields[] = {
-    field<&MissingData::what>("what"),
+    field<&MissingData::name>("name").added_later(),
+    field<&MissingData::what>("what", "The name, and what it would show."),
     field<&MissingData::how>("how", "Command or setting that records it."),
 };
 constexpr RecordOf<MissingData> kMissing{"missing", "", kMissingFields};

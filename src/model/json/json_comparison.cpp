@@ -34,7 +34,7 @@ constexpr Field kMetricVerdictFields[] = {
         .within(kAtLeastOne),
     field<&MetricVerdict::decidable_effect>(
         "decidable_effect", "Where those are beyond reach: the smallest effect that can be decided within it."),
-    field<&MetricVerdict::beside>("beside", "For information only: part of no decision.").unless_empty(),
+    field<&MetricVerdict::auxiliary>("auxiliary", "For information only: part of no decision.").unless_empty(),
     derived("n_a", "", [](const MetricVerdict& metric) { return metric.a.size(); }).within(kNonNegative),
     derived("n_b", "", [](const MetricVerdict& metric) { return metric.b.size(); }).within(kNonNegative),
     field<&MetricVerdict::median_a>("median_a", "Absent where A has no values.").when(has_a),
@@ -244,8 +244,8 @@ constexpr Field kNamedVariantFields[] = {
     field<&NamedVariant::variant, &MatrixVariant::baseline>("baseline"),
     field<&NamedVariant::variant, &MatrixVariant::runs>("runs", "That succeeded.").within(kNonNegative),
     field<&NamedVariant::variant, &MatrixVariant::failures>("failures").within(kNonNegative),
-    field<&NamedVariant::variant, &MatrixVariant::given_up>("given_up",
-                                                            "It failed too often and was not run any more."),
+    field<&NamedVariant::variant, &MatrixVariant::stopped_early>("stopped_early",
+                                                                 "It failed too often and was not run any more."),
     field<&NamedVariant::variant, &MatrixVariant::reason>("reason", "Of the last failure.").unless_empty(),
     field<&NamedVariant::variant, &MatrixVariant::hint>("hint").unless_empty(),
     field<&NamedVariant::variant, &MatrixVariant::on_front>(
@@ -314,7 +314,7 @@ Verdict overall(const Comparison& comparison) {
   for (const Verdict verdict : {Verdict::unreliable, Verdict::worse, Verdict::inconclusive, Verdict::different,
                                 Verdict::better, Verdict::same}) {
     for (const auto& metric : comparison.metrics) {
-      if (metric.verdict == verdict && !metric.beside) return verdict;
+      if (metric.verdict == verdict && !metric.auxiliary) return verdict;
     }
     for (const auto& gate : comparison.accuracy) {
       if (verdict == Verdict::inconclusive && gate.outcome == AccuracyOutcome::inconclusive) return verdict;

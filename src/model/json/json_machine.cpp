@@ -186,7 +186,7 @@ constexpr Field kExtentFields[] = {
     field<&Extent::least>("min"),
     field<&Extent::mean>("mean"),
     field<&Extent::most>("max"),
-    field<&Extent::looks>("looks", "At which the figure was reported.").within(kAtLeastOne),
+    field<&Extent::polls>("polls", "At which the figure was reported.").within(kAtLeastOne),
 };
 constexpr RecordOf<Extent> kExtent{"extent", "", kExtentFields};
 
@@ -194,10 +194,10 @@ constexpr RecordOf<Extent> kExtent{"extent", "", kExtentFields};
 template <auto kMember>
 constexpr Field extent(const char* key, const char* meaning) {
   using Owner = typename fields::Path<kMember>::Owner;
-  return field<kMember>(key, meaning, kExtent).when([](const Owner& owner) { return (owner.*kMember).looks != 0; });
+  return field<kMember>(key, meaning, kExtent).when([](const Owner& owner) { return (owner.*kMember).polls != 0; });
 }
 
-constexpr auto was_lost = [](const GpuSummary& gpu) { return gpu.lost_looks > 0; };
+constexpr auto was_lost = [](const GpuSummary& gpu) { return gpu.lost_polls > 0; };
 
 constexpr Field kGpuSummaryFields[] = {
     field<&GpuSummary::index>("index"),
@@ -210,15 +210,15 @@ constexpr Field kGpuSummaryFields[] = {
     extent<&GpuSummary::power>("power", "W."),
     extent<&GpuSummary::sm_clock>("sm_clock", "Hz."),
     extent<&GpuSummary::temperature>("temperature", "Degrees Celsius."),
-    field<&GpuSummary::lost_looks>("lost_looks", "At which it did not answer.").within(kAtLeastOne).when(was_lost),
+    field<&GpuSummary::lost_polls>("lost_polls", "At which it did not answer.").within(kAtLeastOne).when(was_lost),
     field<&GpuSummary::problem>("problem", "Why it did not answer, the last time.").when(was_lost),
-    field<&GpuSummary::slowed_looks>("slowed_looks", "At which power, heat or the like held its clock down.")
+    field<&GpuSummary::slowed_polls>("slowed_polls", "At which power, heat or the like held its clock down.")
         .within(kNonNegative),
 };
 constexpr RecordOf<GpuSummary> kGpuSummary{"gpu", "", kGpuSummaryFields};
 
 constexpr Field kMachineSummaryFields[] = {
-    field<&MachineSummary::looks>("looks").within(kNonNegative),
+    field<&MachineSummary::polls>("polls").within(kNonNegative),
     field<&MachineSummary::seconds>("seconds", "From the first look to the last."),
     extent<&MachineSummary::host_utilization>("host_utilization", "Ratio."),
     extent<&MachineSummary::host_memory_used>("host_memory_used", "B."),

@@ -111,6 +111,7 @@ constexpr Field kDisturbanceFields[] = {
     field<&Disturbance::id>("id").within(kAtLeastOne),
     field<&Disturbance::cause>("cause"),
     field<&Disturbance::invalidates>("invalidates", "The result is unreliable because of it.").added_later(),
+    field<&Disturbance::device>("device", "That it happened to.").unless_empty(),
 };
 
 constexpr Field kEnvironmentFields[] = {

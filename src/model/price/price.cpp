@@ -20,7 +20,7 @@ std::optional<MonthlySaving> monthly_saving(const Comparison& comparison) {
   if (!comparison.monthly_cost) return {};
   for (const auto& metric : comparison.metrics) {
     const bool time = metric.unit == "s" && metric.better == Better::lower, rate = metric.better == Better::higher;
-    if (metric.beside || !(time || rate) || !metric.ratio || !metric.interval) continue;
+    if (metric.auxiliary || !(time || rate) || !metric.ratio || !metric.interval) continue;
     const auto [low, high, confidence] = *metric.interval;
     if (!(low > 0 && *metric.ratio > 0)) continue;
     return time ? monthly_saving(*comparison.monthly_cost, 1 / *metric.ratio, 1 / high, 1 / low)

@@ -124,9 +124,9 @@ struct Timeline {
   std::string format;  ///< id of the reader
   /// The instant 0 of `start`, in ns since the Unix epoch (or since boot, if that is all there is).
   std::int64_t origin_ns = 0;
-  int rank = -1;          ///< -1 if unknown
-  int claimed_rank = -1;  ///< what the file says where another file says the same and `rank` is a free number; else -1
-  int world_size = 0;     ///< 0 if unknown
+  int rank = -1;           ///< -1 if unknown
+  int declared_rank = -1;  ///< what the file says where another file says the same and `rank` is a free number; else -1
+  int world_size = 0;      ///< 0 if unknown
   std::string host;
   std::vector<GpuInfo> gpus;
   NameTable names;

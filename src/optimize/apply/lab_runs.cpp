@@ -9,12 +9,18 @@
 #include "base/units.h"
 #include "optimize/apply/program_runs.h"
 #include "optimize/apply/recorded_run.h"
+#include "optimize/stages/in_process.h"
 #include "workers/program_report.h"
 
 namespace warpmark::optimize {
 namespace {
 
 constexpr double kUnheard_s = 3;  // a Python that starts takes less than one
+
+/// The program came to its end while no setting was on: the command is none the wiser for it.
+bool ended_alone(const Json& answer) {
+  return answer.is_object() && answer.value("crashed", "") == "ended" && answer.value("variant", -1) < 0;
+}
 
 }  // namespace
 
@@ -87,11 +93,15 @@ Result<Json> ProgramRuns::ask(const Json& command, double deadline_s) {
   if (known) return std::move(*known);
   if (left_s() <= 0) out_of_time_ = true;
   if (const auto why = why_stopped(); !why.empty()) return environment_error(why);
-  if (!lab_) {
-    WM_ASSIGN(const auto probe, start_lab(lab_options_));
-    if (!probe.value("stays", false)) return data_error("the program did not come to its steps again");
+  Json answer;
+  for (bool again = false;; again = true) {
+    if (!lab_) {
+      WM_ASSIGN(const auto probe, start_lab(lab_options_));
+      if (!probe.value("stays", false)) return data_error("the program did not come to its steps again");
+    }
+    WM_ASSIGN(answer, ask_process(command, std::min(deadline_s, left_s())));
+    if (again || !ended_alone(answer) || left_s() <= 0) break;
   }
-  WM_ASSIGN(auto answer, ask_process(command, std::min(deadline_s, left_s())));
   if (left_s() <= 0 && answer.is_object() && answer.contains("crashed")) {  // what the budget cut is forgotten
     out_of_time_ = true;
     return environment_error(why_stopped());
@@ -123,6 +133,7 @@ Result<Json> ProgramRuns::ask_process(const Json& command, double deadline_s) {
     }
     return answer;
   }
+  if (program_ended(answer)) lab_.reset();  // the next question is for a process of its own
   if (records) return Json{{"answers", std::move(answer)}, {"analysis", analyze_traces(traces.path())}};
   return answer;
 }

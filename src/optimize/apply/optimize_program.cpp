@@ -57,9 +57,9 @@ std::string why_whole_runs(const ProgramRun& run, const std::string& unheard) {
 }
 
 /// The settings, but those of torch where only whole runs can be timed.
-SearchOptions search_options(const FirstLook& look, const OptimizeOptions& options) {
+SearchOptions search_options(const FirstProbe& probe, const OptimizeOptions& options) {
   auto proposing = options.proposals;
-  proposing.asked_only = proposing.asked_only || look.run.time_of == TimeOf::run;
+  proposing.asked_only = proposing.asked_only || probe.run.time_of == TimeOf::run;
   SearchOptions search;
   search.effect = options.effect;
   search.log = options.log;
@@ -69,12 +69,12 @@ SearchOptions search_options(const FirstLook& look, const OptimizeOptions& optio
   return search;
 }
 
-TrialOptions trial_options(const FirstLook& look, const OptimizeOptions& options) {
-  return {.run = look.run,
+TrialOptions trial_options(const FirstProbe& probe, const OptimizeOptions& options) {
+  return {.run = probe.run,
           .quality = options.quality,
           .loss_margin = options.loss_margin,
           .in_process = options.in_process,
-          .max_steps = look.most_steps,
+          .max_steps = probe.most_steps,
           .window_steps = options.window_steps,
           .window_s = options.window_s,
           .effect = options.effect,
@@ -95,13 +95,13 @@ Result<Optimization> stopped_or(const Error& error, const ProgramRuns& runs, Opt
 }
 
 /// As many runs as the machine has room for start at once.
-void start_together(ProgramRuns& runs, const FirstLook& look, const OptimizeOptions& options,
+void start_together(ProgramRuns& runs, const FirstProbe& probe, const OptimizeOptions& options,
                     Optimization& optimization) {
-  if (options.start_ahead < 2 || look.run.time_of == TimeOf::run) return;
+  if (options.start_ahead < 2 || probe.run.time_of == TimeOf::run) return;
   const auto available = static_cast<double>(device::read_memory("/").available_bytes);
   ProgramRun like;
-  like.report = look.facts.report;
-  like.host_bytes = look.host_bytes;
+  like.report = probe.facts.report;
+  like.host_bytes = probe.host_bytes;
   const int most = most_together(like, static_cast<int>(options.start_ahead), available,
                                  static_cast<int>(device::usable_cpus().size()));
   runs.start_together(most);
@@ -115,27 +115,27 @@ double spread_of(const std::vector<double>& times) {
   return std::sqrt(stats::moments_of(logs).variance());
 }
 
-OptimizationState state_of(const FirstLook& look, const std::vector<double>& times) {
+OptimizationState state_of(const FirstProbe& probe, const std::vector<double>& times) {
   OptimizationState state;
-  const auto& report = look.facts.report;
+  const auto& report = probe.facts.report;
   state.seconds_per_step = stats::median(times);
   state.spread = spread_of(times);
   if (report.window) {
     state.steps = report.window->steps;
     state.start_s = report.window->before_s;
     const double samples = static_cast<double>(report.window->samples) / static_cast<double>(report.window->steps);
-    if (look.run.time_of == TimeOf::sample) state.samples_per_s = samples / state.seconds_per_step;
+    if (probe.run.time_of == TimeOf::sample) state.samples_per_s = samples / state.seconds_per_step;
   }
-  if (look.memory_bytes > 0) state.memory_bytes = look.memory_bytes;
-  state.gpu_utilization = look.gpu_utilization;
-  state.joules_per_step = look.joules_per_step;
-  state.phases = phases_of(look.facts);
+  if (probe.memory_bytes > 0) state.memory_bytes = probe.memory_bytes;
+  state.gpu_utilization = probe.gpu_utilization;
+  state.joules_per_step = probe.joules_per_step;
+  state.phases = phases_of(probe.facts);
   return state;
 }
 
 /// Fresh processes measured the original, too. What is reported are their geometric means, whose ratio is the speedup.
-void adopt_proof(Optimization& optimization, const FirstLook& look) {
-  if (optimization.times_original_s.empty() || look.run.time_of == TimeOf::run) return;
+void adopt_proof(Optimization& optimization, const FirstProbe& probe) {
+  if (optimization.times_original_s.empty() || probe.run.time_of == TimeOf::run) return;
   const auto& before = optimization.baseline;
   const double samples = before.samples_per_s ? *before.samples_per_s * before.seconds_per_step : 1;
   const bool has_samples = before.samples_per_s.has_value();
@@ -153,34 +153,34 @@ void adopt_proof(Optimization& optimization, const FirstLook& look) {
 Result<Optimization> optimization_from(ProgramRuns& runs, const OptimizeOptions& options, const Settings* plan) {
   Optimization optimization;
   optimization.program = command_line(runs.program().words);
-  auto seen = look_at(runs, options);
+  auto seen = inspect(runs, options);
   if (!seen.ok()) return stopped_or(seen.error(), runs, std::move(optimization));
-  FirstLook look = std::move(*seen);
-  if (!look.note.empty()) optimization.decisions.push_back(look.note);
-  if (look.facts.analyzed) note(options, optimization, "the analysis: " + found_text(findings_of(options.findings)));
-  start_together(runs, look, options, optimization);
-  ProgramTrials trials(runs, trial_options(look, options), look.first, look.facts);
-  const auto times = trials.base_times(look.first);
+  FirstProbe probe = std::move(*seen);
+  if (!probe.note.empty()) optimization.decisions.push_back(probe.note);
+  if (probe.facts.analyzed) note(options, optimization, "the analysis: " + found_text(findings_of(options.findings)));
+  start_together(runs, probe, options, optimization);
+  ProgramTrials trials(runs, trial_options(probe, options), probe.first, probe.facts);
+  const auto times = trials.base_times(probe.first);
   if (!times.ok()) return stopped_or(times.error(), runs, std::move(optimization));
-  look.facts.seconds_per_step = stats::median(*times);
-  optimization.baseline = state_of(look, *times);
-  optimization.unit = name_of(look.run.time_of);
-  const auto& report = look.facts.report;
+  probe.facts.seconds_per_step = stats::median(*times);
+  optimization.baseline = state_of(probe, *times);
+  optimization.unit = name_of(probe.run.time_of);
+  const auto& report = probe.facts.report;
   optimization.torch = report.torch;
-  optimization.device = look.facts.on_gpu() && !report.gpus.empty() ? report.gpus.front().name : "cpu";
+  optimization.device = probe.facts.on_gpu() && !report.gpus.empty() ? report.gpus.front().name : "cpu";
   optimization.ranks = std::max<std::int64_t>(1, report.world);
   say(options, fmt::format("baseline: {} per {}", format_seconds(optimization.baseline.seconds_per_step),
-                           look.run.time_of == TimeOf::run ? "run" : "step"));
-  const auto searching = search_options(look, options);
+                           probe.run.time_of == TimeOf::run ? "run" : "step"));
+  const auto searching = search_options(probe, options);
   if (plan != nullptr) {
-    WM_TRY(prove(trials, look.facts, *plan, searching, optimization));
+    WM_TRY(prove(trials, probe.facts, *plan, searching, optimization));
   } else {
-    WM_TRY(search(trials, look.facts, searching, optimization));
+    WM_TRY(search(trials, probe.facts, searching, optimization));
   }
-  adopt_proof(optimization, look);
+  adopt_proof(optimization, probe);
   optimization.findings = trials.findings().empty() ? findings_of(options.findings) : trials.findings();
   optimization.recorded_seconds_per_step = trials.recorded_step_s();
-  optimization.advice = advice_for(look.facts, plan_of(optimization));
+  optimization.advice = advice_for(probe.facts, plan_of(optimization));
   for (auto& advice : advice_of_findings(optimization.findings, plan_of(optimization))) {
     optimization.advice.push_back(std::move(advice));
   }
@@ -193,63 +193,63 @@ Result<Optimization> optimization_from(ProgramRuns& runs, const OptimizeOptions&
 }
 
 /// Of a program without steps.
-Result<FirstLook> look_at_whole(ProgramRuns& runs, FirstLook look) {
-  look.run.time_of = TimeOf::run;
-  look.run.plan.window_s = 0;
-  look.run.plan.stop = false;
-  look.run.plan.sync_phases = false;
-  look.run.plan.warmup_steps = 1'000'000'000;
-  if (!look.first.failure.empty() || look.first.report.ended != "exit") {
-    WM_ASSIGN(look.first, runs.run({}, look.run));
+Result<FirstProbe> probe_whole(ProgramRuns& runs, FirstProbe probe) {
+  probe.run.time_of = TimeOf::run;
+  probe.run.plan.window_s = 0;
+  probe.run.plan.stop = false;
+  probe.run.plan.sync_phases = false;
+  probe.run.plan.warmup_steps = 1'000'000'000;
+  if (!probe.first.failure.empty() || probe.first.report.ended != "exit") {
+    WM_ASSIGN(probe.first, runs.run({}, probe.run));
   }
-  if (!look.first.failure.empty()) {
-    return data_error("the program " + look.first.failure, "it must run without warpmark before it can be optimized");
+  if (!probe.first.failure.empty()) {
+    return data_error("the program " + probe.first.failure, "it must run without warpmark before it can be optimized");
   }
   // No run may take longer than ten of these; a hang is an outcome, and not the end.
-  look.run.deadline_s = std::min(look.run.deadline_s, std::max(60.0, 10 * look.first.wall_s));
-  return look;
+  probe.run.deadline_s = std::min(probe.run.deadline_s, std::max(60.0, 10 * probe.first.wall_s));
+  return probe;
 }
 
 }  // namespace
 
-Result<FirstLook> look_at(ProgramRuns& runs, const OptimizeOptions& options) {
-  FirstLook look;
-  look.run.deadline_s = options.deadline_s;
-  look.run.amortize_steps = options.amortize_steps;
-  look.run.time_of = TimeOf::step;
-  look.run.plan = {.warmup_steps = 3,
-                   .window_s = kProbe_s,
-                   .stop = true,
-                   .sync_phases = true,
-                   .seed = static_cast<std::int64_t>(options.seed)};
-  auto first = options.in_process ? runs.probe(look.run) : runs.run({}, look.run);
+Result<FirstProbe> inspect(ProgramRuns& runs, const OptimizeOptions& options) {
+  FirstProbe probe;
+  probe.run.deadline_s = options.deadline_s;
+  probe.run.amortize_steps = options.amortize_steps;
+  probe.run.time_of = TimeOf::step;
+  probe.run.plan = {.warmup_steps = 3,
+                    .window_s = kProbe_s,
+                    .stop = true,
+                    .sync_phases = true,
+                    .seed = static_cast<std::int64_t>(options.seed)};
+  auto first = options.in_process ? runs.probe(probe.run) : runs.run({}, probe.run);
   if (!first.ok()) return first.error();
-  look.first = std::move(*first);
-  const auto& run = look.first;
-  look.facts = facts_of(run.report, run.gpu_utilization);
-  look.facts.found = gains_of(options.findings);
-  look.facts.analyzed = !look.facts.found.empty();
-  look.host_bytes = run.host_bytes;
-  look.memory_bytes = run.memory_bytes.value_or(0);
-  look.gpu_utilization = run.gpu_utilization;
-  look.joules_per_step = run.joules_per_step;
+  probe.first = std::move(*first);
+  const auto& run = probe.first;
+  probe.facts = facts_of(run.report, run.gpu_utilization);
+  probe.facts.found = gains_of(options.findings);
+  probe.facts.analyzed = !probe.facts.found.empty();
+  probe.host_bytes = run.host_bytes;
+  probe.memory_bytes = run.memory_bytes.value_or(0);
+  probe.gpu_utilization = run.gpu_utilization;
+  probe.joules_per_step = run.joules_per_step;
   const auto steps = run.report.steps.size();
   if (!run.failure.empty() && !run.too_few_steps && run.heard) {
     return data_error("the program " + run.failure, "it must run without warpmark before it can be optimized");
   }
-  look.run.plan.sync_phases = false;
+  probe.run.plan.sync_phases = false;
   constexpr std::size_t kFewestSteps = 4;
   if (steps < kFewestSteps) {
-    look.note = why_whole_runs(run, runs.why_unheard());
-    say(options, look.note);  // before the whole run, which may take long
-    return look_at_whole(runs, std::move(look));
+    probe.note = why_whole_runs(run, runs.why_unheard());
+    say(options, probe.note);  // before the whole run, which may take long
+    return probe_whole(runs, std::move(probe));
   }
-  look.run.plan.graphs_alone = run.report.marker == "graph";
+  probe.run.plan.graphs_alone = run.report.marker == "graph";
   const bool has_samples = run.report.window && run.report.window->samples > 0;
-  look.run.time_of = has_samples ? TimeOf::sample : TimeOf::step;
-  if (run.report.ended == "exit") look.most_steps = static_cast<std::int64_t>(steps);
-  look.run.deadline_s = std::min(options.deadline_s, std::max(60.0, 10 * (run.wall_s + kRunAfterStart_s)));
-  return look;
+  probe.run.time_of = has_samples ? TimeOf::sample : TimeOf::step;
+  if (run.report.ended == "exit") probe.most_steps = static_cast<std::int64_t>(steps);
+  probe.run.deadline_s = std::min(options.deadline_s, std::max(60.0, 10 * (run.wall_s + kRunAfterStart_s)));
+  return probe;
 }
 
 Result<Optimization> optimize_program(ProgramRuns& runs, const OptimizeOptions& options) {

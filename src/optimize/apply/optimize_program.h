@@ -35,7 +35,7 @@ struct OptimizeOptions {
 };
 
 /// What the probe found.
-struct FirstLook {
+struct FirstProbe {
   ProgramFacts facts;
   ProgramRun first;  ///< what ran
   RunOptions run;    ///< for what follows: what times are of, how long a run may take
@@ -47,7 +47,7 @@ struct FirstLook {
 };
 
 /// Data error where the program fails by itself.
-[[nodiscard]] Result<FirstLook> look_at(ProgramRuns& runs, const OptimizeOptions& options);
+[[nodiscard]] Result<FirstProbe> inspect(ProgramRuns& runs, const OptimizeOptions& options);
 
 /// Without identity, machine and build. Interrupted, or out of its budget, it is not complete.
 [[nodiscard]] Result<Optimization> optimize_program(ProgramRuns& runs, const OptimizeOptions& options);

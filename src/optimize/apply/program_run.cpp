@@ -12,11 +12,11 @@ namespace warpmark::optimize {
 
 namespace fs = std::filesystem;
 
-Result<Json> do_afterwards(const Afterwards& afterwards, const workers::HookedCommand& command,
-                           const std::string& printed) {
+Result<Json> run_post_commands(const PostCommands& post_commands, const workers::HookedCommand& command,
+                               const std::string& printed) {
   std::string said = printed;
   Json codes = Json::array();
-  for (const auto& words : afterwards.commands) {
+  for (const auto& words : post_commands.commands) {
     WM_ASSIGN(const auto output, run_process(words, {.deadline_s = command.deadline_s,
                                                      .directory = command.directory,
                                                      .environment = command.environment,
@@ -27,9 +27,9 @@ Result<Json> do_afterwards(const Afterwards& afterwards, const workers::HookedCo
   }
   constexpr std::size_t kMostKept = 1 << 20;
   Json json{{"said", said.size() <= kMostKept ? said : said.substr(said.size() - kMostKept)}, {"codes", codes}};
-  if (!afterwards.file.empty()) {
+  if (!post_commands.file.empty()) {
     constexpr std::int64_t kLargestAnswers = 64 << 20;
-    const auto path = fs::path(command.directory) / afterwards.file;
+    const auto path = fs::path(command.directory) / post_commands.file;
     const auto text = read_file(path, kLargestAnswers);
     json["file"] = text.ok() ? *text : "";
   }
@@ -50,10 +50,10 @@ std::string not_in_force(const Settings& settings, const std::vector<const worke
   for (const auto& setting : settings) {
     const Knob* knob = find_in(knobs(), setting.knob);
     if (knob == nullptr || *knob->variable != '\0' || *knob->launcher != '\0') continue;
-    const bool told = std::ranges::any_of(main, [&](const auto* report) {
+    const bool reported = std::ranges::any_of(main, [&](const auto* report) {
       return std::ranges::any_of(report->knobs, [&](const auto& one) { return one.id == setting.knob; });
     });
-    if (!told) return setting.knob + " was not in force: the hook did not report it";
+    if (!reported) return setting.knob + " was not in force: the hook did not report it";
   }
   return {};
 }

@@ -18,15 +18,15 @@
 
 namespace warpmark::optimize {
 
-struct Afterwards {
+struct PostCommands {
   std::vector<std::vector<std::string>> commands;
   std::string file;  ///< whose text is kept; empty: none
 };
 
 /// {"said": `printed` and what the commands printed, "codes": their exit codes, "file": the file's text}. A file that
 /// is not there is empty. Folder, variables and deadline are those of the `command` that ran.
-[[nodiscard]] Result<Json> do_afterwards(const Afterwards& afterwards, const workers::HookedCommand& command,
-                                         const std::string& printed);
+[[nodiscard]] Result<Json> run_post_commands(const PostCommands& post_commands, const workers::HookedCommand& command,
+                                             const std::string& printed);
 
 /// What times are of.
 enum class TimeOf { sample, step, run };
@@ -56,7 +56,7 @@ struct RunOptions {
   workers::HookPlan plan;  ///< its knobs are those of the settings
   double deadline_s = 600;
   TimeOf time_of = TimeOf::sample;
-  std::optional<Afterwards> afterwards;
+  std::optional<PostCommands> post_commands;
   double amortize_steps = 0;  ///< above 0: the start counts as spread over so many steps
 };
 

@@ -25,7 +25,7 @@ namespace fs = std::filesystem;
 constexpr std::size_t kMostSaid = 4000;     // of what a failing program printed last
 constexpr std::int64_t kSlowestPeriod = 1;  // second; shorter runs tell nothing about the load of others
 
-constexpr double kGpuLook_s = 0.5;
+constexpr double kGpuPoll_s = 0.5;
 constexpr const char* kOutOfMemory = "ran out of memory";
 
 double seconds_now() { return static_cast<double>(monotonic_ns()) * 1e-9; }
@@ -131,7 +131,7 @@ ProgramRuns::ProgramRuns(Program program, Places places, TrialJournal& journal, 
       places_(std::move(places)),
       journal_(journal),
       interrupted_(interrupted),
-      gpus_(std::move(gpus), kGpuLook_s, true),
+      gpus_(std::move(gpus), kGpuPoll_s, true),
       budget_s_(budget_s),
       began_s_(seconds_now()) {}
 
@@ -195,8 +195,8 @@ Result<Json> ProgramRuns::execute(const Settings& settings, const RunOptions& op
   if (!outcome.ok()) return outcome.error();
   const auto& ended = *outcome;
   Json answer = answer_of(ended, ended.output.wall_s, ended.output.cpu_s);
-  if (options.afterwards && ended.ending == workers::Ending::exited && ended.output.exit_code == 0) {
-    WM_ASSIGN(answer["afterwards"], do_afterwards(*options.afterwards, command, ended.output.out));
+  if (options.post_commands && ended.ending == workers::Ending::exited && ended.output.exit_code == 0) {
+    WM_ASSIGN(answer["afterwards"], run_post_commands(*options.post_commands, command, ended.output.out));
   }
   return answer;
 }
@@ -205,7 +205,7 @@ std::string ProgramRuns::question_of(const Settings& settings, const RunOptions&
   return fmt::format("{} | warm-up {} window {} {:g} s stop {} seed {} sync {}", text_of(settings),
                      options.plan.warmup_steps, options.plan.window_steps, options.plan.window_s, options.plan.stop,
                      options.plan.seed ? std::to_string(*options.plan.seed) : "none", options.plan.sync_phases) +
-         (options.afterwards ? " evaluated" : "");
+         (options.post_commands ? " evaluated" : "");
 }
 
 Result<Json> ProgramRuns::answer_to(const Settings& settings, const RunOptions& options) {

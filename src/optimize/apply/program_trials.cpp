@@ -116,6 +116,7 @@ bool ProgramTrials::is_stopped(WithinResult& result) const {
 Status ProgramTrials::ask_blocks(const Settings& from, std::span<const Variant> variants, std::vector<bool>& skip,
                                  WithinResult& result) {
   const double base_s = step_s(from);
+  bool from_the_start = false;  // the question was asked again, of a process that has all of its steps left
   while (std::ranges::find(skip, false) != skip.end()) {
     const auto command = blocks_command(facts_, from, variants, skip, base_s, kBlockRounds, blocks_++ % 2 == 0);
     bool any_compiles = compiles(from);
@@ -130,8 +131,14 @@ Status ProgramTrials::ask_blocks(const Settings& from, std::span<const Variant> 
     }
     if (!answers->is_object()) {
       add_blocks(*answers, result.variants);
-      for (std::size_t i = 0; i < skip.size(); ++i) skip[i] = skip[i] || !result.variants[i].failure.empty();
-      return {};
+      bool untimed = false;
+      for (std::size_t i = 0; i < skip.size(); ++i) {
+        skip[i] = skip[i] || !result.variants[i].failure.empty();
+        untimed = untimed || (!skip[i] && result.variants[i].times_s.empty());
+      }
+      if (!untimed || from_the_start || !program_ended(*answers)) return {};
+      from_the_start = true;
+      continue;
     }
     const auto variant = answers->value("variant", std::int64_t{-1}) - 1;
     const auto failure = answers->value("failure", std::string("the program ended"));

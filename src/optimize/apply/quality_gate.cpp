@@ -76,10 +76,10 @@ QualityGate::QualityGate(ProgramRuns& runs, const RunOptions& run, QualityOption
   run_.plan.stop = false;
   run_.plan.window_steps = 0;
   run_.plan.window_s = 0;
-  Afterwards after{.commands = {}, .file = options_.answers};
+  PostCommands after{.commands = {}, .file = options_.answers};
   if (!options_.command.empty()) after.commands.push_back(options_.command);
   for (const auto& check : options_.checks) after.commands.push_back(check);
-  run_.afterwards = std::move(after);
+  run_.post_commands = std::move(after);
 }
 
 RunOptions QualityGate::run_of(std::int64_t round) const {
@@ -92,14 +92,14 @@ Result<const ProgramRun*> QualityGate::original(std::int64_t round) {
   if (const auto known = originals_.find(round); known != originals_.end()) return &known->second;
   WM_ASSIGN(auto run, runs_.run({}, run_of(round)));
   // Of a run to its end nothing but that is asked for: a program of few steps has no window.
-  if (run.exit_codes.size() != run_.afterwards->commands.size()) {
+  if (run.exit_codes.size() != run_.post_commands->commands.size()) {
     return data_error("the program " + (run.failure.empty() ? "did not come to its end" : run.failure),
                       "--eval runs the whole program: give it what ends in reasonable time");
   }
   for (std::size_t i = 0; i < run.exit_codes.size(); ++i) {
     if (run.exit_codes[i] == 0) continue;
     return data_error(fmt::format("`{}` ends with exit code {} on the original",
-                                  command_line(run_.afterwards->commands[i]), run.exit_codes[i]),
+                                  command_line(run_.post_commands->commands[i]), run.exit_codes[i]),
                       "it must find the original right");
   }
   return &originals_.emplace(round, std::move(run)).first->second;
@@ -115,14 +115,14 @@ Result<QualityVerdict> QualityGate::judge(const Settings& settings) {
   for (std::int64_t round = 0; round < rounds; ++round) {
     WM_ASSIGN(const ProgramRun* base, original(round));
     WM_ASSIGN(const auto run, runs_.run(settings, run_of(round)));
-    if (run.exit_codes.size() != run_.afterwards->commands.size()) {
+    if (run.exit_codes.size() != run_.post_commands->commands.size()) {
       return QualityVerdict{AccuracyOutcome::rejected, "a whole run of the program " + run.failure};
     }
     for (std::size_t i = 0; i < run.exit_codes.size(); ++i) {
       if (run.exit_codes[i] == 0) continue;
       return QualityVerdict{
           AccuracyOutcome::rejected,
-          fmt::format("`{}` ends with exit code {}", command_line(run_.afterwards->commands[i]), run.exit_codes[i])};
+          fmt::format("`{}` ends with exit code {}", command_line(run_.post_commands->commands[i]), run.exit_codes[i])};
     }
     if (!options_.answers.empty()) {
       WM_ASSIGN(verdict, options_.judge_answers(base->file, run.file));

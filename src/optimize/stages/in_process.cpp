@@ -140,6 +140,11 @@ Json check_command(std::span<const Variant> variants) {
   return {{"do", "check"}, {"variants", std::move(settings)}};
 }
 
+bool program_ended(const Json& answers) {
+  return answers.is_array() &&
+         std::ranges::any_of(answers, [](const Json& one) { return one.is_object() && one.value("ended", false); });
+}
+
 void add_blocks(const Json& answers, std::span<VariantResult> results) {
   if (!answers.is_array() || answers.empty()) return;
   for (const auto& answer : answers) {
@@ -179,7 +184,8 @@ void add_checks(const Json& answers, std::span<const Variant> variants, std::spa
   for (const auto& answer : answers) {
     if (!answer.is_object() || !text_at(answer, "why_not").empty()) continue;
     StateCheck check{.trains = answer.value("trains", false), .finite_before = answer.value("finite", true)};
-    for (const auto& [name, difference] : {std::pair("noise", &check.noise), std::pair("spread", &check.spread)}) {
+    for (const auto& [name, difference] : {std::pair("noise", &check.noise), std::pair("rounding", &check.rounding),
+                                           std::pair("spread", &check.spread)}) {
       if (!answer.contains(name) || !answer[name].is_object()) continue;
       *difference = {number_at(answer[name], "outputs"), number_at(answer[name], "gradients")};
     }

@@ -60,6 +60,8 @@ struct BlockLength {
 /// Compares the answers of the variants with those of the original at the same state.
 [[nodiscard]] Json check_command(std::span<const Variant> variants);
 
+/// Whether the program came to its end during the command: the answers are what was known until then.
+[[nodiscard]] bool program_ended(const Json& answers);
 /// Adds the answers (one a rank; times are those of the slowest) to what is known of each variant.
 void add_blocks(const Json& answers, std::span<VariantResult> results);
 /// Relative differences of outputs and gradients against those between two draws of the program itself, and against

@@ -20,8 +20,8 @@ PairVerdict judge_pairs(std::span<const double> before_s, std::span<const double
   const auto [count, mean, squares] = stats::moments_of(logs);
   const double degrees = prior.weight + count - 1;
   const double variance = (prior.weight * prior.spread * prior.spread + squares) / degrees;
-  const double look = std::max(1.0, count - 1);  // the first is at two pairs
-  const double spent = alpha * 6 / (std::numbers::pi * std::numbers::pi * look * look);
+  const double probe = std::max(1.0, count - 1);  // the first is at two pairs
+  const double spent = alpha * 6 / (std::numbers::pi * std::numbers::pi * probe * probe);
   const double half_width = stats::t_quantile_of_tail(spent / 2, degrees) * std::sqrt(variance / count);
   PairVerdict result{.speedup = {.ratio = std::exp(mean),
                                  .low = std::exp(mean - half_width),

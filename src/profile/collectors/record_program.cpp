@@ -47,8 +47,8 @@ class Watch {
   /// The exit code.
   int run() {
     const auto begin = Clock::now();
-    auto next_sample = begin, next_look = begin;
-    bool looked_for_driver = false;
+    auto next_sample = begin, next_poll = begin;
+    bool searched_driver = false;
     while (true) {
       const auto ended = program_.poll();
       const bool asked_to_end = options_.interrupted != nullptr && options_.interrupted->load();
@@ -63,8 +63,8 @@ class Watch {
       }
       if (asked_to_end) interrupted(now);
       if (options_.deadline_s > 0 && now >= begin + seconds(options_.deadline_s)) end(now, outcome_.timed_out, 5);
-      if (options_.stop && !outcome_.stopped && now >= next_look) {
-        next_look = now + std::chrono::milliseconds(200);
+      if (options_.stop && !outcome_.stopped && now >= next_poll) {
+        next_poll = now + std::chrono::milliseconds(200);
         if (parts_.all_recorded()) {
           say("recorded: ending the program (--stop)");
           end(now, outcome_.stopped, options_.patience_s);
@@ -72,8 +72,8 @@ class Watch {
       }
       if (asked_ && now >= kill_at_) kill();
       if (killed_) return 128 + SIGKILL;
-      if (!looked_for_driver && now >= begin + std::chrono::seconds(1)) {
-        looked_for_driver = true;
+      if (!searched_driver && now >= begin + std::chrono::seconds(1)) {
+        searched_driver = true;
         warn_without_driver();
       }
       std::this_thread::sleep_for(std::chrono::milliseconds(10));

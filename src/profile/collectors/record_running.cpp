@@ -217,7 +217,7 @@ namespace fs = std::filesystem;
 
 constexpr const char* kDormant = "WARPMARK_RECORD_DORMANT";  // where a process looks for requests
 constexpr const char* kKineto = "KINETO_USE_DAEMON";         // its PyTorch asks a daemon every few seconds
-constexpr auto kBetweenLooks = std::chrono::milliseconds(10);
+constexpr auto kBetweenPolls = std::chrono::milliseconds(10);
 constexpr double kAnswer_s = 30;  // a step may take long, and is asked for between two of them
 
 /// That it was started with. Empty if it was not, or is not ours.
@@ -353,7 +353,7 @@ Result<RecordOutcome> record_running(const RecordOptions& options, std::span<con
       sampler.sample();
       next_sample_s += options.interval_s;
     }
-    std::this_thread::sleep_for(kBetweenLooks);
+    std::this_thread::sleep_for(kBetweenPolls);
   }
   outcome.gpu_problem = sampler.gpu_problem();
   WM_TRY(parts.complete(options, outcome));

@@ -244,13 +244,13 @@ Result<int> run_to_the_end(const std::vector<std::string>& words, const std::ato
   WM_ASSIGN(auto program, Reaped::start(words, {.own_group = false, .interrupted = interrupted}));
   const std::int64_t begin = monotonic_ns();
   double asked_s = 0;  // when it was asked to end, for its time
-  bool told = false;
+  bool reported = false;
   while (true) {
     if (const auto ended = program.poll()) return ended->exit_code;
     const double now_s = static_cast<double>(monotonic_ns() - begin) * 1e-9;
-    if (!told && interrupted != nullptr && interrupted->load()) {
+    if (!reported && interrupted != nullptr && interrupted->load()) {
       program.send(SIGINT);
-      told = true;
+      reported = true;
     }
     if (limit_s > 0 && asked_s == 0 && now_s > limit_s) {
       program.send(SIGINT);

@@ -103,7 +103,7 @@ std::int64_t repeated_throughout(std::span<const std::uint64_t> launches) {
   return launches.size() < kFewest ? 0 : shortest_repetition(launches, 5);
 }
 
-void StepFinder::look(std::int64_t now_ns, const LaunchHistory& history, std::int64_t named_steps, bool busy) {
+void StepFinder::probe(std::int64_t now_ns, const LaunchHistory& history, std::int64_t named_steps, bool busy) {
   launches_ = history.count();
   if (named_steps > 0 && named_steps_ == 0) {
     first_named_ = named_steps;

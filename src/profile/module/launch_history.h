@@ -49,7 +49,7 @@ class StepFinder {
  public:
   /// `named_steps` have ended so far, by ranges; 0 if the program names none. `now_ns` is any clock's. Looking for the
   /// steps costs up to a few milliseconds, so it is done now and then, and never while `busy`.
-  void look(std::int64_t now_ns, const LaunchHistory& history, std::int64_t named_steps, bool busy);
+  void probe(std::int64_t now_ns, const LaunchHistory& history, std::int64_t named_steps, bool busy);
   /// Without the time.
   [[nodiscard]] Progress progress() const;
   /// "ranges", "kernels", or "" while nothing was found.

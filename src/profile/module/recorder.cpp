@@ -147,7 +147,7 @@ void Recorder::flush_if_due() {
 Progress Recorder::progress() {
   const std::int64_t now = unix_ns();
   const bool asked_for = options_.schedule.warmup_steps > 0 || options_.schedule.recorded_steps > 0;
-  steps_.look(now, history_, RangeLog::instance().steps(!asked_for), collecting_);
+  steps_.probe(now, history_, RangeLog::instance().steps(!asked_for), collecting_);
   Progress progress = steps_.progress();
   progress.elapsed_s = static_cast<double>(now - begin_ns_) * 1e-9;
   progress.part_begun = Capture::instance().has_begun();
@@ -174,7 +174,7 @@ void Recorder::enter(Phase phase) {
   outlived_ = !on && was_recording;
   if (on) {
     RangeLog::instance().set_recording(phase == Phase::recording);
-    stacks_.tell(phase == Phase::recording ? StackPhase::recording : StackPhase::probing);
+    stacks_.notify(phase == Phase::recording ? StackPhase::recording : StackPhase::probing);
     native_stacks_.begin(phase == Phase::recording);
   }
   drain();  // what the phase before recorded
@@ -189,7 +189,7 @@ void Recorder::enter(Phase phase) {
 /// Of all but CUPTI's records: `recorded` where they stay.
 void Recorder::end_window(bool recorded) {
   RangeLog::instance().set_recording(false);
-  stacks_.tell(StackPhase::off);
+  stacks_.notify(StackPhase::off);
   native_stacks_.end();
   if (recorded) mark("recording_end_ns");
 }

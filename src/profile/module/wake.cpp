@@ -14,7 +14,7 @@
 namespace warpmark::profile::module {
 namespace {
 
-constexpr auto kBetweenLooks = std::chrono::milliseconds(100);
+constexpr auto kBetweenPolls = std::chrono::milliseconds(100);
 
 std::int64_t written_ns(const std::string& path) {
   struct stat found {};
@@ -38,7 +38,7 @@ void await_requests(std::string folder, std::function<void(const Request&)> reco
   const std::string path = std::move(folder) + "/" + std::to_string(getpid()) + ".wake";
   std::thread([path, record = std::move(record), seen = std::int64_t{0}]() mutable {
     while (true) {
-      std::this_thread::sleep_for(kBetweenLooks);
+      std::this_thread::sleep_for(kBetweenPolls);
       const std::int64_t written = written_ns(path);
       if (written == 0 || written == seen) continue;
       seen = written;

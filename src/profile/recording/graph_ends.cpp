@@ -127,14 +127,14 @@ std::int64_t fix_graph_ends(Timeline& timeline) {
   return fixed;
 }
 
-std::int64_t tell_calls_apart(Timeline& timeline) {
+std::int64_t distinguish_calls(Timeline& timeline) {
   EventColumns& events = timeline.events;
   const std::vector<Work> works = works_of_names(timeline.names);
   auto repeated = repeated_numbers(events, works);
   if (repeated.empty()) return 0;
   count_earlier(events, works, repeated);
   std::uint32_t last = *std::max_element(events.correlation.begin(), events.correlation.end());
-  std::int64_t told_apart = 0;
+  std::int64_t distinguished = 0;
   for (std::size_t i = 0; i < events.size(); ++i) {
     const auto found = repeated.find(events.correlation[i]);
     if (found == repeated.end()) continue;
@@ -142,7 +142,7 @@ std::int64_t tell_calls_apart(Timeline& timeline) {
       const Work work = works[events.name[i]];
       if (work != none) found->second[work].launches.push_back(static_cast<EventIndex>(i));
       events.correlation[i] = ++last;
-      ++told_apart;
+      ++distinguished;
     } else if (const Work work = work_of(events.kind[i]); work != none) {
       Queue& queue = found->second[work];
       const bool earlier = queue.earlier-- > 0;
@@ -150,7 +150,7 @@ std::int64_t tell_calls_apart(Timeline& timeline) {
       events.correlation[i] = any ? events.correlation[queue.launches[queue.met++]] : 0;
     }
   }
-  return told_apart;
+  return distinguished;
 }
 
 }  // namespace warpmark::profile::recording

@@ -23,6 +23,6 @@ std::int64_t fix_graph_ends(Timeline& timeline);
 /// first of more works than launches. Numbers that a graph's launch bears are left alone: nothing tells which of its
 /// kernels are whose.
 /// Returns the calls that were told apart. `timeline` must be sorted.
-std::int64_t tell_calls_apart(Timeline& timeline);
+std::int64_t distinguish_calls(Timeline& timeline);
 
 }  // namespace warpmark::profile::recording

@@ -140,7 +140,7 @@ class Part {
       if (const auto gpu = sampled_.find(series.device); gpu != sampled_.end()) series.gpu = gpu->second;
     }
     const bool converted = !timeline.format.empty();  // other formats' numbers are what they are
-    if (const std::int64_t calls = converted ? 0 : tell_calls_apart(timeline); calls > 0) {
+    if (const std::int64_t calls = converted ? 0 : distinguish_calls(timeline); calls > 0) {
       count_issue(timeline.quality, "repeated_call_number",
                   "calls to which CUPTI gave one number: kernels and copies were joined to them in order", {}, calls);
     }

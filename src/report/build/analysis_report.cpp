@@ -307,7 +307,7 @@ Section missing_section(const Analysis& analysis, bool brief) {
   Section section{"To see more", {}};
   if (brief) {
     std::vector<std::string> names;
-    for (const auto& missing : analysis.missing) names.push_back(missing.what.substr(0, missing.what.find(':')));
+    for (const auto& missing : analysis.missing) names.push_back(missing.name.empty() ? missing.what : missing.name);
     section.blocks.push_back(Paragraph{"Record " + join(names, ", ") + ". How: --all"});
     return section;
   }

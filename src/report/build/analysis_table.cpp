@@ -28,7 +28,7 @@ std::string as_read(double bytes, int digits) {
 int byte_digits_of(const AnalysisTable& table, std::size_t column, std::size_t rows) {
   constexpr int kFewest = 3, kMost = 6;
   if (table.columns[column].unit != "B") return kFewest;
-  const auto tells_apart = [&](int digits) {
+  const auto distinguishes = [&](int digits) {
     std::map<std::string, double> sizes;
     for (std::size_t r = 0; r < rows; ++r) {
       std::string key;
@@ -43,7 +43,7 @@ int byte_digits_of(const AnalysisTable& table, std::size_t column, std::size_t r
     return true;
   };
   int digits = kFewest;
-  while (digits < kMost && !tells_apart(digits)) ++digits;
+  while (digits < kMost && !distinguishes(digits)) ++digits;
   return digits;
 }
 

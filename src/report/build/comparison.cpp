@@ -38,7 +38,7 @@ Table metrics_table(const Comparison& comparison) {
     const auto median = [&](const std::vector<double>& values, double value) {
       return values.empty() ? "" : format_quantity(value, metric.unit);
     };
-    table.rows.push_back({{metric.id + (metric.beside ? " (info)" : "")},
+    table.rows.push_back({{metric.id + (metric.auxiliary ? " (info)" : "")},
                           {median(metric.a, metric.median_a)},
                           {median(metric.b, metric.median_b)},
                           {metric.ratio ? fmt::format("{:.4f}", *metric.ratio) : ""},
@@ -150,7 +150,7 @@ std::string change_of(const MetricVerdict& metric) {
 
 std::int64_t deciding_metrics(const Comparison& comparison) {
   return std::count_if(comparison.metrics.begin(), comparison.metrics.end(),
-                       [](const auto& metric) { return !metric.beside; });
+                       [](const auto& metric) { return !metric.auxiliary; });
 }
 
 /// What decides, in one sentence; of several metrics with how many came out so.
@@ -159,7 +159,7 @@ Paragraph headline(const Comparison& comparison) {
   std::string text = capitalized(overall_sentence(comparison));
   if (const auto deciding = deciding_metrics(comparison); deciding > 1) {
     const auto alike = std::ranges::count_if(
-        comparison.metrics, [verdict](const auto& metric) { return !metric.beside && metric.verdict == verdict; });
+        comparison.metrics, [verdict](const auto& metric) { return !metric.auxiliary && metric.verdict == verdict; });
     text += fmt::format(". {} of {} metrics: {}", alike, deciding, name_of(verdict));
   }
   return {text + ".", rejecting_gate(comparison) != nullptr ? Tone::bad : tone_of(verdict)};
@@ -175,12 +175,12 @@ Section summary(const Comparison& comparison) {
   const std::string said = overall_sentence(comparison);  // in the headline
   for (const auto& metric : comparison.metrics) {
     const std::string sentence = verdict_sentence(metric, comparison.effect);
-    if (metric.beside || (deciding == 1 && sentence == said)) continue;
+    if (metric.auxiliary || (deciding == 1 && sentence == said)) continue;
     const std::string name = deciding > 1 ? metric.id + ": " : "";
     section.blocks.push_back(Paragraph{name + sentence + ".", tone_of(metric.verdict)});
   }
   for (const auto& metric : comparison.metrics) {
-    if (!metric.beside || metric.verdict == Verdict::inconclusive) continue;
+    if (!metric.auxiliary || metric.verdict == Verdict::inconclusive) continue;
     section.blocks.push_back(Paragraph{
         "Also measured (does not decide): " + metric.id + ": " + verdict_sentence(metric, comparison.effect) + ".",
         Tone::quiet});
@@ -246,7 +246,7 @@ std::string overall_sentence(const Comparison& comparison) {
   const Verdict verdict = overall(comparison);
   if (const auto* gate = rejecting_gate(comparison)) return accuracy_sentence(*gate);
   for (const auto& metric : comparison.metrics) {
-    if (!metric.beside && metric.verdict == verdict) return verdict_sentence(metric, comparison.effect);
+    if (!metric.auxiliary && metric.verdict == verdict) return verdict_sentence(metric, comparison.effect);
   }
   const auto open = std::ranges::find(comparison.accuracy, AccuracyOutcome::inconclusive, &AccuracyVerdict::outcome);
   return open == comparison.accuracy.end() ? name_of(verdict) : accuracy_sentence(*open);

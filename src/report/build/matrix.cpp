@@ -28,7 +28,7 @@ std::string column_name(const Matrix& matrix, std::size_t metric) {
 bool is_declared(const Matrix& matrix, std::size_t metric) {
   return matrix.metrics[metric].id != "time" && std::ranges::any_of(matrix.variants, [&](const MatrixVariant& variant) {
            const auto* cell = cell_of(variant, metric);
-           return cell != nullptr && cell->verdict && !cell->verdict->beside;
+           return cell != nullptr && cell->verdict && !cell->verdict->auxiliary;
          });
 }
 
@@ -156,7 +156,7 @@ Section summary(const Matrix& matrix) {
     const std::string hint = variant.hint.empty() ? "" : " (" + variant.hint + ")";
     section.blocks.push_back(Paragraph{
         fmt::format("{} failed {} of {} runs{}: {}{}", variant.name, variant.failures, variant.failures + variant.runs,
-                    variant.given_up ? " and was stopped" : "", variant.reason, hint),
+                    variant.stopped_early ? " and was stopped" : "", variant.reason, hint),
         Tone::bad});
   }
   section.blocks.push_back(Paragraph{

@@ -192,12 +192,12 @@ Section forecast_section(const Scaling& scaling) {
                    {"speedup", Align::right},
                    {"95 % interval", Align::right},
                    {"efficiency", Align::right}};
-  for (const auto& told : scaling.forecasts) {
-    table.rows.push_back({{std::to_string(told.workers)},
-                          {told.law},
-                          {format_significant(told.speed_up.value, 3)},
-                          {interval_text(told.speed_up.interval)},
-                          {format_percent(told.efficiency)}});
+  for (const auto& reported : scaling.forecasts) {
+    table.rows.push_back({{std::to_string(reported.workers)},
+                          {reported.law},
+                          {format_significant(reported.speed_up.value, 3)},
+                          {interval_text(reported.speed_up.interval)},
+                          {format_percent(reported.efficiency)}});
   }
   section.blocks.push_back(std::move(table));
   section.blocks.push_back(
@@ -216,8 +216,8 @@ Plot scaling_plot(const Scaling& scaling) {
   plot.series = {std::move(measured)};
   for (const auto& fit : scaling.fits) {
     Series law{fit.law, {}, true, false};
-    for (const auto& told : scaling.forecasts) {
-      if (told.law == fit.law) law.points.emplace_back(told.workers, told.speed_up.value);
+    for (const auto& reported : scaling.forecasts) {
+      if (reported.law == fit.law) law.points.emplace_back(reported.workers, reported.speed_up.value);
     }
     if (!law.points.empty()) {
       ideal.points.emplace_back(law.points.back().first, law.points.back().first);

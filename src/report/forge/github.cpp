@@ -92,7 +92,7 @@ std::string row_of(const MetricVerdict& metric) {
                                                              format_change(metric.interval->high))
                                                : "";
   return fmt::format("| {}{} | {} | {} | {} | {} | {} | {} | {} |\n", comment_text(cut_short(metric.id)),
-                     metric.beside ? " (info)" : "", value_cell(metric.a, metric.median_a, metric.unit),
+                     metric.auxiliary ? " (info)" : "", value_cell(metric.a, metric.median_a, metric.unit),
                      value_cell(metric.b, metric.median_b, metric.unit), change_cell(metric.ratio),
                      comment_text(interval), comment_text(format_p(metric.adjusted_p)),
                      std::min(metric.a.size(), metric.b.size()), verdict_cell(metric.verdict));
@@ -103,7 +103,7 @@ std::vector<const MetricVerdict*> of_verdicts(const Comparison& comparison, std:
   std::vector<const MetricVerdict*> found;
   for (const Verdict verdict : verdicts) {
     for (const auto& metric : comparison.metrics) {
-      if (!metric.beside && metric.verdict == verdict) found.push_back(&metric);
+      if (!metric.auxiliary && metric.verdict == verdict) found.push_back(&metric);
     }
   }
   return found;
@@ -178,9 +178,9 @@ std::string render_github_comment(const Comparison& comparison, std::size_t limi
   if (auto reasons = reasons_of(comparison); !reasons.empty()) {
     digest.folded.emplace_back("Reasons", std::move(reasons));
   }
-  std::string beside;
-  for (const auto& metric : comparison.metrics) beside += metric.beside ? row_of(metric) : "";
-  if (!beside.empty()) digest.folded.emplace_back("Also measured (does not decide)", kComparisonHeader + beside);
+  std::string auxiliary;
+  for (const auto& metric : comparison.metrics) auxiliary += metric.auxiliary ? row_of(metric) : "";
+  if (!auxiliary.empty()) digest.folded.emplace_back("Also measured (does not decide)", kComparisonHeader + auxiliary);
   digest.folded.emplace_back("How it was judged", comment_text(method_text(comparison)) + "\n");
   for (const auto* metric : of_verdicts(comparison, {Verdict::same})) digest.same.push_back(row_of(*metric));
   return render_digest(digest, limit);

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "model/beside.h"
+#include "model/auxiliary.h"
 #include "model/names.h"
 #include "report/draw/format.h"
 #include "report/results/build_parts.h"

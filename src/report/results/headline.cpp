@@ -65,7 +65,7 @@ bool counts_for_share(const Run& run) {
 }
 
 /// What a machine is bought for: the memory's bandwidth, products by type, links; not caches and launches.
-bool is_told(const Ceiling& ceiling) {
+bool is_reported(const Ceiling& ceiling) {
   return (ceiling.id == "bandwidth" && ceiling.scope == "memory") || ceiling.id == "flop_rate" || ceiling.id == "link";
 }
 
@@ -74,7 +74,7 @@ std::string reached_sentence(const Session& session, const DeviceGroup& group) {
   std::string text;
   bool unreliable = false;
   for (const Ceiling& one : session.ceilings) {
-    if (!is_told(one) || group.ids.front() != one.device) continue;
+    if (!is_reported(one) || group.ids.front() != one.device) continue;
     const MeasuredPeak peak = measured_peak(session.ceilings, one, group);
     unreliable = unreliable || peak.unreliable;
     text += (text.empty() ? "" : ", ") + ceiling_name(one) + " " + peak.text;
@@ -184,7 +184,7 @@ std::string headline_value(const Session& session) {
     if (counts_for_share(run)) shares.push_back(run.peak->share);
   }
   if (shares.size() > 1) return format_percent(stats::median(shares)) + " of peak";
-  const auto memory = std::ranges::find_if(session.ceilings, is_told);
+  const auto memory = std::ranges::find_if(session.ceilings, is_reported);
   if (memory != session.ceilings.end())
     return ceiling_name(*memory) + " " + format_quantity(memory->value, memory->unit);
   const Metric& metric = lead->metrics.front();

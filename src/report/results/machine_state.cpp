@@ -208,7 +208,7 @@ std::string heading(const MachineState& state, std::size_t width) {
 
 void add_extent(Table& table, std::string& who, const char* what, const Extent& extent, const char* unit,
                 const std::string& peak = "") {
-  if (extent.looks == 0) return;
+  if (extent.polls == 0) return;
   table.rows.push_back({{std::exchange(who, "")},
                         {what},
                         {format_quantity(extent.least, unit)},
@@ -218,7 +218,7 @@ void add_extent(Table& table, std::string& who, const char* what, const Extent& 
 }
 
 std::string share_of_memory(const GpuSummary& gpu) {
-  if (gpu.memory_bytes <= 0 || gpu.memory_used.looks == 0) return "";
+  if (gpu.memory_bytes <= 0 || gpu.memory_used.polls == 0) return "";
   return fmt::format("peak {} of {}", format_percent(gpu.memory_used.most / gpu.memory_bytes),
                      format_bytes(gpu.memory_bytes));
 }
@@ -272,20 +272,20 @@ Report build_report(const MachineSummary& summary) {
     add_extent(table, who, "memory used", gpu.memory_used, "B", share_of_memory(gpu));
     add_extent(table, who, "power", gpu.power, "W");
     add_extent(table, who, "SM clock", gpu.sm_clock, "Hz",
-               gpu.slowed_looks > 0
-                   ? fmt::format("held down at {} of {}", gpu.slowed_looks,
-                                 format_plural(static_cast<std::size_t>(summary.looks), "look", "looks"))
+               gpu.slowed_polls > 0
+                   ? fmt::format("held down at {} of {}", gpu.slowed_polls,
+                                 format_plural(static_cast<std::size_t>(summary.polls), "sample", "samples"))
                    : std::string());
     add_extent(table, who, "temperature", gpu.temperature, "°C");
   }
-  Section section{fmt::format("{} in {}", format_plural(static_cast<std::size_t>(summary.looks), "look", "looks"),
+  Section section{fmt::format("{} in {}", format_plural(static_cast<std::size_t>(summary.polls), "sample", "samples"),
                               format_duration(summary.seconds)),
                   {}};
   for (const GpuSummary& gpu : summary.gpus) {
-    if (gpu.lost_looks == 0) continue;
+    if (gpu.lost_polls == 0) continue;
     section.blocks.push_back(
-        Paragraph{fmt::format("GPU {} {} did not answer at {} of {}: {}", gpu.index, gpu.name, gpu.lost_looks,
-                              format_plural(static_cast<std::size_t>(summary.looks), "look", "looks"), gpu.problem),
+        Paragraph{fmt::format("GPU {} {} did not answer at {} of {}: {}", gpu.index, gpu.name, gpu.lost_polls,
+                              format_plural(static_cast<std::size_t>(summary.polls), "sample", "samples"), gpu.problem),
                   Tone::bad});
   }
   if (summary.gpus.empty() && !summary.gpu_problem.empty()) {

@@ -41,7 +41,7 @@ void AnswerReader::begin(RequestRecord& record) {
   gaps_s_.clear();
   gap_tokens_.clear();
   texts_ = {};
-  tokens_told_ = 0;
+  tokens_reported_ = 0;
   last_server_ns_ = -1;
   tool_calls_ = false;
   head_taken_ = is_stream_ = done_seen_ = finish_seen_ = ended_ = false;
@@ -137,15 +137,15 @@ void AnswerReader::take_facts(const ChunkFacts& facts, std::int64_t now_ns) {
 void AnswerReader::take_token(const ChunkFacts& facts, std::int64_t now_ns) {
   auto& record = *record_;
   last_server_ns_ = facts.sent_ns;
-  const std::int64_t told = facts.output_tokens >= 0 ? facts.output_tokens - tokens_told_ : 0;
-  if (facts.output_tokens >= 0) tokens_told_ = facts.output_tokens;
+  const std::int64_t reported = facts.output_tokens >= 0 ? facts.output_tokens - tokens_reported_ : 0;
+  if (facts.output_tokens >= 0) tokens_reported_ = facts.output_tokens;
   if (record.first_token_ns == 0) {
     record.first_token_ns = now_ns;
     record.server_first_token_ns = std::max<std::int64_t>(facts.sent_ns, 0);
   } else {
     const std::int64_t gap_ns = now_ns - record.last_token_ns;
     gaps_s_.push_back(static_cast<float>(static_cast<double>(gap_ns) * 1e-9));
-    gap_tokens_.push_back(static_cast<std::uint16_t>(std::clamp<std::int64_t>(told, 0, 65535)));
+    gap_tokens_.push_back(static_cast<std::uint16_t>(std::clamp<std::int64_t>(reported, 0, 65535)));
     record.longest_gap_ns = std::max(record.longest_gap_ns, gap_ns);
   }
   if (record.first_visible_ns == 0 && (facts.content || facts.tool_call)) record.first_visible_ns = now_ns;
@@ -214,7 +214,7 @@ void AnswerReader::end(std::int64_t now_ns) {
   if (record_->prompt_tokens == 0) record_->prompt_tokens = -1;
   if (record_->output_tokens == 0 && record_->events > 0) record_->output_tokens = -1;
   record_->gaps_s.assign(gaps_s_.begin(), gaps_s_.end());
-  if (tokens_told_ > 0) record_->gap_tokens.assign(gap_tokens_.begin(), gap_tokens_.end());
+  if (tokens_reported_ > 0) record_->gap_tokens.assign(gap_tokens_.begin(), gap_tokens_.end());
   if (format_->keep_texts && record_->events > 0) {
     record_->said = std::make_shared<AnswerText>(
         AnswerText{without_escapes(texts_.visible), without_escapes(texts_.reasoning), tool_calls_});

@@ -75,8 +75,8 @@ class AnswerReader {
   std::string bad_finish_;                         ///< a finish reason that is none of success
   std::vector<float> gaps_s_;
   std::vector<std::uint16_t> gap_tokens_;
-  ChunkTexts texts_;              ///< if they are kept
-  std::int64_t tokens_told_ = 0;  ///< by usage in every piece
+  ChunkTexts texts_;                  ///< if they are kept
+  std::int64_t tokens_reported_ = 0;  ///< by usage in every piece
   std::int64_t last_server_ns_ = -1;
   bool tool_calls_ = false;
   bool head_taken_ = false;

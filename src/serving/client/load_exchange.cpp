@@ -256,7 +256,7 @@ bool LoadReactor::may_stay_open(const Slot& slot) {
 
 /// A server with a fixed number of threads, one for each connection, answers none on a new connection before another
 /// ends: those that are idle make room, and so do those that become idle meanwhile (may_stay_open).
-void LoadReactor::make_room_for_starving(std::int64_t now_ns) {
+void LoadReactor::make_space_for_starving(std::int64_t now_ns) {
   const std::int64_t patience_ns = std::max(kStarvingWaits * typical_wait_ns_, kLeastStarving_ns);
   starving_ = 0;
   if (typical_wait_ns_ == 0) return;

@@ -80,7 +80,7 @@ void LoadReactor::run() {
     if (now_ns - last_check_ns_ >= kCheckEvery_ns) {
       last_check_ns_ = now_ns;
       check_deadlines(now_ns);
-      make_room_for_starving(now_ns);
+      make_space_for_starving(now_ns);
     }
     check_stop(now_ns);
     if (stopping_ && in_flight_ == 0) break;

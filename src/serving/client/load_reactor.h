@@ -100,7 +100,7 @@ class LoadReactor {
   void watch(Slot& slot);
   void drop_connection(Slot& slot, bool at_once);
   [[nodiscard]] bool may_stay_open(const Slot& slot);
-  void make_room_for_starving(std::int64_t now_ns);
+  void make_space_for_starving(std::int64_t now_ns);
   [[nodiscard]] Slot& free_slot(std::uint32_t endpoint);
   [[nodiscard]] std::int64_t receive_time(std::int64_t kernel_time_ns, std::int64_t now_ns);
   void count(const RequestRecord& record);

@@ -84,7 +84,7 @@ struct Traffic {
 /// Asks the server once: that it answers, with the right key and model, before a load of thousands. Then, if
 /// `calibrate`, with prompts of different lengths, to learn how many tokens it counts for our words. The error says
 /// what it answered.
-struct FirstLook {
+struct FirstProbe {
   TokenFit fit;
   std::string note;  ///< what could not be learned, or empty
   // Of one token after a prompt of the same length, from end to end; 0 where not asked.
@@ -93,7 +93,7 @@ struct FirstLook {
   double repeated_s = 0;            ///< the same words again, which a prefix cache may have
   std::int64_t cached_tokens = -1;  ///< of them, as the server says
 };
-struct LookOptions {
+struct ProbeOptions {
   bool calibrate = true;
   bool own_words = true;   ///< prompts are made of our words; those of files need no calibration
   double deadline_s = 60;  ///< of each request
@@ -101,6 +101,6 @@ struct LookOptions {
   std::string body;        ///< asked instead of prompts of made-up words, which a server of given answers may refuse
   const std::atomic<bool>* interrupted = nullptr;
 };
-[[nodiscard]] Result<FirstLook> look_at_server(const Target& target, const LookOptions& options);
+[[nodiscard]] Result<FirstProbe> inspect_server(const Target& target, const ProbeOptions& options);
 
 }  // namespace warpmark::serving

@@ -94,8 +94,8 @@ Fixed fixed_of(const RequestRecord& record) {
 bool read_fixed(std::string_view bytes, Fixed& fixed) {
   if (bytes.size() < sizeof fixed) return false;
   std::memcpy(&fixed, bytes.data(), sizeof fixed);
-  const bool told_each = fixed.gap_tokens == 0 || fixed.gap_tokens == fixed.gaps;
-  return fixed.length <= bytes.size() && fixed.length == sizeof fixed + tail_length(fixed) && told_each &&
+  const bool reported_each = fixed.gap_tokens == 0 || fixed.gap_tokens == fixed.gaps;
+  return fixed.length <= bytes.size() && fixed.length == sizeof fixed + tail_length(fixed) && reported_each &&
          fixed.fault < kFaults;
 }
 

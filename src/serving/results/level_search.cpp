@@ -13,7 +13,7 @@ double between_levels(double low, double high, bool whole) {
   return whole ? std::clamp(std::round(middle), low + 1, high - 1) : middle;
 }
 
-constexpr int kLooksAtUnreliable = 3;
+constexpr int kProbesOfUnreliable = 3;
 
 bool close_enough(const LevelSearch& search, double low, double high) {
   return search.whole ? high - low <= std::max(1.0, std::floor(search.resolution * low))
@@ -22,14 +22,14 @@ bool close_enough(const LevelSearch& search, double low, double high) {
 
 }  // namespace
 
-Result<LevelFound> search_level(const LevelSearch& search, const std::function<Result<LevelVerdict>(double)>& look) {
+Result<LevelFound> search_level(const LevelSearch& search, const std::function<Result<LevelVerdict>(double)>& probe) {
   LevelFound found;
   bool stopped = false;
   const auto is_met = [&](double level) -> Result<bool> {
     LevelVerdict verdict = LevelVerdict::unreliable;
-    for (int i = 0; i < kLooksAtUnreliable && verdict == LevelVerdict::unreliable; ++i) {
-      WM_ASSIGN(verdict, look(level));
-      found.looks.push_back({level, verdict});
+    for (int i = 0; i < kProbesOfUnreliable && verdict == LevelVerdict::unreliable; ++i) {
+      WM_ASSIGN(verdict, probe(level));
+      found.polls.push_back({level, verdict});
     }
     stopped = verdict == LevelVerdict::stopped;
     if (verdict == LevelVerdict::unreliable) found.unreliable = level;
@@ -56,7 +56,7 @@ Result<LevelFound> search_level(const LevelSearch& search, const std::function<R
     } else {
       found.missed = found.met;
       found.met = 0;
-      for (const auto& earlier : found.looks) {
+      for (const auto& earlier : found.polls) {
         if (earlier.verdict == LevelVerdict::met && earlier.level < found.missed)
           found.met = std::max(found.met, earlier.level);
       }
@@ -66,19 +66,19 @@ Result<LevelFound> search_level(const LevelSearch& search, const std::function<R
 }
 
 std::string LevelFound::sentence(const std::string& unit) const {
-  if (looks.empty()) return "nothing was measured";
+  if (polls.empty()) return "nothing was measured";
   const std::string limit = unreliable > 0 ? fmt::format(
                                                  "; from {:g} {} on, the client was unreliable, which says "
                                                  "nothing about the server",
                                                  unreliable, unit)
                                            : "";
-  if (met == 0 && unreliable > 0 && unreliable <= looks.front().level) {
+  if (met == 0 && unreliable > 0 && unreliable <= polls.front().level) {
     return fmt::format("no load was measured reliably{}", limit);
   }
   if (met == 0) {
-    const bool shown = looks.front().verdict == LevelVerdict::missed;
+    const bool shown = polls.front().verdict == LevelVerdict::missed;
     return fmt::format("the objectives are not {} at {:g} {}, the lowest load that was tried",
-                       shown ? "met" : "shown to be met", looks.front().level, unit) +
+                       shown ? "met" : "shown to be met", polls.front().level, unit) +
            limit;
   }
   std::string text = fmt::format("the objectives are met at {:g} {}", met, unit);
@@ -92,16 +92,16 @@ std::string LevelFound::sentence(const std::string& unit) const {
          fmt::format(
              ", confirmed by a second measurement. Chance that a load which misses an objective passes twice: at "
              "most {:.2g} %; that any of the {} loads does: at most {:.2g} % (for independent requests)",
-             100 * kPassOnce * kPassOnce, looks.size(),
-             std::min(100.0, 100 * kPassOnce * kPassOnce * static_cast<double>(looks.size())));
+             100 * kPassOnce * kPassOnce, polls.size(),
+             std::min(100.0, 100 * kPassOnce * kPassOnce * static_cast<double>(polls.size())));
 }
 
 Result<SweepFound> sweep_loads(const Sweep& sweep,
-                               const std::function<Result<SweepLook>(double level, bool open_loop)>& look) {
+                               const std::function<Result<SweepProbe>(double level, bool open_loop)>& probe) {
   SweepFound found;
   for (std::int64_t users = 1; users <= sweep.most_users; users *= 2) {
-    WM_ASSIGN(const SweepLook now, look(static_cast<double>(users), false));
-    found.looks.push_back(now);
+    WM_ASSIGN(const SweepProbe now, probe(static_cast<double>(users), false));
+    found.polls.push_back(now);
     if (now.stopped) return found;
     if (users == 1) found.idle_per_s = now.requests_per_s;
     const bool grew = now.requests_per_s > (1 + sweep.growth) * found.saturated_per_s;
@@ -117,15 +117,15 @@ Result<SweepFound> sweep_loads(const Sweep& sweep,
   for (std::int64_t i = 1; i <= sweep.rates && found.saturated_per_s > found.idle_per_s; ++i) {
     const double share = static_cast<double>(i) / static_cast<double>(sweep.rates + 1);
     const double rate = found.idle_per_s + share * (found.saturated_per_s - found.idle_per_s);
-    WM_ASSIGN(const SweepLook now, look(rate, true));
-    found.looks.push_back(now);
+    WM_ASSIGN(const SweepProbe now, probe(rate, true));
+    found.polls.push_back(now);
     if (now.stopped) return found;
   }
   return found;
 }
 
 std::string SweepFound::sentence() const {
-  if (looks.empty() || looks.back().stopped) return "the sweep was ended";
+  if (polls.empty() || polls.back().stopped) return "the sweep was ended";
   if (!saturated) {
     return fmt::format("{:.4g} requests/s at {:g} users, and still growing: the server was not saturated",
                        saturated_per_s, saturated_users);

@@ -14,7 +14,7 @@ namespace warpmark::serving {
 /// nothing about the server: the level is measured again, and where it stays so, it bounds the search and is no miss.
 enum class LevelVerdict { met, missed, undecided, unreliable, stopped };
 
-struct LevelLook {
+struct LevelProbe {
   double level = 0;
   LevelVerdict verdict = LevelVerdict::undecided;
 };
@@ -31,18 +31,18 @@ struct LevelFound {
   double missed = 0;      ///< the lowest that was not met; 0: none was
   double unreliable = 0;  ///< the lowest at which the client was unreliable; 0: nowhere
   bool confirmed = false;
-  std::vector<LevelLook> looks;
+  std::vector<LevelProbe> polls;
   [[nodiscard]] std::string sentence(const std::string& unit) const;
 };
 
 /// `look` measures at a level; an error ends the search.
 [[nodiscard]] Result<LevelFound> search_level(const LevelSearch& search,
-                                              const std::function<Result<LevelVerdict>(double)>& look);
+                                              const std::function<Result<LevelVerdict>(double)>& probe);
 
 // From an idle server to a saturated one: one user for the latency of an idle server, twice as many users until the
 // answers per second no longer grow, then open-loop rates spread evenly between. Pure: measuring is the caller's.
 
-struct SweepLook {
+struct SweepProbe {
   double level = 0;  ///< users, or requests/s
   bool open_loop = false;
   double requests_per_s = 0;  ///< that were answered
@@ -56,7 +56,7 @@ struct Sweep {
 };
 
 struct SweepFound {
-  std::vector<SweepLook> looks;
+  std::vector<SweepProbe> polls;
   double idle_per_s = 0;
   double saturated_per_s = 0;
   double saturated_users = 0;  ///< the fewest that reach it
@@ -65,6 +65,6 @@ struct SweepFound {
 };
 
 [[nodiscard]] Result<SweepFound> sweep_loads(
-    const Sweep& sweep, const std::function<Result<SweepLook>(double level, bool open_loop)>& look);
+    const Sweep& sweep, const std::function<Result<SweepProbe>(double level, bool open_loop)>& probe);
 
 }  // namespace warpmark::serving

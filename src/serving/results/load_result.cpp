@@ -127,9 +127,9 @@ constexpr RecordOf<OwnTokens> kOwnTokens{
 constexpr Field kTokensFields[] = {
     field<&TokenCheck::source>("source").ruled(R"({"enum": ["usage", "events", "tokenizer", "mixed", "none"]})"),
     field<&TokenCheck::input_asked>("input_asked_mean"),
-    field<&TokenCheck::input_told>("input_told_mean"),
+    field<&TokenCheck::input_reported>("input_reported_mean"),
     field<&TokenCheck::output_asked>("output_asked_mean"),
-    field<&TokenCheck::output_told>("output_told_mean"),
+    field<&TokenCheck::output_reported>("output_reported_mean"),
     field<&TokenCheck::tokens_per_event>("tokens_per_event"),
     field<&TokenCheck::disagreements>("disagreements", "Beyond 2 %."),
     field<&TokenCheck::own>("own", "", kOwnTokens),
@@ -272,7 +272,7 @@ std::vector<ShownScenario> shown_scenarios(const LoadReport& report) {
   return all;
 }
 
-constexpr Field kFirstLookFields[] = {
+constexpr Field kFirstProbeFields[] = {
     field<&LoadReport::first_s>("first_s"),
     field<&LoadReport::warm_s>("warm_s"),
     field<&LoadReport::repeated_s>("repeated_s"),
@@ -280,10 +280,10 @@ constexpr Field kFirstLookFields[] = {
       return report.cached_tokens >= 0;
     }),
 };
-constexpr RecordOf<LoadReport> kFirstLook{"first_look",
-                                          "Before the load, of one token: the very first request, a later one of its "
-                                          "size, and the same prompt once more.",
-                                          kFirstLookFields};
+constexpr RecordOf<LoadReport> kFirstProbe{"first_probe",
+                                           "Before the load, of one token: the very first request, a later one of its "
+                                           "size, and the same prompt once more.",
+                                           kFirstProbeFields};
 
 using Fact = std::pair<std::string, std::string>;
 
@@ -300,7 +300,7 @@ constexpr Field kLoadReportFields[] = {
     derived("scenarios", "", kScenario, [](const LoadReport& report) { return shown_scenarios(report); })
         .formed(kShownScenario),
     field<&LoadReport::scenarios>("scenarios", "", kScenario).only_read(),
-    group("first_look", "", kFirstLook).when([](const LoadReport& report) { return report.warm_s > 0; }),
+    group("first_probe", "", kFirstProbe).when([](const LoadReport& report) { return report.warm_s > 0; }),
     field<&LoadReport::search>("search", "What a search for the highest load found."),
     field<&LoadReport::search_met>("search_met", "A load that meets the objectives was found.").unless_empty(),
     field<&LoadReport::notes>("notes"),

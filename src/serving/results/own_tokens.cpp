@@ -16,19 +16,20 @@ constexpr double kEndMark = 1;
 
 /// Of the same requests.
 struct TwoCounts {
-  double requests = 0, own = 0, told = 0;
+  double requests = 0, own = 0, reported = 0;
   void add(std::int64_t ours, std::int64_t theirs) {
     requests += 1;
     own += static_cast<double>(ours);
-    told += static_cast<double>(theirs);
+    reported += static_cast<double>(theirs);
   }
 };
 
 void disagree(const char* what, const TwoCounts& counts, double most_apart, TokenCheck& check) {
-  const double own = counts.own / counts.requests, told = counts.told / counts.requests, apart = std::abs(told - own);
+  const double own = counts.own / counts.requests, reported = counts.reported / counts.requests,
+               apart = std::abs(reported - own);
   if (!(apart > most_apart) || !(apart > kMostOwnShare * own)) return;
   check.disagreements.push_back(fmt::format("{} tokens: {:.4g} by {}, {:.4g} reported by the server ({:+.1f} %)", what,
-                                            own, check.own->tokenizer, told, 100 * (told - own) / own));
+                                            own, check.own->tokenizer, reported, 100 * (reported - own) / own));
 }
 
 }  // namespace

@@ -18,9 +18,9 @@ struct OwnTokens {
 };
 
 struct TokenCheck {
-  std::string source;                               ///< "usage", "events", "tokenizer", "mixed", "none"
-  std::optional<double> input_asked, input_told;    ///< mean per request
-  std::optional<double> output_asked, output_told;  ///< mean per request
+  std::string source;                                   ///< "usage", "events", "tokenizer", "mixed", "none"
+  std::optional<double> input_asked, input_reported;    ///< mean per request
+  std::optional<double> output_asked, output_reported;  ///< mean per request
   std::optional<double> tokens_per_event;
   std::vector<std::string> disagreements;  ///< beyond 2 %
   std::optional<OwnTokens> own;

@@ -44,10 +44,10 @@ double lag_limit(const ScenarioResult& result, const Slo& slo) {
   return latency_s > 0 ? std::min(kMostLag_s, kMostLagShare * latency_s) : kMostLag_s;
 }
 
-void compare_tokens(const char* what, double asked, double told, TokenCheck& check) {
-  if (!(asked > 0) || std::abs(told - asked) <= kMostTokenShare * asked) return;
+void compare_tokens(const char* what, double asked, double reported, TokenCheck& check) {
+  if (!(asked > 0) || std::abs(reported - asked) <= kMostTokenShare * asked) return;
   check.disagreements.push_back(fmt::format("{} tokens: {:.4g} asked for, {:.4g} reported by the server ({:+.1f} %)",
-                                            what, asked, told, 100 * (told - asked) / asked));
+                                            what, asked, reported, 100 * (reported - asked) / asked));
 }
 
 /// Of the share that `count` of `n` stand for: Clopper and Pearson, Biometrika 26, 1934.
@@ -179,7 +179,7 @@ ClientReport judge_client(const LoadOutcome& outcome, const ScenarioResult& resu
 
 TokenCheck check_tokens(const RequestRecords& records, const CountedRequest& counted, const LoadPlan& plan) {
   TokenCheck check{.source = "none"};
-  double input_asked = 0, input_told = 0, output_asked = 0, output_told = 0, tokens = 0, events = 0;
+  double input_asked = 0, input_reported = 0, output_asked = 0, output_reported = 0, tokens = 0, events = 0;
   double n = 0, inputs = 0, outputs = 0, with_usage = 0, counted_here = 0;
   for (const auto& record : records) {
     if (!counted(record)) continue;
@@ -192,25 +192,25 @@ TokenCheck check_tokens(const RequestRecords& records, const CountedRequest& cou
     if (sized && record.prompt_tokens >= 0 && !record.prompt_counted_here) {
       inputs += 1;
       input_asked += static_cast<double>(request.input_tokens);
-      input_told += static_cast<double>(record.prompt_tokens);
+      input_reported += static_cast<double>(record.prompt_tokens);
     }
     if (request.output_tokens > 0 && record.output_tokens >= 0 && !record.counted_here) {
       outputs += 1;
       output_asked += static_cast<double>(request.output_tokens);
-      output_told += static_cast<double>(record.output_tokens);
+      output_reported += static_cast<double>(record.output_tokens);
     }
     if (record.output_tokens >= 0 && record.events > 1) {
       tokens += static_cast<double>(record.output_tokens);
       events += static_cast<double>(record.events);
     }
   }
-  if (inputs > 0) check.input_asked = input_asked / inputs, check.input_told = input_told / inputs;
-  if (outputs > 0) check.output_asked = output_asked / outputs, check.output_told = output_told / outputs;
+  if (inputs > 0) check.input_asked = input_asked / inputs, check.input_reported = input_reported / inputs;
+  if (outputs > 0) check.output_asked = output_asked / outputs, check.output_reported = output_reported / outputs;
   if (events > 0) check.tokens_per_event = tokens / events;
   if (n > 0) check.source = with_usage == n ? "usage" : with_usage > 0 ? "mixed" : "events";
   if (counted_here > 0) check.source = counted_here == n ? "tokenizer" : "mixed";
-  if (inputs > 0) compare_tokens("input", *check.input_asked, *check.input_told, check);
-  if (outputs > 0) compare_tokens("output", *check.output_asked, *check.output_told, check);
+  if (inputs > 0) compare_tokens("input", *check.input_asked, *check.input_reported, check);
+  if (outputs > 0) compare_tokens("output", *check.output_asked, *check.output_reported, check);
   compare_own_tokens(records, counted, plan, check);
   return check;
 }

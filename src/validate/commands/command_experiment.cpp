@@ -13,7 +13,7 @@
 #include "base/text.h"
 #include "base/units.h"
 #include "base/untrusted/read_fields.h"
-#include "model/beside.h"
+#include "model/auxiliary.h"
 #include "model/run_query.h"
 #include "model/stages.h"
 #include "stats/summary.h"

@@ -50,7 +50,7 @@ struct CommandOptions {
   const std::atomic<bool>* interrupted = nullptr;  ///< Ctrl-C: the run ends with an environment error
   bool watch_environment = true;
   bool gpu_figures = true;  ///< of a command that uses a GPU (measure/gpu_watch.h); metrics that declare them need it
-  bool processor_time = false;  ///< beside wall time (model/beside.h), unless the spec asks for CPU time itself
+  bool processor_time = false;  ///< beside wall time (model/auxiliary.h), unless the spec asks for CPU time itself
   bool check_accuracy = false;  ///< run the commands of the spec's gates after each run
 };
 

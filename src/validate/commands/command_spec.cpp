@@ -9,7 +9,7 @@
 #include "base/text.h"
 #include "base/units.h"
 #include "base/yaml.h"
-#include "model/beside.h"
+#include "model/auxiliary.h"
 #include "model/stages.h"
 #include "validate/commands/command_spec_yaml.h"
 #include "validate/commands/line_pattern.h"
@@ -202,7 +202,7 @@ struct CommandReader : YamlReader {
         return error(node["name"], "the name of a stage is one word");
       }
       if (!names.insert(name).second) return error(node, "stage '" + name + "' is there twice");
-      WM_TRY(commands ? stage_command(node, name, shell, spec) : told_stage(node, name, spec));
+      WM_TRY(commands ? stage_command(node, name, shell, spec) : reported_stage(node, name, spec));
       WM_TRY(amounts(node, name, spec));
     }
     return {};
@@ -223,7 +223,7 @@ struct CommandReader : YamlReader {
   }
 
   /// Its time is told by the command that runs all of them, in seconds.
-  Status told_stage(const YAML::Node& node, const std::string& name, CommandSpec& spec) const {
+  Status reported_stage(const YAML::Node& node, const std::string& name, CommandSpec& spec) const {
     WM_TRY(only_keys(node, {"name", "regex", "json", "file", "items", "sla"}));
     if (!node["regex"] && !node["json"]) {
       return error(node, "stage '" + name + "' does not say where its time comes from",

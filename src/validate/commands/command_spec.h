@@ -16,7 +16,7 @@
 //     - {name: throughput, unit: img/s, better: higher, regex: 'throughput: ([0-9.]+)'}
 //     - {name: latency, unit: s, json: result.latency, file: out.json}
 //     - {name: p99, unit: s, better: lower, json: latencies, percentile: 99}
-//     - {name: time}                # built in: time, cpu_time, peak_memory, and of GPUs (model/beside.h):
+//     - {name: time}                # built in: time, cpu_time, peak_memory, and of GPUs (model/auxiliary.h):
 //     gpu_peak_memory ...
 //     - {name: top1, better: higher, regex: 'top-1: ([0-9.]+)'}
 //   accuracy:                       # gates of `compare`: what is faster but worse is rejected
@@ -46,7 +46,7 @@ enum class MetricSource {
   wall_time,    ///< seconds from start to end
   cpu_time,     ///< seconds of user and system time
   peak_memory,  ///< bytes, of the largest process
-  gpu,          ///< the figure of model/beside.h that the metric is named after
+  gpu,          ///< the figure of model/auxiliary.h that the metric is named after
   regex,        ///< first group (or whole match) of the last line that matches
   json,         ///< number at a path in a JSON document; of an array of numbers the median
 };

@@ -76,9 +76,9 @@ Environment EnvironmentWatch::after(double elapsed_s, double cpu_s) {
     for (const auto& reason : conditions->throttle_reasons) {
       if (!device::nvml::clock_event_reason_slows(reason)) continue;
       if (reason == device::nvml::kPowerCapReason) {
-        environment.disturbances.push_back({measure::kPowerCapId, name + " ran at its power cap", false});
+        environment.disturbances.push_back({measure::kPowerCapId, name + " ran at its power cap", false, name});
       } else {
-        environment.disturbances.push_back({"throttle", name + " was slowed down: " + reason, false});
+        environment.disturbances.push_back({"throttle", name + " was slowed down: " + reason, false, name});
       }
     }
   }

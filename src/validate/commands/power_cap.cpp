@@ -102,18 +102,18 @@ Status PowerCap::restore() {
   return first;
 }
 
-Status restore_when_told(const std::vector<std::string>& limits) {
+Status restore_on_command(const std::vector<std::string>& limits) {
   for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE}) ::signal(signal, SIG_IGN);
-  std::array<char, 16> told{};
+  std::array<char, 16> reported{};
   std::size_t size = 0;
   while (true) {
-    const auto got = ::read(STDIN_FILENO, told.data() + size, told.size() - size);
+    const auto got = ::read(STDIN_FILENO, reported.data() + size, reported.size() - size);
     if (got < 0 && errno == EINTR) continue;
     if (got <= 0) break;
     size += static_cast<std::size_t>(got);
-    if (size == told.size()) break;
+    if (size == reported.size()) break;
   }
-  if (std::string_view(told.data(), size).starts_with("done")) return {};
+  if (std::string_view(reported.data(), size).starts_with("done")) return {};
   Status first;
   for (const auto& limit : limits) {
     const auto equals = limit.find('=');

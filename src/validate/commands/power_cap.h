@@ -39,7 +39,7 @@ class PowerCap {
 
 /// The restorer: waits for the end of standard input, and sets these ("GPU-...=700") unless it was told "done". Ignores
 /// what ends others.
-Status restore_when_told(const std::vector<std::string>& limits);
+Status restore_on_command(const std::vector<std::string>& limits);
 
 class GpuEnergy {
  public:

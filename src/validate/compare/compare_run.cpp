@@ -8,7 +8,7 @@
 #include <string_view>
 
 #include "base/clock.h"
-#include "model/beside.h"
+#include "model/auxiliary.h"
 #include "model/run_query.h"
 #include "stats/summary.h"
 #include "validate/compare/environment_guard.h"
@@ -69,7 +69,7 @@ std::vector<MetricVerdict> common_metrics(const std::vector<AbSample>& samples, 
     });
     if (!everywhere) continue;
     metrics.push_back({.id = metric.id, .unit = metric.unit, .better = metric.better});
-    metrics.back().beside = is_beside(metric.id) && !contains(options.declared, metric.id);
+    metrics.back().auxiliary = is_auxiliary(metric.id) && !contains(options.declared, metric.id);
   }
   return metrics;
 }
@@ -217,7 +217,7 @@ bool decided(const Comparison& comparison) {
                                 [](const auto& gate) { return gate.outcome == AccuracyOutcome::inconclusive; });
   return !open && !comparison.metrics.empty() &&
          std::all_of(comparison.metrics.begin(), comparison.metrics.end(), [](const MetricVerdict& metric) {
-           return metric.beside || metric.verdict != Verdict::inconclusive || !metric.ratio;
+           return metric.auxiliary || metric.verdict != Verdict::inconclusive || !metric.ratio;
          });
 }
 
@@ -240,9 +240,9 @@ class AbRunner {
       WM_TRY(run_slot());
       end = stop();
     }
-    AbOptions final_look = options_;
-    final_look.affordable_rounds = affordable_rounds();
-    outcome_.comparison = judge_samples(outcome_.samples, final_look, true);
+    AbOptions final_analysis = options_;
+    final_analysis.affordable_rounds = affordable_rounds();
+    outcome_.comparison = judge_samples(outcome_.samples, final_analysis, true);
     if (outcome_.comparison.metrics.empty() && !outcome_.samples.empty()) {
       return data_error("the variants have no metric in common");
     }

@@ -53,7 +53,7 @@ struct AbOptions {
   std::int64_t warmup_runs = 1;  ///< of each variant, discarded
   bool stop_early = true;        ///< paired schedules only; else all rounds are run and judged by a fixed-size test
   std::vector<AccuracyGate> accuracy;
-  /// Quantities that are measured anyway (model/beside.h) and that shall decide, as somebody declared them.
+  /// Quantities that are measured anyway (model/auxiliary.h) and that shall decide, as somebody declared them.
   std::vector<std::string> declared;
   std::int64_t affordable_rounds = 0;  ///< that a budget allows; 0: as many as the schedule has. Set by run_ab.
   bool further_tests = true;           ///< also those that do not decide

@@ -40,11 +40,10 @@ void compare_share(std::span<const Environment> a, std::span<const Environment> 
 /// Whether a variant's own work keeps the GPU with this clock at its power cap: the cap then sets the clock, as it does
 /// wherever that work is done.
 bool capped(std::span<const Environment> runs, const std::string& clock_id) {
-  const auto gpu = clock_id.substr(0, clock_id.find('.')) + " ";
+  const auto gpu = clock_id.substr(0, clock_id.find('.'));
   const auto at_cap = [&](const Environment& run) {
-    return std::any_of(run.disturbances.begin(), run.disturbances.end(), [&](const auto& item) {
-      return item.id == measure::kPowerCapId && item.cause.starts_with(gpu);
-    });
+    return std::any_of(run.disturbances.begin(), run.disturbances.end(),
+                       [&](const auto& item) { return item.id == measure::kPowerCapId && item.device == gpu; });
   };
   return static_cast<double>(std::count_if(runs.begin(), runs.end(), at_cap)) >
          kThrottleDifference * static_cast<double>(runs.size());

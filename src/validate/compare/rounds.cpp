@@ -191,7 +191,7 @@ std::vector<MetricCalibration> calibrate(const Comparison& comparison, const Ver
   std::vector<MetricCalibration> result;
   for (std::size_t i = 0; i < comparison.metrics.size(); ++i) {
     const auto& metric = comparison.metrics[i];
-    if (metric.beside) continue;  // no part of any decision
+    if (metric.auxiliary) continue;  // no part of any decision
     const Effect effect = effect_of(metric.a, metric.b, options);
     if (!effect.undefined.empty() || effect.n < kFewestRounds || metric.a.size() != metric.b.size()) continue;
     MetricCalibration calibration{.id = metric.id, .spread = effect.stdev};

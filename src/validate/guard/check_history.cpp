@@ -7,7 +7,7 @@
 #include <set>
 
 #include "base/text.h"
-#include "model/beside.h"
+#include "model/auxiliary.h"
 #include "model/names.h"
 #include "model/run_query.h"
 #include "validate/commands/command_experiment.h"
@@ -50,8 +50,8 @@ class HistoryCheck {
     judge_check(check_.metrics,
                 {.threshold = request_.threshold, .alpha = request_.alpha, .most_history = request_.history});
     WM_TRY(compare_environments());
-    tell_foreign();
-    if (!other_series_.empty()) tell_series();
+    warn_of_foreign();
+    if (!other_series_.empty()) report_series();
     WM_TRY(name_branches());
     advise();
     return std::move(check_);
@@ -81,7 +81,7 @@ class HistoryCheck {
   }
 
   /// Verdicts against sessions that the checked commit does not descend from, or may not, are none.
-  void tell_foreign() {
+  void warn_of_foreign() {
     check_.moved = foreign_.text();
     if (!foreign_.decides_nothing()) return;
     for (auto& metric : check_.metrics) {
@@ -160,13 +160,13 @@ class HistoryCheck {
       if (here.contains(series.metric)) continue;
       if (run.metrics.empty()) {
         ids.push_back(series.metric);  // it could not be measured today
-      } else if (matches_series(request_.metrics, label, series.metric) && !is_beside(series.metric)) {
+      } else if (matches_series(request_.metrics, label, series.metric) && !is_auxiliary(series.metric)) {
         check_.missing.push_back(label + " " + series.metric);
       }
     }
     if (request_.metrics.empty()) {
       // What is measured beside a command nobody asked to be guarded; --metrics does.
-      std::erase_if(ids, [](const auto& id) { return is_beside(id); });
+      std::erase_if(ids, [](const auto& id) { return is_auxiliary(id); });
       leave_ratios(ids);
     }
     for (const auto& id : ids) {
@@ -232,14 +232,14 @@ class HistoryCheck {
   /// Where the noise between sessions is what leaves a metric undecided, more of the same is the dearest way out.
   void advise() {
     if (foreign_.decides_nothing()) return;
-    bool noisy = false, command = false, beside = false, wall_time = false;
+    bool noisy = false, command = false, auxiliary = false, wall_time = false;
     for (std::size_t i = 0; i < check_.metrics.size(); ++i) {
       const MetricCheck& metric = check_.metrics[i];
       if (metric.verdict != Verdict::inconclusive || !(metric.noise.value_or(0) > 0)) continue;
       const auto subject = metric_of_ratio(metric.metric);
       noisy = true;
       command = command || runs_[i]->workload == "command";
-      beside = beside || !subject.empty();
+      auxiliary = auxiliary || !subject.empty();
       wall_time = wall_time || (subject.empty() ? metric.metric : subject) == "time";
     }
     if (!noisy) {
@@ -247,7 +247,7 @@ class HistoryCheck {
       return;
     }
     std::vector<std::string> ways;
-    if (command && !beside) {
+    if (command && !auxiliary) {
       ways.emplace_back(
           "measure interleaved with a revision (--reference REV), which cancels what the machine does to both");
     }
@@ -323,7 +323,7 @@ class HistoryCheck {
   }
 
   /// This machine has a history of the case, but of other metrics, such as without the reference.
-  void tell_series() {
+  void report_series() {
     for (auto& metric : check_.metrics) {
       if (metric.verdict != Verdict::inconclusive || metric.current.empty()) continue;
       metric.reason = metric_of_ratio(metric.metric).empty()

@@ -9,7 +9,7 @@
 
 #include "base/text.h"
 #include "device/machine.h"
-#include "model/beside.h"
+#include "model/auxiliary.h"
 #include "model/names.h"
 #include "model/run_query.h"
 
@@ -346,7 +346,7 @@ Result<Check> check_point_values(const Session& baseline, const Session& now, co
     if (before == nullptr) continue;
     for (const Metric& metric : before->metrics) {
       if (metric.summary.n == 0 || !matches_series(options.metrics, case_label(run), metric.id)) continue;
-      if (options.metrics.empty() && is_beside(metric.id)) continue;
+      if (options.metrics.empty() && is_auxiliary(metric.id)) continue;
       MetricCheck judged{.label = case_label(run), .metric = metric.id, .unit = metric.unit, .better = metric.better};
       judged.baseline = {to_history_point(baseline, metric)};
       judged.level = metric.summary.median;

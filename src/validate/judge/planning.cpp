@@ -132,15 +132,15 @@ RoundsToDecide rounds_to_decide(const Effect& effect, std::int64_t metrics, cons
   const Spreads spreads = spreads_of(effect.worth_stdev, degrees);
   const std::int64_t from = std::max(effect.n + 1, fewest_rounds(options));
   RoundsToDecide rounds;
-  rounds.as_it_looks = first_with_power(from, [&](std::int64_t n) {
+  rounds.as_measured = first_with_power(from, [&](std::int64_t n) {
     double chance = 0;
     for (const double spread : spreads) chance += chance_of_verdict(effect, n, spread, options, adjusted) / kSpreads;
     return chance;
   });
-  rounds.either_way = rounds.as_it_looks;
+  rounds.either_way = rounds.as_measured;
   if (effect.p.value_or(1) > adjusted.alpha) {
     rounds.either_way =
-        std::max(rounds.as_it_looks, rounds_needed(effect.worth_stdev, std::log1p(options.effect), options, degrees));
+        std::max(rounds.as_measured, rounds_needed(effect.worth_stdev, std::log1p(options.effect), options, degrees));
   }
   return rounds;
 }

@@ -27,7 +27,7 @@ namespace warpmark::validate {
 
 /// Rounds in all after which a comparison is decided with 90 %; more than it has.
 struct RoundsToDecide {
-  std::int64_t as_it_looks = 0;  ///< the true ratio being anywhere that the rounds so far leave open
+  std::int64_t as_measured = 0;  ///< the true ratio being anywhere that the rounds so far leave open
   std::int64_t either_way = 0;   ///< also if the variants are equal, while that is possible
 };
 

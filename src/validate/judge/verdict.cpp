@@ -158,12 +158,12 @@ std::string what_would_decide(const Effect& effect, const RoundsToDecide& rounds
                               std::optional<double>& decidable) {
   const std::int64_t reach = std::max(options.affordable_rounds, effect.n);
   const std::int64_t near = std::max({2 * reach, 3 * effect.n, kRoundsWithinReach});
-  const bool soon_as_it_looks = rounds.either_way > 2 * rounds.as_it_looks && rounds.as_it_looks <= near;
-  const std::int64_t as_it_looks = rounds.as_it_looks - effect.n;
+  const bool soon_as_measured = rounds.either_way > 2 * rounds.as_measured && rounds.as_measured <= near;
+  const std::int64_t as_measured = rounds.as_measured - effect.n;
   if (rounds.either_way <= near) {
     const std::int64_t more = rounds.either_way - effect.n;
     std::string text = fmt::format("about {} more round{} would decide", more, more == 1 ? "" : "s");
-    if (soon_as_it_looks) text += fmt::format(", about {} if the difference is as large as it seems", as_it_looks);
+    if (soon_as_measured) text += fmt::format(", about {} if the difference is as large as it seems", as_measured);
     return text;
   }
   decidable = detectable_effect(effect.worth_stdev, std::max(reach, fewest_rounds(options)), options);
@@ -175,8 +175,8 @@ std::string what_would_decide(const Effect& effect, const RoundsToDecide& rounds
   const bool sensible = *decidable <= kLargestToAskFor;
   text += sensible ? fmt::format("use --effect {:.2g}%, more rounds, or longer runs", *decidable * 100)
                    : "use longer runs or a quieter machine";
-  if (soon_as_it_looks)
-    text += fmt::format("; about {} more rounds if the difference is as large as it seems", as_it_looks);
+  if (soon_as_measured)
+    text += fmt::format("; about {} more rounds if the difference is as large as it seems", as_measured);
   return text;
 }
 
@@ -189,7 +189,7 @@ bool most_rounds_are_same(const Effect& effect, double limit) {
 void explain(MetricVerdict& metric, const Effect& effect, double p, std::int64_t metrics,
              const VerdictOptions& options) {
   const std::int64_t fewest = fewest_rounds(options);
-  RoundsToDecide rounds{.as_it_looks = std::max(effect.n + 1, fewest), .either_way = std::max(effect.n + 1, fewest)};
+  RoundsToDecide rounds{.as_measured = std::max(effect.n + 1, fewest), .either_way = std::max(effect.n + 1, fewest)};
   if (effect.stdev > 0) rounds = rounds_to_decide(effect, metrics, options);
   metric.more_rounds = rounds.either_way - effect.n;
   if (!effect.interval && effect.n >= fewest) {
@@ -241,7 +241,7 @@ void judge(std::span<MetricVerdict> metrics, const VerdictOptions& options, bool
   std::vector<double> p;
   for (auto& metric : metrics) {
     effects.push_back(effect_of(metric.a, metric.b, options));
-    if (effects.back().p && !metric.beside) p.push_back(*effects.back().p);
+    if (effects.back().p && !metric.auxiliary) p.push_back(*effects.back().p);
   }
   const auto holm = stats::holm(p, options.alpha);
   std::size_t next = 0;
@@ -252,7 +252,7 @@ void judge(std::span<MetricVerdict> metrics, const VerdictOptions& options, bool
     metric.median_b = stats::median(metric.b);
     metric.p = effect.p;
     metric.adjusted_p = effect.p;
-    if (effect.p && !metric.beside) metric.adjusted_p = holm.adjusted[next++];
+    if (effect.p && !metric.auxiliary) metric.adjusted_p = holm.adjusted[next++];
     metric.ratio = effect.undefined.empty() ? std::optional(stats::ratio_of_log(effect.log_ratio)) : std::nullopt;
     metric.interval.reset();
     if (effect.interval) {
@@ -266,7 +266,7 @@ void judge(std::span<MetricVerdict> metrics, const VerdictOptions& options, bool
     if (metric.verdict == Verdict::inconclusive && options.explain) {
       if (effect.undefined.empty()) {
         explain(metric, effect, metric.adjusted_p.value_or(1),
-                metric.beside ? 1 : static_cast<std::int64_t>(std::max<std::size_t>(1, p.size())), options);
+                metric.auxiliary ? 1 : static_cast<std::int64_t>(std::max<std::size_t>(1, p.size())), options);
       } else {
         metric.reason = effect.undefined;
       }

@@ -8,7 +8,7 @@
 #include <map>
 
 #include "base/text.h"
-#include "model/beside.h"
+#include "model/auxiliary.h"
 #include "model/run_query.h"
 #include "stats/summary.h"
 #include "validate/commands/command_experiment.h"
@@ -137,7 +137,7 @@ class MatrixJudge {
         if (const auto found = value(sample, matrix_.metrics[m].id)) values[m].push_back(*found);
       }
     }
-    variant.given_up = variant.failures >= kMostFailures;
+    variant.stopped_early = variant.failures >= kMostFailures;
     for (std::size_t m = 0; m < values.size(); ++m) {
       if (values[m].empty()) continue;
       MatrixCell cell{.metric = m, .values = values[m], .median = stats::median(values[m])};
@@ -183,7 +183,7 @@ class MatrixJudge {
                             .better = metric.better,
                             .a = std::move(before),
                             .b = std::move(after)});
-        verdicts.back().beside = beside(metric.id);
+        verdicts.back().auxiliary = auxiliary(metric.id);
         cells.push_back(&cell);
         owners.push_back(v);
       }
@@ -204,11 +204,11 @@ class MatrixJudge {
   }
 
   /// Measured anyway, and asked for by nobody: it takes no part in the correction for many metrics.
-  [[nodiscard]] bool beside(const std::string& metric) const {
+  [[nodiscard]] bool auxiliary(const std::string& metric) const {
     const bool objective =
         std::find(spec_.objectives.begin(), spec_.objectives.end(), metric) != spec_.objectives.end();
     const auto& declared = spec_.variants.front().command.metrics;
-    return is_beside(metric) && metric != kGpuEnergy && !objective &&
+    return is_auxiliary(metric) && metric != kGpuEnergy && !objective &&
            std::none_of(declared.begin(), declared.end(), [&](const auto& item) { return item.name == metric; });
   }
 

@@ -8,7 +8,7 @@
 #include <map>
 
 #include "base/units.h"
-#include "model/beside.h"
+#include "model/auxiliary.h"
 #include "model/run_query.h"
 #include "stats/random.h"
 #include "stats/scaling_fit.h"
@@ -133,17 +133,17 @@ ScalingLawFit law_fit_of(const stats::ScalingFit& fit, const std::string& reason
 /// A forecast of the best law, with an interval that holds those of every law that the measurements leave possible.
 /// Speedups are against the fewest workers times their number, as those measured are.
 ScalingForecast forecast_of(const std::vector<stats::ScalingFit>& possible, int workers, int fewest) {
-  Ranged told;
+  Ranged reported;
   for (const auto& fit : possible) {
     const double base = fewest / stats::speed_up(fit.law, fit.parameters, fewest);
     const auto next = stats::forecast(fit, workers);
     Interval interval = next.interval;
     interval.low *= base, interval.high *= base;
-    if (!told.interval) told = {next.speed_up * base, interval};
-    told.interval->low = std::min(told.interval->low, interval.low);
-    told.interval->high = std::max(told.interval->high, interval.high);
+    if (!reported.interval) reported = {next.speed_up * base, interval};
+    reported.interval->low = std::min(reported.interval->low, interval.low);
+    reported.interval->high = std::max(reported.interval->high, interval.high);
   }
-  return {workers, stats::name_of(possible.front().law), told, told.value / workers};
+  return {workers, stats::name_of(possible.front().law), reported, reported.value / workers};
 }
 
 /// The law of the mode and the USL. Of those that describe the measurements the one with the lowest AICc forecasts.
@@ -195,9 +195,9 @@ void add_profile(const std::vector<ProfiledRun>& profiles, ScalingPoint& point) 
   point.profile_problem = found->problem;
   if (!point.profile) return;
   const auto add = [&](const char* name, double value) {
-    const bool told =
+    const bool reported =
         std::any_of(point.parts.begin(), point.parts.end(), [&](const auto& part) { return part.first == name; });
-    if (!told) point.parts.emplace_back(name, value);
+    if (!reported) point.parts.emplace_back(name, value);
   };
   // A step that the command tells is not the recorded one: its communication is no part of that.
   const bool own_step =

@@ -52,8 +52,8 @@ Alert alert_from(const Json& json) {
   alert.fired_at = json.at("fired_at").get<std::string>();
   alert.resolved_at = json.at("resolved_at").get<std::string>();
   alert.to = json.at("to").get<std::vector<std::string>>();
-  alert.told = json.at("told").get<std::vector<std::string>>();
-  alert.told_resolved = json.at("told_resolved").get<std::vector<std::string>>();
+  alert.reported = json.at("told").get<std::vector<std::string>>();
+  alert.notified_resolved = json.at("told_resolved").get<std::vector<std::string>>();
   return alert;
 }
 
@@ -208,8 +208,8 @@ Json kept_json(const Alert& alert) {
                {"fired_at", alert.fired_at},
                {"resolved_at", alert.resolved_at},
                {"to", alert.to},
-               {"told", alert.told},
-               {"told_resolved", alert.told_resolved}};
+               {"told", alert.reported},
+               {"told_resolved", alert.notified_resolved}};
   if (alert.value) json["value"] = *alert.value;
   return json;
 }

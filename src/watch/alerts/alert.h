@@ -56,8 +56,8 @@ struct Alert {
   std::string fired_at;     ///< empty while pending
   std::string resolved_at;  ///< empty until then
   std::vector<std::string> to;
-  std::vector<std::string> told;           ///< sinks that were told that it fires
-  std::vector<std::string> told_resolved;  ///< sinks that need not be told of it any more
+  std::vector<std::string> reported;           ///< sinks that were told that it fires
+  std::vector<std::string> notified_resolved;  ///< sinks that need not be told of it any more
 };
 
 /// Tells an alert from all others.

@@ -319,8 +319,8 @@ void add_active(Evaluation& found, Active active) {
   }
 }
 
-void look_for_silence(const AlertRule& rule, const std::vector<Labels>& there, double watch_s,
-                      std::map<std::string, SeenSeries>& seen, Evaluation& found) {
+void search_silence(const AlertRule& rule, const std::vector<Labels>& there, double watch_s,
+                    std::map<std::string, SeenSeries>& seen, Evaluation& found) {
   for (const auto& labels : there) {
     const auto key = key_of(rule.name, labels);
     if (seen.size() < kMostAlertsOfRule || seen.contains(key)) seen[key] = {labels, watch_s};
@@ -360,7 +360,7 @@ Evaluation evaluate_live(const AlertRule& rule, const std::vector<Family>& famil
       add_active(found, std::move(one));
     }
   }
-  if (rule.condition == RuleCondition::no_data) look_for_silence(rule, there, watch_s, seen, found);
+  if (rule.condition == RuleCondition::no_data) search_silence(rule, there, watch_s, seen, found);
   const auto fits = [&](const Family& family) { return glob_match(rule.select, family.name); };
   if (std::ranges::none_of(families, fits)) {
     std::vector<std::string> names;

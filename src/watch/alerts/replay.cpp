@@ -186,9 +186,9 @@ Report build_report(const Replay& replay) {
   report.sections.push_back(std::move(alerts));
   if (!replay.by_rule.empty()) report.sections.push_back({"Rules", {rules_table(replay)}});
   if (!replay.messages.empty()) {
-    std::vector<std::string> told;
-    for (const auto& [sink, count] : replay.messages) told.push_back(fmt::format("{} to {}", count, sink));
-    report.sections.push_back({"Messages", {Paragraph{join(told, ", ") + "."}}});
+    std::vector<std::string> reported;
+    for (const auto& [sink, count] : replay.messages) reported.push_back(fmt::format("{} to {}", count, sink));
+    report.sections.push_back({"Messages", {Paragraph{join(reported, ", ") + "."}}});
   }
   if (!replay.notes.empty()) {
     Section notes{"Notes", {}};

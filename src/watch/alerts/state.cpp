@@ -35,7 +35,7 @@ void read_groups(const Json& json, WatchState& state) {
   for (const auto& item : json) {
     AlertGroup group{.sink = item.at("sink").get<std::string>(), .labels = pairs_from(item.at("labels"))};
     group.next_s = item.at("next_s").get<double>();
-    if (item.contains("told_s")) group.told_s = item.at("told_s").get<double>();
+    if (item.contains("told_s")) group.notified_s = item.at("told_s").get<double>();
     group.messages = item.at("messages").get<std::int64_t>();
     state.groups.groups().emplace(key_of(group.sink, group.labels), group);
   }
@@ -85,7 +85,7 @@ Json to_json(const WatchState& state) {
                  {"labels", pairs_json(group.labels)},
                  {"next_s", group.next_s},
                  {"messages", group.messages}};
-    if (group.told_s) item["told_s"] = *group.told_s;
+    if (group.notified_s) item["told_s"] = *group.notified_s;
     json["groups"].push_back(std::move(item));
   }
   json["outbox"] = Json::array();
@@ -109,10 +109,10 @@ Result<WatchState> watch_state_from(const Json& json) {
 
 Result<StateFile> StateFile::open(const std::filesystem::path& path) {
   WM_TRY(check_folder_of(path));
-  const std::string beside = path.string() + ".lock";
-  const int lock = ::open(beside.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+  const std::string auxiliary = path.string() + ".lock";
+  const int lock = ::open(auxiliary.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
   if (lock < 0) {
-    return environment_error("cannot make " + beside + ": " + std::strerror(errno),
+    return environment_error("cannot make " + auxiliary + ": " + std::strerror(errno),
                              "name a file in a folder that you can write: --state FILE");
   }
   StateFile file(path, lock);

@@ -45,7 +45,7 @@ MembersByGroup members_of(AlertStates& states, const AlertRules& rules) {
   for (auto& [key, alert] : states.alerts()) {
     if (alert.state == AlertState::pending) continue;
     for (const auto& sink : alert.to) {
-      if (alert.state == AlertState::resolved && has(alert.told_resolved, sink)) continue;
+      if (alert.state == AlertState::resolved && has(alert.notified_resolved, sink)) continue;
       auto labels = group_labels(alert, rules.group_by);
       auto& [group, members] = found[key_of(sink, labels)];
       group.sink = sink;
@@ -80,14 +80,14 @@ Message message_of(AlertGroup& group, const Members& members, const AlertGroups:
 }
 
 /// Why the group is told now; nullptr if it is not.
-const char* reason_to_tell(const AlertGroup& group, const Members& members, const AlertRules& rules, bool wants_ends,
-                           const AlertGroups::Flush& flush) {
+const char* reason_to_notify(const AlertGroup& group, const Members& members, const AlertRules& rules, bool wants_ends,
+                             const AlertGroups::Flush& flush) {
   const bool fresh = std::any_of(members.firing.begin(), members.firing.end(),
-                                 [&](const Alert* alert) { return !has(alert->told, group.sink); });
+                                 [&](const Alert* alert) { return !has(alert->reported, group.sink); });
   const bool ended = wants_ends && !members.resolved.empty();
-  if (fresh) return group.told_s ? "changed" : "new";
+  if (fresh) return group.notified_s ? "changed" : "new";
   if (ended) return members.firing.empty() ? "resolved" : "changed";
-  const bool old = group.told_s && flush.now.watch_s - *group.told_s >= rules.repeat_interval_s;
+  const bool old = group.notified_s && flush.now.watch_s - *group.notified_s >= rules.repeat_interval_s;
   const bool waiting = flush.on_its_way && flush.on_its_way(group);
   return old && !members.firing.empty() && !waiting ? "repeated" : nullptr;
 }
@@ -97,7 +97,7 @@ void forget_ended(AlertStates& states) {
     const Alert& alert = entry.second;
     return alert.state == AlertState::resolved &&
            std::all_of(alert.to.begin(), alert.to.end(),
-                       [&](const std::string& sink) { return has(alert.told_resolved, sink); });
+                       [&](const std::string& sink) { return has(alert.notified_resolved, sink); });
   });
 }
 
@@ -139,18 +139,18 @@ std::vector<Message> AlertGroups::flush(AlertStates& states, const AlertRules& r
                                    [&](const Sink& candidate) { return candidate.name == group.sink; });
     const bool gone = sink == rules.sinks.end();
     const bool wants_ends = !gone && sink->resolved;
-    const char* reason = gone ? nullptr : reason_to_tell(group, members, rules, wants_ends, flush);
+    const char* reason = gone ? nullptr : reason_to_notify(group, members, rules, wants_ends, flush);
     group.news = reason != nullptr;
     if (group.next_s > flush.now.watch_s && !flush.at_once) continue;
     if (!wants_ends) {
-      for (Alert* alert : members.resolved) add_once(alert->told_resolved, group.sink);
+      for (Alert* alert : members.resolved) add_once(alert->notified_resolved, group.sink);
     }
     if (reason != nullptr) {
       if (!wants_ends) members.resolved.clear();
       messages.push_back(message_of(group, members, flush, reason));
-      for (Alert* alert : members.firing) add_once(alert->told, group.sink);
-      for (Alert* alert : members.resolved) add_once(alert->told_resolved, group.sink);
-      group.told_s = flush.now.watch_s;
+      for (Alert* alert : members.firing) add_once(alert->reported, group.sink);
+      for (Alert* alert : members.resolved) add_once(alert->notified_resolved, group.sink);
+      group.notified_s = flush.now.watch_s;
       group.news = false;
     }
     group.next_s = flush.now.watch_s + rules.group_interval_s;
@@ -162,7 +162,7 @@ std::vector<Message> AlertGroups::flush(AlertStates& states, const AlertRules& r
 std::optional<double> AlertGroups::next_s(const AlertRules& rules) const {
   std::optional<double> next;
   for (const auto& [key, group] : groups_) {
-    const double repeat_s = group.told_s ? *group.told_s + rules.repeat_interval_s : group.next_s;
+    const double repeat_s = group.notified_s ? *group.notified_s + rules.repeat_interval_s : group.next_s;
     const double at_s = group.news ? group.next_s : std::max(group.next_s, repeat_s);
     if (!next || at_s < *next) next = at_s;
   }
@@ -181,9 +181,9 @@ std::vector<Alert> AlertStates::update(const AlertRule& rule, const Evaluation& 
       // It fires anew before everybody was told of its end: it is another alert, and those who were not told that it
       // had ended know it as firing.
       Alert fresh = new_alert(rule, one, now);
-      for (const auto& sink : known->second.told) {
-        const auto& ended = known->second.told_resolved;
-        if (std::find(ended.begin(), ended.end(), sink) == ended.end()) fresh.told.push_back(sink);
+      for (const auto& sink : known->second.reported) {
+        const auto& ended = known->second.notified_resolved;
+        if (std::find(ended.begin(), ended.end(), sink) == ended.end()) fresh.reported.push_back(sink);
       }
       known->second = std::move(fresh);
     } else if (known == alerts_.end()) {

@@ -42,10 +42,10 @@ class AlertStates {
 struct AlertGroup {
   std::string sink;
   Labels labels;
-  double next_s = 0;             ///< watch time at which it is looked at next
-  std::optional<double> told_s;  ///< when its last message was made
-  std::int64_t messages = 0;     ///< made so far
-  bool news = true;              ///< at the last flush something waited to be told
+  double next_s = 0;                 ///< watch time at which it is looked at next
+  std::optional<double> notified_s;  ///< when its last message was made
+  std::int64_t messages = 0;         ///< made so far
+  bool news = true;                  ///< at the last flush something waited to be told
 };
 
 class AlertGroups {

@@ -35,7 +35,7 @@ AlertRule blind_rule(const AlertRules& rules) {
   return rule;
 }
 
-bool tells_of_store(const AlertRule& rule) {
+bool knows_store(const AlertRule& rule) {
   constexpr std::string_view kFamilies[] = {
       "warpmark_store_up",         "warpmark_result",        "warpmark_result_low",
       "warpmark_result_high",      "warpmark_result_passed", "warpmark_result_timestamp_seconds",
@@ -165,7 +165,7 @@ void Watcher::Parts::update(const AlertRule& rule, const Evaluation& found, cons
   log_changes(rule.name, changed);
 }
 
-void Watcher::look() {
+void Watcher::probe() {
   Parts& parts = *parts_;
   const Instant at = parts.now();
   parts.notice_leap(at);
@@ -256,7 +256,7 @@ void Watcher::Parts::save_if_needed() {
   if ((dirty && save_problem.empty()) || retry || watch_s - saved_s >= kSaveAnyway_s) save();
 }
 
-void Watcher::tell() {
+void Watcher::notify() {
   Parts& parts = *parts_;
   parts.make_messages(parts.options.once);
   parts.save_if_needed();  // before it is sent: what a kill interrupts is sent again, and nothing is lost
@@ -300,7 +300,7 @@ WatchOutcome Watcher::run() {
   while (!stop()) {
     const std::int64_t now_ns = parts.options.clock.monotonic_ns();
     if (now_ns >= next_ns) {
-      look();
+      probe();
       // Looks that came too late are left out rather than made up for.
       next_ns = began_ns + ((parts.options.clock.monotonic_ns() - began_ns) / interval_ns + 1) * interval_ns;
       parts.make_messages(false);
@@ -327,8 +327,8 @@ WatchOutcome Watcher::run_once() {
     (void)parts.exporter.families();
     std::this_thread::sleep_for(std::chrono::seconds(1));
   }
-  look();
-  tell();
+  probe();
+  notify();
   while (true) {
     const bool flying = collect();
     if (!parts.options.delivery.interrupted->load())
@@ -348,7 +348,7 @@ Result<std::unique_ptr<Watcher>> Watcher::start(WatcherOptions options) {
   options.live.rates = true;
   const auto& rules = options.rules.rules;
   if (std::any_of(rules.begin(), rules.end(),
-                  [](const AlertRule& rule) { return rule.source == RuleSource::live && tells_of_store(rule); })) {
+                  [](const AlertRule& rule) { return rule.source == RuleSource::live && knows_store(rule); })) {
     options.live.open_store = options.open_store;
   }
   auto parts = std::make_unique<Parts>(std::move(options), std::move(file));

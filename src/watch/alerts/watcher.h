@@ -59,8 +59,8 @@ class Watcher {
   WatchOutcome run_once();
 
   /// The parts of run(), for tests with a clock of their own.
-  void look();
-  void tell();     ///< makes the messages that are due, and begins to send
+  void probe();
+  void notify();   ///< makes the messages that are due, and begins to send
   bool collect();  ///< outcomes of what was sent; whether something is still being sent
   [[nodiscard]] const WatchState& state() const;
 

@@ -37,9 +37,9 @@ bool ends_with_any(const std::string& name, std::initializer_list<std::string_vi
 /// near the beginning or the end, as keys are sorted.
 std::string schema_of(const fs::path& path, std::int64_t bytes) {
   std::ifstream file(path, std::ios::binary);
-  constexpr std::int64_t kLook = 1 << 16;
-  const auto look = [&](std::int64_t from) -> std::string {
-    std::string text(static_cast<std::size_t>(std::min(kLook, bytes - from)), '\0');
+  constexpr std::int64_t kChunk = 1 << 16;
+  const auto probe = [&](std::int64_t from) -> std::string {
+    std::string text(static_cast<std::size_t>(std::min(kChunk, bytes - from)), '\0');
     file.clear();
     file.seekg(from);
     file.read(text.data(), static_cast<std::streamsize>(text.size()));
@@ -52,8 +52,8 @@ std::string schema_of(const fs::path& path, std::int64_t bytes) {
     }
     return {};
   };
-  const auto at_end = look(std::max<std::int64_t>(0, bytes - kLook));
-  return at_end.empty() ? look(0) : at_end;
+  const auto at_end = probe(std::max<std::int64_t>(0, bytes - kChunk));
+  return at_end.empty() ? probe(0) : at_end;
 }
 
 std::string kind_of(const fs::path& path, std::int64_t bytes) {

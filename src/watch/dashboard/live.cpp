@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::int64_t kNewestSessions = 5;
 
-Json look_at_store(const LiveOptions& options) {
+Json inspect_store(const LiveOptions& options) {
   const auto problem = [](const Error& error) {
     return Json{{"up", false}, {"problem", error.what}, {"hint", error.hint}, {"sessions", Json::array()}};
   };
@@ -32,8 +32,8 @@ Json look_at_store(const LiveOptions& options) {
 
 }  // namespace
 
-Live::Live(LiveOptions options, std::function<bool()> listened, std::function<void(const std::string&)> tell)
-    : options_(std::move(options)), listened_(std::move(listened)), tell_(std::move(tell)) {
+Live::Live(LiveOptions options, std::function<bool()> listened, std::function<void(const std::string&)> notify)
+    : options_(std::move(options)), listened_(std::move(listened)), notify_(std::move(notify)) {
   store_ = std::thread([this] { watch_store(); });
   machine_ = std::thread([this] { watch_machine(); });
 }
@@ -62,16 +62,16 @@ void Live::watch_machine() {
       const std::lock_guard lock(mutex_);
       if (!stored_.empty()) document["store"] = Json::parse(stored_);
     }
-    tell_(dump_json(document, -1));
+    notify_(dump_json(document, -1));
   } while (pause());
 }
 
 void Live::watch_store() {
   do {
     if (!listened_()) continue;
-    std::string looked = dump_json(look_at_store(options_), -1);
+    std::string probed = dump_json(inspect_store(options_), -1);
     const std::lock_guard lock(mutex_);
-    stored_ = std::move(looked);
+    stored_ = std::move(probed);
   } while (pause());
 }
 

@@ -28,7 +28,7 @@ class Live {
  public:
   /// `listened` is asked before each look: while nobody listens nothing is looked at. `tell` is given the document
   /// ("warpmark.live/1") in one line, from a thread of this.
-  Live(LiveOptions options, std::function<bool()> listened, std::function<void(const std::string&)> tell);
+  Live(LiveOptions options, std::function<bool()> listened, std::function<void(const std::string&)> notify);
   ~Live();
   Live(const Live&) = delete;
   Live& operator=(const Live&) = delete;
@@ -41,7 +41,7 @@ class Live {
 
   LiveOptions options_;
   std::function<bool()> listened_;
-  std::function<void(const std::string&)> tell_;
+  std::function<void(const std::string&)> notify_;
   std::atomic<bool> stopped_ = false;
   std::mutex mutex_;
   std::string stored_;  ///< the newest look at the store, JSON

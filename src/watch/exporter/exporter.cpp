@@ -44,7 +44,7 @@ std::vector<Family> Exporter::of_itself(std::int64_t began_ns) {
     all.push_back({name, help, type, {{{}, value}}});
   };
   add("warpmark_exporter_scrapes_total", "Scrapes since the exporter started.", FamilyType::counter,
-      static_cast<double>(++looks_));
+      static_cast<double>(++polls_));
   add("warpmark_exporter_scrape_duration_seconds", "Time that this scrape took.", FamilyType::gauge,
       static_cast<double>(monotonic_ns() - began_ns) * 1e-9);
   rusage used{};
@@ -59,7 +59,7 @@ std::vector<Family> Exporter::of_itself(std::int64_t began_ns) {
 }
 
 std::vector<Family> Exporter::families() {
-  const std::lock_guard guard(looking_);
+  const std::lock_guard guard(searching_);
   const std::int64_t now_ns = monotonic_ns();
   std::vector<Family> all = gpus_.families();
   std::ranges::move(host_.families(now_ns), std::back_inserter(all));
@@ -232,7 +232,7 @@ void add_traffic(Collected& out, const monitor::GpuReading& gpu, const Labels& l
 }  // namespace
 
 /// Means over a second or more: a second Prometheus that asks at the same time gets the same.
-void GpuLook::add_nvlink_rates(Collected& out, const monitor::GpuReading& gpu, const Labels& labels) {
+void GpuSample::add_nvlink_rates(Collected& out, const monitor::GpuReading& gpu, const Labels& labels) {
   auto& last = nvlink_[gpu.facts.uuid];
   const double elapsed_s = static_cast<double>(gpu.monotonic_ns - last.monotonic_ns) * 1e-9;
   const auto rate = [&](std::optional<std::uint64_t> before,
@@ -249,9 +249,9 @@ void GpuLook::add_nvlink_rates(Collected& out, const monitor::GpuReading& gpu, c
   out.add("DCGM_FI_PROF_NVLINK_RX_BYTES", "Bytes received over NVLink (per second).", labels, last.received_rate);
 }
 
-std::vector<Family> GpuLook::families() {
+std::vector<Family> GpuSample::families() {
   Collected out;
-  const auto readings = poll_.look();
+  const auto readings = poll_.probe();
   constexpr const char* kUp = "warpmark_gpu_up";
   constexpr const char* kUpHelp =
       "1 for a GPU that answers, 0 for one that did and does not; without a GPU: the driver does not answer.";

@@ -29,9 +29,9 @@ namespace warpmark::watch {
 class Collected;
 
 /// Not thread safe.
-class GpuLook {
+class GpuSample {
  public:
-  GpuLook(monitor::GpuSource source, std::string host, monitor::GpuPollOptions options = {})
+  GpuSample(monitor::GpuSource source, std::string host, monitor::GpuPollOptions options = {})
       : poll_(std::move(source), std::move(options)), host_(std::move(host)) {}
   /// Takes as long as monitor::GpuPoll::look.
   [[nodiscard]] std::vector<Family> families();
@@ -78,12 +78,12 @@ class Exporter {
   [[nodiscard]] const std::vector<Family>& stored();
   [[nodiscard]] std::vector<Family> of_itself(std::int64_t began_ns);
 
-  std::mutex looking_;
+  std::mutex searching_;
   std::string host_name_, version_, revision_;
-  std::int64_t looks_ = 0;
-  GpuLook gpus_;
-  HostLook host_;
-  PeerLook peers_;
+  std::int64_t polls_ = 0;
+  GpuSample gpus_;
+  HostSample host_;
+  PeerSample peers_;
   StoredVerdicts verdicts_;
   std::filesystem::path running_folder_;
   std::function<Result<std::unique_ptr<store::Store>>()> open_store_;

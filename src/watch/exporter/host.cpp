@@ -44,7 +44,7 @@ std::map<std::string, InterfaceBytes> parse_net_dev(std::string_view text) {
   return found;
 }
 
-std::vector<Family> HostLook::families(std::int64_t monotonic_ns) {
+std::vector<Family> HostSample::families(std::int64_t monotonic_ns) {
   std::vector<Family> out;
   add_processors(out);
   add_memory(out);
@@ -54,7 +54,7 @@ std::vector<Family> HostLook::families(std::int64_t monotonic_ns) {
   return out;
 }
 
-void HostLook::add_processors(std::vector<Family>& out) {
+void HostSample::add_processors(std::vector<Family>& out) {
   const auto cpus = monitor::parse_cpu_ticks(proc_.read("stat"));
   if (!cpus.empty()) {
     out.push_back(
@@ -79,7 +79,7 @@ void HostLook::add_processors(std::vector<Family>& out) {
   }
 }
 
-void HostLook::add_memory(std::vector<Family>& out) {
+void HostSample::add_memory(std::vector<Family>& out) {
   const auto memory = device::parse_meminfo(proc_.read("meminfo"));
   const auto add = [&](const char* name, const char* help, std::optional<std::int64_t> bytes) {
     if (bytes) out.push_back({name, help, FamilyType::gauge, {{{}, static_cast<double>(*bytes)}}});
@@ -89,7 +89,7 @@ void HostLook::add_memory(std::vector<Family>& out) {
 }
 
 /// Pressure stall information: docs.kernel.org/accounting/psi.html. A kernel without it has no such files.
-void HostLook::add_pressure(std::vector<Family>& out) {
+void HostSample::add_pressure(std::vector<Family>& out) {
   Family family{"warpmark_host_pressure_ratio",
                 "Share of the last 10 s in which some or all tasks waited for it.",
                 FamilyType::gauge,
@@ -108,7 +108,7 @@ void HostLook::add_pressure(std::vector<Family>& out) {
   out.push_back(std::move(family));
 }
 
-void HostLook::add_interfaces(std::vector<Family>& out, std::int64_t monotonic_ns) {
+void HostSample::add_interfaces(std::vector<Family>& out, std::int64_t monotonic_ns) {
   const auto now = parse_net_dev(proc_.read("net/dev"));
   Family received{"warpmark_network_received_bytes_total", "Bytes received by the interface.", FamilyType::counter, {}};
   Family sent{"warpmark_network_sent_bytes_total", "Bytes sent by the interface.", FamilyType::counter, {}};
@@ -135,7 +135,7 @@ void HostLook::add_interfaces(std::vector<Family>& out, std::int64_t monotonic_n
   for (auto* family : {&in, &to}) out.push_back(std::move(*family));
 }
 
-std::vector<Family> PeerLook::families(std::int64_t monotonic_ns) {
+std::vector<Family> PeerSample::families(std::int64_t monotonic_ns) {
   auto found = source_();
   if (!found.ok()) return {};
   if (!options_.loopback) std::erase_if(*found, [](const TcpConnection& one) { return one.loopback; });

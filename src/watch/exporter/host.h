@@ -26,11 +26,11 @@ struct InterfaceBytes {
 [[nodiscard]] std::map<std::string, InterfaceBytes> parse_net_dev(std::string_view text);
 
 /// Not thread safe.
-class HostLook {
+class HostSample {
  public:
   /// `root` is that of /proc: "/" but in tests. With `rates` also means since the look before, from the second one on:
   /// for one who looks alone.
-  HostLook(const std::filesystem::path& root, bool rates) : proc_(root), rates_(rates) {}
+  HostSample(const std::filesystem::path& root, bool rates) : proc_(root), rates_(rates) {}
   [[nodiscard]] std::vector<Family> families(std::int64_t monotonic_ns);
 
  private:
@@ -52,14 +52,14 @@ inline constexpr std::size_t kMostPeers = 100;
 using device::TcpConnection;
 
 /// Not thread safe.
-class PeerLook {
+class PeerSample {
  public:
   using Source = std::function<Result<std::vector<TcpConnection>>()>;
   struct Options {
     bool rates = false;     ///< also means since the look before: for one who looks alone
     bool loopback = false;  ///< loopback is a peer as well
   };
-  explicit PeerLook(Options options, Source source = device::tcp_connections)
+  explicit PeerSample(Options options, Source source = device::tcp_connections)
       : source_(std::move(source)), options_(options) {}
   /// What a connection carried before its first look counts from that look on.
   [[nodiscard]] std::vector<Family> families(std::int64_t monotonic_ns);

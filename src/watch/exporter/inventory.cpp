@@ -80,7 +80,7 @@ void GpuInventory::seen(const std::vector<GpuFacts>& listed, double wall_s) {
   if (!changed || entries_.empty()) return;
   written_s_ = wall_s;
   const auto written = write();
-  if (!written.ok() && !std::exchange(told_, true)) {
+  if (!written.ok() && !std::exchange(reported_, true)) {
     log_("after a restart GPUs that are lost will not be missed: " + written.error().what);
   }
 }

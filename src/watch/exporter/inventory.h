@@ -35,7 +35,7 @@ class GpuInventory {
   std::function<void(const std::string&)> log_;
   std::vector<Entry> entries_;
   double written_s_ = 0;
-  bool told_ = false;
+  bool reported_ = false;
 };
 
 }  // namespace warpmark::watch

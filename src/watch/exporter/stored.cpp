@@ -141,10 +141,10 @@ Labels result_labels(const store::RunPoint& point) {
           {"host", point.hostname}};
 }
 
-std::vector<Family> StoredVerdicts::families(store::Store& store, const std::vector<store::RunPoint>& told) {
+std::vector<Family> StoredVerdicts::families(store::Store& store, const std::vector<store::RunPoint>& reported) {
   std::set<std::string> wanted;
   std::string next;
-  for (const auto& point : told) {  // newest first
+  for (const auto& point : reported) {  // newest first
     if (wanted.size() >= kMostJudgedSessions && !wanted.contains(point.session)) continue;
     if (wanted.insert(point.session).second && next.empty() && !sessions_.contains(point.session)) next = point.session;
   }
@@ -163,7 +163,7 @@ std::vector<Family> StoredVerdicts::families(store::Store& store, const std::vec
                  "How far this result lies from the level of that history, a ratio less 1.",
                  FamilyType::gauge,
                  {}};
-  for (const auto& point : told) {
+  for (const auto& point : reported) {
     const auto session = sessions_.find(point.session);
     if (session == sessions_.end()) continue;
     const auto label = validate::case_label(point.workload, point.params, point.device, point.mode);

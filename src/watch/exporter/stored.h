@@ -23,7 +23,7 @@ class StoredVerdicts {
  public:
   /// Families of the verdicts on results that are told, against branch main. Judges at most one session at a call, so
   /// that no scrape waits for many; the newest first, and no more than the newest 20.
-  [[nodiscard]] std::vector<Family> families(store::Store& store, const std::vector<store::RunPoint>& told);
+  [[nodiscard]] std::vector<Family> families(store::Store& store, const std::vector<store::RunPoint>& reported);
 
   /// How many sessions were judged so far: where a call judges none, another one changes nothing until the store does.
   [[nodiscard]] std::int64_t judged() const { return judged_; }

@@ -27,7 +27,7 @@ class Check(commands.Command):
         self.trains = lab.recorder.backwards_seen > 0
         self.steps = 0
         self.done = False
-        self.result = {"checks": [], "noise": {}, "spread": {}, "draws": False, "finite": False}
+        self.result = {"checks": [], "noise": {}, "rounding": {}, "spread": {}, "draws": False, "finite": False}
         self.why_not = "the program calls no module with parameters"
 
     def begin(self):
@@ -88,6 +88,8 @@ class Check(commands.Command):
             raise ValueError("the forward changes parameters")
         result["finite"] = state.is_finite((state.outputs, state.gradients))
         result["noise"] = state.differences(state.run())
+        with Rounding(self.torch, state.module):
+            result["rounding"] = state.differences(state.run())
         state.random_numbers.seed(OTHER_SEED)
         result["spread"] = state.differences(state.run(keep_random_numbers=True))
         calm = []
@@ -150,6 +152,34 @@ class Calm:
     def __exit__(self, *what):
         for part, name, value in self.kept:
             setattr(part, name, value)
+
+
+class Rounding:
+    """Within, what each innermost module returns is off by a unit of its last place, up or down or not at all, as after another
+    order of additions: the differences show how the module's answers react to rounding (Higham, Accuracy and Stability of
+    Numerical Algorithms, 2nd ed., section 1.6)."""
+
+    def __init__(self, torch, module):
+        self.torch = torch
+        self.parts = [part for part in module.modules() if not list(part.children())]
+        self.generators = {}
+
+    def __enter__(self):
+        self.hooks = [part.register_forward_hook(lambda part, args, output: self.off(output)) for part in self.parts]
+
+    def __exit__(self, *what):
+        for hook in self.hooks:
+            hook.remove()
+
+    def off(self, output):
+        if type(output) in (tuple, list):
+            return type(output)(self.off(part) for part in output)
+        if not isinstance(output, self.torch.Tensor) or not output.is_floating_point():
+            return output
+        if output.device not in self.generators:
+            self.generators[output.device] = self.torch.Generator(output.device).manual_seed(OTHER_SEED)
+        units = self.torch.randint(-1, 2, output.shape, generator=self.generators[output.device], device=output.device)
+        return output * (1 + self.torch.finfo(output.dtype).eps * units.to(output.dtype))
 
 
 class RandomNumbers:

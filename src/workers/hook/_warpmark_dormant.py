@@ -21,7 +21,7 @@ class Dormant:
     def __init__(self, torch, folder):
         self.torch = torch
         self.path = os.path.join(folder, "%d.wake" % os.getpid())
-        self.next_look = 0.0
+        self.next_poll = 0.0
         self.seen = 0  # a request may come before torch is loaded; leftovers are removed by --dormant
         self.profile = None
         self.problem = ""
@@ -40,9 +40,9 @@ class Dormant:
                 self.end()
             return
         now = clock()
-        if now < self.next_look:
+        if now < self.next_poll:
             return
-        self.next_look = now + LOOK_S
+        self.next_poll = now + LOOK_S
         written = self.written_ns()
         if written not in (0, self.seen):
             self.seen = written

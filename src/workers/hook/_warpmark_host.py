@@ -9,7 +9,7 @@ import sys
 import time
 
 PERIOD_S = 0.02  # a look takes the interpreter's lock for some 30 microseconds
-TOLD_EVERY_S = 1.0  # a program may end without a word
+REPORTED_EVERY_S = 1.0  # a program may end without a word
 KINDS = (
     ("sleep", ("nanosleep",)),
     ("lock", ("futex",)),
@@ -33,7 +33,7 @@ class Waits:
 
     def run(self):
         before, used = self.began, time.clock_gettime(self.clock)
-        told = before
+        reported = before
         while "torch" not in sys.modules:
             time.sleep(PERIOD_S)
             kind = self.kind()
@@ -43,9 +43,9 @@ class Waits:
                 kinds = self.seconds.setdefault(self.line(), {})
                 kinds[kind] = kinds.get(kind, 0.0) + waited
             before, used = now, use
-            if now - told > TOLD_EVERY_S:
-                told = now
-                self.tell()
+            if now - reported > REPORTED_EVERY_S:
+                reported = now
+                self.notify()
 
     def kind(self):
         try:
@@ -68,7 +68,7 @@ class Waits:
             return ("", 0, "")
         return (frame.f_code.co_filename, frame.f_lineno or 0, frame.f_code.co_name)
 
-    def tell(self):
+    def notify(self):
         if os.getpid() != self.process or "torch" in sys.modules:
             return
         self.report.add("host", seconds=time.perf_counter() - self.began)
@@ -87,5 +87,5 @@ def begin(report):
         except Exception as problem:  # the waits are our loss, never the program's
             report.fault("host", problem)
 
-    atexit.register(guarded, waits.tell)
+    atexit.register(guarded, waits.notify)
     _thread.start_new_thread(guarded, (waits.run,))

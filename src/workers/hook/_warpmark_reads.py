@@ -57,6 +57,6 @@ class Reads:
         entry[0] += 1
         entry[1] += seconds
 
-    def tell(self, report):
+    def notify(self, report):
         for (where, name), (count, seconds) in sorted(self.found.items(), key=lambda item: -item[1][0])[:20]:
             report.add("read", where=where, call=name, count=count, seconds=round(seconds, 7))

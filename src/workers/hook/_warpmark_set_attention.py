@@ -107,7 +107,7 @@ class Backend(Setting):
     def acts(self):
         return len(self.off_now()) or int(self.unfused)
 
-    def tell(self, report):
+    def notify(self, report):
         off = self.hook.guarded("attention", self.off_now, None)
         if self.unfused and not off:
             off = list(FUSED)

@@ -90,7 +90,7 @@ class Settings:
             setting.arguments(bound.arguments)
         return bound.args[1:], bound.kwargs
 
-    def tell(self, report):
+    def notify(self, report):
         for state in self.states():
             report.add("knob", **state)
 
@@ -101,14 +101,14 @@ class Settings:
             problem = setting.problem()
             yield dict(id=name, value=value, in_force=not problem, places=setting.changed, said=problem or setting.note)
 
-    def tell_acts(self, report):
+    def notify_acts(self, report):
         """How many places of the program each setting could change: one without any need not be tried."""
         for setting in self.by_name.values():
             places = self.hook.guarded("acts: " + setting.name, setting.acts, None)
             if places is not None:
                 report.add("acts", knob=setting.name, places=places)
 
-    def tell_debugging(self, report):
+    def notify_debugging(self, report):
         on = [one.name for one in self.by_name.values() if getattr(one, "debugging", False)]
         if on:
             report.add("debugging", knobs=on)

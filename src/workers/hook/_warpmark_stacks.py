@@ -44,8 +44,8 @@ class Sampler:
         while True:
             ready = select.select([self.pipe], [], [], None if phase == "0" else self.period)[0]
             if ready:
-                told = os.read(self.pipe, 64).decode("ascii", "replace")
-                for letter in told:
+                reported = os.read(self.pipe, 64).decode("ascii", "replace")
+                for letter in reported:
                     phase = self.enter(phase, letter)
             elif phase != "0":
                 self.sample(own, phase == "R")

@@ -83,14 +83,14 @@ class Watcher:
     def __init__(self, callbacks, report):
         self.callbacks = callbacks
         self.report = report
-        self.looking = set()  # (name, thread): finders that ask all finders come back to this one
+        self.searching = set()  # (name, thread): finders that ask all finders come back to this one
 
     def find_spec(self, name, path=None, target=None):
         callback = self.callbacks.get(name)
         mine = (name, _thread.get_ident())
-        if callback is None or mine in self.looking:
+        if callback is None or mine in self.searching:
             return None
-        self.looking.add(mine)
+        self.searching.add(mine)
         try:
             for finder in sys.meta_path:
                 if finder is self or not hasattr(finder, "find_spec"):
@@ -99,13 +99,13 @@ class Watcher:
                 if spec is not None:
                     # Whoever asks whether a module is there (importlib.util.find_spec) gets a spec too and never runs
                     # it: the callback waits for the one that is executed.
-                    self._tell_after(spec, callback, name)
+                    self._report_after(spec, callback, name)
                     return spec
         finally:
-            self.looking.discard(mine)
+            self.searching.discard(mine)
         return None
 
-    def _tell_after(self, spec, callback, name):
+    def _report_after(self, spec, callback, name):
         loader = spec.loader
         execute = getattr(loader, "exec_module", None)
         if execute is None:

@@ -100,7 +100,7 @@ class Recorder:
         try:
             if self.at_restart is not None:
                 self.at_restart()
-            self.tell_world()
+            self.notify_world()
         except Exception as problem:
             self.report.fault("restart", problem)
         self.report.add("restart")
@@ -145,7 +145,7 @@ class Recorder:
         try:
             if self.gate is None or self.in_loader() or self.graphs.capturing():
                 return
-            if self.warms_up_beside_others(reads_ahead):
+            if self.warms_up_with_others(reads_ahead):
                 return
             gate_here, self.gate = self.gate, None
             if reads_ahead or self.compiles:
@@ -183,7 +183,7 @@ class Recorder:
         except Exception as problem:
             self.report.fault("libraries", problem)  # the program loads its own
 
-    def warms_up_beside_others(self, reads_ahead):
+    def warms_up_with_others(self, reads_ahead):
         chooses_by_time = self.autotunes or self.benchmarks()
         return not reads_ahead and not chooses_by_time and self.steps_seen < self.warmup // 2
 
@@ -415,7 +415,7 @@ class Recorder:
     def bind(self):
         """A child made by multiprocessing leaves without atexit."""
         self.bound = True
-        self.tell_world()
+        self.notify_world()
         import multiprocessing
 
         if getattr(multiprocessing, "parent_process", lambda: None)() is not None:
@@ -423,7 +423,7 @@ class Recorder:
 
             util.Finalize(None, self.finish, args=("exit",), exitpriority=100)
 
-    def tell_world(self):
+    def notify_world(self):
         """Again, as a program that starts its ranks itself has no WORLD_SIZE when torch is loaded."""
         self.world = world_size(self.torch)
         self.report.add("world", world=self.world)
@@ -453,11 +453,11 @@ class Recorder:
         self.finished = True
         self.noting = False
         try:
-            self.tell(why)
+            self.notify(why)
         except Exception as problem:
             self.report.fault("end", problem)
 
-    def tell(self, why):
+    def notify(self, why):
         end = clock()
         if self.steps_seen > 0:
             self.synchronize()
@@ -489,8 +489,8 @@ class Recorder:
                 emptied=self.emptied,
             )
         if self.steps_seen > 0:
-            for tell in self.at_finish:
-                tell(self.report)
+            for notify in self.at_finish:
+                notify(self.report)
             if self.profile is not None:
                 self.profile.finish()
         benchmarks = bool(self.on_cuda() and self.torch.backends.cudnn.benchmark)

@@ -75,7 +75,7 @@ class Hook:
                 sys.modules["numpy"].random.seed(seed)
         self.guarded("environment", self.settings.environment, None)  # before CUDA begins, which reads it
         if self.recorder.measures:  # it asks the GPUs what they are, and forked children could not use them then
-            self.tell_torch()
+            self.notify_torch()
         for place in (
             self.patch_loader,
             self.patch_optimizer,
@@ -91,22 +91,22 @@ class Hook:
         self.report.add("patched", names=self.names)
         atexit.register(self.recorder.finish, "exit")
         if not self.recorder.measures:
-            atexit.register(self.guarded, "plan", self.tell_what_failed, None)
+            atexit.register(self.guarded, "plan", self.notify_what_failed, None)
         self.recorder.at_restart = self.watch_again
         self.recorder.at_step = self.settings["compile"].mark_step
         if self.recorder.lab is not None:
-            self.recorder.at_finish.append(self.settings.tell_acts)
-        self.recorder.at_finish.append(self.settings.tell)
-        self.recorder.at_finish.append(self.settings.tell_debugging)
-        self.recorder.at_finish.append(self.settings["attention.backend"].tell)
+            self.recorder.at_finish.append(self.settings.notify_acts)
+        self.recorder.at_finish.append(self.settings.notify)
+        self.recorder.at_finish.append(self.settings.notify_debugging)
+        self.recorder.at_finish.append(self.settings["attention.backend"].notify)
         if self.recorder.sync_phases:
             watched = self.guarded("reads", lambda: reads.Reads(torch, self, self.recorder), None)
             if watched is not None:
-                self.recorder.at_finish.append(watched.tell)
+                self.recorder.at_finish.append(watched.notify)
         if hasattr(os, "register_at_fork"):
             os.register_at_fork(after_in_child=self.recorder.forked)
 
-    def tell_what_failed(self):
+    def notify_what_failed(self):
         """In a run that nobody times, whose report nobody reads: settings of the plan that did nothing, once, at the end."""
         did_nothing = self.recorder.forwards_seen == 0 and self.recorder.steps_seen == 0  # as a launcher
         if did_nothing or self.report.rank() != 0:
@@ -115,7 +115,7 @@ class Hook:
             if not knob["in_force"]:
                 print("warpmark: %s=%s of the plan: %s" % (knob["id"], knob["value"], knob["said"]), file=sys.stderr)
 
-    def tell_torch(self):
+    def notify_torch(self):
         torch = self.torch
         devices = []
         cuda = False
@@ -184,7 +184,7 @@ class Hook:
                     "loader settings", hook.settings.loader_arguments, (args, kwargs), old, loader, args, kwargs
                 )
                 old(loader, *args, **kwargs)
-                hook.guarded("loader", hook.tell_loader, None, loader)
+                hook.guarded("loader", hook.notify_loader, None, loader)
 
             return __init__
 
@@ -223,7 +223,7 @@ class Hook:
         self.replace(Iterator, "__next__", make_next)
         self.replace(dataloader.DataLoader, "__init__", make_init)
 
-    def tell_loader(self, loader):
+    def notify_loader(self, loader):
         from torch.utils.data import IterableDataset
 
         where = self.caller()
@@ -274,7 +274,7 @@ class Hook:
                 old(optimizer, *args, **kwargs)
                 hook.guarded("watch", hook.watch_again, None)
                 hook.guarded("optimizer", hook.optimizers.add, None, optimizer)
-                hook.guarded("optimizer", hook.tell_optimizer, None, optimizer)
+                hook.guarded("optimizer", hook.notify_optimizer, None, optimizer)
                 for cls in type(optimizer).__mro__:
                     if cls is not torch.optim.Optimizer and issubclass(cls, torch.optim.Optimizer):
                         hook.guarded("optimizer step", wrap_step, None, cls)
@@ -283,7 +283,7 @@ class Hook:
 
         self.replace(torch.optim.Optimizer, "__init__", make_init)
 
-    def tell_optimizer(self, optimizer):
+    def notify_optimizer(self, optimizer):
         self.recorder.optimizer_made()
         if not self.first_time(("optimizer", type(optimizer).__name__, self.caller())):
             return
@@ -398,7 +398,7 @@ class Hook:
         """Wraps one module that the program calls itself; knobs that change modules act now."""
         mode = compiling.own_mode(compiling.compiled_by_program(inner_of(module)))
         self.prepare(module)
-        self.tell_module(module, args, mode)
+        self.notify_module(module, args, mode)
         recorder, around, clock, retried = self.recorder, self.settings.around, steps.clock, self.retried
 
         def again(inside):
@@ -451,7 +451,7 @@ class Hook:
     def prepare(self, module):
         self.settings.prepare(inner_of(module))
 
-    def tell_module(self, module, args, mode):
+    def notify_module(self, module, args, mode):
         torch = self.torch
         names = {"conv": 0, "norm": 0, "linear": 0, "attention": 0, "embedding": 0}
         for part in module.modules():

@@ -84,7 +84,7 @@ def loss_of(name, out, target):
     return F.cross_entropy(out, target)
 
 
-def loss_of_ignorance(name, c):
+def chance_level_loss(name, c):
     if name == "dlrm":
         return math.log(2)
     return math.log(c["seq"] if is_span(name, c) else c["vocab"] if "vocab" in c else c["classes"])

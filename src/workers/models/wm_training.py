@@ -78,7 +78,7 @@ class KnobHost:
             self.callbacks = {}
 
     def __init__(self):
-        self.recorder, self.watcher, self.told, self.faults = self.Recorder(), self.Watcher(), [], []
+        self.recorder, self.watcher, self.reported, self.faults = self.Recorder(), self.Watcher(), [], []
 
     def replace(self, owner, name, make):
         setattr(owner, name, make(getattr(owner, name)))
@@ -91,7 +91,7 @@ class KnobHost:
             return default
 
     def add(self, kind, **facts):
-        self.told.append(facts)
+        self.reported.append(facts)
 
 
 class Training:
@@ -340,9 +340,9 @@ class Training:
         return sum(float(p.detach().double().sum()) for p in self.model.parameters())
 
     def knob_states(self):
-        self.host.told = []
-        self.settings.tell(self.host)
-        return self.host.told
+        self.host.reported = []
+        self.settings.notify(self.host)
+        return self.host.reported
 
 
 def distance(ours, right):

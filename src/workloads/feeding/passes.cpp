@@ -25,6 +25,7 @@ Result<std::vector<double>> time_passes(const measure::RoundOptions& options, Ru
     rule.add(seconds, static_cast<double>(monotonic_ns() - begin) * 1e-9);
   }
   run.stopped_because = rule.reason();
+  run.stop_cause = rule.cause();
   run.converged = rule.converged();
   return rule.samples();
 }

@@ -38,7 +38,7 @@ std::int64_t unix_clock_ns() {
   return now.tv_sec * 1'000'000'000LL + now.tv_nsec;
 }
 
-Testimony nothing_seen(const std::string& why) { return {"", "the worker's clock and ours alone: " + why}; }
+WorkerReport nothing_seen(const std::string& why) { return {"", "the worker's clock and ours alone: " + why}; }
 
 std::string fact_of(const Timeline& timeline, std::string_view key) {
   for (const auto& [name, text] : timeline.metadata) {
@@ -116,36 +116,36 @@ CrossCheckedWork cross_checked_work(const Timeline& timeline, std::int64_t since
   return work;
 }
 
-std::string contradiction(const CrossCheckedWork& work, const StepClaim& claim) {
-  const auto steps = static_cast<double>(claim.steps);
+std::string contradiction(const CrossCheckedWork& work, const ReportedStep& attribute) {
+  const auto steps = static_cast<double>(attribute.steps);
   if (work.launches == 0) {
-    return fmt::format("the recorder saw no kernel in the {} steps that the worker says it did", claim.steps);
+    return fmt::format("the recorder saw no kernel in the {} steps that the worker says it did", attribute.steps);
   }
-  if (claim.equal_steps &&
+  if (attribute.equal_steps &&
       static_cast<double>(work.launches - work.in_steps) > kStrays * static_cast<double>(work.launches)) {
     return fmt::format(
         "the recorder saw {} launches, and of {} of them the kernel came no multiple of {} times: that "
         "is not the {} equal steps that the worker says it did",
-        work.launches, work.launches - work.in_steps, claim.steps, claim.steps);
+        work.launches, work.launches - work.in_steps, attribute.steps, attribute.steps);
   }
-  if (claim.once_each_step && work.fewest > claim.steps) {
+  if (attribute.once_each_step && work.fewest > attribute.steps) {
     return fmt::format("the recorder saw every kernel at least {} times in what the worker says are {} steps",
-                       work.fewest, claim.steps);
+                       work.fewest, attribute.steps);
   }
-  if (work.span_s > claim.window_s * (1 + kSpanAgrees) + kSpanSlack_s) {
+  if (work.span_s > attribute.window_s * (1 + kSpanAgrees) + kSpanSlack_s) {
     return fmt::format(
         "the recorder saw the GPU work for {:.4g} s on steps of which the worker says that they took "
         "{:.4g} s",
-        work.span_s, claim.window_s);
+        work.span_s, attribute.window_s);
   }
-  if (work.busy_s / steps > claim.step_s * (1 + kBusyAgrees)) {
+  if (work.busy_s / steps > attribute.step_s * (1 + kBusyAgrees)) {
     return fmt::format("the kernels of a step take {:.4g} s by the recorder, the whole step {:.4g} s by the worker",
-                       work.busy_s / steps, claim.step_s);
+                       work.busy_s / steps, attribute.step_s);
   }
   return "";
 }
 
-Testimony second_cross_check(ModelWorkers& workers, const Params& params, double step_s) {
+WorkerReport second_cross_check(ModelWorkers& workers, const Params& params, double step_s) {
   const auto& compile = params.text("compile");
   if (workers.ranks() > 1) return nothing_seen("there are several ranks");
   if (compile != "no" && compile != "default")
@@ -159,7 +159,7 @@ Testimony second_cross_check(ModelWorkers& workers, const Params& params, double
 }
 
 /// Two steps first: the recorder begins in a thread of its own, and CUPTI prepares each kernel when it sees it first.
-Testimony hear_recorder(ModelWorkers& workers, StepClaim claim, double deadline_s) {
+WorkerReport hear_recorder(ModelWorkers& workers, ReportedStep attribute, double deadline_s) {
   const auto self = own_executable();
   const auto library =
       profile::find_inject_library(self.ok() ? *self : fs::path(), std::getenv("WARPMARK_INJECT_LIBRARY"));
@@ -172,7 +172,7 @@ Testimony hear_recorder(ModelWorkers& workers, StepClaim claim, double deadline_
   const auto first = workers.window(2, false, deadline_s);
   std::this_thread::sleep_for(kIdle);
   const std::int64_t since_ns = unix_clock_ns() - kEarlier_ns;
-  const auto window = workers.window(claim.steps, false, deadline_s);
+  const auto window = workers.window(attribute.steps, false, deadline_s);
   const auto stopped = workers.ask({{"ask", "record"}, {"on", false}}, kDeadline_s);
   for (const Status& status :
        {first.ok() ? Status() : Status(first.error()), window.ok() ? Status() : Status(window.error()),
@@ -181,12 +181,12 @@ Testimony hear_recorder(ModelWorkers& workers, StepClaim claim, double deadline_
   }
   const auto timeline = recorded_in(folder->path(), since_ns);
   if (!timeline.ok()) return nothing_seen(timeline.error().what);
-  claim.window_s = window->seconds * static_cast<double>(claim.steps);
-  const CrossCheckedWork work = cross_checked_work(*timeline, since_ns, claim.steps);
-  const auto steps = static_cast<double>(claim.steps);
-  return {contradiction(work, claim),
-          fmt::format("recorder: {} steps, {:.1f} launches each, kernels for {:.4g} ms of {:.4g} ms", claim.steps,
-                      static_cast<double>(work.launches) / steps, work.busy_s / steps * 1e3, claim.step_s * 1e3)};
+  attribute.window_s = window->seconds * static_cast<double>(attribute.steps);
+  const CrossCheckedWork work = cross_checked_work(*timeline, since_ns, attribute.steps);
+  const auto steps = static_cast<double>(attribute.steps);
+  return {contradiction(work, attribute),
+          fmt::format("recorder: {} steps, {:.1f} launches each, kernels for {:.4g} ms of {:.4g} ms", attribute.steps,
+                      static_cast<double>(work.launches) / steps, work.busy_s / steps * 1e3, attribute.step_s * 1e3)};
 }
 
 }  // namespace warpmark::workloads

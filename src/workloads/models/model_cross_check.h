@@ -30,7 +30,7 @@ struct CrossCheckedWork {
 [[nodiscard]] CrossCheckedWork cross_checked_work(const Timeline& timeline, std::int64_t since_ns, std::int64_t steps);
 
 /// What the worker says of it.
-struct StepClaim {
+struct ReportedStep {
   std::int64_t steps = kCrossCheckedSteps;
   double window_s = 0;         ///< of the window that was recorded
   double step_s = 0;           ///< of the steps that were timed, which nothing recorded
@@ -40,18 +40,18 @@ struct StepClaim {
 
 /// How the two contradict each other; empty where they agree. Recording makes launches slower, so steps may be shorter
 /// in the timed windows than in the recorded one, but not shorter than what their kernels take. Pure.
-[[nodiscard]] std::string contradiction(const CrossCheckedWork& work, const StepClaim& claim);
+[[nodiscard]] std::string contradiction(const CrossCheckedWork& work, const ReportedStep& attribute);
 
-struct Testimony {
+struct WorkerReport {
   std::string doubt;  ///< as contradiction()
   std::string note;   ///< what was seen, or why nothing was
 };
 
 /// What the recorder says of a case on a GPU whose steps were timed as `step_s`; only a note where it cannot be heard.
-[[nodiscard]] Testimony second_cross_check(ModelWorkers& workers, const Params& params, double step_s);
+[[nodiscard]] WorkerReport second_cross_check(ModelWorkers& workers, const Params& params, double step_s);
 
 /// Starts the recorder in the worker's process, asks for steps and holds them against its claim, of which `window_s` is
 /// filled in. Nothing is timed in this process afterwards: CUPTI stays in it.
-[[nodiscard]] Testimony hear_recorder(ModelWorkers& workers, StepClaim claim, double deadline_s);
+[[nodiscard]] WorkerReport hear_recorder(ModelWorkers& workers, ReportedStep attribute, double deadline_s);
 
 }  // namespace warpmark::workloads

@@ -29,7 +29,7 @@ std::vector<double> thinned(std::vector<double> seconds) {
 }
 
 constexpr const char* kSensor = "memory_used";
-constexpr std::int64_t kBetweenLooks_ns = 50'000'000;
+constexpr std::int64_t kBetweenPolls_ns = 50'000'000;
 
 constexpr double kQualityDeadline_s = 30 * 86400.0;
 constexpr double kSlack_s = 0.1;  // of the two clocks, which read the same counter
@@ -89,9 +89,9 @@ LossVerdict judged_losses(const StepLosses& losses) {
   }
   LossVerdict verdict;
   const double first = losses.all.front();
-  if (!(std::abs(first - losses.ignorance) <= 0.15 * losses.ignorance + 0.1)) {
+  if (!(std::abs(first - losses.chance_level) <= 0.15 * losses.chance_level + 0.1)) {
     verdict.fault =
-        fmt::format("the first loss is {:.4g}; a network that knows nothing has {:.4g}", first, losses.ignorance);
+        fmt::format("the first loss is {:.4g}; a network that knows nothing has {:.4g}", first, losses.chance_level);
   }
   constexpr std::size_t kLast = 4;
   if (!losses.train || losses.all.size() < kLast) return verdict;
@@ -137,18 +137,18 @@ std::optional<double> read_sensor(device::Device& device, std::string_view id) {
 
 DeviceMemory::DeviceMemory(device::Device& device) : device_(device), baseline_(read_sensor(device, kSensor)) {}
 
-void DeviceMemory::look() {
-  if (!baseline_ || monotonic_ns() - looked_ns_ < kBetweenLooks_ns) return;
-  look_last();
+void DeviceMemory::probe() {
+  if (!baseline_ || monotonic_ns() - polled_ns_ < kBetweenPolls_ns) return;
+  poll_last();
 }
 
-void DeviceMemory::look_last() {
+void DeviceMemory::poll_last() {
   if (!baseline_) return;
   if (const auto now = read_sensor(device_, kSensor)) {
     last_ = now;
     most_ = std::max(most_.value_or(0), *now);
   }
-  looked_ns_ = monotonic_ns();
+  polled_ns_ = monotonic_ns();
 }
 
 void DeviceMemory::add_to(Run& run) const {
@@ -199,9 +199,9 @@ Status measure_quality(const Params& params, const ModelShape& shape, int round,
     return data_error(fmt::format("the worker says {:.4g} s for {:.0f} samples; by our clock it was {:.4g} s", seconds,
                                   samples, ours));
   }
-  const bool claims = answer.value("reached", Json()) == true;
+  const bool attributions = answer.value("reached", Json()) == true;
   const bool reached = goal.metric == "loss" ? value <= goal.target : value >= goal.target;
-  if (claims != reached)
+  if (attributions != reached)
     return data_error(fmt::format("the worker contradicts itself: {} is {:.4g}", goal.metric, value));
   run.notes.emplace_back(
       "quality", fmt::format("{} {:.4g} after {:.0f} epochs, {:.0f} samples", goal.metric, value, epochs, samples));

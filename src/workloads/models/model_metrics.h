@@ -33,7 +33,7 @@ void add_model_rates(const ModelStep& step, Run& run);
 /// What the losses of a round's steps say: that a network that knew nothing learned something.
 struct StepLosses {
   std::span<const double> all;  ///< of every step, in their order
-  double ignorance = 0;         ///< of a network that knows nothing
+  double chance_level = 0;      ///< of a network that knows nothing
   bool train = true;
 };
 
@@ -72,9 +72,9 @@ class DeviceMemory {
   /// Before anything of the worker is on the device.
   explicit DeviceMemory(device::Device& device);
   /// Reads what is in use, unless it did within the last 50 ms. Nothing where the device has no such sensor.
-  void look();
+  void probe();
   /// Reads it in any case; it is what stays in use.
-  void look_last();
+  void poll_last();
   /// memory.baseline, memory.device (the most of all looks), memory.utilization (that of all the device has) and
   /// memory.final, of what was read.
   void add_to(Run& run) const;
@@ -82,7 +82,7 @@ class DeviceMemory {
  private:
   device::Device& device_;
   std::optional<double> baseline_, most_, last_;
-  std::int64_t looked_ns_ = 0;
+  std::int64_t polled_ns_ = 0;
 };
 
 /// "accuracy>=0.759", "loss<=2.5", "auc>=0.8".

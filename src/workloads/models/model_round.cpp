@@ -64,8 +64,8 @@ class ModelRound {
     stage("first step");
     WM_ASSIGN(const ModelWindow first, window(1));
     stage("warming up");
-    memory_.look();
-    workers_->while_waiting([this] { memory_.look(); });
+    memory_.probe();
+    workers_->while_waiting([this] { memory_.probe(); });
     WM_ASSIGN(const double steady, settle());
     workers_->while_waiting(nullptr);
     stage("timing steps");
@@ -112,7 +112,7 @@ class ModelRound {
                                 kPrepareDeadline_s));
     WM_ASSIGN(const double parameters, answered_number(answer, "parameters"));
     WM_ASSIGN(const double flops, answered_number(answer, "forward_flops"));
-    WM_ASSIGN(ignorance_, answered_number(answer, "ignorance"));
+    WM_ASSIGN(chance_level_, answered_number(answer, "ignorance"));
     WM_ASSIGN(const double forward_flops, counted_flops(answer));
     const double expected = forward_flops * static_cast<double>(shape_.batch);
     if (parameters != static_cast<double>(shape_.parameters) || flops != expected) {
@@ -131,14 +131,14 @@ class ModelRound {
 
   /// What the worker's count must be: of a long generation it counts the first words, each of which we know alike.
   Result<double> counted_flops(const Json& answer) const {
-    const auto told = answer.find("counted_words");
-    if (!decode_ || told == answer.end()) return shape_.forward_flops;
-    if (!told->is_number_integer() || *told < 1 || *told > shape_.new_tokens) {
+    const auto reported = answer.find("counted_words");
+    if (!decode_ || reported == answer.end()) return shape_.forward_flops;
+    if (!reported->is_number_integer() || *reported < 1 || *reported > shape_.new_tokens) {
       return data_error("the worker counted the operations of unrequested words");
     }
     Params params = what_.params;
     params.set("length", shape_.length());
-    params.set("new_tokens", told->get<std::int64_t>());
+    params.set("new_tokens", reported->get<std::int64_t>());
     WM_ASSIGN(const ModelShape counted, model_shape(what_.workload->id, params));
     return counted.forward_flops;
   }
@@ -199,6 +199,7 @@ class ModelRound {
       rule.add(now.seconds, static_cast<double>(monotonic_ns() - begin) * 1e-9);
     }
     sampled_s_ = static_cast<double>(monotonic_ns() - begin) * 1e-9;
+    if (steps_ == 0) run_.stop_cause = rule.cause();
     run_.stopped_because = steps_ > 0 ? fmt::format("{} steps, as asked", steps_) : rule.reason();
     run_.converged = rule.converged();
     run_.metrics.push_back(stats::sampled_metric("time", "s", Better::lower, rule.samples()));
@@ -210,7 +211,7 @@ class ModelRound {
     }
     if (on_several_gpus()) note("gpu_memory", "of the first rank's GPU; energy and utilization are not read");
     if (const auto busy = sensor_of_all("utilization")) add("gpu_utilization", "ratio", Better::higher, *busy);
-    memory_.look_last();
+    memory_.poll_last();
     return {};
   }
 
@@ -260,7 +261,7 @@ class ModelRound {
   }
 
   void check_losses() {
-    const LossVerdict verdict = judged_losses({losses_, ignorance_, train_});
+    const LossVerdict verdict = judged_losses({losses_, chance_level_, train_});
     if (!verdict.seen.empty()) note("loss", verdict.seen);
     if (!verdict.fault.empty()) fail(verdict.fault);
   }
@@ -273,8 +274,8 @@ class ModelRound {
         if (bytes.is_number()) add("memory." + name, "B", Better::lower, bytes.get<double>());
       }
     }
-    if (const auto told = state.find("knobs"); told != state.end() && told->is_array()) {
-      for (const auto& knob : *told) {
+    if (const auto reported = state.find("knobs"); reported != state.end() && reported->is_array()) {
+      for (const auto& knob : *reported) {
         if (!knob.is_object() || knob.value("in_force", Json()) == true) continue;
         return unsupported_error(
             "the knob " + answered_text(knob, "id") + " is not in force: " + answered_text(knob, "said"),
@@ -289,7 +290,7 @@ class ModelRound {
   void cross_check() {
     if (device_.info().backend != "cuda") return;
     stage("recording steps");
-    const Testimony heard = second_cross_check(*workers_, what_.params, run_.metrics.front().summary.median);
+    const WorkerReport heard = second_cross_check(*workers_, what_.params, run_.metrics.front().summary.median);
     doubt(heard.doubt);
     note("cross-check", heard.note);
   }
@@ -365,7 +366,7 @@ class ModelRound {
   double sampled_s_ = 0;  ///< that timing took
   bool train_ = true;
   bool decode_ = false;
-  double ignorance_ = 0;
+  double chance_level_ = 0;
   std::optional<double> joules_;  ///< of a step
   std::vector<double> losses_;    ///< of all steps but those with marks, in their order
   std::int64_t steps_ = 0;        ///< above 0: so many

@@ -159,9 +159,9 @@ Result<ModelWindow> ModelWorkers::window(std::int64_t count, bool losses, double
     if (record.kind == static_cast<std::int64_t>(RecordKind::loss)) window.losses.push_back(record.value);
   }
   const double ours = static_cast<double>(answered - asked) * 1e-9, theirs = (end - begin) * 1e-9;
-  const auto told = static_cast<std::int64_t>(window.losses.size());
-  if (seen != count || (losses && told != count)) {
-    window.doubt = fmt::format("the worker was asked for {} steps and noted {} with {} losses", count, seen, told);
+  const auto reported = static_cast<std::int64_t>(window.losses.size());
+  if (seen != count || (losses && reported != count)) {
+    window.doubt = fmt::format("the worker was asked for {} steps and noted {} with {} losses", count, seen, reported);
   } else if (!ordered || begin < static_cast<double>(asked) || end > static_cast<double>(answered) || !(theirs > 0)) {
     window.doubt = "the worker's times of steps lie outside of the window in which they were asked for";
   } else if (ours - theirs > kClocksAgree * ours + kMessage_s + longest_wait_s_) {
@@ -188,17 +188,18 @@ Result<ModelPhases> ModelWorkers::phases(std::int64_t count, double deadline_s) 
     sums[step] += record.value;
   }
   ModelPhases phases;
-  double told = 0;
+  double reported = 0;
   for (std::size_t i = 0; i < whole.size(); ++i) {
-    told += whole[i];
+    reported += whole[i];
     phases.step_s += sums[i] / static_cast<double>(count);
     if (std::abs(sums[i] - whole[i]) <= kPhasesAgree * whole[i]) continue;
     phases.doubt = fmt::format("the phases of a step add up to {:.4g} s, the step took {:.4g} s", sums[i], whole[i]);
   }
   const double noting = kMessage_s + kRecord_s * static_cast<double>(noted.size());
-  if (phases.doubt.empty() && (told - ours > kClocksAgree * ours || ours - told > kClocksAgree * ours + noting)) {
+  if (phases.doubt.empty() &&
+      (reported - ours > kClocksAgree * ours || ours - reported > kClocksAgree * ours + noting)) {
     phases.doubt =
-        fmt::format("the worker says {:.4g} s for steps with marks that took {:.4g} s by our clock", told, ours);
+        fmt::format("the worker says {:.4g} s for steps with marks that took {:.4g} s by our clock", reported, ours);
   }
   for (auto& [phase, seconds] : parts) phases.seconds.emplace_back(workers::kModelPhases[phase], std::move(seconds));
   return phases;

@@ -76,7 +76,7 @@ class TextureOnCpu final : public Prepared {
     return vision::texture_check(errors, "fp64 on the CPU");
   }
 
-  [[nodiscard]] std::span<std::byte> handed_on(std::size_t set) override { return memory_.bytes(set, kOut); }
+  [[nodiscard]] std::span<std::byte> stage_output(std::size_t set) override { return memory_.bytes(set, kOut); }
 
   [[nodiscard]] std::vector<std::pair<std::string, std::string>> notes() const override {
     return {{"instructions", kernels_.target}};

@@ -59,7 +59,7 @@ class BalanceOnCpu final : public Prepared {
                                           .tokens_out = memory_.array<const std::int32_t>(set, kTokens)});
   }
 
-  [[nodiscard]] std::span<std::byte> handed_on(std::size_t set) override { return memory_.bytes(set, kRelevance); }
+  [[nodiscard]] std::span<std::byte> stage_output(std::size_t set) override { return memory_.bytes(set, kRelevance); }
 
   [[nodiscard]] std::vector<std::pair<std::string, std::string>> notes() const override {
     return {{"instructions", kernels_.target}};

@@ -67,7 +67,7 @@ class ScoresOnCpu final : public Prepared {
                                                .scores_out = memory_.array<const float>(set, kScores)});
   }
 
-  [[nodiscard]] std::span<std::byte> handed_on(std::size_t set) override { return memory_.bytes(set, kScores); }
+  [[nodiscard]] std::span<std::byte> stage_output(std::size_t set) override { return memory_.bytes(set, kScores); }
 
  private:
   void score_row(std::size_t set, std::size_t image, std::size_t row) const {

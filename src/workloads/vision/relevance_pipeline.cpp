@@ -76,7 +76,7 @@ Result<std::vector<Stage>> stages_of(const Params& params) {
 }
 
 /// What one stage writes and the next reads: the texture, the scores of the patches, and their relevance.
-std::int64_t handed_on_bytes(const Params& params) {
+std::int64_t stage_output_bytes(const Params& params) {
   const auto shape = vision::score_shape(params);
   const std::size_t patches = shape.n() * static_cast<std::size_t>(shape.batch);
   return static_cast<std::int64_t>(sizeof(float) *
@@ -93,7 +93,7 @@ Result<Cost> cost(const Workload& /*self*/, const Params& params) {
     all.bytes += one.bytes;
     all.footprint_bytes += one.footprint_bytes;
   }
-  all.footprint_bytes -= handed_on_bytes(params);
+  all.footprint_bytes -= stage_output_bytes(params);
   return all;
 }
 
@@ -117,7 +117,7 @@ class Pipeline final : public Prepared {
       WM_ASSIGN(auto prepared, stage.workload->prepare(
                                    *stage.workload, {options.device, stage.params, options.sets, options.seed, given}));
       given.clear();
-      for (std::size_t set = 0; set < options.sets; ++set) given.push_back(prepared->handed_on(set));
+      for (std::size_t set = 0; set < options.sets; ++set) given.push_back(prepared->stage_output(set));
       pipeline->parts_.push_back(std::move(prepared));
     }
     return std::unique_ptr<Prepared>(std::move(pipeline));
@@ -131,7 +131,7 @@ class Pipeline final : public Prepared {
     for (const auto& part : parts_) WM_TRY(part->poison());
     return {};
   }
-  [[nodiscard]] std::span<std::byte> handed_on(std::size_t set) override { return parts_.back()->handed_on(set); }
+  [[nodiscard]] std::span<std::byte> stage_output(std::size_t set) override { return parts_.back()->stage_output(set); }
   /// Each stage by its own reference, from what the stage before put out; the worst of them, as a share of what it may
   /// be off.
   Result<ErrorCheck> check(std::size_t set) override {

@@ -56,7 +56,7 @@ class PatchesOnCpu final : public Prepared {
                                         .features_out = memory_.bytes(set, kFeaturesOut)});
   }
 
-  [[nodiscard]] std::span<std::byte> handed_on(std::size_t set) override { return memory_.bytes(set, kIndicesOut); }
+  [[nodiscard]] std::span<std::byte> stage_output(std::size_t set) override { return memory_.bytes(set, kIndicesOut); }
 
  private:
   void select(std::size_t set, std::size_t image, vision::PatchKeys& keys) const {

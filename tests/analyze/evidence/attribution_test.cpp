@@ -23,34 +23,35 @@ ProfileSession late_launches() {
   }));
 }
 
-TEST(Claims, give_no_more_than_a_part_has) {
+TEST(Attributions, give_no_more_than_a_part_has) {
   const ProfileSession session = late_launches();
   const Facts facts = gather_facts(session);
-  Claims claims(facts.rank());
+  Attributions attributions(facts.rank());
   const double idle = facts.rank().part_ns(Part::idle_launch);
   ASSERT_GT(idle, 1000);
-  EXPECT_EQ(claims.claim(Claimant::cpu_gpu_sync, {Part::idle_launch}, 300), 300);
-  EXPECT_NEAR(claims.claim(Claimant::launch_overhead, {Part::idle_launch}, idle), idle - 300, 1);
-  EXPECT_NEAR(claims.left_ns(Part::idle_launch), 0, 1);
-  EXPECT_NEAR(claims.claim(Claimant::optimizer, {Part::idle_launch}, 500), 0, 1);
+  EXPECT_EQ(attributions.attribute(AttributedTo::cpu_gpu_sync, {Part::idle_launch}, 300), 300);
+  EXPECT_NEAR(attributions.attribute(AttributedTo::launch_overhead, {Part::idle_launch}, idle), idle - 300, 1);
+  EXPECT_NEAR(attributions.left_ns(Part::idle_launch), 0, 1);
+  EXPECT_NEAR(attributions.attribute(AttributedTo::optimizer, {Part::idle_launch}, 500), 0, 1);
 }
 
-TEST(Claims, take_from_the_first_part_first) {
+TEST(Attributions, take_from_the_first_part_first) {
   const ProfileSession session = late_launches();
   const Facts facts = gather_facts(session);
-  Claims claims(facts.rank());
+  Attributions attributions(facts.rank());
   const double sync = facts.rank().part_ns(Part::idle_sync);
-  EXPECT_EQ(claims.claim(Claimant::cpu_gpu_sync, {Part::idle_sync, Part::idle_launch}, sync + 700), sync + 700);
-  EXPECT_NEAR(claims.claimed_ns(Claimant::cpu_gpu_sync, Part::idle_sync), sync, 1);
-  EXPECT_NEAR(claims.claimed_ns(Claimant::cpu_gpu_sync, Part::idle_launch), 700, 1);
+  EXPECT_EQ(attributions.attribute(AttributedTo::cpu_gpu_sync, {Part::idle_sync, Part::idle_launch}, sync + 700),
+            sync + 700);
+  EXPECT_NEAR(attributions.attributed_ns(AttributedTo::cpu_gpu_sync, Part::idle_sync), sync, 1);
+  EXPECT_NEAR(attributions.attributed_ns(AttributedTo::cpu_gpu_sync, Part::idle_launch), 700, 1);
 }
 
-TEST(Claims, take_nothing_where_nothing_is_lost) {
+TEST(Attributions, take_nothing_where_nothing_is_lost) {
   const ProfileSession session = late_launches();
   const Facts facts = gather_facts(session);
-  Claims claims(facts.rank());
-  EXPECT_EQ(claims.claim(Claimant::data_loading, {Part::idle_launch}, -5), -5);
-  EXPECT_EQ(claims.left_ns(Part::idle_launch), claims.whole_ns(Part::idle_launch));
+  Attributions attributions(facts.rank());
+  EXPECT_EQ(attributions.attribute(AttributedTo::data_loading, {Part::idle_launch}, -5), -5);
+  EXPECT_EQ(attributions.left_ns(Part::idle_launch), attributions.whole_ns(Part::idle_launch));
 }
 
 /// A step of whatever makes programs slow, each more or less of the time, on each rank more or less of it.

@@ -34,22 +34,22 @@ ProfileSession loading(std::int64_t busy_ns) {
 
 /// The thread's share on a processor and its share waiting for one, at every look for five seconds.
 void sample(ProfileSession& session, double running, double waiting) {
-  CounterSeries looks, runs, waits, other;
-  looks.id = "program_threads";
+  CounterSeries polls, runs, waits, other;
+  polls.id = "program_threads";
   runs.id = "thread_running 1/1 python";
   waits.id = "thread_waiting 1/1 python";
   other.id = "thread_running 1/2 worker";
   for (int i = 0; i < 50; ++i) {
-    looks.times.push_back(kOrigin + i * kBetween);
-    looks.values.push_back(2);
-    other.times.push_back(looks.times.back());
+    polls.times.push_back(kOrigin + i * kBetween);
+    polls.values.push_back(2);
+    other.times.push_back(polls.times.back());
     other.values.push_back(1);
     if (running + waiting == 0 && i > 1) continue;  // the recorder leaves out threads that do nothing
-    for (auto* series : {&runs, &waits}) series->times.push_back(looks.times.back());
+    for (auto* series : {&runs, &waits}) series->times.push_back(polls.times.back());
     runs.values.push_back(running);
     waits.values.push_back(waiting);
   }
-  session.counters = {looks, runs, waits, other};
+  session.counters = {polls, runs, waits, other};
 }
 
 TEST(MainThread, that_is_blocked_while_the_gpu_idles_waits) {

@@ -166,7 +166,7 @@ TEST(Ranks, of_one_program_are_each_there_once_and_agree_on_how_many_they_are) {
   session.ranks[1].world_size = 4;
   EXPECT_EQ(programs_in(session), (std::vector<std::size_t>{0, 1}));
   session.ranks[1].world_size = 2;
-  session.ranks[1].claimed_rank = 0;
+  session.ranks[1].declared_rank = 0;
   EXPECT_EQ(programs_in(session), (std::vector<std::size_t>{0, 1}));
 }
 

@@ -363,9 +363,9 @@ TEST(Rules, multi_gpu_comm_tells_to_leave_the_search_for_unused_parameters) {
     }));
     const Finding* finding = find(analysis, "multi_gpu_comm");
     ASSERT_NE(finding, nullptr);
-    const auto told =
+    const auto reported =
         testing::Contains(testing::Field(&Recommendation::snippet, testing::HasSubstr("static_graph=True")));
-    EXPECT_EQ(testing::Value(finding->recommendations, told), searches);
+    EXPECT_EQ(testing::Value(finding->recommendations, reported), searches);
   }
 }
 

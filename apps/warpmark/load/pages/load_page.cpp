@@ -110,7 +110,7 @@ Section section_of(const ScenarioResult& result) {
 }
 
 /// The requests before the load, where they differ plainly.
-void add_first_look(const LoadReport& report, Table& table) {
+void add_first_probe(const LoadReport& report, Table& table) {
   constexpr double kPlain = 2;
   if (report.first_s > kPlain * report.warm_s) {
     table.rows.push_back({{"cold"},
@@ -127,7 +127,7 @@ void add_first_look(const LoadReport& report, Table& table) {
 Section about_section(const LoadReport& report) {
   Section section{"How it was measured", {}};
   Table table{{{""}, {""}}, {}};
-  add_first_look(report, table);
+  add_first_probe(report, table);
   for (const auto& [key, value] : report.target) {
     if (!value.empty()) table.rows.push_back({{key, Tone::quiet}, {value, Tone::quiet}});
   }

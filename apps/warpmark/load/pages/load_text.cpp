@@ -153,8 +153,8 @@ std::string own_tokens_text(const serving::TokenCheck& tokens) {
     text += fmt::format(" {} {} a request{},", format_significant(*ours, 4), what,
                         theirs ? fmt::format(" ({} reported)", format_significant(*theirs, 4)) : "");
   };
-  add("in", own.input, tokens.input_told);
-  add("out", own.output, tokens.output_told);
+  add("in", own.input, tokens.input_reported);
+  add("out", own.output, tokens.output_reported);
   return text + fmt::format(" {} of them counted in {}, apart from the load", format_count(own.tokens),
                             format_seconds(own.seconds));
 }

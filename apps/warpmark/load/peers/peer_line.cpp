@@ -59,17 +59,16 @@ Json value_of(const std::string& text) {
 }
 
 Status take(const PeerOption& option, const std::vector<std::string>& values, PeerLine& line) {
-  const std::string_view use(option.use);
-  if (use.starts_with("refused")) {
-    return usage_error(fmt::format("{} of {} is {}", option.name, option.tool, use), "leave it out");
+  const std::string text = fmt::format("{} of {} is {}", option.name, option.tool, peer_option_text(option));
+  if (option.fate == PeerOption::Fate::refused) {
+    return usage_error(text, "leave it out");
   }
   if (option.takes == PeerOption::Takes::value && values.empty()) {
     return usage_error(fmt::format("option '{}' needs a value", option.name), "see --help");
   }
   auto& all = line.given[option.name];
   all.insert(all.end(), values.begin(), values.end());
-  if (use.starts_with("passed over"))
-    line.own.notes.push_back(fmt::format("{} of {} is {}", option.name, option.tool, use));
+  if (option.fate == PeerOption::Fate::passed_over) line.own.notes.push_back(text);
   if (!std::string_view(option.parameter).empty()) {
     line.parameters[option.parameter] = values.empty() ? Json(true) : value_of(values.back());
   }

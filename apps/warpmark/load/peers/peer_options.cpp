@@ -10,12 +10,12 @@ namespace warpmark::apps {
 namespace {
 
 using enum PeerOption::Takes;
+using enum PeerOption::Fate;
 
 constexpr const char* kGenai = "genai-bench";
 constexpr const char* kVllm = "vLLM";
-constexpr const char* kNoUpload = "passed over: results stay on this machine";
-constexpr const char* kSecret =
-    "refused: everybody on the machine sees it; the variables of the cloud's own tools are read";
+constexpr const char* kNoUpload = "results stay on this machine";
+constexpr const char* kSecret = "everybody on the machine sees it; the variables of the cloud's own tools are read";
 
 constexpr PeerOption kPeerOptions[] = {
     {kGenai, "--model-tokenizer", value, "--tokenizer", "",
@@ -23,38 +23,38 @@ constexpr PeerOption kPeerOptions[] = {
     {kGenai, "--num-workers", value, "--threads", "", "threads of the client"},
     {kGenai, "--azure-endpoint", value, "--api-base", "", ""},
     {kGenai, "--dataset-config", value, "--dataset-path", "", "its source of type file, and its prompt_column"},
-    {kGenai, "--iteration-type", value, "", "", "passed over: --num-concurrency and --batch-size are both swept"},
-    {kGenai, "--metrics-time-unit", value, "", "", "passed over: files hold seconds; load excel and load plot take it"},
-    {kGenai, "--metrics-refresh-interval", value, "", "", "passed over: the display has its own pace"},
-    {kGenai, "--master-port", value, "", "", "passed over: the client is one process; --clients N starts several"},
-    {kGenai, "--log-dir", value, "", "", "passed over: there are no log files"},
-    {kGenai, "--model-auth-type", value, "", "", "passed over: the backend decides"},
-    {kGenai, "--dataset-image-column", value, "", "", "passed over: pictures are drawn by the scenario"},
-    {kGenai, "--upload-results", flag, "", "", kNoUpload},
-    {kGenai, "--namespace", value, "", "", kNoUpload},
-    {kGenai, "--storage-provider", value, "", "", kNoUpload},
-    {kGenai, "--storage-bucket", value, "", "", kNoUpload},
-    {kGenai, "--storage-prefix", value, "", "", kNoUpload},
-    {kGenai, "--storage-auth-type", value, "", "", kNoUpload},
-    {kGenai, "--storage-aws-region", value, "", "", kNoUpload},
-    {kGenai, "--storage-aws-profile", value, "", "", kNoUpload},
-    {kGenai, "--storage-azure-account-name", value, "", "", kNoUpload},
-    {kGenai, "--storage-gcp-project-id", value, "", "", kNoUpload},
-    {kGenai, "--storage-gcp-credentials-path", value, "", "", kNoUpload},
-    {kGenai, "--github-owner", value, "", "", kNoUpload},
-    {kGenai, "--github-repo", value, "", "", kNoUpload},
-    {kGenai, "--aws-access-key-id", value, "", "", kSecret},
-    {kGenai, "--aws-secret-access-key", value, "", "", kSecret},
-    {kGenai, "--aws-session-token", value, "", "", kSecret},
-    {kGenai, "--azure-ad-token", value, "", "", kSecret},
-    {kGenai, "--security-token", value, "", "", kSecret},
-    {kGenai, "--storage-aws-access-key-id", value, "", "", kSecret},
-    {kGenai, "--storage-aws-secret-access-key", value, "", "", kSecret},
-    {kGenai, "--storage-aws-session-token", value, "", "", kSecret},
-    {kGenai, "--storage-azure-account-key", value, "", "", kSecret},
-    {kGenai, "--storage-azure-connection-string", value, "", "", kSecret},
-    {kGenai, "--storage-azure-sas-token", value, "", "", kSecret},
-    {kGenai, "--github-token", value, "", "", kSecret},
+    {kGenai, "--iteration-type", value, "", "", "--num-concurrency and --batch-size are both swept", passed_over},
+    {kGenai, "--metrics-time-unit", value, "", "", "files hold seconds; load excel and load plot take it", passed_over},
+    {kGenai, "--metrics-refresh-interval", value, "", "", "the display has its own pace", passed_over},
+    {kGenai, "--master-port", value, "", "", "the client is one process; --clients N starts several", passed_over},
+    {kGenai, "--log-dir", value, "", "", "there are no log files", passed_over},
+    {kGenai, "--model-auth-type", value, "", "", "the backend decides", passed_over},
+    {kGenai, "--dataset-image-column", value, "", "", "pictures are drawn by the scenario", passed_over},
+    {kGenai, "--upload-results", flag, "", "", kNoUpload, passed_over},
+    {kGenai, "--namespace", value, "", "", kNoUpload, passed_over},
+    {kGenai, "--storage-provider", value, "", "", kNoUpload, passed_over},
+    {kGenai, "--storage-bucket", value, "", "", kNoUpload, passed_over},
+    {kGenai, "--storage-prefix", value, "", "", kNoUpload, passed_over},
+    {kGenai, "--storage-auth-type", value, "", "", kNoUpload, passed_over},
+    {kGenai, "--storage-aws-region", value, "", "", kNoUpload, passed_over},
+    {kGenai, "--storage-aws-profile", value, "", "", kNoUpload, passed_over},
+    {kGenai, "--storage-azure-account-name", value, "", "", kNoUpload, passed_over},
+    {kGenai, "--storage-gcp-project-id", value, "", "", kNoUpload, passed_over},
+    {kGenai, "--storage-gcp-credentials-path", value, "", "", kNoUpload, passed_over},
+    {kGenai, "--github-owner", value, "", "", kNoUpload, passed_over},
+    {kGenai, "--github-repo", value, "", "", kNoUpload, passed_over},
+    {kGenai, "--aws-access-key-id", value, "", "", kSecret, refused},
+    {kGenai, "--aws-secret-access-key", value, "", "", kSecret, refused},
+    {kGenai, "--aws-session-token", value, "", "", kSecret, refused},
+    {kGenai, "--azure-ad-token", value, "", "", kSecret, refused},
+    {kGenai, "--security-token", value, "", "", kSecret, refused},
+    {kGenai, "--storage-aws-access-key-id", value, "", "", kSecret, refused},
+    {kGenai, "--storage-aws-secret-access-key", value, "", "", kSecret, refused},
+    {kGenai, "--storage-aws-session-token", value, "", "", kSecret, refused},
+    {kGenai, "--storage-azure-account-key", value, "", "", kSecret, refused},
+    {kGenai, "--storage-azure-connection-string", value, "", "", kSecret, refused},
+    {kGenai, "--storage-azure-sas-token", value, "", "", kSecret, refused},
+    {kGenai, "--github-token", value, "", "", kSecret, refused},
     {kVllm, "--base-url", value, "--api-base", "", ""},
     {kVllm, "--host", value, "--api-base", "", "with --port; 127.0.0.1:8000 where neither is given"},
     {kVllm, "--port", value, "--api-base", "", ""},
@@ -100,23 +100,23 @@ constexpr PeerOption kPeerOptions[] = {
     {kVllm, "--result-dir", value, "--vllm-json", "", "made where it is missing"},
     {kVllm, "--result-filename", value, "--vllm-json", "", ""},
     {kVllm, "--label", value, "--vllm-json", "", "the beginning of vLLM's own name"},
-    {kVllm, "--save-detailed", flag, "", "", "passed over: the lists of requests are always in the file"},
-    {kVllm, "--append-result", flag, "", "", "passed over: a file holds one result"},
-    {kVllm, "--metadata", values, "", "", "passed over: --server-engine and the like label results"},
-    {kVllm, "--percentile-metrics", value, "", "", "passed over: all metrics are shown"},
-    {kVllm, "--metric-percentiles", value, "", "", "passed over: p25, p50, p75, p90, p95, p99 and p99.9 are computed"},
-    {kVllm, "--num-warmups", value, "", "", "passed over: the beginning is left out as far as it differs"},
-    {kVllm, "--ready-check-timeout-sec", value, "", "", "passed over: the server is asked once before the load"},
-    {kVllm, "--disable-tqdm", flag, "", "", "passed over: there is no bar without a terminal"},
-    {kVllm, "--trust-remote-code", flag, "", "", "passed over: nothing is loaded"},
-    {kVllm, "--tokenizer-mode", value, "", "", "passed over"},
-    {kVllm, "--skip-tokenizer-init", flag, "", "", "passed over"},
-    {kVllm, "--request-id-prefix", value, "", "", "passed over"},
-    {kVllm, "--profile", flag, "", "", "passed over: the server is not profiled"},
-    {kVllm, "--plot-timeline", flag, "", "", "passed over: load plot draws results"},
-    {kVllm, "--lora-modules", values, "", "", "refused: one model at a time"},
-    {kVllm, "--use-beam-search", flag, "", "", "refused"},
-    {kVllm, "--insecure", flag, "", "", "refused: --ca-file names a certificate to trust"},
+    {kVllm, "--save-detailed", flag, "", "", "the lists of requests are always in the file", passed_over},
+    {kVllm, "--append-result", flag, "", "", "a file holds one result", passed_over},
+    {kVllm, "--metadata", values, "", "", "--server-engine and the like label results", passed_over},
+    {kVllm, "--percentile-metrics", value, "", "", "all metrics are shown", passed_over},
+    {kVllm, "--metric-percentiles", value, "", "", "p25, p50, p75, p90, p95, p99 and p99.9 are computed", passed_over},
+    {kVllm, "--num-warmups", value, "", "", "the beginning is left out as far as it differs", passed_over},
+    {kVllm, "--ready-check-timeout-sec", value, "", "", "the server is asked once before the load", passed_over},
+    {kVllm, "--disable-tqdm", flag, "", "", "there is no bar without a terminal", passed_over},
+    {kVllm, "--trust-remote-code", flag, "", "", "nothing is loaded", passed_over},
+    {kVllm, "--tokenizer-mode", value, "", "", "", passed_over},
+    {kVllm, "--skip-tokenizer-init", flag, "", "", "", passed_over},
+    {kVllm, "--request-id-prefix", value, "", "", "", passed_over},
+    {kVllm, "--profile", flag, "", "", "the server is not profiled", passed_over},
+    {kVllm, "--plot-timeline", flag, "", "", "load plot draws results", passed_over},
+    {kVllm, "--lora-modules", values, "", "", "one model at a time", refused},
+    {kVllm, "--use-beam-search", flag, "", "", "", refused},
+    {kVllm, "--insecure", flag, "", "", "--ca-file names a certificate to trust", refused},
 };
 
 }  // namespace
@@ -129,11 +129,17 @@ Result<OwnWords> own_words(std::span<const std::string> words) {
   return line.is_vllm ? words_of_vllm(std::move(line)) : words_of_genai(std::move(line));
 }
 
+std::string peer_option_text(const PeerOption& option) {
+  if (option.fate == PeerOption::Fate::taken) return option.use;
+  const std::string fate = option.fate == PeerOption::Fate::refused ? "refused" : "passed over";
+  return *option.use == '\0' ? fate : fate + ": " + option.use;
+}
+
 std::string peer_options_table() {
   std::string text = "| tool | option | here | |\n| --- | --- | --- | --- |\n";
   for (const auto& option : kPeerOptions) {
     const std::string own = std::string_view(option.own).empty() ? "" : fmt::format("`{}`", option.own);
-    text += fmt::format("| {} | `{}` | {} | {} |\n", option.tool, option.name, own, option.use);
+    text += fmt::format("| {} | `{}` | {} | {} |\n", option.tool, option.name, own, peer_option_text(option));
   }
   return text;
 }

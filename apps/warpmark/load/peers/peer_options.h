@@ -13,15 +13,19 @@ namespace warpmark::apps {
 
 struct PeerOption {
   enum class Takes { flag, value, values };
+  enum class Fate { taken, passed_over, refused };
   const char* tool;  ///< "genai-bench", "vLLM"
   const char* name;
   Takes takes;
   const char* own;        ///< our option for it; empty where it has none, or is put together with others
   const char* parameter;  ///< key of the request body that it sets; empty for none
-  const char* use;        ///< for people: what becomes of it; of what is passed over, why
+  const char* use;        ///< for people: what becomes of it; of what is not taken, why, or empty
+  Fate fate = Fate::taken;
 };
 
 [[nodiscard]] std::span<const PeerOption> peer_options();
+/// "refused: one model at a time".
+[[nodiscard]] std::string peer_option_text(const PeerOption& option);
 
 struct OwnWords {
   std::vector<std::string> words;

@@ -98,12 +98,12 @@ Status log(const MachineState& state, Logs& logs) {
 class Screen {
  public:
   explicit Screen(Context& context) : context_(context) {
-    set_last_words(kLeave, kLeave);
+    set_crash_messages(kLeave, kLeave);
     context_.out << kEnter << std::flush;
   }
   ~Screen() {
     context_.out << kLeave << std::flush;
-    set_last_words("", "");
+    set_crash_messages("", "");
   }
   Screen(const Screen&) = delete;
   Screen& operator=(const Screen&) = delete;
@@ -183,12 +183,12 @@ Result<int> run_monitor(Context& context, const ParsedOptions& options) {
 
   const std::int64_t began = monotonic_ns();
   const auto interval_ns = static_cast<std::int64_t>(request.interval_s * 1e9);
-  for (std::int64_t look = 0;; ++look) {
+  for (std::int64_t probe = 0;; ++probe) {
     const MachineState state = sampler.sample(now());
     history.add(state);
     summarizer.add(state);
     WM_TRY(log(state, logs));
-    const bool last = request.once && look == 1;
+    const bool last = request.once && probe == 1;
     if (screen) screen->draw(state, history);
     if (last || (print_each && !request.once)) print_snapshot(context, state, history);
     if (print_each && !request.once) context.out << '\n' << std::flush;

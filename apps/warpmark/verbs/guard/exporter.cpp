@@ -66,7 +66,7 @@ Result<int> run_exporter(Context& context, const ParsedOptions& options) {
   if (verb.stores) {
     wanted.open_store = existing_store(context, location);
     wanted.store_stamp = [location] { return store::file_stamp(location); };
-    WM_ASSIGN(wanted.running_folder, store::folder_beside(location, context.environment));
+    WM_ASSIGN(wanted.running_folder, store::sibling_folder(location, context.environment));
   } else if (!verb.state.empty()) {  // watches that keep their state there, as watch-NAME.json, are told
     wanted.running_folder = std::filesystem::absolute(verb.state).parent_path();
   }

@@ -94,7 +94,7 @@ Result<int> dry_run(Context& context, const ParsedOptions& options, const WatchR
 Result<std::filesystem::path> state_file_of(const Context& context, const ParsedOptions& options,
                                             const WatchRequest& request) {
   if (options.has("--state")) return std::filesystem::path(options.get("--state"));
-  WM_ASSIGN(const auto folder, store::folder_beside(request.location, context.environment));
+  WM_ASSIGN(const auto folder, store::sibling_folder(request.location, context.environment));
   std::error_code code;
   const auto rules = std::filesystem::weakly_canonical(request.file, code).string();
   WM_TRY(make_folder(folder, "name a file with --state"));

@@ -178,14 +178,14 @@ Result<Optimization> make_optimization(Context& context, OptimizeRequest& reques
     line.said(fmt::format("[{:4.0f} s] {}", runs.elapsed_s(), text));
   };
   set_grace(5);
-  set_last_words("\nwarpmark: interrupted; run the same command again to continue\n", "");
+  set_crash_messages("\nwarpmark: interrupted; run the same command again to continue\n", "");
   const std::string started = format_utc(wall_clock_s());
   // What an earlier start wrote to the journal is read back all along the search.
   auto optimization = read_fields(request.journal.string(), [&] {
     return request.proven.empty() ? optimize::optimize_program(runs, request.options)
                                   : prove_optimization(runs, request);
   });
-  set_last_words("\n", "");
+  set_crash_messages("\n", "");
   line.clear();
   std::error_code ignored;
   std::filesystem::remove_all(request.places.scratch, ignored);

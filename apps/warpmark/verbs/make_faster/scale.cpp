@@ -259,7 +259,7 @@ Result<int> run_scale(Context& context, const ParsedOptions& options) {
   }
   WM_ASSIGN(const auto given, profiles_given(verb.profiled, request.workers));
   set_grace(6);  // ranks are asked to end before they are killed
-  set_last_words("\nwarpmark: interrupted\n", "");
+  set_crash_messages("\nwarpmark: interrupted\n", "");
   Scaling scaling;
   scaling.started = format_utc(wall_clock_s());
   scaling.command = command_line_of(context);

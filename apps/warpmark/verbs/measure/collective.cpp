@@ -32,18 +32,18 @@ Json error_json(const Error& error) {
 /// One of the ranks: results go to the output of process 0, complaints to everybody's own.
 int be_a_rank(Context& context, const coll::Plan& plan, bool alone) {
   std::mutex lock;
-  const auto tell = [&](std::ostream& to, const std::string& kind, const Json& json) {
+  const auto notify = [&](std::ostream& to, const std::string& kind, const Json& json) {
     const std::lock_guard guard(lock);
     to << coll::message_line(kind, json) << std::flush;
   };
   const auto status = coll::run_worker(
-      plan,
-      {.alone = alone,
-       .started_by_us = true,
-       .tell = [&](const std::string& kind, const Json& json) { tell(context.out, kind, json); },
-       .tell_state = [&](const Json& json) { tell(context.err, json.contains("alive") ? "alive" : "stuck", json); }});
+      plan, {.alone = alone,
+             .started_by_us = true,
+             .notify = [&](const std::string& kind, const Json& json) { notify(context.out, kind, json); },
+             .notify_state =
+                 [&](const Json& json) { notify(context.err, json.contains("alive") ? "alive" : "stuck", json); }});
   if (status.ok()) return kSuccess;
-  tell(context.err, "error", error_json(status.error()));
+  notify(context.err, "error", error_json(status.error()));
   return exit_code_of(status.error());
 }
 
@@ -185,7 +185,7 @@ Result<int> run_as_placed(Context& context, const ParsedOptions& options, Collec
   for (const auto& [name, value] : request.launch.environment) ::setenv(name.c_str(), value.c_str(), 0);
   coll::Sweep sweep;
   bool shows = false;
-  const auto tell = [&](const std::string& kind, const Json& json) {
+  const auto notify = [&](const std::string& kind, const Json& json) {
     if (kind == "head") {
       if (auto head = coll::head_from_json(json); head.ok()) sweep.head = std::move(*head);
       if (request.format == "text") context.out << coll::nccl_table_head(request.plan, *sweep.head) << std::flush;
@@ -198,7 +198,7 @@ Result<int> run_as_placed(Context& context, const ParsedOptions& options, Collec
     shows = true;
   };
   const auto status = coll::run_worker(
-      request.plan, {.alone = false, .started_by_us = false, .tell = tell, .tell_state = [&](const Json& stuck) {
+      request.plan, {.alone = false, .started_by_us = false, .notify = notify, .notify_state = [&](const Json& stuck) {
                        if (stuck.contains("alive")) return;
                        context.err << fmt::format("warpmark: process {} on {} makes no progress in {}\n",
                                                   stuck.value("process", 0), stuck.value("host", ""),
@@ -226,7 +226,7 @@ Result<int> run_collective(Context& context, const ParsedOptions& options) {
     return run_as_placed(context, options, request);
   }
   set_grace(6);  // ranks are asked to end before they are killed
-  set_last_words("\nwarpmark: interrupted\n", "");
+  set_crash_messages("\nwarpmark: interrupted\n", "");
   return request.settings.empty() ? measure(context, options, request) : compare_settings(context, options, request);
 }
 

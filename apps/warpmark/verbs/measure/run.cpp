@@ -115,7 +115,7 @@ Result<ParsedOptions> options_of(const std::string& command) {
 }
 
 /// What a session measures and how was said when it began; beside --resume only where results go can be said.
-Status only_outputs_beside_resume(const ParsedOptions& options) {
+Status only_outputs_with_resume(const ParsedOptions& options) {
   constexpr std::string_view kOutputs[] = {"--resume", "--db", "--json", "--out", "--format", "--strict", "--goal"};
   for (const auto& option : kRunOptions) {
     const bool fits = std::find(std::begin(kOutputs), std::end(kOutputs), option.name) != std::end(kOutputs);
@@ -138,7 +138,7 @@ Result<Job> make_job(Context& context, const ParsedOptions& options) {
   ParsedOptions asked = options;
   if (options.has("--resume")) {
     if (job.store == nullptr) return usage_error("--resume needs the store", "leave out --no-store");
-    WM_TRY(only_outputs_beside_resume(options));
+    WM_TRY(only_outputs_with_resume(options));
     WM_ASSIGN(stored, job.store->load(options.get("--resume")));
     if (stored->session.complete) {
       return usage_error("session " + stored->session.id + " is complete",
@@ -149,7 +149,7 @@ Result<Job> make_job(Context& context, const ParsedOptions& options) {
   WM_ASSIGN(job.request, run_request(asked));
   WM_TRY(check_suite_commands(job.request.commands));
   for (const auto& path : job.request.plugins) {
-    set_last_words("", "warpmark: the plugin " + path + " crashed while it was loaded\n");
+    set_crash_messages("", "warpmark: the plugin " + path + " crashed while it was loaded\n");
     WM_ASSIGN(auto plugin, workloads::load_plugin(path));
     job.plugins.push_back(std::move(plugin));
   }
@@ -173,11 +173,11 @@ std::string resume_hint(const Job& job) {
   return resumable ? fmt::format("resume with: warpmark run --resume {}", job.session.id) : "";
 }
 
-void prepare_last_words(const Job& job, const std::string& current) {
+void prepare_crash_messages(const Job& job, const std::string& current) {
   const std::string kept =
       job.store == nullptr ? "" : fmt::format("; finished results are kept: warpmark report {}", job.session.id);
-  set_last_words(fmt::format("\nwarpmark: interrupted{}\n{}\n", kept, resume_hint(job)),
-                 fmt::format("warpmark: {} crashed{}\n", current, kept));
+  set_crash_messages(fmt::format("\nwarpmark: interrupted{}\n{}\n", kept, resume_hint(job)),
+                     fmt::format("warpmark: {} crashed{}\n", current, kept));
 }
 
 /// Those that no interrupted session has measured; each is kept as soon as it ends.
@@ -208,7 +208,7 @@ Status measure_all(Context& context, Job& job) {
   ProgressPrinter printer(context);
   session::SessionEvents events;
   events.progress = [&](const session::Progress& progress) {
-    prepare_last_words(job, progress.current);
+    prepare_crash_messages(job, progress.current);
     if (job.mark) {
       job.mark->update(progress.current, static_cast<std::int64_t>(progress.slices_done),
                        static_cast<std::int64_t>(progress.slices), progress.left_s);
@@ -221,12 +221,12 @@ Status measure_all(Context& context, Job& job) {
     };
     events.run_done = [&](const Run& run) { return job.store->append_run(job.session.id, run); };
   }
-  prepare_last_words(job, "the first measurement");
+  prepare_crash_messages(job, "the first measurement");
   job.request.session.interrupted = &context.interrupted;
   Status kept = session::run_session(job.plan, job.request.session, job.devices, job.known, events, job.session);
   job.mark.reset();
   printer.clear();
-  set_last_words("\n", "");
+  set_crash_messages("\n", "");
   if (job.session.complete && kept.ok()) kept = run_commands(context, job);
   if (job.store != nullptr && job.session.complete && kept.ok()) {
     kept = job.store->finish(job.session.id, job.session.ceilings);

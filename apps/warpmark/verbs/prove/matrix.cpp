@@ -12,7 +12,7 @@
 #include "base/units.h"
 #include "base/yaml.h"
 #include "device/machine.h"
-#include "model/beside.h"
+#include "model/auxiliary.h"
 #include "report/build/matrix.h"
 #include "report/draw/svg.h"
 #include "report/formats/html.h"
@@ -151,7 +151,7 @@ class Commands {
 /// Where journals stand: beside the database.
 Result<std::filesystem::path> journals(const Context& context, const ParsedOptions& options) {
   WM_ASSIGN(const auto location, store_location(context, options));
-  WM_ASSIGN(auto folder, store::folder_beside(location, context.environment));
+  WM_ASSIGN(auto folder, store::sibling_folder(location, context.environment));
   folder = std::filesystem::absolute(folder) / "matrix";
   WM_TRY(make_folder(folder));
   return folder;
@@ -181,7 +181,7 @@ Result<Measured> measure_variants(Context& context, const ParsedOptions& given, 
   request.options.interrupted = &context.interrupted;
   Commands commands(request.spec, context.interrupted);
   WM_TRY(commands.build_all());
-  set_last_words("\nwarpmark: interrupted; run the same command again to resume\n", "");
+  set_crash_messages("\nwarpmark: interrupted; run the same command again to resume\n", "");
   StepBar bar(context, request.options.budget_s);
   const validate::MatrixEvents events{
       .sample_done = [&](const validate::AbSample& sample) { return journal.append(sample); },
@@ -194,7 +194,7 @@ Result<Measured> measure_variants(Context& context, const ParsedOptions& given, 
       request.spec.variants.size(), [&](std::size_t variant) { return commands.run(variant); }, request.options,
       std::move(known), events);
   bar.clear();
-  set_last_words("\n", "");
+  set_crash_messages("\n", "");
   if (!runs.ok()) return runs.error();
   WM_ASSIGN(auto matrix, validate::judge_matrix(request.spec, runs->samples, request.options));
   matrix.stopped_because = runs->stopped_because;

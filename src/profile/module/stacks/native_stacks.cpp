@@ -27,7 +27,7 @@ constexpr std::size_t kMostSamples = std::size_t{1} << 16;  // between two drain
 struct Allowance {
   std::int64_t since_ns = 0;  ///< it was last reckoned
   std::int64_t left_ns = kAtFirst;
-  std::int64_t looked_ns = 0;
+  std::int64_t polled_ns = 0;
 };
 
 Allowance& allowance() {
@@ -103,8 +103,8 @@ bool NativeStacks::enters(bool launches, std::int64_t now_ns) {
   if (own.since_ns > 0) own.left_ns = std::min(kMostSaved, own.left_ns + std::max<std::int64_t>(0, earned));
   own.since_ns = now_ns;
   if (own.left_ns <= (launches ? kKeptForWaits : 0)) return false;
-  if (launches && now_ns - own.looked_ns < kBetweenLaunches) return false;
-  own.looked_ns = now_ns;
+  if (launches && now_ns - own.polled_ns < kBetweenLaunches) return false;
+  own.polled_ns = now_ns;
   Sample sample{.time_ns = now_ns, .thread = syscall(SYS_gettid)};
   Unwound unwound{sample.addresses.data(), 0};
   _Unwind_Backtrace(take_frame, &unwound);
@@ -216,7 +216,7 @@ StackSignal::~StackSignal() {
   if (pipe_ >= 0) close(pipe_);
 }
 
-void StackSignal::tell(StackPhase phase) {
+void StackSignal::notify(StackPhase phase) {
   const char* folder = std::getenv("WARPMARK_STACKS");
   if (folder == nullptr || *folder == '\0') return;
   if (pipe_ < 0) {

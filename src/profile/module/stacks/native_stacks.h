@@ -27,7 +27,7 @@ class StackSignal {
   StackSignal(const StackSignal&) = delete;
   StackSignal& operator=(const StackSignal&) = delete;
 
-  void tell(StackPhase phase);
+  void notify(StackPhase phase);
 
  private:
   int pipe_ = -1;

@@ -26,7 +26,7 @@ function load_script(source: string): Promise<void> {
 }
 
 /** A file beside the page; never with the name and password that the page's own address may have. */
-export const beside = (name: string): string => location.origin + location.pathname.replace(/[^/]*$/, "") + name;
+export const auxiliary = (name: string): string => location.origin + location.pathname.replace(/[^/]*$/, "") + name;
 
 const loaded = new Map<string, unknown>();
 async function from_files(name: string): Promise<unknown> {
@@ -57,7 +57,7 @@ export async function ask<Document>(what: string, params: Params = {}, signal?: 
   if (exported()) return await from_files(name) as Document;
   let response: Response;
   try {
-    response = await fetch(beside("api/" + name), {signal, headers: {Accept: "application/json"}});
+    response = await fetch(auxiliary("api/" + name), {signal, headers: {Accept: "application/json"}});
   } catch (error) {
     if (signal?.aborted) throw error;
     throw new Problem("The dashboard does not answer.", "It may have been ended, or the network is down.", true);

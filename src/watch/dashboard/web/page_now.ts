@@ -1,5 +1,5 @@
 // Now: what the machine does, what is being measured, what changed lately.
-import {ask, beside, exported, Problem} from "./ask";
+import {ask, auxiliary, exported, Problem} from "./ask";
 import {base_options, chart_box, ChartBox, css, plugins, with_alpha} from "./charts";
 import {a, h, link_to, renew, table, text} from "./dom";
 import {ago, badge, bytes, duration, percent, quantity, signed_percent, when} from "./format";
@@ -100,7 +100,7 @@ async function fill_changes(box: HTMLElement, signal: AbortSignal): Promise<void
     const done = found.seen >= found.cases;
     renew(box,
         rows.length ? changes_table(rows) : text("p", "empty", done ? "No benchmark has a change point of 5 % or more." : "Loading\u2026"),
-        done ? "" : text("p", "quiet", `${found.seen} of ${found.cases} benchmarks looked at.`));
+        done ? "" : text("p", "quiet", `${found.seen} of ${found.cases} benchmarks probed at.`));
     if (done || exported()) return;
     await new Promise((resolve) => setTimeout(resolve, 50));
   }
@@ -168,7 +168,7 @@ export async function page_now(main: HTMLElement, signal: AbortSignal): Promise<
     light.remove();
     return;
   }
-  const events = new EventSource(beside("events"));
+  const events = new EventSource(auxiliary("events"));
   signal.addEventListener("abort", () => events.close());
   let newest_seen = "";
   events.onmessage = (event) => {

@@ -1,5 +1,5 @@
 // Profile: findings, where the time goes, and the timeline of one step, of the recordings in the folder of --files.
-import {ask, beside, exported, name_of} from "./ask";
+import {ask, auxiliary, exported, name_of} from "./ask";
 import {a, h, link_to, table, text} from "./dom";
 import {bytes, percent, quantity, when} from "./format";
 import {FileRow, Files} from "./types";
@@ -47,7 +47,7 @@ export async function page_profile(main: HTMLElement, signal: AbortSignal, query
   main.replaceChildren(text("p", "empty", `Reading ${name}\u2026`));
   const {analysis, timeline} = await ask<Profile>("profile", {name}, signal);
   const parts = Object.entries(analysis.breakdown).sort(([, x], [, y]) => y.share - x.share);
-  const frame = exported() ? "data/" + exported()!.answers[name_of("timeline", {name})] + ".html" : beside("timeline.html?" + new URLSearchParams({name}));
+  const frame = exported() ? "data/" + exported()!.answers[name_of("timeline", {name})] + ".html" : auxiliary("timeline.html?" + new URLSearchParams({name}));
   main.replaceChildren(
       h("p", {class: "crumbs"}, a(link_to("profile"), "Profiles"), " / ", name),
       h("h1", {tabindex: -1}, analysis.verdict || name),

@@ -54,7 +54,7 @@ export interface Changes { cases: number; seen: number; changes: ChangeRow[]; }
 export interface MetricVerdict {
   id: string; unit: string; better: string; a: number[]; b: number[]; median_a: number; median_b: number;
   ratio?: number; ci_low?: number; ci_high?: number; p?: number; adjusted_p?: number;
-  verdict: string; reason?: string; beside?: boolean;
+  verdict: string; reason?: string; auxiliary?: boolean;
 }
 export interface PairSide { id: string; started: string; commit: string; branch: string; dirty: boolean; hostname: string; }
 export interface Pair {

@@ -48,7 +48,7 @@ class TextureOnGpu final : public measure::Prepared {
     return device_.synchronize();
   }
 
-  [[nodiscard]] std::span<std::byte> handed_on(std::size_t set) override { return sets_[set].out.span(); }
+  [[nodiscard]] std::span<std::byte> stage_output(std::size_t set) override { return sets_[set].out.span(); }
 
   Result<ErrorCheck> check(std::size_t index) override {
     const Set& set = sets_[index];

@@ -46,7 +46,7 @@ class BalanceOnGpu final : public measure::Prepared {
     return device_.synchronize();
   }
 
-  [[nodiscard]] std::span<std::byte> handed_on(std::size_t set) override { return sets_[set].relevance.span(); }
+  [[nodiscard]] std::span<std::byte> stage_output(std::size_t set) override { return sets_[set].relevance.span(); }
 
   Result<ErrorCheck> check(std::size_t index) override {
     const Set& set = sets_[index];

@@ -48,7 +48,7 @@ class ScoresOnGpu final : public measure::Prepared {
     return vision::patch_scores_check(shape_, {.texture = texture, .scores_out = scores});
   }
 
-  [[nodiscard]] std::span<std::byte> handed_on(std::size_t set) override { return sets_[set].scores.span(); }
+  [[nodiscard]] std::span<std::byte> stage_output(std::size_t set) override { return sets_[set].scores.span(); }
 
  private:
   struct Set {

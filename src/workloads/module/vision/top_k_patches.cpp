@@ -46,7 +46,7 @@ class PatchesOnGpu final : public measure::Prepared {
     return device_.synchronize();
   }
 
-  [[nodiscard]] std::span<std::byte> handed_on(std::size_t set) override { return sets_[set].indices_out.span(); }
+  [[nodiscard]] std::span<std::byte> stage_output(std::size_t set) override { return sets_[set].indices_out.span(); }
 
   Result<ErrorCheck> check(std::size_t index) override {
     const Set& set = sets_[index];

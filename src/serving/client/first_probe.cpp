@@ -17,7 +17,7 @@ namespace {
 constexpr std::int64_t kProbeWords[] = {16, 200, 1000};
 
 /// Of a prompt of so many words.
-std::uint64_t seed_of(const LookOptions& options, std::int64_t words) {
+std::uint64_t seed_of(const ProbeOptions& options, std::int64_t words) {
   return stats::derive_seed(options.seed, static_cast<std::uint64_t>(words));
 }
 
@@ -92,38 +92,38 @@ Result<ChunkFacts> ask(http::Client& client, const Target& target, std::int64_t 
 
 /// The first question's size again, with other words, and then the same words once more: a warm server, and one that
 /// may have the prompt in its prefix cache.
-Status look_warm(http::Client& client, const Target& target, const LookOptions& options, FirstLook& look) {
-  for (double* seconds : {&look.warm_s, &look.repeated_s}) {
+Status probe_warm(http::Client& client, const Target& target, const ProbeOptions& options, FirstProbe& probe) {
+  for (double* seconds : {&probe.warm_s, &probe.repeated_s}) {
     const std::int64_t asked_ns = load_now_ns();
     WM_ASSIGN(const auto facts, ask(client, target, kProbeWords[0], seed_of(options, 77)));
     *seconds = static_cast<double>(load_now_ns() - asked_ns) * 1e-9;
-    look.cached_tokens = facts.cached_tokens;
+    probe.cached_tokens = facts.cached_tokens;
   }
   return {};
 }
 
 /// Tokens of the probes by our own tokenizer: what a server that tells none would count, and how many one that does
 /// adds to the shortest.
-Status count_probes(const Target& target, const LookOptions& options, const std::vector<TokenProbe>& told,
-                    FirstLook& look) {
+Status count_probes(const Target& target, const ProbeOptions& options, const std::vector<TokenProbe>& reported,
+                    FirstProbe& probe) {
   std::vector<TokenProbe> own;
   for (const std::int64_t words : kProbeWords) {
     WM_ASSIGN(const auto ids, target.tokenizer->encode(probe_text(words, seed_of(options, words))));
     own.push_back({static_cast<double>(words), static_cast<double>(ids.size())});
   }
-  if (!look.fit.measured) look.fit = fit_tokens(own);
-  if (!told.empty()) look.fit.template_tokens = std::max(0.0, told.front().tokens - own.front().tokens);
+  if (!probe.fit.measured) probe.fit = fit_tokens(own);
+  if (!reported.empty()) probe.fit.template_tokens = std::max(0.0, reported.front().tokens - own.front().tokens);
   return {};
 }
 
 }  // namespace
 
-Result<FirstLook> look_at_server(const Target& target, const LookOptions& options) {
+Result<FirstProbe> inspect_server(const Target& target, const ProbeOptions& options) {
   http::Client client({.deadline_s = options.deadline_s, .tls = target.tls, .interrupted = options.interrupted});
-  FirstLook look;
+  FirstProbe probe;
   if (!options.body.empty()) {
     WM_TRY(ask_body(client, target, options.body));
-    return look;
+    return probe;
   }
   std::vector<TokenProbe> probes;
   for (const std::int64_t words : kProbeWords) {
@@ -131,23 +131,23 @@ Result<FirstLook> look_at_server(const Target& target, const LookOptions& option
     const auto facts = ask(client, target, words, seed_of(options, words));
     if (!facts.ok() && probes.empty()) return facts.error();
     if (!facts.ok() || facts->prompt_tokens < 0) break;
-    if (look.first_s == 0) look.first_s = static_cast<double>(load_now_ns() - asked_ns) * 1e-9;
+    if (probe.first_s == 0) probe.first_s = static_cast<double>(load_now_ns() - asked_ns) * 1e-9;
     probes.push_back({static_cast<double>(words), static_cast<double>(facts->prompt_tokens)});
     if (!options.calibrate || !options.own_words) break;
   }
   if (!options.calibrate) {
-    if (target.tokenizer != nullptr) WM_TRY(count_probes(target, options, probes, look));
-    return look;
+    if (target.tokenizer != nullptr) WM_TRY(count_probes(target, options, probes, probe));
+    return probe;
   }
-  WM_TRY(look_warm(client, target, options, look));
-  look.fit = fit_tokens(probes);
-  if (target.tokenizer != nullptr) WM_TRY(count_probes(target, options, probes, look));
-  if (options.own_words && !look.fit.measured) {
-    look.note = probes.size() < 2
-                    ? "the server reports no token counts: words are counted as tokens"
-                    : "the server's token counts do not grow with the prompt: words are counted as tokens";
+  WM_TRY(probe_warm(client, target, options, probe));
+  probe.fit = fit_tokens(probes);
+  if (target.tokenizer != nullptr) WM_TRY(count_probes(target, options, probes, probe));
+  if (options.own_words && !probe.fit.measured) {
+    probe.note = probes.size() < 2
+                     ? "the server reports no token counts: words are counted as tokens"
+                     : "the server's token counts do not grow with the prompt: words are counted as tokens";
   }
-  return look;
+  return probe;
 }
 
 }  // namespace warpmark::serving

@@ -10,7 +10,7 @@
 namespace warpmark::analyze {
 
 /// What lost time is attributed to: rules, and causes that no rule of this rank covers.
-enum class Claimant : std::uint8_t {
+enum class AttributedTo : std::uint8_t {
   data_loading,
   host_transfer,
   device_copy,
@@ -30,23 +30,23 @@ enum class Claimant : std::uint8_t {
   other_processes,  ///< the GPU worked for somebody else
   count,
 };
-inline constexpr std::size_t kClaimants = static_cast<std::size_t>(Claimant::count);
+inline constexpr std::size_t kAttributedTo = static_cast<std::size_t>(AttributedTo::count);
 
 inline constexpr double kRoundingNs = 1;  ///< what is missing by no more is the rounding of differences
 
 /// Of one rank, ns a step.
-class Claims {
+class Attributions {
  public:
-  explicit Claims(const RankEvidence& rank);
+  explicit Attributions(const RankEvidence& rank);
 
   /// Gives `by` up to `ns` of these parts, of the first one first, and no more than they have left. Returns what was
   /// given; what is given in full is exactly `ns`.
-  double claim(Claimant by, std::initializer_list<Part> parts, double ns);
+  double attribute(AttributedTo by, std::initializer_list<Part> parts, double ns);
 
   /// The part as broken down; of kernels and copies all time of the works, also where others cover them.
   [[nodiscard]] double whole_ns(Part part) const { return whole_[index(part)]; }
   [[nodiscard]] double left_ns(Part part) const { return left_[index(part)]; }
-  [[nodiscard]] double claimed_ns(Claimant by, Part part) const { return claimed_[index(by)][index(part)]; }
+  [[nodiscard]] double attributed_ns(AttributedTo by, Part part) const { return attributed_[index(by)][index(part)]; }
 
  private:
   template <typename Enum>
@@ -55,7 +55,7 @@ class Claims {
   }
   std::array<double, kParts> whole_{};
   std::array<double, kParts> left_{};
-  std::array<std::array<double, kParts>, kClaimants> claimed_{};
+  std::array<std::array<double, kParts>, kAttributedTo> attributed_{};
 };
 
 }  // namespace warpmark::analyze

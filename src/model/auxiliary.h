@@ -20,7 +20,7 @@ inline constexpr std::array kGpuFigures{kGpuUtilization, kGpuPeakMemory, kGpuEne
 [[nodiscard]] constexpr bool is_gpu_figure(std::string_view metric) {
   return std::find(kGpuFigures.begin(), kGpuFigures.end(), metric) != kGpuFigures.end();
 }
-[[nodiscard]] constexpr bool is_beside(std::string_view metric) {
+[[nodiscard]] constexpr bool is_auxiliary(std::string_view metric) {
   const bool of_hyperfine = metric == "user_time" || metric == "system_time";
   return metric == kProcessorTime || of_hyperfine || is_gpu_figure(metric);
 }
