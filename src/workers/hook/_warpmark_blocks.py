@@ -134,7 +134,7 @@ class Blocks(commands.Command):
     def step(self, row):
         if self.variant.failed and self.lab.alone():  # in this step
             return self.next_block()
-        evaluated_s = self.recorder.evaluated_s
+        evaluated_s = self.recorder.evaluation.seconds
         if self.timing and evaluated_s is not None:  # a step that holds an evaluation is no step of the training
             self.begin_s += evaluated_s
             self.left_out += 1
@@ -172,9 +172,7 @@ class Blocks(commands.Command):
         return self.quiet >= compiler.quiet_steps() or self.count >= self.wash + MAX_COMPILING_STEPS
 
     def begin_timing(self):
-        self.recorder.synchronize()
-        if self.recorder.on_cuda():
-            self.lab.torch.cuda.reset_peak_memory_stats()
+        self.recorder.device.begin_peak()
         self.count = 0
         self.left_out = 0
         self.samples = 0
@@ -201,7 +199,7 @@ class Blocks(commands.Command):
         return self.repeats < MAX_REPEATS and self.compiled_graphs() != self.graphs_before
 
     def end_block(self):
-        self.recorder.synchronize()
+        self.recorder.device.synchronize()
         seconds = steps.clock() - self.begin_s
         self.variant.see_changes()
         if self.variant.failed:
@@ -211,7 +209,7 @@ class Blocks(commands.Command):
         entry = {"variant": self.variant.number, "steps": counted, "seconds": seconds, "samples": self.samples}
         entry["left_out"] = self.left_out
         entry.update(zip(PHASES, self.sums))
-        cuda = self.lab.torch.cuda if self.recorder.on_cuda() else None
+        cuda = self.lab.torch.cuda if self.recorder.device.on_cuda() else None
         entry["memory"] = cuda.max_memory_allocated() if cuda is not None else 0
         entry["reserved"] = cuda.max_memory_reserved() if cuda is not None else 0
         self.done.append(entry)

@@ -12,8 +12,8 @@ import time
 import _warpmark_blocks as blocks
 import _warpmark_check as check
 import _warpmark_commands as commands
+import _warpmark_program as program
 import _warpmark_record as record
-import _warpmark_steps as steps
 
 POLL_S = 0.005
 
@@ -43,9 +43,9 @@ class Lab:
         self.rank = rank_of(self.torch)
         ready = self.path("ready")
         if os.path.exists(ready):  # of another process without ranks; one at a time can take commands
-            self.recorder.leave()
+            self.recorder.program.leave()
         self.began = True
-        whole_file(ready, {"world": steps.world_size(self.torch)})
+        whole_file(ready, {"world": program.world_size(self.torch)})
         self.run(self.next_command)
 
     def step(self, row):
@@ -56,12 +56,12 @@ class Lab:
         """What cannot be answered ends the process: nothing else is of use in it."""
         try:
             if not os.path.isdir(self.folder):
-                self.recorder.leave()
+                self.recorder.program.leave()
             while self.is_over(part):
                 part = self.next_command
         except Exception as problem:
             self.hook.report.fault("lab", problem)
-            self.recorder.leave()
+            self.recorder.program.leave()
 
     def is_over(self, part):
         """Runs a part of a command. True where it was the last one, and the answer is written."""
@@ -82,7 +82,7 @@ class Lab:
 
     def before_forward(self, module, args, kwargs, run):
         """Of a module that the program calls itself. `run` takes a module and its arguments."""
-        if self.command is not None and os.getpid() == self.process and not self.recorder.in_loader():
+        if self.command is not None and os.getpid() == self.process and not self.recorder.program.in_loader():
             self.command.before_forward(module, args, kwargs, run)
 
     def take_failure(self, problem):
@@ -112,7 +112,7 @@ class Lab:
         path = os.path.join(self.folder, "command-%d.json" % self.number)
         while not os.path.exists(path):
             if not os.path.isdir(self.folder):
-                self.recorder.leave()
+                self.recorder.program.leave()
             time.sleep(POLL_S)
         with open(path, encoding="utf-8") as file:
             wanted = json.load(file)
@@ -134,7 +134,7 @@ class Lab:
 
     def alone(self):
         """Several ranks must make the same steps, so that none of them may decide by its own clock."""
-        return steps.world_size(self.torch) == 1
+        return program.world_size(self.torch) == 1
 
     # Settings
 
@@ -163,7 +163,7 @@ class Lab:
 class End(commands.Command):
     def begin(self):
         self.lab.answer(ended=False)
-        self.lab.recorder.leave()
+        self.lab.recorder.program.leave()
 
 
 class Unknown(commands.Command):

@@ -47,7 +47,7 @@ class Reads:
     def is_free(self, tensor, caller):
         if OPTIMIZERS in caller.f_code.co_filename:
             return True
-        return bool(self.recorder.on_cuda()) and not tensor.is_cuda
+        return bool(self.recorder.device.on_cuda()) and not tensor.is_cuda
 
     def note(self, name, seconds):
         where = self.hook.guarded("reads", self.hook.caller, "")

@@ -62,7 +62,7 @@ class TF32(Flag):
     name = "tf32"
 
     def there_is_one(self):
-        return self.hook.recorder.on_cuda() and self.torch.cuda.get_device_capability()[0] >= 8
+        return self.hook.recorder.device.on_cuda() and self.torch.cuda.get_device_capability()[0] >= 8
 
     def apply(self):
         if not self.there_is_one():

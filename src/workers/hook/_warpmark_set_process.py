@@ -81,7 +81,7 @@ class Variable(Setting):
     def allocator_problem(self):
         if not os.environ.get(self.ALLOCATOR, "").endswith(self.value):
             return "the program changed the variable"
-        if "expandable_segments:True" not in self.value or not self.hook.recorder.on_cuda():
+        if "expandable_segments:True" not in self.value or not self.hook.recorder.device.on_cuda():
             return None
         used = self.torch.cuda.memory._snapshot().get("allocator_settings", {})
         return "the allocator did not take it" if used.get("expandable_segments") is False else None

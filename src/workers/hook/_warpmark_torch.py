@@ -1,10 +1,7 @@
 """What is put into torch: points at which steps, their phases and their losses are noted, and at which knobs act.
 
 Points of a step: the iterator of DataLoader (wait for data), the outermost call of a module with parameters (forward),
-Tensor.backward and autograd.backward, and step of every optimizer. The outermost call is found once: nn.Module.__call__
-is replaced only until the first such call begins, put back while it runs, and then that one instance (torch 2.2 and
-later) or its class is wrapped. So torch.compile never sees a replaced nn.Module.__call__, and modules within pay
-nothing.
+Tensor.backward and autograd.backward, and step of every optimizer.
 """
 
 import atexit
@@ -15,18 +12,13 @@ import traceback
 import weakref
 
 import _warpmark_direct as direct
+import _warpmark_forward as forward
 import _warpmark_machine as machine
+import _warpmark_program as program
 import _warpmark_reads as reads
-import _warpmark_set_compile as compiling
 import _warpmark_settings as settings
-import _warpmark_set_precision as precision
 import _warpmark_steps as steps
 import _warpmark_versions as versions
-
-
-def inner_of(module):
-    inner = getattr(module, "module", None) if type(module).__name__ == "DistributedDataParallel" else None
-    return module if inner is None else inner
 
 
 class TooOld(Exception):
@@ -50,8 +42,6 @@ class Hook:
         self.recorder = recorder
         self.watcher = watcher
         self.names = []
-        self.armed_classes = set()
-        self.armed = weakref.WeakSet()
         self.optimizers = weakref.WeakSet()
         self.settings = None
         self.loaders = None
@@ -62,6 +52,7 @@ class Hook:
             recorder.lab = lab.Lab(plan["lab"], self)
             self.loaders = loaders.Loaders(self)
         self.settings = settings.Settings(torch, plan.get("knobs", {}), self)
+        self.forwards = forward.Forwards(self)
 
     def install(self):
         torch = self.torch
@@ -80,7 +71,7 @@ class Hook:
             self.patch_loader,
             self.patch_optimizer,
             self.patch_backward,
-            self.patch_forward,
+            self.forwards.patch_forward,
             self.patch_graphs,
             self.settings.install,
         ):
@@ -92,14 +83,14 @@ class Hook:
         atexit.register(self.recorder.finish, "exit")
         if not self.recorder.measures:
             atexit.register(self.guarded, "plan", self.notify_what_failed, None)
-        self.recorder.at_restart = self.watch_again
+        self.recorder.at_restart = self.forwards.watch_again
         self.recorder.at_step = self.settings["compile"].mark_step
         if self.recorder.lab is not None:
             self.recorder.at_finish.append(self.settings.notify_acts)
         self.recorder.at_finish.append(self.settings.notify)
         self.recorder.at_finish.append(self.settings.notify_debugging)
         self.recorder.at_finish.append(self.settings["attention.backend"].notify)
-        if self.recorder.sync_phases:
+        if self.recorder.device.waits:
             watched = self.guarded("reads", lambda: reads.Reads(torch, self, self.recorder), None)
             if watched is not None:
                 self.recorder.at_finish.append(watched.notify)
@@ -143,7 +134,7 @@ class Hook:
             cpus=len(os.sched_getaffinity(0)),
             compile=hasattr(torch, "compile"),
             uncached=bool(cuda) and self.settings["memory.caching"].VARIABLE in os.environ,
-            world=steps.world_size(torch),
+            world=program.world_size(torch),
             **self.guarded("machine", machine.facts, {})
         )
 
@@ -193,7 +184,7 @@ class Hook:
 
             def begin(iterator, loader, *args, **kwargs):
                 old(iterator, loader, *args, **kwargs)
-                recorder.iterators.add(iterator)
+                recorder.program.iterators.add(iterator)
                 if served is not None:
                     hook.guarded("iterator", served.began, None, iterator, loader)
 
@@ -218,7 +209,7 @@ class Hook:
         if served is not None:
             self.replace(Iterator, "_reset", make_begin)
             self.replace(dataloader.DataLoader, "_get_iterator", make_get)
-        if recorder.gate is not None:
+        if recorder.gate.folder:
             self.replace(dataloader.DataLoader, "__iter__", make_iter)
         self.replace(Iterator, "__next__", make_next)
         self.replace(dataloader.DataLoader, "__init__", make_init)
@@ -258,10 +249,10 @@ class Hook:
             def step(optimizer, *args, **kwargs):
                 recorder.await_turn()
                 hook.guarded("no_sync", no_sync.before_optimizer, None)
-                begin, before = clock(), recorder.elsewhere()
+                begin, before = clock(), recorder.phases.elsewhere()
                 result = hook.retried(old, optimizer, *args, **kwargs)
                 # An optimizer that is given a closure computes the loss, and some frameworks step so always.
-                recorder.stepped(clock() - begin - (recorder.elsewhere() - before), optimizer)
+                recorder.stepped(clock() - begin - (recorder.phases.elsewhere() - before), optimizer)
                 if recorder.forwards_seen == 0 and hook.first_time("direct forwards"):
                     hook.guarded("direct forwards", hook.watch_direct, None)
                 return result
@@ -272,7 +263,7 @@ class Hook:
         def make_init(old):
             def __init__(optimizer, *args, **kwargs):
                 old(optimizer, *args, **kwargs)
-                hook.guarded("watch", hook.watch_again, None)
+                hook.guarded("watch", hook.forwards.watch_again, None)
                 hook.guarded("optimizer", hook.optimizers.add, None, optimizer)
                 hook.guarded("optimizer", hook.notify_optimizer, None, optimizer)
                 for cls in type(optimizer).__mro__:
@@ -336,152 +327,13 @@ class Hook:
         self.replace(torch.Tensor, "backward", make_tensor)
         self.replace(torch.autograd, "backward", make_autograd)
 
-    # Forward
-
-    def patch_forward(self):
-        Module = self.torch.nn.Module
-        self.module_call = Module.__call__
-        hook = self
-
-        def __call__(module, *args, **kwargs):
-            if hook.recorder.in_forward or hook.traces() or not hook.has_parameters(module):
-                return hook.module_call(module, *args, **kwargs)
-            hook.recorder.await_turn()
-            hook.put_back()
-            try:
-                if module not in hook.armed:
-                    hook.armed.add(module)
-                    hook.guarded("first forward", hook.wrap, None, module, args)
-                return module(*args, **kwargs)
-            finally:
-                hook.watch_forward()
-
-        self.watching_call = __call__
-        self.names.append("Module.__call__ until the first outermost call")
-        self.watch_again()
-
     def patch_graphs(self):
         if hasattr(self.torch.cuda, "CUDAGraph"):  # since torch 1.10
             self.recorder.graphs.patch(self.torch.cuda.CUDAGraph, self.replace, self.recorder.replayed)
 
-    def traces(self):
-        """Whether torch.jit.trace runs the module (also for TensorBoard's add_graph): sizes are tensors then."""
-        return self.torch._C._get_tracing_state() is not None
-
-    def has_parameters(self, module):
-        try:
-            return next(module.parameters(), None) is not None
-        except Exception:  # a module whose __init__ has not run: it will say so itself
-            return False
-
     def watch_direct(self):
         if direct.watch(self):
-            self.watch_again()
-
-    def put_back(self):
-        self.torch.nn.Module.__call__ = self.module_call
-
-    def watch_again(self):
-        """From the beginning, and where a program begins once more: with another optimizer, as of a further fold."""
-        self.watched_from = (self.recorder.steps_seen, self.recorder.forwards_seen)
-        self.watch_forward()
-
-    def watch_forward(self):
-        """Further modules may be called from outside for the first time: a discriminator, a teacher. Not for long: two
-        steps, where they are known (before a graph is captured, there may be steps that do not count in a trial)."""
-        steps_before, forwards_before = self.watched_from
-        early = self.recorder.steps_seen - steps_before < 2 or not self.recorder.measures
-        if early and self.recorder.forwards_seen - forwards_before < 64:
-            self.torch.nn.Module.__call__ = self.watching_call
-
-    def wrap(self, module, args):
-        """Wraps one module that the program calls itself; knobs that change modules act now."""
-        mode = compiling.own_mode(compiling.compiled_by_program(inner_of(module)))
-        self.prepare(module)
-        self.notify_module(module, args, mode)
-        recorder, around, clock, retried = self.recorder, self.settings.around, steps.clock, self.retried
-
-        def again(inside):
-            return lambda module, args, kwargs: around(module, args, kwargs, inside)
-
-        def run(called, args, kwargs, inside):
-            if recorder.in_forward or self.traces():
-                return inside(called, *args, **kwargs)
-            recorder.begins_forward()
-            recorder.may_evaluate()
-            recorder.in_forward = True
-            if recorder.lab is not None:
-                self.guarded("before forward", recorder.lab.before_forward, None, called, args, kwargs, again(inside))
-            begin = clock()
-            try:
-                out = retried(around, called, args, kwargs, inside)
-            finally:
-                recorder.in_forward = False
-            recorder.forwarded(clock() - begin, called, args, out)
-            return out
-
-        if hasattr(self.torch.nn.Module, "_compiled_call_impl"):
-            theirs = module._compiled_call_impl
-
-            def inside(called, *args, **kwargs):
-                return (theirs or called._call_impl)(*args, **kwargs)
-
-            this = weakref.ref(module)  # a module that held itself would be freed late, or never
-
-            def call_this(*args, **kwargs):
-                return run(this(), args, kwargs, inside)
-
-            call_this.theirs = theirs  # of compiling.own_call
-            module._compiled_call_impl = call_this  # not copied and not pickled, by Module.__getstate__
-            return
-        cls = type(module)
-        if cls in self.armed_classes:
-            return
-        self.armed_classes.add(cls)
-        old = cls.__call__
-
-        def __call__(called, *args, **kwargs):
-            if not recorder.in_forward and called not in self.armed:
-                self.armed.add(called)
-                self.guarded("first forward", self.prepare, None, called)
-            return run(called, args, kwargs, old)
-
-        cls.__call__ = __call__
-
-    def prepare(self, module):
-        self.settings.prepare(inner_of(module))
-
-    def notify_module(self, module, args, mode):
-        torch = self.torch
-        names = {"conv": 0, "norm": 0, "linear": 0, "attention": 0, "embedding": 0}
-        for part in module.modules():
-            name = type(part).__name__.lower()
-            for known in names:
-                if known in name:
-                    names[known] += 1
-        parameter = next(module.parameters())
-        shapes = [list(a.shape) for a in args if isinstance(a, torch.Tensor)][:4]
-        self.report.add(
-            "module",
-            name=type(module).__name__,
-            where=self.caller(),
-            parameters=sum(p.numel() for p in module.parameters()),
-            dtype=str(parameter.dtype),
-            device=str(parameter.device.type),
-            training=bool(module.training),
-            grad=bool(torch.is_grad_enabled()),
-            autocast=precision.program_casts(torch, parameter.device.type),
-            compiled=mode,
-            shapes=shapes,
-            channels_last=any(
-                isinstance(a, torch.Tensor)
-                and a.dim() == 4
-                and a.is_contiguous(memory_format=torch.channels_last)
-                and not a.is_contiguous()
-                for a in args
-            ),
-            **names
-        )
+            self.forwards.watch_again()
 
     # In a lab
 
@@ -513,7 +365,7 @@ class Hook:
 
     def free_memory(self):
         """Of an exception that is gone by now, after which there may be none left."""
-        if self.recorder.on_cuda():
+        if self.recorder.device.on_cuda():
             self.guarded("memory", self.torch.cuda.empty_cache, None)
 
     # Shared
