@@ -176,7 +176,7 @@ TEST(LoadPage, of_what_json_holds_is_the_page_of_the_run) {
   const auto read = serving::load_report_from_json(to_json(report));
   ASSERT_TRUE(read.ok()) << read.error().what;
   EXPECT_EQ(to_json(*read), to_json(report));
-  const auto page = load_page_of_document(to_json(report));
+  const auto page = page_of_document(to_json(report));
   ASSERT_TRUE(page.ok() && *page);
   EXPECT_EQ(std::get<Paragraph>((*page)->sections[0].blocks[0]).text,
             std::get<Paragraph>(load_page_of(report).sections[0].blocks[0]).text);

@@ -100,53 +100,60 @@ def hostile_session():
     return session
 
 
-def reports():
-    """What other verbs conclude, as small as their schemas allow, by the kind of the document, with hostile texts."""
-    common = {"id": "1", "started": "2026-11-01T00:00:00Z", "command": HOSTILE, "machine": machine("node1"), "build": {"version": "0.1.0"}}
-    metric = {"id": "throughput", "unit": "1/s", "better": "higher"}
-    commit = lambda number, subject: {"sha": f"{number:040x}", "author": HOSTILE, "date": "2026-10-01", "subject": subject}
+ANSWERS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "data", "answers")
 
-    def variant(precision, batch, value, **more):
-        return {"name": f"precision={precision} batch={batch}", "choice": {"precision": precision, "batch": batch}, "baseline": False, "runs": 3,
-                "failures": 0, "stopped_early": False, "on_front": False, "cells": [{"metric": "throughput", "median": value, "values": [value]}], **more}
 
-    documents = {
-        "matrix": {"name": "sizes", "summary": "", "file": "m.yaml", "rounds": 3, "seed": "1", "effect": 0.01, "alpha": 0.05,
-                   "axes": [{"name": "precision", "labels": ["f32", "bf16"]}, {"name": "batch", "labels": ["8", "16"]}], "metrics": [metric],
-                   "objectives": ["throughput"], "variants": [variant("f32", "8", 100, baseline=True), variant("f32", "16", 140),
-                                                              variant("bf16", "8", 180), variant("bf16", "16", 321, on_front=True)], "notes": [HOSTILE]},
-        "scaling": {"worker": "GPU", "mode": "strong", "unit": "samples", "seed": "1", "complete": True, "peak_workers": 37.4,
-                    "fits": [{"law": "Amdahl", "residual": 0.01, "parameters": {"serial fraction": {"value": 0.0321, "low": 0.03, "high": 0.035, "confidence": 0.95}}}],
-                    "forecasts": [{"workers": 1024, "law": "Amdahl", "speed_up": {"value": 30.3, "low": 28, "high": 33, "confidence": 0.95}, "efficiency": 0.0296}],
-                    "causes": ["communication is 17 % of a step"],
-                    "points": [{"workers": n, "throughput": [100 * n ** 0.9], "seconds": [1], "median": 100 * n ** 0.9, "speed_up": {"value": n ** 0.9},
-                                "efficiency": {"value": n ** -0.1}, "grade": "good", "failures": 0} for n in (1, 2, 4, 8)]},
-        "load": {"complete": True, "host": "node1", "scenarios": [
-            {"scenario": "chat", "arrivals": "poisson", "rate_per_s": 4, "started": "2026-11-01T00:00:00Z", "wall_s": 10, "requests": {"sent": 40, "completed": 39, "failed": 1},
-             "first_error": HOSTILE, "errors": {}, "client": {"verdict": "trusted"}, "slo": [{"objective": "p99 ttft < 0.5 s", "verdict": "missed"}],
-             "metrics": {"ttft": {"unit": "s", "better": "lower", "n": 39, "mean": 0.2, "stdev": 0.1, "min": 0.1, "max": 0.9,
-                                  "percentiles": {"p50": {"value": 0.19}, "p99": {"value": 0.777}}}}}]},
-        "optimization": {"program": HOSTILE, "verdict": "1.84 times faster", "complete": True, "steps": [
-            {"knob": "loader.workers", "value": "4", "title": "load in workers", "numerics": "exact", "outcome": "kept", "reason": "proven", "asked": False,
-             "measured": {"ratio": 1.84, "low": 1.8, "high": 1.9, "confidence": 0.95}, "cumulative": {"ratio": 1.84, "low": 1.8, "high": 1.9, "confidence": 0.95}},
-            {"knob": "precision.bf16", "value": "on", "title": "bf16", "numerics": "precision", "outcome": "rejected", "reason": HOSTILE, "asked": False}]},
-        "acceptance": {"name": "h100-sxm", "result": "fail", "criteria": {"file": "h100-sxm.yaml", "sha256": "0"}, "datasheets": [],
-                       "rows": [{"title": "Memory bandwidth " + HOSTILE, "required": True, "subject": "copy", "operator": ">=", "unit": "B/s", "limits": [3e12],
-                                 "value": 2.5e12, "state": "fail"}]},
-        "across": {"effect": 0.03, "alpha": 0.05, "units": [{"node": f"node{n}", "device": "cpu", "state": "slow" if n == 4 else "normal"} for n in range(1, 7)],
-                   "metrics": [{"what": "triad " + HOSTILE, "metric": "time", "unit": "s", "median": 0.004, "values": [
-                       {"unit": n - 1, "value": 0.005 if n == 4 else 0.004, "state": "slow" if n == 4 else "normal", "slowdown": 0.25 if n == 4 else 0} for n in range(1, 7)]}],
-                   "differences": [{"node": "node4", "fact": "kernel", "value": HOSTILE, "most": "6.1.0"}]},
-        "check": {"verdict": "worse", "baseline": "main", "threshold": 0.05, "alpha": 0.05, "sessions": ["1"], "dirty": False, "missing": [], "disturbances": [],
-                  "metrics": [{"case": "gemm " + HOSTILE, "metric": "time", "unit": "s", "better": "lower", "verdict": "worse", "level": 0.01, "value": 0.013, "ratio": 1.3,
-                               "ci_low": 1.28, "ci_high": 1.32, "adjusted_p": 0.00002, "level_sessions": 40, "baseline": [], "current": []}],
-                  "suspects": {"metric": "time", "commits": [commit(40, "Use the slow path")]}},
-        "bisect": {"good": commit(39, "Before"), "bad": commit(41, "After"), "commits": 2, "metric": {"id": "time", "unit": "s", "better": "lower"}, "effect": 0.01,
-                   "outcome": "found", "candidates": [commit(40, "Use the slow path " + HOSTILE)], "probability": 0.987, "range": {"ratio": 1.3, "ci_low": 1.28, "ci_high": 1.32},
-                   "probes": [{"index": 1, "commit": commit(40, "Use the slow path"), "answer": "bad", "rounds": 9, "bad_probability": 0.999, "ratio_to_good": 1.3}],
-                   "builds": 3, "runs": 27, "history_points": 6, "disturbances": []},
-    }
-    return {kind: {"schema": f"warpmark.{kind}/1", **common, **document} for kind, document in documents.items()}
+def reports(executable, folder):
+    """What other verbs conclude, whole as they write it, by the kind of the document; with hostile texts where people and programs write
+    texts, and with the parts that only some have."""
+    def recorded(name):
+        with open(os.path.join(ANSWERS, name + ".json"), encoding="utf-8") as file:
+            return json.load(file)
+
+    def made(name, *words):
+        path = os.path.join(folder, name + ".json")
+        done = subprocess.run([executable, *words, "--json", path], capture_output=True, text=True, check=False)
+        assert done.returncode in (0, 1), done.stdout + done.stderr
+        with open(path, encoding="utf-8") as file:
+            return json.load(file)
+
+    def kept(sessions):
+        """Names of files with these sessions."""
+        for session in sessions:
+            name = os.path.join(folder, session["id"] + ".json")
+            with open(name, "w", encoding="utf-8") as file:
+                json.dump(session, file)
+            yield name
+
+    bisection, load, matrix, optimization = recorded("bisection"), recorded("load"), recorded("matrix"), recorded("optimization")
+    bisection["candidates"][0]["subject"] += HOSTILE
+    matrix["notes"].append(HOSTILE)
+    requests = load["scenarios"][0]["requests"]
+    requests.update(completed=requests["completed"] - 1, failed=1)
+    load["scenarios"][0].update(first_error=HOSTILE, errors={"http 500": 1})
+    optimization["steps"][-1]["reason"] = optimization["program"] = HOSTILE
+    for step, ratio in zip(optimization["steps"], (1.05, 1.19, 2.18)):  # what a longer budget would have measured, in the place of its key
+        at = list(step).index("loss")
+        items = list(step.items())
+        step.clear()
+        step.update([*items[:at], ("cumulative", {"ratio": ratio, "low": ratio - 0.05, "high": ratio + 0.05, "confidence": 0.95}), *items[at:]])
+    acceptance = recorded("acceptance")
+    acceptance["rows"][0]["title"] += HOSTILE
+    scaling = made("scaling", "scale", "--times", "1=620s,2=350s,4=180s,8=95s")
+    scaling.update(causes=["communication is 17 % of a step", HOSTILE], peak_workers=37.4)
+    across = made("across", "accept", "--across", *kept(fleet()))
+    across["metrics"][0]["what"] += HOSTILE
+    across["differences"] = [{"node": "node4", "fact": "kernel", "value": HOSTILE, "most": "6.1.0"}]
+    past, database = list(history()), os.path.join(folder, "check.db")
+    plant(executable, database, folder, past[:SLOW_FROM])
+    check = made("check", "check", "--db", database, "--results", *kept(past[SLOW_FROM:SLOW_FROM + 1]))
+    check["metrics"][0]["case"] += HOSTILE
+    culprit = bisection["candidates"][0]
+    check["suspects"] = {"metric": check["suspects"]["metric"], "good": bisection["good"]["sha"], "bad": check["suspects"]["bad"],
+                         "commits": [bisection["probes"][0]["commit"], culprit], "culprit_certain": True, "culprit": culprit, "search": bisection}
+    check["missing"] = ["sum size=128 time"]
+    return {"matrix": matrix, "scaling": scaling, "load": load, "optimization": optimization, "acceptance": acceptance, "across": across,
+            "check": check, "bisect": bisection}
 
 
 def attach(database, session, document, title, made="2026-11-02T00:00:00Z"):

@@ -10,6 +10,7 @@
 
 #include "base/files.h"
 #include "base/json.h"
+#include "report/build/of_document.h"
 #include "store/keep.h"
 #include "store/sample_data.h"
 #include "store/sqlite/sqlite_store.h"
@@ -21,6 +22,7 @@ namespace warpmark::watch {
 namespace {
 
 using testing::HasSubstr;
+using testing::Not;
 
 class DashboardJson : public testing::Test {
  protected:
@@ -56,6 +58,7 @@ class DashboardJson : public testing::Test {
       WM_ASSIGN(const auto second, store.load(b));
       return ComparedSessions{first.session, second.session, {.name_a = a, .name_b = b}, {}};
     };
+    wanted.report_of = report::report_of_document;
     wanted.about = "warpmark test";
     return wanted;
   }
@@ -72,6 +75,12 @@ class DashboardJson : public testing::Test {
     const auto json = dashboard_.api(name, query);
     EXPECT_FALSE(json.ok()) << name << '?' << query;
     return json.ok() ? "" : json.error().what;
+  }
+
+  /// As a verb wrote it: tests/data/answers.
+  static Json answer_of(const std::string& verb) {
+    const std::string file = std::string(WARPMARK_SOURCE_DIR) + "/tests/data/answers/" + verb + ".json";
+    return *parse_json(*read_file(file), file);
   }
 
   store::TemporaryFolder folder_;
@@ -197,23 +206,49 @@ TEST_F(DashboardJson, documents_come_by_pages_and_as_they_were_kept) {
   EXPECT_EQ(refusal("documents", "before=s1"), "'s1' names no document");
 }
 
+TEST_F(DashboardJson, a_report_is_the_sections_of_its_document_with_every_text_escaped) {
+  const auto store = store::open_sqlite(folder_.file());
+  ASSERT_TRUE(store.ok());
+  Json matrix = answer_of("matrix");
+  matrix["notes"] = {"<script>hack()</script>"};
+  ASSERT_TRUE(store::attach_report(**store, "s105", matrix, "network").ok());
+  const Json report = ask("report", "session=s105&index=0");
+  EXPECT_EQ(report["title"], "Matrix: network");
+  EXPECT_EQ(report["subtitle"], matrix["started"]);
+  const std::string html = report["html"];
+  EXPECT_TRUE(html.starts_with("<section>")) << html.substr(0, 80);
+  EXPECT_THAT(html, HasSubstr("Best p50: 108.0 µs with precision=single batch=1"));
+  EXPECT_THAT(html, HasSubstr("&lt;script&gt;hack()&lt;/script&gt;"));
+  for (const char* forbidden : {"<script", "style=", "<style", "<h1"}) EXPECT_THAT(html, Not(HasSubstr(forbidden)));
+}
+
+TEST_F(DashboardJson, a_document_without_a_report_has_none_and_a_broken_one_says_why) {
+  const auto store = store::open_sqlite(folder_.file());
+  ASSERT_TRUE(store.ok());
+  for (const char* schema : {"warpmark.unknown/1", "warpmark.matrix/1"}) {
+    ASSERT_TRUE(store::attach_report(**store, "s105", {{"schema", schema}}, schema).ok());
+  }
+  EXPECT_EQ(ask("report", "session=s105&index=0"), (Json{{"schema", "warpmark.report/1"}}));
+  const Json broken = ask("report", "session=s105&index=1");
+  EXPECT_FALSE(broken.contains("html"));
+  EXPECT_THAT(broken["problem"].get<std::string>(), HasSubstr("missing"));
+}
+
 TEST_F(DashboardJson, the_last_acceptance_of_a_node_is_what_was_judged_then) {
   const auto store = store::open_sqlite(folder_.file());
   ASSERT_TRUE(store.ok());
-  const Json row{{"title", "Bandwidth"}, {"required", true}, {"subject", "copy"}, {"operator", ">="},
-                 {"unit", "B/s"},        {"limits", {3e12}}, {"value", 2.5e12},   {"state", "fail"}};
-  for (const char* result : {"pass", "fail"}) {
-    const Json acceptance{{"schema", "warpmark.acceptance/1"}, {"name", "mine"}, {"result", result}, {"rows", {row}}};
-    ASSERT_TRUE(store::attach_report(**store, "s128", acceptance, std::string("mine: ") + result).ok());
+  Json acceptance = answer_of("acceptance");
+  for (const char* name : {"first", "last"}) {
+    acceptance["name"] = name;
+    ASSERT_TRUE(store::attach_report(**store, "s128", acceptance, name).ok());
   }
   const Json kept = ask("fleet")["hosts"][0]["acceptance"];
-  EXPECT_EQ(kept["criteria"], "mine");
-  EXPECT_EQ(kept["state"], "fail");
+  EXPECT_EQ(kept["criteria"], "last");
+  EXPECT_EQ(kept["state"], "unreliable");
   EXPECT_EQ(kept["session"], "s128");
   EXPECT_EQ(kept["index"], 1);
-  ASSERT_EQ(kept["rows"].size(), 1U);
-  EXPECT_EQ(kept["rows"][0]["title"], "Bandwidth");
-  EXPECT_EQ(kept["rows"][0]["value"], 2.5e12);
+  EXPECT_EQ(kept["rows"], acceptance["rows"]);
+  EXPECT_THAT(kept["report"]["html"].get<std::string>(), HasSubstr("NO RESULT: 3 of 6 criteria are unreliable"));
 }
 
 TEST_F(DashboardJson, what_others_wrote_as_a_document_breaks_nothing) {
@@ -276,6 +311,7 @@ TEST_F(DashboardJson, an_export_is_the_answers_as_files) {
               HasSubstr("\"series?device=cpu&metric=time&mode=cold&params=m%3D1024+dtype%3Df32&workload=gemm\""));
   EXPECT_THAT(*index, HasSubstr("\"pair?a=s101&b=s102\""));
   EXPECT_THAT(*index, HasSubstr("\"document?index=0&session=s105\""));
+  EXPECT_THAT(*index, HasSubstr("\"report?index=0&session=s105\""));
   const auto page = read_file(folder / "index.html");
   ASSERT_TRUE(page.ok());
   EXPECT_THAT(*page, HasSubstr("Content-Security-Policy"));

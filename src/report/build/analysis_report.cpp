@@ -335,9 +335,9 @@ Report build_analysis_report(const Analysis& analysis, const AnalysisReportOptio
   const bool brief = options.top == 1 && !analysis.findings.empty();
   if (!analysis.missing.empty()) report.sections.push_back(missing_section(analysis, brief));
   for (const auto& table : analysis.tables) {
-    const bool few = analysis.steps_found_by == "whole recording" && !analysis.ranks.empty();
-    report.sections.push_back(
-        table_section(table, few ? std::min(options.table_rows, kRowsOfTimeline) : options.table_rows));
+    const bool few = !options.whole_tables && analysis.steps_found_by == "whole recording" && !analysis.ranks.empty();
+    report.sections.push_back(table_section(
+        table, few ? std::min(options.table_rows, kRowsOfTimeline) : options.table_rows, options.whole_tables));
     // Where there is nothing else to say, the tables are the answer; without steps, what the GPU did and when.
     const bool timeline = analysis.steps_found_by == "whole recording" && (table.id == "kernels" || table.id == "idle");
     if (timeline || (analysis.ranks.empty() && analysis.findings.empty())) report.sections.back().detail = false;

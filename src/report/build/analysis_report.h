@@ -12,6 +12,7 @@ namespace warpmark::report {
 struct AnalysisReportOptions {
   std::size_t top = 5;          ///< findings shown in full; the rest one line each
   std::size_t table_rows = 15;  ///< of each table
+  bool whole_tables = false;    ///< with whole names, and as many rows where a recording has no steps
 };
 
 [[nodiscard]] Report build_analysis_report(const Analysis& analysis, const AnalysisReportOptions& options = {});

@@ -108,7 +108,7 @@ std::set<std::string> texts_of(const AnalysisTable& table, std::size_t rows) {
   return texts;
 }
 
-Section rows_section(const AnalysisTable& table, std::size_t rows) {
+Section rows_section(const AnalysisTable& table, std::size_t rows, bool whole_names) {
   Section section{table.title, {}, true};
   if (!table.note.empty()) section.blocks.push_back(Paragraph{table.note, Tone::quiet});
   if (table.rows.empty()) return section;
@@ -122,13 +122,14 @@ Section rows_section(const AnalysisTable& table, std::size_t rows) {
   std::vector<int> digits;
   for (std::size_t c = 0; c < table.columns.size(); ++c)
     digits.push_back(byte_digits_of(table, c, std::min(rows, table.rows.size())));
-  const std::map<std::string, std::string> names = short_names(texts_of(table, std::min(rows, table.rows.size())));
+  std::map<std::string, std::string> names;
+  if (!whole_names) names = short_names(texts_of(table, std::min(rows, table.rows.size())));
   for (std::size_t r = 0; r < std::min(rows, table.rows.size()); ++r) {
     std::vector<Cell> cells;
     for (std::size_t c = 0; c < table.columns.size(); ++c) {
       const auto* text = std::get_if<std::string>(&table.rows[r][c]);
-      cells.push_back(
-          {text != nullptr ? names.at(*text) : format_value(table.rows[r][c], table.columns[c].unit, digits[c])});
+      cells.push_back({text != nullptr ? whole_names ? *text : names.at(*text)
+                                       : format_value(table.rows[r][c], table.columns[c].unit, digits[c])});
     }
     shown.rows.push_back(std::move(cells));
   }
@@ -265,9 +266,9 @@ std::string format_value(const TableValue& value, const std::string& unit, int b
   return unit.empty() ? format_significant(number, 3) : format_si(number, unit);
 }
 
-Section table_section(const AnalysisTable& table, std::size_t rows) {
+Section table_section(const AnalysisTable& table, std::size_t rows, bool whole_names) {
   if (table.id == kMemoryCurveTable) return memory_section(table);
-  Section section = rows_section(table, rows);
+  Section section = rows_section(table, rows, whole_names);
   if (table.id == kKernelRooflineTable) add_roofline_plot(table, section);
   return section;
 }

@@ -22,8 +22,8 @@ inline constexpr std::string_view kRecordingPart = "idle_profiler";
 /// "idle_data_loading" is "data loading". Of one process the ranks are GPUs.
 [[nodiscard]] std::string part_name(std::string id, bool of_one_process = false);
 
-/// The table's note, its first rows, and how many more there are.
-[[nodiscard]] Section table_section(const AnalysisTable& table, std::size_t rows);
+/// The table's note, its first rows, and how many more there are. Names as they fit into a line, or whole.
+[[nodiscard]] Section table_section(const AnalysisTable& table, std::size_t rows, bool whole_names = false);
 
 /// What `--against` prints: how much faster or slower, what changed most, and the tables as sections.
 [[nodiscard]] Report build_diff_report(const ProfileDifference& difference, std::size_t table_rows);

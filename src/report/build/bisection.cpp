@@ -99,6 +99,13 @@ bool explains_only_a_part(const Bisection& bisection) {
   return change.high < range.low || change.low > range.high;
 }
 
+void add_range(const Bisection& bisection, Section& section) {
+  if (bisection.range.id.empty()) return;
+  section.blocks.push_back(
+      Paragraph{fmt::format("The whole range, {} against {}: {}.", short_sha(bisection.bad.sha),
+                            short_sha(bisection.good.sha), change_sentence(bisection, bisection.range))});
+}
+
 /// What continues a search that ended too early.
 std::string next_step(const Bisection& bisection) {
   if (bisection.outcome != BisectOutcome::inconclusive) return {};
@@ -113,13 +120,13 @@ std::string next_step(const Bisection& bisection) {
 Section summary(const Bisection& bisection) {
   Section section;
   section.blocks.push_back(headline(bisection));
+  Table facts{{{""}, {""}}, {}};
   if (bisection.outcome == BisectOutcome::found) {
     const Commit& commit = bisection.candidates.front();
-    section.blocks.push_back(Table{{{""}, {""}},
-                                   {{{"commit"}, {commit.sha}},
-                                    {{"author"}, {commit.author}},
-                                    {{"date"}, {commit.date}},
-                                    {{"subject"}, {commit.subject}}}});
+    facts.rows = {{{"commit"}, {commit.sha}},
+                  {{"author"}, {commit.author}},
+                  {{"date"}, {commit.date}},
+                  {{"subject"}, {commit.subject}}};
   } else if (!bisection.candidates.empty()) {
     section.blocks.push_back(commits_table(bisection.candidates));
     if (bisection.candidates.size() > kShownCandidates) {
@@ -127,16 +134,15 @@ Section summary(const Bisection& bisection) {
           Paragraph{fmt::format("... and {} more", bisection.candidates.size() - kShownCandidates), Tone::quiet});
     }
   }
+  facts.rows.push_back({{"good"}, {short_sha(bisection.good.sha) + " " + bisection.good.subject}});
+  facts.rows.push_back({{"bad"}, {short_sha(bisection.bad.sha) + " " + bisection.bad.subject}});
+  section.blocks.push_back(std::move(facts));
   if (bisection.change) {
     section.blocks.push_back(
         Paragraph{fmt::format("{} against its parent {}: {}.", short_sha(bisection.change_b),
                               short_sha(bisection.change_a), change_sentence(bisection, *bisection.change))});
   }
-  if (!bisection.range.id.empty() && (!bisection.change || explains_only_a_part(bisection))) {
-    section.blocks.push_back(
-        Paragraph{fmt::format("The whole range, {} against {}: {}.", short_sha(bisection.bad.sha),
-                              short_sha(bisection.good.sha), change_sentence(bisection, bisection.range))});
-  }
+  if (!bisection.change || explains_only_a_part(bisection)) add_range(bisection, section);
   if (const auto advice = advice_for(bisection); !advice.empty()) {
     section.blocks.push_back(Paragraph{"It is a merge. To look at the commits that it brought in:"});
     section.blocks.push_back(Paragraph{advice, Tone::plain, true});
@@ -187,12 +193,25 @@ Section probes(const Bisection& bisection) {
   return section;
 }
 
+/// What the decisions were made from; the change itself is measured against the parent.
+Section ratios(const Bisection& bisection) {
+  Table table{{{"commit"}, {"against good", Align::right}, {"probability of bad", Align::right}}, {}};
+  for (const auto& probe : bisection.probes) {
+    if (!probe.ratio_to_good) continue;
+    table.rows.push_back(
+        {{short_sha(probe.commit.sha)}, {change_of(*probe.ratio_to_good)}, {format_percent(probe.bad_probability)}});
+  }
+  Section section{"Against the good revision", {std::move(table)}, true};
+  if (bisection.change && !explains_only_a_part(bisection)) add_range(bisection, section);
+  return section;
+}
+
 }  // namespace
 
 Report build_report(const Bisection& bisection) {
   Report report{.title = "Bisection", .subtitle = bisection.started, .sections = {}};
   report.sections.push_back(summary(bisection));
-  if (!bisection.probes.empty()) report.sections.push_back(probes(bisection));
+  if (!bisection.probes.empty()) report.sections.insert(report.sections.end(), {probes(bisection), ratios(bisection)});
   return report;
 }
 

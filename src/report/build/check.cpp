@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "report/build/bisection.h"
 #include "report/build/verdict_tone.h"
 #include "report/draw/format.h"
 
@@ -249,6 +250,13 @@ std::string method_text(const Check& check) {
 Report build_report(const Check& check) {
   Report report{.title = "Check against " + check.branch, .subtitle = check.started, .sections = {}};
   report.sections.push_back(summary(check));
+  if (check.suspects && check.suspects->search) {
+    for (Section& section : build_report(*check.suspects->search).sections) {
+      section.detail = true;
+      if (section.heading.empty()) section.heading = "Bisection";
+      report.sections.push_back(std::move(section));
+    }
+  }
   for (const auto& metric : check.metrics) {
     if (metric.baseline.size() + metric.current.size() < 2) continue;
     report.sections.push_back({metric.label + " " + metric.metric, {plot_of(metric)}, true});

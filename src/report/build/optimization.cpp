@@ -82,17 +82,30 @@ Table plan_table(const Optimization& optimization) {
   return table;
 }
 
-Table left_out_table(const Optimization& optimization) {
-  Table table{{{is_history(optimization) ? "commit" : "setting"}, {"outcome"}, {"speedup", Align::right, 1}, {"why"}},
+/// What was tried: the settings of the plan, or those that were left out.
+Table tried_table(const Optimization& optimization, bool planned) {
+  const bool history = is_history(optimization);
+  Table table{{{history ? "commit" : "setting"},
+               {"what", Align::left, 4},
+               {"outcome"},
+               {"predicted", Align::right, 2},
+               {"speedup", Align::right, 1},
+               {"so far", Align::right, 3},
+               {"why"}},
               {}};
   for (const auto& step : optimization.steps) {
-    if (in_plan(optimization, step)) continue;
-    table.rows.push_back({{label_of(step)},
-                          {words_of(step.outcome), outcome_tone(step.outcome)},
-                          {factor_text(own_speedup(step))},
-                          {step.reason, Tone::quiet}});
+    if (in_plan(optimization, step) != planned) continue;
+    const auto& predicted = step.predicted;
+    table.rows.push_back(
+        {{label_of(step)},
+         {history ? "" : step.title, Tone::quiet},
+         {words_of(step.outcome), outcome_tone(step.outcome)},
+         {predicted ? fmt::format("{:.2f}x-{:.2f}x", predicted->low, predicted->high) : "", Tone::quiet},
+         {factor_text(own_speedup(step))},
+         {factor_text(step.cumulative), Tone::quiet},
+         {step.reason, Tone::quiet}});
   }
-  return table;
+  return without_empty_columns(std::move(table));
 }
 
 /// One sentence per kind of comparison: the largest difference of those that were made while the plan grew.
@@ -325,7 +338,10 @@ Report build_report(const Optimization& optimization) {
   report.sections.push_back(result_section(optimization));
   const auto waterfall = waterfall_of(optimization);
   if (waterfall.bars.size() > 2) report.sections.push_back({.heading = "Step by step", .blocks = {waterfall}});
-  if (auto left_out = left_out_table(optimization); !left_out.rows.empty()) {
+  if (auto kept = tried_table(optimization, true); !kept.rows.empty()) {
+    report.sections.push_back({.heading = "Why they were kept", .blocks = {std::move(kept)}, .detail = true});
+  }
+  if (auto left_out = tried_table(optimization, false); !left_out.rows.empty()) {
     report.sections.push_back(
         {.heading = is_history(optimization) ? "Commits without a proven speedup" : "Tried and left out",
          .blocks = {left_out}});

@@ -87,7 +87,10 @@ std::string cell_html(const Cell& cell, const Column& column, bool stacks) {
   std::string bar;
   if (cell.share) {
     const double share = std::isfinite(*cell.share) ? std::clamp(*cell.share, 0.0, 1.0) : 0;
-    bar = fmt::format("<span class=\"bar\"><i style=\"width:{:.1f}%\"></i></span>", share * 100);
+    bar = fmt::format(
+        "<svg class=\"bar\" viewBox=\"0 0 100 1\" preserveAspectRatio=\"none\"><rect width=\"{:.1f}\" "
+        "height=\"1\"/></svg>",
+        share * 100);
   }
   const std::string name = stacks ? fmt::format(" data-name=\"{}\"", escape_markup(column.name)) : "";
   return fmt::format("<td class=\"{}\"{}>{}{}</td>", cell_class(cell, column), name,
@@ -203,14 +206,15 @@ table:not(.facts) td.long { min-width: 13em; }
 .facts td:first-child:not(.good, .warning, .bad) { color: var(--quiet); }
 .facts tr:has(td:first-child:not(:empty)) td { padding-top: 6px; }
 .bar { display: inline-block; width: 88px; height: 9px; margin-left: 10px; border-radius: 5px; background: var(--track);
-  overflow: hidden; vertical-align: baseline; text-align: left; }
-.bar i { display: block; height: 100%; background: var(--bar); border-radius: 5px; }
+  vertical-align: baseline; }
+.bar rect { fill: var(--bar); }
 .good { color: var(--good); } .warning { color: var(--warning); } .bad { color: var(--bad); font-weight: 600; }
 .quiet { color: var(--quiet); }
 pre { background: var(--panel); padding: 8px 12px; border-radius: 6px; font-size: 0.87rem; margin: 6px 0;
   white-space: pre-wrap; overflow-wrap: anywhere; }
 details { border: 1px solid var(--rule); border-radius:8px; margin: 10px 0; padding: 0 14px; background: var(--panel); }
-details[open] { padding-bottom: 10px; } summary { cursor: pointer; padding: 9px 0; font-weight: 600; }
+details[open] { padding-bottom: 10px; }
+summary { cursor: pointer; padding: 9px 0; font-weight: 600; overflow-wrap: anywhere; }
 figure { margin: 14px 0; } figcaption { font-weight: 600; margin-bottom: 4px; }
 svg.plot { display: block; width: 100%; min-width: 540px; max-width: 860px; height: auto; }
 svg text { fill: var(--ink); font: 12px system-ui, -apple-system, "Segoe UI", "Liberation Sans", "DejaVu Sans",
@@ -253,9 +257,13 @@ std::string render_html(const Report& report) {
       title + "</title>\n<style>\n" + std::string(html_style()) + "</style>\n</head>\n<body>\n<main>\n<header><h1>" +
       title + "</h1>\n";
   if (!report.subtitle.empty()) out += "<p class=\"quiet\">" + escape_markup(report.subtitle) + "</p>\n";
-  out += "</header>\n";
+  return out + "</header>\n" + html_sections(report) + "</main>\n</body>\n</html>\n";
+}
+
+std::string html_sections(const Report& report) {
+  std::string out;
   for (const auto& section : report.sections) write_section(out, section);
-  return out + "</main>\n</body>\n</html>\n";
+  return out;
 }
 
 std::string standalone_svg(const std::string& svg) {

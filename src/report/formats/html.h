@@ -11,6 +11,10 @@ namespace warpmark::report {
 
 [[nodiscard]] std::string render_html(const Report& report);
 
+/// Its sections alone, for a page that has the style sheet. Every text is escaped; there are no scripts and no inline
+/// styles, which the page may forbid.
+[[nodiscard]] std::string html_sections(const Report& report);
+
 /// A drawing of render_svg as a file of its own: with the style sheet in it.
 [[nodiscard]] std::string standalone_svg(const std::string& svg);
 

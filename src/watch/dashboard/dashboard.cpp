@@ -39,12 +39,10 @@ struct Route {
   OfStore answer;
 };
 constexpr Route kRoutes[] = {
-    {"sessions", sessions_answer},   {"runs", runs_answer},     {"run", run_answer},
-    {"cases", cases_answer},         {"series", series_answer}, {"fleet", fleet_answer},
-    {"documents", documents_answer},
+    {"sessions", sessions_answer},   {"runs", runs_answer},         {"run", run_answer},
+    {"cases", cases_answer},         {"series", series_answer},     {"fleet", fleet_answer},
+    {"documents", documents_answer}, {"document", stored_document},
 };
-
-constexpr Route kStoredDocument{"document", stored_document};
 
 /// Documents are files by their name, or those of stored sessions.
 bool names_file(const std::string& query) {
@@ -56,11 +54,14 @@ bool names_file(const std::string& query) {
 Result<Json> Dashboard::api(const std::string& name, const std::string& query) {
   if (name == "files") return files_.list(query);
   if (name == "document" && names_file(query)) return files_.document(query);
+  if (name == "report") {
+    WM_ASSIGN(const auto document, api("document", query));
+    return report_answer(options_.report_of, document);
+  }
   if (name == "profile") return files_.profile(query);
   if (name == "about") return Json{{"schema", "warpmark.about/1"}, {"about", options_.about}};
   const Route* route = nullptr;
   for (const auto& one : kRoutes) route = name == one.name ? &one : route;
-  if (name == "document") route = &kStoredDocument;
   if (route == nullptr && name != "pair" && name != "changes") return usage_error(kNothingHere);
   if (name == "changes") WM_TRY(Query::parse(query, {}));
   return stores_.ask([&](store::Store& store) {

@@ -42,6 +42,7 @@ struct DashboardOptions {
   Stores::Open open_store;
   bool keeps_store = false;  ///< open for the next request
   CompareSessions compare;
+  ReportOf report_of;
   std::filesystem::path files;  ///< a folder of recordings and reports; empty: none
   std::string about;            ///< "warpmark 0.1.0"
 };

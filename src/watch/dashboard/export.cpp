@@ -188,7 +188,9 @@ class Exporting {
     WM_TRY(put_json("documents", {{"schema", documents["schema"]}, {"documents", documents["documents"]}}));
     for (const auto& one : documents["documents"]) {
       const auto index = std::to_string(one["index"].get<std::int64_t>());
-      WM_TRY(put("document", {{"session", one["session"]}, {"index", index}}));
+      for (const char* what : {"document", "report"}) {
+        WM_TRY(put(what, {{"session", one["session"]}, {"index", index}}));
+      }
     }
     return {};
   }
@@ -202,6 +204,7 @@ class Exporting {
       const auto json = dashboard_.api(profile ? "profile" : "document", query_of(params));
       if (!json.ok()) continue;  // it is no profile after all; the list has its name
       WM_TRY(put_json(name_of_answer(profile ? "profile" : "document", params), *json));
+      if (!profile) WM_TRY(put("report", params));
       if (!profile || !(*json)["timeline"]) continue;
       WM_ASSIGN(auto page, dashboard_.files().timeline_page(query_of(params)));
       for (const char* asset : {"style.css", "timeline.js"}) {

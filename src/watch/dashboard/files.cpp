@@ -14,8 +14,10 @@
 #include "generated/dashboard_web.h"
 #include "model/json/json_analysis.h"
 #include "profile/read_session.h"
+#include "report/build/analysis_report.h"
 #include "report/formats/html.h"
 #include "report/timeline/timeline_html.h"
+#include "watch/dashboard/answers.h"
 #include "watch/dashboard/query.h"
 
 namespace warpmark::watch {
@@ -28,6 +30,7 @@ constexpr int kDeepest = 6;
 constexpr std::int64_t kLargestDocument = 64 << 20;
 constexpr std::int64_t kLargestProfile = std::int64_t{1} << 30;
 constexpr std::size_t kMostAnalysed = 8;
+constexpr std::size_t kMostRows = 200;  ///< of each table of a profile
 
 bool ends_with_any(const std::string& name, std::initializer_list<std::string_view> endings) {
   return std::ranges::any_of(endings, [&](std::string_view ending) { return name.ends_with(ending); });
@@ -38,13 +41,14 @@ bool ends_with_any(const std::string& name, std::initializer_list<std::string_vi
 std::string schema_of(const fs::path& path, std::int64_t bytes) {
   std::ifstream file(path, std::ios::binary);
   constexpr std::int64_t kChunk = 1 << 16;
-  const auto probe = [&](std::int64_t from) -> std::string {
+  const auto probe = [&](std::int64_t from, bool first_key) -> std::string {
     std::string text(static_cast<std::size_t>(std::min(kChunk, bytes - from)), '\0');
     file.clear();
     file.seekg(from);
     file.read(text.data(), static_cast<std::streamsize>(text.size()));
     for (const std::string_view key : {"\"schema\": \"warpmark.", "\"schema\":\"warpmark."}) {
-      const auto at = text.rfind(key);
+      const auto at = first_key ? text.find(key) : text.rfind(key);
+      if (first_key && at != text.find_first_not_of("{ \t\r\n")) continue;
       const auto slash = at == std::string::npos ? at : text.find('/', at);
       if (slash == std::string::npos) continue;
       const auto begin = at + key.size();
@@ -52,8 +56,10 @@ std::string schema_of(const fs::path& path, std::int64_t bytes) {
     }
     return {};
   };
-  const auto at_end = probe(std::max<std::int64_t>(0, bytes - kChunk));
-  return at_end.empty() ? probe(0) : at_end;
+  // As verbs write it. What is within a document, such as the bisection of a check, has a schema of its own.
+  if (auto written = probe(0, true); !written.empty()) return written;
+  const auto at_end = probe(std::max<std::int64_t>(0, bytes - kChunk), false);
+  return at_end.empty() ? probe(0, false) : at_end;
 }
 
 std::string kind_of(const fs::path& path, std::int64_t bytes) {
@@ -132,10 +138,13 @@ Result<const Files::Analysed*> Files::analysed(const std::string& text) {
   Analysis analysis = analyze::analyze(session);
   analysis.sources = {entry.name};
   Analysed made{.modified = entry.modified, .json = {}, .page = {}};
-  made.json = {{"schema", "warpmark.profile/1"},
-               {"name", entry.name},
-               {"timeline", !session.ranks.empty()},
-               {"analysis", to_json(analysis)}};
+  made.json = {
+      {"schema", "warpmark.profile/1"},
+      {"name", entry.name},
+      {"timeline", !session.ranks.empty()},
+      {"report", shown_json(report::build_analysis_report(
+                     analysis, {.top = analysis.findings.size() + 1, .table_rows = kMostRows, .whole_tables = true}))},
+      {"analysis", to_json(analysis)}};
   if (!session.ranks.empty()) made.page = report::timeline_page(session, analysis);
   if (analysed_.size() >= kMostAnalysed) analysed_.erase(analysed_.begin());
   return &analysed_.insert_or_assign(entry.name, std::move(made)).first->second;

@@ -25,7 +25,8 @@ class Files {
   [[nodiscard]] Result<Json> list(const std::string& query) const;
   /// The document itself (name); usage error for a name that the list does not have.
   [[nodiscard]] Result<Json> document(const std::string& query) const;
-  /// "warpmark.profile/1": a recording's analysis ("warpmark.analysis/1"), and whether there is a timeline (name).
+  /// "warpmark.profile/1": a recording's analysis ("warpmark.analysis/1") and its report, and whether there is a
+  /// timeline (name).
   [[nodiscard]] Result<Json> profile(const std::string& query);
   /// The page with the timeline of one step, for a frame (name). Its script and styles are files beside it.
   [[nodiscard]] Result<std::string> timeline_page(const std::string& query);

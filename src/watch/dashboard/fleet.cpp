@@ -5,6 +5,9 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "model/json/json.h"
+#include "model/json/json_parts.h"
+#include "report/build/acceptance.h"
+#include "report/build/across.h"
 #include "store/keep.h"
 #include "validate/accept/acceptance.h"
 #include "validate/accept/criteria.h"
@@ -28,20 +31,17 @@ std::optional<std::string> criteria_of(const std::string& command) {
   return std::nullopt;
 }
 
-Json row_json(const AcceptanceRow& row) {
-  Json json{{"title", row.title},
-            {"required", row.required},
-            {"state", name_of(row.state)},
-            {"reason", row.reason},
-            {"unit", row.unit}};
-  if (row.value) json["value"] = *row.value;
-  if (!row.value_text.empty()) json["text"] = row.value_text;
-  if (!row.limits.empty()) json["limits"] = row.limits;
-  return json;
+Json acceptance_json(const Acceptance& judged, const std::string& session, const std::string& started) {
+  return {{"criteria", judged.name},
+          {"session", session},
+          {"started", started},
+          {"state", name_of(overall(judged))},
+          {"rows", warpmark::to_json(judged)["rows"]},
+          {"report", shown_json(report::build_report(judged))}};
 }
 
 /// Judged anew by the criteria as they are now. What is read on the node itself is not in the store.
-Result<Json> acceptance_json(store::Store& store, const store::SessionSummary& summary, const std::string& name) {
+Result<Json> judged_again(store::Store& store, const store::SessionSummary& summary, const std::string& name) {
   WM_ASSIGN(const auto file, validate::load_criteria(name));
   WM_ASSIGN(const auto criteria, validate::parse_criteria(file.text, file.name));
   WM_ASSIGN(const auto stored, store.load(summary.id));
@@ -53,45 +53,19 @@ Result<Json> acceptance_json(store::Store& store, const store::SessionSummary& s
                                                   .facts = validate::facts_of(stored.session.machine),
                                                   .no_facts = "it is read on the node itself, and not stored",
                                                   .datasheets = sheets}));
-  Json rows = Json::array();
-  for (const auto& row : judged.rows) rows.push_back(row_json(row));
-  return Json{{"criteria", name},
-              {"session", summary.id},
-              {"started", summary.started},
-              {"state", name_of(overall(judged))},
-              {"rows", std::move(rows)}};
+  return acceptance_json(judged, summary.id, summary.started);
 }
 
 Json problem_json(const Error& error) { return {{"problem", error.what}, {"hint", error.hint}}; }
-
-/// What another program wrote into the store may be anything.
-std::string text_of(const Json& json, const char* key) {
-  return json.is_object() && json.contains(key) && json[key].is_string() ? json[key].get<std::string>() : "";
-}
-
-Json kept_row_json(const Json& row) {
-  Json shown{{"title", text_of(row, "title")},
-             {"required", row.contains("required") && row["required"] == true},
-             {"state", text_of(row, "state")},
-             {"reason", text_of(row, "reason")},
-             {"unit", text_of(row, "unit")}};
-  if (row.contains("value") && row["value"].is_number()) shown["value"] = row["value"];
-  if (const auto text = text_of(row, "value_text"); !text.empty()) shown["text"] = text;
-  if (row.contains("limits") && row["limits"].is_array()) shown["limits"] = row["limits"];
-  return shown;
-}
 
 /// As it was judged then, with what was read on the node itself.
 Result<Json> kept_acceptance(store::Store& store, const store::DocumentEntry& entry) {
   WM_ASSIGN(const auto document, store.document(entry.session, entry.index));
   WM_ASSIGN(const auto json, parse_json(document.text, "acceptance of " + entry.session));
-  Json rows = Json::array();
-  if (json.contains("rows")) {
-    for (const auto& row : json["rows"]) rows.push_back(kept_row_json(row));
-  }
-  return Json{
-      {"criteria", text_of(json, "name")}, {"session", entry.session}, {"index", entry.index}, {"started", entry.made},
-      {"state", text_of(json, "result")},  {"rows", std::move(rows)}};
+  WM_ASSIGN(const auto judged, read(kAcceptance, json));
+  Json shown = acceptance_json(judged, entry.session, entry.made);
+  shown["index"] = entry.index;
+  return shown;
 }
 
 Json last_acceptance(store::Store& store, const std::string& host) {
@@ -114,7 +88,7 @@ Json last_acceptance(store::Store& store, const std::string& host) {
             {"started", found->front().started},
             {"problem", "its criteria are a file, which is not stored"}};
   }
-  const auto judged = acceptance_json(store, found->front(), *name);
+  const auto judged = judged_again(store, found->front(), *name);
   return judged.ok() ? *judged : problem_json(judged.error());
 }
 
@@ -153,6 +127,7 @@ class Fleet {
     } else {
       const auto across = validate::judge_across(nodes_, {});
       json["across"] = across.ok() ? warpmark::to_json(*across) : problem_json(across.error());
+      if (across.ok()) json["report"] = shown_json(report::build_report(*across));
     }
     return json;
   }

@@ -9,6 +9,7 @@
 #include "base/units.h"
 #include "model/json/json.h"
 #include "model/names.h"
+#include "report/formats/html.h"
 #include "store/keep.h"
 #include "validate/guard/series.h"
 #include "watch/dashboard/answers.h"
@@ -73,6 +74,21 @@ void thin_out(Json& metric) {
 }
 
 }  // namespace
+
+Json shown_json(const Report& report) {
+  return {{"title", report.title}, {"subtitle", report.subtitle}, {"html", report::html_sections(report)}};
+}
+
+Json report_answer(const ReportOf& report_of, const Json& document) {
+  Json json{{"schema", "warpmark.report/1"}};
+  const auto report = report_of(document);
+  if (!report.ok()) {
+    json["problem"] = report.error().what;
+  } else if (*report) {
+    json.update(shown_json(**report));
+  }
+  return json;
+}
 
 Json to_json(const store::RunPoint& point) {
   Json json{{"session", point.session},

@@ -8,6 +8,7 @@
 #include "base/json.h"
 #include "model/names.h"
 #include "model/trend.h"
+#include "report/build/comparison.h"
 #include "validate/guard/series.h"
 #include "validate/guard/trend.h"
 #include "watch/dashboard/answers.h"
@@ -155,7 +156,8 @@ Result<Json> pair_answer(store::Store& store, const CompareSessions& compare, co
               {"b", header(pair.b)},
               {"not_compared", pair.not_compared},
               {"verdict", name_of(overall(pair.comparison))},
-              {"comparison", warpmark::to_json(pair.comparison)}};
+              {"comparison", warpmark::to_json(pair.comparison)},
+              {"report", shown_json(report::build_report(pair.comparison))}};
 }
 
 }  // namespace warpmark::watch

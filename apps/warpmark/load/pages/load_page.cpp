@@ -6,6 +6,7 @@
 
 #include "base/json.h"
 #include "base/units.h"
+#include "report/build/of_document.h"
 #include "warpmark/load/load.h"
 #include "warpmark/load/pages/load_text.h"
 #include "warpmark/load/pages/load_verdict.h"
@@ -170,14 +171,17 @@ Report load_page_of(const LoadReport& report) {
     }
     if (!curves.blocks.empty()) page.sections.push_back(std::move(curves));
   }
-  for (const auto& result : report.scenarios) page.sections.push_back(section_of(result));
+  for (const auto& result : report.scenarios) {
+    page.sections.push_back(section_of(result));
+    page.sections.push_back({"Other metrics of " + page.sections.back().heading, {load_others_of(result)}, true});
+  }
   page.sections.push_back(about_section(report));
   return page;
 }
 
-Result<std::optional<Report>> load_page_of_document(const Json& document) {
+Result<std::optional<Report>> page_of_document(const Json& document) {
   const Json schema = document.is_object() ? document.value("schema", Json()) : Json();
-  if (schema != serving::kLoadSchema) return std::optional<Report>();
+  if (schema != serving::kLoadSchema) return report::report_of_document(document);
   WM_ASSIGN(const auto report, serving::load_report_from_json(document));
   return std::optional(load_page_of(report));
 }

@@ -13,7 +13,8 @@ namespace warpmark::apps {
 /// With curves over the load where one scenario was measured at several.
 [[nodiscard]] Report load_page_of(const serving::LoadReport& report);
 
-/// Of what --json wrote and the store keeps; nothing for another document. Data error naming what is missing in it.
-[[nodiscard]] Result<std::optional<Report>> load_page_of_document(const Json& document);
+/// Of what any verb wrote with --json or keeps in the store, a load test or not; nothing for a document without a page.
+/// Data error naming what is missing in it.
+[[nodiscard]] Result<std::optional<Report>> page_of_document(const Json& document);
 
 }  // namespace warpmark::apps

@@ -124,6 +124,7 @@ std::string counts_text(const ScenarioResult& result) {
     }
     text += ")";
   }
+  if (result.completed < result.sent) text += fmt::format(", {} completed", result.completed);
   if (result.censored > 0) text += fmt::format(", {} under way at the end", result.censored);
   if (result.never_sent > 0) text += fmt::format(", {} due and never sent", result.never_sent);
   return text + "; " + result.stopped_because;
@@ -166,6 +167,34 @@ std::string client_text(const serving::ClientReport& client) {
                                  format_seconds(client.lag_limit_s), format_percent(client.busy_share));
   for (const auto& share : client.shares) text += fmt::format("; {}: {} requests", share.host, share.requests);
   return text;
+}
+
+constexpr std::string_view kOfTurn = "_turn_";  // "ttft_turn_2": the steps of sessions
+bool is_of_turn(const LoadMetric& metric) { return metric.id.find(kOfTurn) != std::string::npos; }
+
+Table metrics_table(const char* of) {
+  return {{{of},
+           {"n", Align::right, 3},
+           {"mean", Align::right, 4},
+           {"sd", Align::right, 2},
+           {"p50", Align::right},
+           {"p90", Align::right, 5},
+           {"p95", Align::right, 1},
+           {"p99", Align::right},
+           {"max", Align::right, 6}},
+          {}};
+}
+
+void add_metric(Table& table, const LoadMetric& metric, const std::string& name) {
+  table.rows.push_back({{name},
+                        {format_count(metric.n)},
+                        {value_text(metric.mean, metric)},
+                        {metric.n > 1 ? value_text(metric.stdev, metric) : "-"},
+                        {with_interval(serving::percentile_of(metric, 0.5), metric)},
+                        {marked_value(serving::percentile_of(metric, 0.9), metric)},
+                        {marked_value(serving::percentile_of(metric, 0.95), metric)},
+                        {with_interval(serving::percentile_of(metric, 0.99), metric)},
+                        {value_text(metric.max, metric)}});
 }
 
 void add_mlperf(const serving::MlperfVerdict& verdict, Table& table) {
@@ -233,36 +262,26 @@ std::string few_requests_text(const ScenarioResult& result) {
 }
 
 Table load_latencies_of(const ScenarioResult& result) {
-  Table table{{{"latency"},
-               {"n", Align::right, 3},
-               {"mean", Align::right, 4},
-               {"sd", Align::right, 2},
-               {"p50", Align::right},
-               {"p90", Align::right, 5},
-               {"p95", Align::right, 1},
-               {"p99", Align::right},
-               {"max", Align::right, 6}},
-              {}};
-  const auto add = [&](const LoadMetric& metric, const std::string& name) {
-    table.rows.push_back({{name},
-                          {format_count(metric.n)},
-                          {value_text(metric.mean, metric)},
-                          {metric.n > 1 ? value_text(metric.stdev, metric) : "-"},
-                          {with_interval(serving::percentile_of(metric, 0.5), metric)},
-                          {marked_value(serving::percentile_of(metric, 0.9), metric)},
-                          {marked_value(serving::percentile_of(metric, 0.95), metric)},
-                          {with_interval(serving::percentile_of(metric, 0.99), metric)},
-                          {value_text(metric.max, metric)}});
-  };
+  Table table = metrics_table("latency");
   for (const auto& [id, name] : kLatencies) {
     const LoadMetric* metric = serving::metric_of(result, id);
-    if (metric != nullptr && !repeats(result, *metric)) add(*metric, name);
+    if (metric != nullptr && !repeats(result, *metric)) add_metric(table, *metric, name);
   }
-  for (const auto& metric : result.metrics) {  // "ttft_turn_2": the steps of sessions
-    const auto at = metric.id.find("_turn_");
-    if (at == std::string::npos) continue;
-    const std::string what = metric.id.substr(0, at), turn = metric.id.substr(at + 6);
-    add(metric, (what == "ttft" ? "TTFT" : what == "tpot" ? "TPOT" : "end to end") + (", turn " + turn));
+  for (const auto& metric : result.metrics) {
+    if (!is_of_turn(metric)) continue;
+    const auto at = metric.id.find(kOfTurn);
+    const std::string what = metric.id.substr(0, at), turn = metric.id.substr(at + kOfTurn.size());
+    add_metric(table, metric, (what == "ttft" ? "TTFT" : what == "tpot" ? "TPOT" : "end to end") + (", turn " + turn));
+  }
+  return table;
+}
+
+Table load_others_of(const ScenarioResult& result) {
+  Table table = metrics_table("metric");
+  for (const auto& metric : result.metrics) {
+    const bool latency = std::ranges::any_of(kLatencies, [&](const Row& row) { return metric.id == row.id; });
+    if ((latency && !repeats(result, metric)) || is_of_turn(metric)) continue;
+    add_metric(table, metric, metric.unit == "s" ? metric.id : metric.id + ", " + metric.unit);
   }
   return table;
 }

@@ -26,6 +26,8 @@ namespace warpmark::apps {
 /// What was sent and answered, rates, objectives, tokens, and whether the client kept up; without a header.
 [[nodiscard]] Table load_facts_of(const serving::ScenarioResult& result);
 [[nodiscard]] Table load_latencies_of(const serving::ScenarioResult& result);
+/// The metrics that are no latencies of their own: tokens per request, rates per second of the load, resources.
+[[nodiscard]] Table load_others_of(const serving::ScenarioResult& result);
 /// What its starred values need; empty without any.
 [[nodiscard]] std::string few_requests_text(const serving::ScenarioResult& result);
 

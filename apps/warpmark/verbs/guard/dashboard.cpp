@@ -9,6 +9,7 @@
 #include "store/location.h"
 #include "warpmark/ab/compare_stored.h"
 #include "warpmark/command.h"
+#include "warpmark/load/pages/load_page.h"
 #include "warpmark/sessions/new_session.h"
 #include "warpmark/sessions/store_access.h"
 #include "warpmark/terminal/served.h"
@@ -56,6 +57,7 @@ watch::DashboardOptions dashboard_options_of(Context& context, const std::string
   wanted.open_store = existing_store(context, location);
   wanted.keeps_store = store::is_postgres(location) || !verb.folder.empty();
   wanted.compare = compare_in_store;
+  wanted.report_of = page_of_document;
   wanted.files = verb.files;
   wanted.about = "warpmark " + build_info().version;
   return wanted;

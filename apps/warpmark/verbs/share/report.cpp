@@ -6,7 +6,6 @@
 
 #include "base/files.h"
 #include "base/json.h"
-#include "report/build/of_document.h"
 #include "report/build/scaling.h"
 #include "report/formats/catalog.h"
 #include "report/formats/render.h"
@@ -35,29 +34,16 @@ constexpr OptionSpec kReportOptions[] = {
     {"--db", "FILE|URL", "database file or postgresql:// URL (default: WARPMARK_DB or your own file)"},
 };
 
-/// Of a document that a verb kept or wrote.
-struct Page {
-  Report report;
-  bool has_results = false;  ///< those of the session, too
-};
-
 /// What `report` shows of a word: a session, or the page of what a verb kept or wrote of it.
 struct Shown {
   std::string name;
   Session session;
-  std::optional<Page> page;  ///< of the verdict
+  std::optional<Report> page;  ///< of the verdict
 };
 
-Result<std::optional<Page>> page_of_document(const Json& document) {
-  WM_ASSIGN(auto load, load_page_of_document(document));
-  if (load) return std::optional(Page{std::move(*load), true});
-  WM_ASSIGN(auto page, report::report_of_document(document));
-  return page ? std::optional(Page{std::move(*page)}) : std::nullopt;
-}
-
 /// The newest verdict of a stored session that has a page.
-Result<std::optional<Page>> page_of_verdict(const Context& context, const ParsedOptions& options,
-                                            const std::string& session) {
+Result<std::optional<Report>> page_of_verdict(const Context& context, const ParsedOptions& options,
+                                              const std::string& session) {
   WM_ASSIGN(const auto store, open_to_read(context, options));
   WM_ASSIGN(const auto entries, store->documents({.session = session}));  // the newest first
   for (const auto& entry : entries) {
@@ -66,14 +52,14 @@ Result<std::optional<Page>> page_of_verdict(const Context& context, const Parsed
     WM_ASSIGN(auto page, page_of_document(json));
     if (page) return page;
   }
-  return std::optional<Page>();
+  return std::optional<Report>();
 }
 
 /// Of a file that holds a verdict.
-Result<std::optional<Page>> page_of_file(const std::string& path) {
+Result<std::optional<Report>> page_of_file(const std::string& path) {
   WM_ASSIGN(const std::string text, read_file(path));
   const auto json = parse_json(text, path);
-  if (!json.ok()) return std::optional<Page>();
+  if (!json.ok()) return std::optional<Report>();
   auto page = page_of_document(*json);
   if (!page.ok()) return data_error(path + ": " + page.error().what, page.error().hint);
   return page;
@@ -82,7 +68,7 @@ Result<std::optional<Page>> page_of_file(const std::string& path) {
 Result<Shown> look_up(const Context& context, const ParsedOptions& options, const std::string& word) {
   auto session = load_results(context, options, word);
   const bool is_file = is_result_file(word);
-  std::optional<Page> page;
+  std::optional<Report> page;
   if (is_file && !session.ok() && session.error().kind == ErrorKind::data) {
     WM_ASSIGN(page, page_of_file(word));
     if (page) return Shown{word, {}, std::move(page)};
@@ -91,8 +77,7 @@ Result<Shown> look_up(const Context& context, const ParsedOptions& options, cons
   if (!is_file) {
     WM_ASSIGN(page, page_of_verdict(context, options, session->id));
   }
-  if (const auto scaling = validate::scaling_of(*session); scaling && !page)
-    page = Page{report::build_report(*scaling)};
+  if (const auto scaling = validate::scaling_of(*session); scaling && !page) page = report::build_report(*scaling);
   return Shown{session->id, std::move(*session), std::move(page)};
 }
 
@@ -100,9 +85,10 @@ Result<Shown> look_up(const Context& context, const ParsedOptions& options, cons
 report::Shown shown_of(const Shown& one) {
   auto shown = report::shown_session(one.session);
   if (!one.page) return shown;
-  Report report = one.page->report;
-  const bool measured = !one.page->has_results &&
-                        std::ranges::any_of(one.session.runs, [](const Run& run) { return !run.metrics.empty(); });
+  Report report = *one.page;
+  // The report of a load test has its results.
+  const bool measured = std::ranges::any_of(
+      one.session.runs, [](const Run& run) { return !run.metrics.empty() && run.workload != "serving"; });
   for (Section& section : shown.report.sections) {
     if (!measured) break;
     section.detail = true;

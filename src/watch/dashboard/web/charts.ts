@@ -117,13 +117,13 @@ export function base_options(x_text: (value: number) => string, y_text: (value: 
 export const plugins = [marks];
 export {with_alpha};
 
-/** Distributions of two sets of samples, as bars over one axis. */
-export function histogram(label: string, sets: {name: string; values: number[]; colour: string}[],
-                          x_text: (value: number) => string): ChartBox {
-  const all = sets.flatMap((set) => set.values);
-  const low = all.reduce((x, y) => Math.min(x, y), Infinity), high = all.reduce((x, y) => Math.max(x, y), -Infinity);
-  const bins = Math.max(8, Math.min(60, Math.round(2 * Math.cbrt(all.length))));
+/** The distribution of samples, as bars. */
+export function histogram(label: string, name: string, values: number[], x_text: (value: number) => string): ChartBox {
+  const low = values.reduce((x, y) => Math.min(x, y), Infinity), high = values.reduce((x, y) => Math.max(x, y), -Infinity);
+  const bins = Math.max(8, Math.min(60, Math.round(2 * Math.cbrt(values.length))));
   const width = (high - low) / bins || Math.abs(high) * 0.01 || 1;
+  const counts = new Array(bins).fill(0);
+  for (const value of values) counts[Math.min(bins - 1, Math.floor((value - low) / width))] += 1;
   return chart_box(label, "low", () => {
     const options = base_options(x_text, (value) => String(value));
     options.scales.x.suggestedMin = low - width;
@@ -131,14 +131,9 @@ export function histogram(label: string, sets: {name: string; values: number[]; 
     options.scales.x.bounds = "ticks";
     options.scales.y.beginAtZero = true;
     options.scales.y.title = {display: true, text: "samples", color: css("--quiet")};
-    options.plugins.tooltip.callbacks = {title: (items: any[]) => x_text(items[0].parsed.x), label: (item: any) => item.dataset.label + ": " + item.parsed.y};
-    return {type: "line", plugins, options, data: {datasets: sets.map((set) => {
-      const counts = new Array(bins).fill(0);
-      for (const value of set.values) counts[Math.min(bins - 1, Math.floor((value - low) / width))] += 1;
-      const data = counts.map((count, i) => ({x: low + width * (i + 0.5), y: count}));
-      const colour = css(set.colour);
-      return {label: set.name, data, stepped: "middle", borderColor: colour, backgroundColor: with_alpha(colour, "33"),
-              fill: "origin", pointRadius: 0, borderWidth: 1.5};
-    })}};
+    options.plugins.tooltip.callbacks = {title: (items: any[]) => x_text(items[0].parsed.x), label: (item: any) => name + ": " + item.parsed.y};
+    return {type: "line", plugins, options, data: {datasets: [{
+      label: name, data: counts.map((count, i) => ({x: low + width * (i + 0.5), y: count})), stepped: "middle", borderColor: css("--c0"),
+      backgroundColor: with_alpha(css("--c0"), "33"), fill: "origin", pointRadius: 0, borderWidth: 1.5}]}};
   });
 }

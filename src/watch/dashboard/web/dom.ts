@@ -72,36 +72,31 @@ export function sparkline(values: number[], label: string): Child {
 
 const kStackedRows = 20, kStackedColumns = 5;
 
+/** The heading sorts the rows of its table when it is pressed; again, the other way round. */
+export function sorts_by<Row extends Element>(head: HTMLElement, name: string, rows: Row[], key: (row: Row) => string|number): void {
+  head.replaceChildren(h("button", {type: "button", title: "Sort by " + name, onclick: () => {
+    const down = head.getAttribute("aria-sort") === "ascending";
+    for (const other of head.parentElement!.children) other.removeAttribute("aria-sort");
+    head.setAttribute("aria-sort", down ? "descending" : "ascending");
+    const order = rows.map((row) => ({row, by: key(row)})).sort((x, y) => x.by < y.by ? -1 : x.by > y.by ? 1 : 0).map((one) => one.row);
+    rows[0]?.parentElement!.append(...(down ? order.reverse() : order));
+  }}, name));
+}
+
 /** A table that scrolls within its box; headings that sort are buttons. On phones a table of many columns shows each value
  *  on a line of its own, as those of reports do, and a long one each row on as few lines as it needs. */
 export function table<Row>(caption: string, columns: Column<Row>[], rows: Row[], mark?: (row: Row) => string): HTMLElement {
-  const body = h("tbody", null);
   const folded = columns.length < kStackedColumns ? undefined : rows.length <= kStackedRows ? "stacks" : "lines";
-  const fill = (sorted: Row[]) => body.replaceChildren(...sorted.map((row) => h("tr", {class: mark?.(row) || undefined},
+  const made = new Map(rows.map((row) => [h("tr", {class: mark?.(row) || undefined},
       ...columns.map((column) => h("td", {
-        class: (column.number ? "number " : "text ") + (column.kind ?? ""), "data-name": folded && column.name}, column.cell(row))))));
+        class: (column.number ? "number " : "text ") + (column.kind ?? ""), "data-name": folded && column.name}, column.cell(row)))), row]));
   const heads = columns.map((column) => {
-    const head = h("th", {scope: "col", class: column.number ? "number" : "text"});
-    if (!column.sort) {
-      head.append(column.name);
-      return head;
-    }
-    const key = column.sort;
-    head.append(h("button", {type: "button", title: "Sort by " + column.name, onclick: () => {
-      const down = head.getAttribute("aria-sort") === "ascending";
-      for (const other of heads) other.removeAttribute("aria-sort");
-      head.setAttribute("aria-sort", down ? "descending" : "ascending");
-      const order = [...rows].sort((x, y) => {
-        const [p, q] = [key(x), key(y)];
-        return p < q ? -1 : p > q ? 1 : 0;
-      });
-      fill(down ? order.reverse() : order);
-    }}, column.name));
+    const head = h("th", {scope: "col", class: column.number ? "number" : "text"}, column.name);
+    if (column.sort) sorts_by(head, column.name, [...made.keys()], (one) => column.sort!(made.get(one)!));
     return head;
   });
-  fill(rows);
   return h("section", {class: "scroll", tabindex: 0, "aria-label": caption},
-           h("table", {"aria-label": caption, class: folded}, h("thead", null, h("tr", null, ...heads)), body));
+           h("table", {"aria-label": caption, class: folded}, h("thead", null, h("tr", null, ...heads)), h("tbody", null, ...made.keys())));
 }
 
 /** Facts as a table of two columns; those without value are left out. */

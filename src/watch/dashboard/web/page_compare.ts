@@ -1,8 +1,9 @@
 // Compare: two sessions, case by case: verdicts, ratios with intervals, distributions.
 import {ask, exported} from "./ask";
-import {base_options, chart_box, css, histogram, plugins} from "./charts";
-import {a, h, link_to, table, text} from "./dom";
-import {badge, commit_text, p_value, quantity, signed_percent, when} from "./format";
+import {base_options, chart_box, css, plugins} from "./charts";
+import {a, h, link_to, text} from "./dom";
+import {badge, commit_text, signed_percent, when} from "./format";
+import {report_view} from "./report";
 import {MetricVerdict, Pair, PairSide, Sessions} from "./types";
 
 const kOrder = ["unreliable", "worse", "different", "inconclusive", "better", "same"];
@@ -44,16 +45,6 @@ function forest(metrics: MetricVerdict[]): HTMLElement {
 const ratio_text = (metric: MetricVerdict): string => metric.ratio === undefined ? "" : signed_percent(metric.ratio - 1) +
     (metric.ci_low === undefined ? "" : ` (${signed_percent(metric.ci_low - 1)} to ${signed_percent(metric.ci_high! - 1)})`);
 
-function show_distribution(box: HTMLElement, metric: MetricVerdict): void {
-  box.replaceChildren(
-      h("h2", {tabindex: -1}, "How the rounds of both lie: ", metric.id),
-      metric.a.length + metric.b.length > 2 ?
-          histogram(`A: median ${quantity(metric.median_a, metric.unit)}; B: median ${quantity(metric.median_b, metric.unit)}`,
-                    [{name: "A", values: metric.a, colour: "--c0"}, {name: "B", values: metric.b, colour: "--c1"}], (value) => quantity(value, metric.unit)).box :
-          text("p", "quiet", "One value each."),
-      h("p", {class: "legend"}, h("span", {class: "s0"}, `A, ${metric.a.length} rounds`), h("span", {class: "s1"}, `B, ${metric.b.length} rounds`)));
-}
-
 async function choose_two(main: HTMLElement, signal: AbortSignal): Promise<void> {
   const found = await ask<Sessions>("sessions", exported() ? {} : {limit: 100}, signal);
   const pick = (name: string, shown: string, at: number) => h("label", {class: "whole"}, shown, h("select", {name}, ...found.sessions.map((session, i) =>
@@ -72,7 +63,6 @@ export async function page_compare(main: HTMLElement, signal: AbortSignal, query
   if (!first || !second) return choose_two(main, signal);
   const found = await ask<Pair>("pair", {a: first, b: second}, signal);
   const metrics = [...found.comparison.metrics].sort((x, y) => kOrder.indexOf(x.verdict) - kOrder.indexOf(y.verdict));
-  const details = h("section", {id: "distribution"});
   const counts = kOrder.map((word) => [word, metrics.filter((metric) => metric.verdict === word).length] as const).filter(([, count]) => count);
   main.replaceChildren(
       h("h1", {tabindex: -1}, "Compare"),
@@ -80,20 +70,6 @@ export async function page_compare(main: HTMLElement, signal: AbortSignal, query
       h("p", {class: "row"}, h("span", {class: "verdict"}, "B is "), badge(found.verdict), text("span", "quiet", counts.map(([word, count]) => `${count} ${word}`).join(", ") +
         `; effects below ${found.comparison.effect * 100} % do not matter`), a(link_to("compare", {a: second, b: first}), "swap"), a(link_to("compare"), "others")),
       forest(metrics.slice(0, 40)),
-      table("Verdicts", [
-        {name: "case", kind: "long", sort: (row: MetricVerdict) => row.id,
-         cell: (row: MetricVerdict) => h("button", {type: "button", class: "link", title: "Show both distributions", onclick: () => {
-           show_distribution(details, row);
-           details.scrollIntoView({block: "nearest"});
-         }}, row.id)},
-        {name: "verdict", cell: (row) => badge(row.verdict), sort: (row) => kOrder.indexOf(row.verdict)},
-        {name: "B against A", number: true, cell: ratio_text, sort: (row) => row.ratio ?? 0},
-        {name: "A", number: true, cell: (row) => quantity(row.median_a, row.unit)},
-        {name: "B", number: true, cell: (row) => quantity(row.median_b, row.unit)},
-        {name: "p, adjusted", number: true, cell: (row) => p_value(row.adjusted_p), sort: (row) => row.adjusted_p ?? 1},
-        {name: "why", cell: (row) => row.reason ?? "", kind: "long quiet"},
-      ], metrics),
-      found.not_compared.length ? h("p", {class: "quiet"}, "Not compared: " + found.not_compared.join(", ") + ".") : "",
-      details);
-  if (metrics[0]) show_distribution(details, metrics[0]);
+      report_view(found.report.html),
+      found.not_compared.length ? h("p", {class: "quiet"}, "Not compared: " + found.not_compared.join(", ") + ".") : "");
 }

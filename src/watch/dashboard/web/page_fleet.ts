@@ -2,17 +2,16 @@
 import {ask} from "./ask";
 import {a, h, link_to, table, text} from "./dom";
 import {document_address} from "./documents";
-import {ago, badge, commit_text, quantity, when} from "./format";
-import {across_view} from "./report_views";
+import {ago, badge, commit_text, when} from "./format";
+import {report_view, Shown} from "./report";
 import {SessionRow} from "./types";
 
-interface AcceptanceRow { title: string; required: boolean; state: string; reason: string; unit: string; value?: number; text?: string; limits?: number[]; }
-interface Acceptance { criteria?: string; session?: string; index?: number; started?: string; state?: string; problem?: string; rows?: AcceptanceRow[]; }
+interface Acceptance { criteria?: string; session?: string; index?: number; started?: string; state?: string; problem?: string; report?: Shown; }
 interface Host {
   hostname: string; fingerprint: string; sessions: number; newest?: SessionRow; acceptance?: Acceptance|null;
   machine?: {cpu: string; kernel: string; gpus: string[]; software: Record<string, string>};
 }
-interface Fleet { total: number; hosts: Host[]; across: Record<string, unknown>&{problem?: string; hint?: string; units?: {node: string; state: string}[]}; }
+interface Fleet { total: number; hosts: Host[]; across: {problem?: string; hint?: string; units?: {node: string; state: string}[]}; report?: Shown; }
 
 export async function page_fleet(main: HTMLElement, signal: AbortSignal): Promise<void> {
   const fleet = await ask<Fleet>("fleet", {}, signal);
@@ -35,19 +34,9 @@ export async function page_fleet(main: HTMLElement, signal: AbortSignal): Promis
         {name: "sessions", number: true, cell: (host) => host.sessions, sort: (host) => host.sessions},
       ], fleet.hosts) : text("p", "empty", "Nothing is stored yet: warpmark run"),
       h("h2", null, "Outliers"),
-      fleet.across.problem ? text("p", "quiet", `${fleet.across.problem}. ${fleet.across.hint ?? ""}`) : across_view(fleet.across),
-      ...fleet.hosts.filter((host) => host.acceptance?.rows).map((host) => h("details", null,
+      fleet.report ? report_view(fleet.report.html) : text("p", "quiet", `${fleet.across.problem}. ${fleet.across.hint ?? ""}`),
+      ...fleet.hosts.filter((host) => host.acceptance?.report).map((host) => h("details", null,
           h("summary", null, `Acceptance of ${host.hostname} by ${host.acceptance!.criteria}: `, badge(host.acceptance!.state ?? "")),
-          acceptance_table(host.acceptance!.rows!))),
+          report_view(host.acceptance!.report!.html))),
       h("p", {class: "quiet"}, "A node joins by writing into the same database: ", h("span", {class: "copy"}, "WARPMARK_DB=postgresql://\u2026 warpmark run")));
-}
-
-function acceptance_table(rows: AcceptanceRow[]): HTMLElement {
-  return table("Criteria", [
-    {name: "criterion", cell: (row: AcceptanceRow) => row.title, kind: "long"},
-    {name: "", cell: (row) => badge(row.state)},
-    {name: "value", number: true, cell: (row) => row.text ?? quantity(row.value, row.unit)},
-    {name: "limit", number: true, cell: (row) => (row.limits ?? []).map((limit) => quantity(limit, row.unit)).join(" to ")},
-    {name: "why", cell: (row) => row.reason, kind: "long quiet"},
-  ], rows);
 }

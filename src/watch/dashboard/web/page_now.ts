@@ -2,7 +2,7 @@
 import {ask, auxiliary, exported, Problem} from "./ask";
 import {base_options, chart_box, ChartBox, css, plugins, with_alpha} from "./charts";
 import {a, h, link_to, renew, table, text} from "./dom";
-import {ago, badge, bytes, duration, percent, quantity, signed_percent, when} from "./format";
+import {ago, bytes, duration, percent, quantity, signed_percent, when} from "./format";
 import {sessions_table} from "./page_runs";
 import {show_state} from "./state";
 import {ChangeRow, Changes, Gpu, Live, Sessions, SessionRow} from "./types";

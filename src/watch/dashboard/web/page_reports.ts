@@ -1,11 +1,11 @@
 // Reports: matrices, scaling, load tests, optimizations, acceptance, checks, bisections: the documents that the
 // store has of its sessions, and those in the folder of --files.
-import {ask, exported} from "./ask";
+import {ask, exported, Params} from "./ask";
 import {document_address, documents, name_of_kind} from "./documents";
-import {a, append, h, link_to, table} from "./dom";
+import {a, facts, h, link_to, table, text} from "./dom";
 import {bytes, when} from "./format";
 import {runs_table, sessions_table} from "./page_runs";
-import {document_view} from "./report_views";
+import {report_view, Shown} from "./report";
 import {DocumentRow, FileRow, Files, Runs, Sessions} from "./types";
 
 interface Kind { id: string; name: string; kinds: string[]; verb: string; runs?: Record<string, string>; sessions?: string; }
@@ -79,11 +79,25 @@ export async function page_reports(main: HTMLElement, signal: AbortSignal, query
       results ? h("section", null, h("h3", null, "Stored results"), results) : "");
 }
 
+/** Of a document that has no report: its top as facts, the whole as text. */
+function plain_view(document: Record<string, unknown>): HTMLElement[] {
+  const simple = Object.entries(document).filter(([, value]) => ["string", "number", "boolean"].includes(typeof value));
+  return [facts(simple.map(([key, value]) => [key, String(value)])),
+          h("details", null, h("summary", null, "The whole document"), h("pre", {class: "scroll"}, JSON.stringify(document, null, 1).slice(0, 200000)))];
+}
+
 async function page_document(main: HTMLElement, signal: AbortSignal, kind: Kind, query: URLSearchParams): Promise<void> {
   const [name, session] = [query.get("name") ?? "", query.get("session") ?? ""];
-  const found = await ask<Record<string, unknown>>("document", name ? {name} : {session, index: query.get("index") ?? "0"}, signal);
-  const schema = String(found.schema ?? "").replace(/^warpmark\.(.*)\/\d+$/, "$1");
-  main.replaceChildren(h("p", {class: "crumbs"}, a(link_to("reports", {kind: kind.id}), kind.name), " / ", name || a(link_to("session", {id: session}), session)),
-                       h("h1", {tabindex: -1}, String(found.name ?? (name || name_of_kind(schema)))), h("p", {class: "quiet"}, typeof found.started === "string" ? when(found.started) : "", "  ", found.command ? String(found.command) : ""));
-  append(main, document_view(schema, found));
+  const wanted: Params = name ? {name} : {session, index: query.get("index") ?? "0"};
+  const [document, found] = await Promise.all([ask<Record<string, unknown>>("document", wanted, signal), ask<Partial<Shown>&{problem?: string}>("report", wanted, signal)]);
+  const {title, subtitle, html, problem} = found;
+  const schema = String(document.schema ?? "").replace(/^warpmark\.(.*)\/\d+$/, "$1");
+  const [started, command] = [document.started, document.command].map((one) => typeof one === "string" ? one : "");
+  main.replaceChildren(
+      h("p", {class: "crumbs"}, a(link_to("reports", {kind: kind.id}), kind.name), " / ", name || a(link_to("session", {id: session}), session)),
+      h("h1", {tabindex: -1}, title || String(document.name ?? (name || name_of_kind(schema)))),
+      subtitle && subtitle !== started && subtitle !== command ? h("p", {class: "verdict"}, subtitle) : "",
+      h("p", {class: "quiet"}, started ? when(started) : "", "  ", command),
+      problem ? text("p", "warning", problem) : "",
+      ...(html === undefined ? plain_view(document) : [report_view(html)]));
 }

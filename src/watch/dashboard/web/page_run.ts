@@ -40,8 +40,8 @@ export async function page_run(main: HTMLElement, signal: AbortSignal, query: UR
       ], metrics) : text("p", "empty", "It has no value."),
       primary && primary.samples.length > 1 ? h("div", {class: "columns"},
           h("figure", null, h("figcaption", null, "How the samples lie: " + primary.id),
-            histogram("Distribution of " + primary.id + ": median " + quantity(primary.median, primary.unit),
-                      [{name: primary.id, values: primary.samples, colour: "--c0"}], (value) => quantity(value, primary.unit)).box),
+            histogram("Distribution of " + primary.id + ": median " + quantity(primary.median, primary.unit), primary.id, primary.samples,
+                      (value) => quantity(value, primary.unit)).box),
           h("figure", null, h("figcaption", null, "In the order taken" + (primary.every ? `, every ${primary.every}th` : "")), samples_chart(primary))) : "",
       h("h2", null, "How it was measured"),
       facts([

@@ -51,15 +51,11 @@ export interface ChangeRow extends Case {
 }
 export interface Changes { cases: number; seen: number; changes: ChangeRow[]; }
 
-export interface MetricVerdict {
-  id: string; unit: string; better: string; a: number[]; b: number[]; median_a: number; median_b: number;
-  ratio?: number; ci_low?: number; ci_high?: number; p?: number; adjusted_p?: number;
-  verdict: string; reason?: string; auxiliary?: boolean;
-}
+export interface MetricVerdict { id: string; ratio?: number; ci_low?: number; ci_high?: number; verdict: string; }
 export interface PairSide { id: string; started: string; commit: string; branch: string; dirty: boolean; hostname: string; }
 export interface Pair {
-  a: PairSide; b: PairSide; not_compared: string[]; verdict: string;
-  comparison: {effect: number; alpha: number; metrics: MetricVerdict[]};
+  a: PairSide; b: PairSide; not_compared: string[]; verdict: string; report: {html: string};
+  comparison: {effect: number; metrics: MetricVerdict[]};
 }
 
 export interface Live {
