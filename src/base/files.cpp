@@ -109,9 +109,13 @@ bool write_all(int fd, std::string_view bytes) {
   return true;
 }
 
-/// /dev/stdout, a pipe, a terminal: what must not be replaced by a file.
-bool is_stream(const std::filesystem::file_status& there) {
-  return std::filesystem::is_character_file(there) || std::filesystem::is_fifo(there) ||
+/// What must not be replaced by a file: a pipe, a terminal, and a link to what has no path or is not there, as
+/// /dev/stdout where the standard output is closed, deleted or outside of a changed root.
+bool is_stream(const std::filesystem::path& path) {
+  std::error_code none, unresolved;
+  const auto there = std::filesystem::status(path, none);
+  if (std::filesystem::is_symlink(path, none)) std::filesystem::canonical(path, unresolved);
+  return unresolved || std::filesystem::is_character_file(there) || std::filesystem::is_fifo(there) ||
          std::filesystem::is_block_file(there) || std::filesystem::is_socket(there);
 }
 
@@ -122,10 +126,14 @@ std::filesystem::path target_of(const std::filesystem::path& path) {
   return link ? std::filesystem::canonical(path, none) : path;
 }
 
+int open_stream(const std::filesystem::path& path) {
+  return ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+}
+
 Status copy_into_stream(const std::filesystem::path& from, const std::filesystem::path& path) {
   const Descriptor file{::open(from.c_str(), O_RDONLY | O_CLOEXEC)};
   if (file.fd < 0) return read_error(from, errno);
-  const Descriptor stream{::open(path.c_str(), O_WRONLY | O_CLOEXEC)};
+  const Descriptor stream{open_stream(path)};
   if (stream.fd < 0) return write_error(path, errno);
   std::string chunk(1 << 16, '\0');
   for (;;) {
@@ -166,7 +174,7 @@ Error too_large(const std::filesystem::path& path, std::int64_t cap_bytes) {
 }
 
 Status write_stream(const std::filesystem::path& path, std::string_view bytes) {
-  const Descriptor stream{::open(path.c_str(), O_WRONLY | O_CLOEXEC)};
+  const Descriptor stream{open_stream(path)};
   if (stream.fd < 0 || !write_all(stream.fd, bytes)) return write_error(path, errno);
   return {};
 }
@@ -205,8 +213,7 @@ Error write_error(const std::filesystem::path& path, int code) {
 }
 
 Status write_file(const std::filesystem::path& path, std::string_view bytes) {
-  std::error_code none;
-  if (is_stream(std::filesystem::status(path, none))) return write_stream(path, bytes);
+  if (is_stream(path)) return write_stream(path, bytes);
   const auto temporary = temporary_for(path);
   int code = write_without_a_name(temporary, bytes);
   if (code != 0) code = write_by_name(temporary, bytes);
@@ -219,15 +226,14 @@ Status write_file(const std::filesystem::path& path, std::string_view bytes) {
 std::filesystem::path temporary_for(const std::filesystem::path& path) {
   std::error_code none;
   auto target = target_of(path);
-  if (is_stream(std::filesystem::status(path, none))) {
+  if (is_stream(path)) {
     target = std::filesystem::temp_directory_path(none) / ("warpmark-" + path.filename().string());
   }
   return target.string() + ".tmp" + std::to_string(::getpid());
 }
 
 Status put_in_place(const std::filesystem::path& temporary, const std::filesystem::path& path) {
-  std::error_code none;
-  if (is_stream(std::filesystem::status(path, none))) {
+  if (is_stream(path)) {
     const Status copied = copy_into_stream(temporary, path);
     ::unlink(temporary.c_str());
     return copied;

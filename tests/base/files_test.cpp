@@ -67,6 +67,26 @@ TEST_F(WriteFile, says_that_a_device_is_full) {
   EXPECT_NE(status.error().hint.find("free some disk space"), std::string::npos);
 }
 
+TEST_F(WriteFile, goes_through_a_link_whose_file_is_not_there_and_keeps_it) {
+  std::filesystem::create_symlink("later.txt", folder_ / "link");
+  ASSERT_TRUE(write_file(folder_ / "link", "new").ok());
+  EXPECT_TRUE(std::filesystem::is_symlink(folder_ / "link"));
+  EXPECT_EQ(*read_file(folder_ / "later.txt"), "new");
+  std::filesystem::create_symlink("/proc/self/fd/987", folder_ / "closed");
+  EXPECT_FALSE(write_file(folder_ / "closed", "new").ok());
+  EXPECT_TRUE(std::filesystem::is_symlink(folder_ / "closed"));
+  // A file without a path, as a standard output that was deleted, or that a changed root cannot see.
+  const int deleted = ::open((folder_ / "deleted").c_str(), O_RDWR | O_CREAT, 0600);
+  ASSERT_GE(deleted, 0);
+  std::filesystem::remove(folder_ / "deleted");
+  std::filesystem::create_symlink("/proc/self/fd/" + std::to_string(deleted), folder_ / "gone");
+  ASSERT_TRUE(write_file(folder_ / "gone", "new").ok());
+  EXPECT_TRUE(std::filesystem::is_symlink(folder_ / "gone"));
+  char bytes[8] = {};
+  EXPECT_EQ(::pread(deleted, bytes, sizeof bytes, 0), 3);
+  ::close(deleted);
+}
+
 TEST_F(WriteFile, puts_a_file_in_the_place_of_another_but_not_of_a_link_or_a_device) {
   ASSERT_TRUE(write_file(folder_ / "a.txt", "old").ok());
   std::filesystem::create_symlink("a.txt", folder_ / "link");
