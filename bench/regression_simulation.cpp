@@ -11,6 +11,7 @@
 namespace {
 
 using namespace warpmark::validate;
+using warpmark::name_of;
 
 void print_false_alarms(int trials) {
   fmt::print("Unchanged programs called worse ({} trials; the smallest threshold, so that noise alone decides):\n\n",

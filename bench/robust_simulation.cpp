@@ -118,7 +118,7 @@ Found sequential(const Setting& setting, double ratio, bool robust, int trials, 
 
 void print_row(const Setting& setting, int trials) {
   const auto fixed = fixed_rounds(setting, trials);
-  fmt::print("| {}, {:.0f} % | {:.0f} % | {} |", validate::name_of(setting.noise), setting.cv * 100,
+  fmt::print("| {}, {:.0f} % | {:.0f} % | {} |", name_of(setting.noise), setting.cv * 100,
              setting.effect * 100, fixed);
   for (const bool robust : {false, true}) {
     const auto slower = sequential(setting, 1 + setting.effect, robust, trials, 6 * fixed);

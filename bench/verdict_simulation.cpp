@@ -13,6 +13,7 @@ namespace {
 
 using namespace warpmark::validate;
 using warpmark::Interleave;
+using warpmark::name_of;
 
 constexpr int kMoreTrials = 10;  // of comparisons that are judged once, at the end
 

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -54,6 +55,31 @@ class YamlReader {
   /// A map of single values such as {m: 1024}, in the file's order.
   [[nodiscard]] Result<std::vector<std::pair<std::string, std::string>>> pairs(const YAML::Node& map,
                                                                                const std::string& name) const;
+
+  /// Reads the value of a key with one of these. `into` stays as it is where the key is absent.
+  template <typename Into, typename Reader, typename Value, typename... Bounds>
+  [[nodiscard]] Status maybe(const YAML::Node& map, const char* key, Into& into,
+                             Result<Value> (Reader::*read)(const YAML::Node&, const std::string&, Bounds...) const,
+                             std::type_identity_t<Bounds>... bounds) const {
+    const YAML::Node node = map[key];
+    if (!node) return {};
+    WM_ASSIGN(auto value, (static_cast<const Reader*>(this)->*read)(node, key, bounds...));
+    into = static_cast<Into>(std::move(value));
+    return {};
+  }
+  [[nodiscard]] Status maybe(const YAML::Node& map, const char* key, std::string& into) const {
+    return maybe(map, key, into, &YamlReader::scalar);
+  }
+  [[nodiscard]] Status maybe(const YAML::Node& map, const char* key, bool& into) const {
+    return maybe(map, key, into, &YamlReader::flag);
+  }
+  [[nodiscard]] Status maybe(const YAML::Node& map, const char* key, std::vector<std::string>& into) const {
+    return maybe(map, key, into, &YamlReader::texts);
+  }
+  [[nodiscard]] Status maybe(const YAML::Node& map, const char* key,
+                             std::vector<std::pair<std::string, std::string>>& into) const {
+    return maybe(map, key, into, &YamlReader::pairs);
+  }
 
  private:
   std::string_view file_;

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <utility>
 
+#include "model/fields/names.h"
 #include "stats/summary.h"
 
 namespace warpmark::collectives {
@@ -47,14 +48,8 @@ Link fitted(Collective kind, Algorithm algorithm, int ranks, const std::vector<T
 
 }  // namespace
 
-const char* name_of(Algorithm algorithm) {
-  switch (algorithm) {
-    case Algorithm::ring: return "ring";
-    case Algorithm::tree: return "tree";
-    case Algorithm::hierarchical: return "hierarchical";
-  }
-  return "";
-}
+constexpr auto kAlgorithmNames = in_order(Algorithm::hierarchical, "ring", "tree", "hierarchical");
+const char* name_of(Algorithm algorithm) { return name_in(kAlgorithmNames, static_cast<std::int64_t>(algorithm)); }
 
 Volume volume_of(Collective kind, Algorithm algorithm, double bytes, int ranks) {
   const double n = ranks;

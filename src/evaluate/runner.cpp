@@ -10,6 +10,7 @@
 
 #include "base/clock.h"
 #include "base/json.h"
+#include "model/fields/forms.h"
 
 namespace warpmark::evaluate {
 namespace {
@@ -154,47 +155,25 @@ class Runner {
 
 constexpr std::int64_t kMostJournalBytes = std::int64_t{8} << 30;
 
-Json reply_json(const std::string& hash, const Reply& reply) {
-  Json json{{"hash", hash}, {"text", reply.text}, {"latency_s", reply.latency_s}};
-  if (!reply.finish_reason.empty()) json["finish_reason"] = reply.finish_reason;
-  if (reply.prompt_tokens) json["prompt_tokens"] = *reply.prompt_tokens;
-  if (reply.output_tokens) json["output_tokens"] = *reply.output_tokens;
-  if (!reply.tokens.empty()) {
-    json["tokens"] = reply.tokens;
-    json["token_logprobs"] = reply.token_logprobs;
-  }
-  if (!reply.extra.is_null()) json["extra"] = reply.extra;
-  return json;
-}
-
-Result<std::pair<std::string, Reply>> reply_from(const Json& json, const std::string& where) {
-  const bool fits = json.is_object() && json.contains("hash") && json["hash"].is_string() && json.contains("text") &&
-                    json["text"].is_string() && json.contains("latency_s") && json["latency_s"].is_number();
-  if (!fits) return data_error(where + " is no answer of a run", "name another folder with --run-dir");
+/// A line of the journal.
+struct Answered {
+  std::string hash;
   Reply reply;
-  reply.text = json["text"].get<std::string>();
-  reply.latency_s = json["latency_s"].get<double>();
-  if (json.contains("finish_reason") && json["finish_reason"].is_string()) {
-    reply.finish_reason = json["finish_reason"].get<std::string>();
-  }
-  const auto count = [&](const char* name) {
-    return json.contains(name) && json[name].is_number_integer() ? std::optional(json[name].get<std::int64_t>())
-                                                                 : std::nullopt;
-  };
-  reply.prompt_tokens = count("prompt_tokens");
-  reply.output_tokens = count("output_tokens");
-  if (json.contains("tokens") && json.contains("token_logprobs") && json["tokens"].is_array() &&
-      json["token_logprobs"].is_array()) {
-    for (const auto& token : json["tokens"]) {
-      if (token.is_string()) reply.tokens.push_back(token.get<std::string>());
-    }
-    for (const auto& value : json["token_logprobs"]) {
-      if (value.is_number()) reply.token_logprobs.push_back(value.get<double>());
-    }
-  }
-  if (json.contains("extra")) reply.extra = json["extra"];
-  return std::pair(json["hash"].get<std::string>(), std::move(reply));
-}
+};
+constexpr auto has_tokens = [](const Answered& answered) { return !answered.reply.tokens.empty(); };
+constexpr Field kAnsweredFields[] = {
+    field<&Answered::hash>("hash"),
+    field<&Answered::reply, &Reply::text>("text"),
+    field<&Answered::reply, &Reply::latency_s>("latency_s"),
+    field<&Answered::reply, &Reply::finish_reason>("finish_reason").unless_empty(),
+    field<&Answered::reply, &Reply::prompt_tokens>("prompt_tokens"),
+    field<&Answered::reply, &Reply::output_tokens>("output_tokens"),
+    field<&Answered::reply, &Reply::tokens>("tokens").when(has_tokens),
+    field<&Answered::reply, &Reply::token_logprobs>("token_logprobs").when(has_tokens),
+    field<&Answered::reply, &Reply::extra>("extra").formed(kAnyJson).when(
+        [](const Answered& answered) { return !answered.reply.extra.is_null(); }),
+};
+constexpr RecordOf<Answered> kAnswered{"answer", "", kAnsweredFields};
 
 }  // namespace
 
@@ -210,8 +189,12 @@ Result<std::unique_ptr<Journal>> Journal::open(const std::filesystem::path& path
   WM_ASSIGN(const std::string text, journal->file_.read(kMostJournalBytes));
   WM_TRY(each_filled_line(text, path.string(), [&](std::string_view line, const std::string& place) -> Status {
     WM_ASSIGN(const Json json, parse_json(line, place));
-    WM_ASSIGN(auto reply, reply_from(json, place));
-    journal->replies_.insert_or_assign(reply.first, std::move(reply.second));
+    auto answered = read(kAnswered, json);
+    if (!answered.ok()) {
+      return data_error(place + " is no answer of a run: " + answered.error().what,
+                        "name another folder with --run-dir");
+    }
+    journal->replies_.insert_or_assign(answered->hash, std::move(answered->reply));
     return {};
   }));
   return journal;
@@ -224,7 +207,7 @@ const Reply* Journal::find(const std::string& hash) const {
 }
 
 Status Journal::append(const std::string& hash, const Reply& reply) {
-  const std::string line = dump_json(reply_json(hash, reply), -1);
+  const std::string line = dump_json(write(kAnswered, Answered{hash, reply}), -1);
   const std::lock_guard lock(mutex_);
   if (const auto written = file_.append(line); !written.ok()) {
     return environment_error(written.error().what,

@@ -51,9 +51,7 @@ class TaskReader {
     WM_TRY(data(root["data"], task_.data));
     if (root["few_shot"]) WM_TRY(few_shot(root["few_shot"]));
     if (root["fields"]) WM_TRY(fields(root["fields"]));
-    if (root["images"]) {
-      WM_ASSIGN(task_.images, yaml_.texts(root["images"], "images"));
-    }
+    WM_TRY(yaml_.maybe(root, "images", task_.images));
     if (root["ask"]) WM_TRY(ask(root["ask"]));
     if (root["generation"]) WM_TRY(generation(root["generation"]));
     if (!task_.images.empty() && !task_.generation.chat) {
@@ -84,9 +82,7 @@ class TaskReader {
     WM_TRY(text(node, "file", into.file));
     WM_TRY(text(node, "format", into.format));
     WM_TRY(text(node, "split", into.split));
-    if (node["limit"]) {
-      WM_ASSIGN(into.limit, yaml_.count(node["limit"], "limit", 1, 1'000'000'000));
-    }
+    WM_TRY(yaml_.maybe(node, "limit", into.limit, &YamlReader::count, 1, 1'000'000'000));
     return into.file.empty() ? Status(yaml_.error(node, "data has no file")) : Status();
   }
 
@@ -113,22 +109,14 @@ class TaskReader {
     if (!node.IsMap()) return yaml_.error(node, "generation must be a map");
     WM_TRY(yaml_.only_keys(node, {"max_tokens", "temperature", "stop", "samples", "logprobs", "chat"}));
     Generation& into = task_.generation;
-    if (node["max_tokens"]) {
-      WM_ASSIGN(into.max_tokens, yaml_.count(node["max_tokens"], "max_tokens", 1, 1'000'000));
-    }
+    WM_TRY(yaml_.maybe(node, "max_tokens", into.max_tokens, &YamlReader::count, 1, 1'000'000));
     if (node["temperature"]) {
       WM_ASSIGN(into.temperature, yaml_.number(node["temperature"], "temperature"));
       if (!(into.temperature >= 0)) return yaml_.error(node, "temperature must not be negative");
     }
-    if (node["stop"]) {
-      WM_ASSIGN(into.stop, yaml_.texts(node["stop"], "stop"));
-    }
-    if (node["samples"]) {
-      WM_ASSIGN(into.samples, yaml_.count(node["samples"], "samples", 1, 10'000));
-    }
-    if (node["logprobs"]) {
-      WM_ASSIGN(into.logprobs, yaml_.flag(node["logprobs"], "logprobs"));
-    }
+    WM_TRY(yaml_.maybe(node, "stop", into.stop));
+    WM_TRY(yaml_.maybe(node, "samples", into.samples, &YamlReader::count, 1, 10'000));
+    WM_TRY(yaml_.maybe(node, "logprobs", into.logprobs));
     if (node["chat"]) {
       WM_ASSIGN(into.chat, yaml_.flag(node["chat"], "chat"));
       if (into.chat && task_.ask == Ask::choices) {
@@ -168,9 +156,7 @@ class TaskReader {
     WM_TRY(yaml_.only_keys(node, {"interpreter", "deadline"}));
     task_.execution.enabled = true;
     WM_TRY(text(node, "interpreter", task_.execution.interpreter));
-    if (node["deadline"]) {
-      WM_ASSIGN(task_.execution.deadline_s, yaml_.duration_s(node["deadline"], "deadline"));
-    }
+    WM_TRY(yaml_.maybe(node, "deadline", task_.execution.deadline_s, &YamlReader::duration_s));
     return {};
   }
 

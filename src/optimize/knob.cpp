@@ -4,6 +4,7 @@
 #include <charconv>
 
 #include "base/text.h"
+#include "model/fields/names.h"
 #include "optimize/knobs/offers.h"
 
 namespace warpmark::optimize {
@@ -17,17 +18,9 @@ Numerics numerics_of(const Knob& knob, const ProgramFacts& facts) {
   return narrow && knob.numerics == Numerics::rounding ? Numerics::rounding_of_16_bits : knob.numerics;
 }
 
-const char* name_of(Numerics numerics) {
-  switch (numerics) {
-    case Numerics::exact: return "exact";
-    case Numerics::rounding:
-    case Numerics::rounding_of_16_bits: return "rounding";
-    case Numerics::random_streams: return "random_streams";
-    case Numerics::precision: return "precision";
-    case Numerics::semantic: return "semantic";
-  }
-  return "unknown";
-}
+constexpr auto kNumericsNames =
+    in_order(Numerics::semantic, "exact", "rounding", "rounding", "random_streams", "precision", "semantic");
+const char* name_of(Numerics numerics) { return name_in(kNumericsNames, static_cast<std::int64_t>(numerics)); }
 
 std::string values_text(const Knob& knob) { return join(split(knob.values, '|'), ", "); }
 

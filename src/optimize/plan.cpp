@@ -130,12 +130,8 @@ Result<Plan> parse_plan(std::string_view yaml, std::string_view file_name) {
     WM_TRY(reader.only_keys(root, {"schema", "program", "speedup", "settings", "knobs"}));
     WM_TRY(reader.schema(root, kPlanSchema));
     Plan plan;
-    if (root["program"]) {
-      WM_ASSIGN(plan.program, reader.scalar(root["program"], "program"));
-    }
-    if (root["speedup"]) {
-      WM_ASSIGN(plan.speedup, reader.scalar(root["speedup"], "speedup"));
-    }
+    WM_TRY(reader.maybe(root, "program", plan.program));
+    WM_TRY(reader.maybe(root, "speedup", plan.speedup));
     if (root["knobs"]) {
       YAML::Node own;
       own["knobs"] = root["knobs"];

@@ -11,6 +11,7 @@
 #include <set>
 
 #include "base/result.h"
+#include "model/fields/names.h"
 #include "stats/distributions.h"
 
 namespace warpmark::stats {
@@ -271,14 +272,8 @@ struct Sums {
 
 }  // namespace
 
-const char* name_of(ScalingLaw law) {
-  switch (law) {
-    case ScalingLaw::amdahl: return "Amdahl";
-    case ScalingLaw::gustafson: return "Gustafson";
-    case ScalingLaw::usl: return "USL";
-  }
-  return "";
-}
+constexpr auto kScalingLawNames = in_order(ScalingLaw::usl, "Amdahl", "Gustafson", "USL");
+const char* name_of(ScalingLaw law) { return name_in(kScalingLawNames, static_cast<std::int64_t>(law)); }
 
 ScalingFit fit_scaling(ScalingLaw law, std::span<const ScalingSample> samples, double confidence) {
   ScalingFit fit{.law = law, .parameters = {}, .intervals = {}, .reason = shortage(law, samples), .region = {}};

@@ -6,251 +6,202 @@
 #include <algorithm>
 #include <charconv>
 #include <filesystem>
-#include <limits>
 
 #include "base/files.h"
 #include "base/json.h"
 #include "base/text.h"
-#include "model/json/json_fields.h"
+#include "model/fields/forms.h"
 
 namespace warpmark::workers {
 namespace {
 
 constexpr std::size_t kMostSteps = 1'000'000;
 
-void read_loader(JsonFields& fields, ProgramReport& report) {
-  LoaderFacts loader;
-  fields.maybe("where", loader.where);
-  fields.maybe("dataset", loader.dataset);
-  fields.maybe("workers", loader.workers);
-  fields.maybe("batch", loader.batch);
-  fields.maybe("prefetch", loader.prefetch);
-  fields.maybe("pin_memory", loader.pin_memory);
-  fields.maybe("persistent", loader.persistent);
-  fields.maybe("batches", loader.batches);
-  fields.maybe("iterable", loader.iterable);
-  report.loaders.push_back(std::move(loader));
+/// Absent where the hook does not know it.
+template <auto kMember>
+constexpr Field maybe(const char* key) {
+  return field<kMember>(key).added_later();
 }
 
-void read_optimizer(JsonFields& fields, ProgramReport& report) {
-  OptimizerFacts optimizer;
-  fields.maybe("where", optimizer.where);
-  fields.maybe("name", optimizer.name);
-  fields.maybe("tensors", optimizer.tensors);
-  fields.maybe("parameters", optimizer.parameters);
-  fields.maybe("cuda", optimizer.cuda);
-  fields.maybe("fused", optimizer.fused);
-  fields.maybe("foreach", optimizer.foreach);
-  report.optimizers.push_back(std::move(optimizer));
-}
+constexpr Form kHasImages{nullptr,
+                          [](const Json& shapes, void* images) -> const char* {
+                            *static_cast<bool*>(images) =
+                                std::any_of(shapes.begin(), shapes.end(),
+                                            [](const Json& one) { return one.is_array() && one.size() == 4; });
+                            return nullptr;
+                          },
+                          nullptr};
 
-void read_module(JsonFields& fields, ProgramReport& report) {
-  ModuleFacts module;
-  fields.maybe("where", module.where);
-  fields.maybe("name", module.name);
-  fields.maybe("dtype", module.dtype);
-  fields.maybe("device", module.device);
-  fields.maybe("parameters", module.parameters);
-  fields.maybe("conv", module.convolutions);
-  fields.maybe("linear", module.linears);
-  fields.maybe("attention", module.attentions);
-  fields.maybe("training", module.training);
-  fields.maybe("grad", module.grad);
-  fields.maybe("autocast", module.autocast);
-  fields.maybe("compiled", module.compiled);
-  fields.maybe("channels_last", module.channels_last);
-  const auto& json = fields.json();
-  if (json.contains("shapes") && json["shapes"].is_array()) {
-    for (const auto& shape : json["shapes"]) module.images = module.images || (shape.is_array() && shape.size() == 4);
-  }
-  report.modules.push_back(std::move(module));
-}
+constexpr Field kLoaderFields[] = {
 
-void read_torch(JsonFields& fields, ProgramReport& report) {
-  fields.required("version", report.torch);
-  fields.maybe("cuda", report.cuda);
-  fields.maybe("threads", report.threads);
-  fields.maybe("uncached", report.uncached);
-  fields.maybe("cpus", report.cpus);
-  fields.maybe("world", report.world);
-  fields.maybe("node_cpus", report.node_cpus);
-  fields.maybe("gpu_node", report.gpu_node);
-  fields.maybe("allowed_cpus", report.allowed_cpus);
-  fields.maybe("allocators", report.allocators);
-  fields.maybe("taskset", report.has_taskset);
-  fields.each("devices", [&](JsonFields& device) {
-    GpuFacts gpu;
-    device.maybe("name", gpu.name);
-    device.maybe("memory", gpu.memory_bytes);
-    device.maybe("major", gpu.major);
-    report.gpus.push_back(std::move(gpu));
-  });
-}
+    maybe<&LoaderFacts::where>("where"),           maybe<&LoaderFacts::dataset>("dataset"),
+    maybe<&LoaderFacts::workers>("workers"),       maybe<&LoaderFacts::batch>("batch"),
+    maybe<&LoaderFacts::prefetch>("prefetch"),     maybe<&LoaderFacts::pin_memory>("pin_memory"),
+    maybe<&LoaderFacts::persistent>("persistent"), maybe<&LoaderFacts::batches>("batches"),
+    maybe<&LoaderFacts::iterable>("iterable")};
+constexpr RecordOf<LoaderFacts> kLoader{"loader", "", kLoaderFields};
 
-/// Numbers, NaN for null.
-std::vector<double> read_values(const Json& json) {
-  std::vector<double> values;
-  if (!json.is_array()) return values;
-  for (const auto& value : json) {
-    values.push_back(value.is_number() ? value.get<double>() : std::numeric_limits<double>::quiet_NaN());
-  }
-  return values;
-}
+constexpr Field kOptimizerFields[] = {
 
-void read_steps(JsonFields& fields, ProgramReport& report) {
-  const auto& json = fields.json();
-  if (!json.contains("rows") || !json["rows"].is_array()) return fields.fail("rows", "is missing");
-  for (const auto& row : json["rows"]) {
-    const auto values = read_values(row);
-    if (values.size() != 7 || report.steps.size() >= kMostSteps)
-      return fields.fail("rows", "has a row that is no step");
+    maybe<&OptimizerFacts::where>("where"),     maybe<&OptimizerFacts::name>("name"),
+    maybe<&OptimizerFacts::tensors>("tensors"), maybe<&OptimizerFacts::parameters>("parameters"),
+    maybe<&OptimizerFacts::cuda>("cuda"),       maybe<&OptimizerFacts::fused>("fused"),
+    maybe<&OptimizerFacts::foreach>("foreach")};
+constexpr RecordOf<OptimizerFacts> kOptimizer{"optimizer", "", kOptimizerFields};
+
+constexpr Field kModuleFields[] = {
+
+    maybe<&ModuleFacts::where>("where"),
+    maybe<&ModuleFacts::name>("name"),
+    maybe<&ModuleFacts::dtype>("dtype"),
+    maybe<&ModuleFacts::device>("device"),
+    maybe<&ModuleFacts::parameters>("parameters"),
+    maybe<&ModuleFacts::convolutions>("conv"),
+    maybe<&ModuleFacts::linears>("linear"),
+    maybe<&ModuleFacts::attentions>("attention"),
+    maybe<&ModuleFacts::training>("training"),
+    maybe<&ModuleFacts::grad>("grad"),
+    maybe<&ModuleFacts::autocast>("autocast"),
+    maybe<&ModuleFacts::compiled>("compiled"),
+    maybe<&ModuleFacts::channels_last>("channels_last"),
+    maybe<&ModuleFacts::images>("shapes").formed(kHasImages)};
+constexpr RecordOf<ModuleFacts> kModule{"module", "", kModuleFields};
+
+constexpr Field kGpuFields[] = {
+
+    maybe<&GpuFacts::name>("name"), maybe<&GpuFacts::memory_bytes>("memory"), maybe<&GpuFacts::major>("major")};
+constexpr RecordOf<GpuFacts> kGpu{"gpu", "", kGpuFields};
+
+constexpr Field kKnobFields[] = {
+
+    field<&KnobState::id>("id"), maybe<&KnobState::value>("value"), maybe<&KnobState::in_force>("in_force"),
+    maybe<&KnobState::places>("places"), maybe<&KnobState::said>("said")};
+constexpr RecordOf<KnobState> kKnob{"knob", "", kKnobFields};
+
+constexpr Field kActsFields[] = {field<&KnobPlaces::knob>("knob"), field<&KnobPlaces::places>("places")};
+constexpr RecordOf<KnobPlaces> kActs{"acts", "", kActsFields};
+
+constexpr Field kReadFields[] = {
+
+    maybe<&ReadFacts::where>("where"), maybe<&ReadFacts::call>("call"), maybe<&ReadFacts::count>("count"),
+    maybe<&ReadFacts::seconds>("seconds")};
+constexpr RecordOf<ReadFacts> kRead{"read", "", kReadFields};
+
+constexpr Field kWaitFields[] = {
+
+    maybe<&HostWait::file>("file"), maybe<&HostWait::line>("line"), maybe<&HostWait::function>("function"),
+    maybe<&HostWait::kind>("what"), maybe<&HostWait::seconds>("seconds")};
+constexpr RecordOf<HostWait> kWait{"wait", "", kWaitFields};
+
+constexpr Field kWindowFields[] = {
+
+    field<&Window::steps>("steps"),     field<&Window::seconds>("seconds"), maybe<&Window::samples>("samples"),
+    maybe<&Window::before_s>("before"), maybe<&Window::began_s>("began"),   maybe<&Window::left_out>("left_out")};
+constexpr RecordOf<Window> kWindow{"window", "", kWindowFields};
+
+struct Rows {
+  std::vector<std::vector<double>> rows;
+};
+constexpr Field kRowsFields[] = {field<&Rows::rows>("rows").formed(kNumberOrNull)};
+constexpr RecordOf<Rows> kRows{"rows", "", kRowsFields};
+
+Status read_steps(const Json& json, ProgramReport& report) {
+  WM_ASSIGN(const Rows steps, read(kRows, json));
+  for (const auto& row : steps.rows) {
+    if (row.size() != 7 || report.steps.size() >= kMostSteps) return data_error("rows has a row that is no step");
     const auto count = [&](std::size_t i) {
-      return values[i] >= 0 && values[i] < 1e15 ? static_cast<std::int64_t>(values[i]) : 0;
+      return row[i] >= 0 && row[i] < 1e15 ? static_cast<std::int64_t>(row[i]) : 0;
     };
-    report.steps.push_back({.end_s = values[0],
-                            .wait_s = values[1],
-                            .forward_s = values[2],
-                            .backward_s = values[3],
-                            .optimizer_s = values[4],
+    report.steps.push_back({.end_s = row[0],
+                            .wait_s = row[1],
+                            .forward_s = row[2],
+                            .backward_s = row[3],
+                            .optimizer_s = row[4],
                             .samples = count(5),
                             .backwards = count(6)});
   }
+  return {};
 }
 
-void read_knob(JsonFields& fields, ProgramReport& report) {
-  KnobState knob;
-  fields.required("id", knob.id);
-  fields.maybe("value", knob.value);
-  fields.maybe("in_force", knob.in_force);
-  fields.maybe("places", knob.places);
-  fields.maybe("said", knob.said);
-  report.knobs.push_back(std::move(knob));
-}
-
-void read_acts(JsonFields& fields, ProgramReport& report) {
-  KnobPlaces acts;
-  fields.required("knob", acts.knob);
-  fields.required("places", acts.places);
-  report.acts.push_back(std::move(acts));
-}
-
-void read_read(JsonFields& fields, ProgramReport& report) {
-  ReadFacts read;
-  fields.maybe("where", read.where);
-  fields.maybe("call", read.call);
-  fields.maybe("count", read.count);
-  fields.maybe("seconds", read.seconds);
-  report.reads.push_back(std::move(read));
-}
-
-void read_window(JsonFields& fields, ProgramReport& report) {
-  Window window;
-  fields.required("steps", window.steps);
-  fields.required("seconds", window.seconds);
-  fields.maybe("samples", window.samples);
-  fields.maybe("before", window.before_s);
-  fields.maybe("began", window.began_s);
-  fields.maybe("left_out", window.left_out);
-  if (window.steps < 1 || !(window.seconds > 0)) return fields.fail("seconds", "is no time of steps");
-  report.window = window;
-}
-
-void read_memory(JsonFields& fields, ProgramReport& report) {
-  fields.maybe("allocated", report.allocated_bytes);
-  fields.maybe("reserved", report.reserved_bytes);
-  fields.maybe("total", report.total_bytes);
-  fields.maybe("emptied", report.emptied);
-}
-
-void read_debugging(JsonFields& fields, ProgramReport& report) { fields.maybe("knobs", report.debugging); }
-
-void read_end(JsonFields& fields, ProgramReport& report) {
-  fields.maybe("why", report.ended);
-  fields.maybe("marker", report.marker);
-  fields.maybe("benchmarks", report.benchmarks);
-}
-
-void read_hello(JsonFields& fields, ProgramReport& report) {
-  fields.maybe("pid", report.pid);
-  fields.maybe("rank", report.rank);
-  fields.maybe("python", report.python);
-}
-
-/// What was told of steps before it does not count.
-void read_restart(JsonFields&, ProgramReport& report) {
-  report.steps.clear();
-  report.outputs.clear();
-}
-
-void read_loss(JsonFields& fields, ProgramReport& report) {
-  if (fields.json().contains("values")) report.losses = read_values(fields.json()["values"]);
-}
-
-void read_outputs(JsonFields& fields, ProgramReport& report) {
-  fields.maybe("half", report.half_outputs);
-  if (!fields.json().contains("values") || !fields.json()["values"].is_array()) return;
-  for (const auto& output : fields.json()["values"]) report.outputs.push_back(read_values(output));
-}
-
-/// Its waits follow, all so far.
-void read_host(JsonFields& fields, ProgramReport& report) {
-  fields.maybe("seconds", report.host_s);
-  report.host_waits.clear();
-}
-
-void read_wait(JsonFields& fields, ProgramReport& report) {
-  auto& wait = report.host_waits.emplace_back();
-  fields.maybe("file", wait.file);
-  fields.maybe("line", wait.line);
-  fields.maybe("function", wait.function);
-  fields.maybe("what", wait.kind);
-  fields.maybe("seconds", wait.seconds);
-}
-
-void read_fault(JsonFields& fields, ProgramReport& report) {
+struct Fault {
   std::string where, what;
-  fields.maybe("where", where);
-  fields.maybe("what", what);
-  report.faults.push_back(where + ": " + what);
-}
-
-/// What the hook tells, by the "k" of its line.
-struct LineKind {
-  std::string_view name;
-  void (*read)(JsonFields& fields, ProgramReport& report);
 };
-constexpr LineKind kLineKinds[] = {
-    {"hello", read_hello},
-    {"torch", read_torch},
-    {"patched", [](JsonFields& fields, ProgramReport& report) { fields.maybe("names", report.patched); }},
-    {"loader", read_loader},
-    {"optimizer", read_optimizer},
-    {"module", read_module},
-    {"steps", read_steps},
-    {"restart", read_restart},
-    {"world", [](JsonFields& fields, ProgramReport& report) { fields.maybe("world", report.world); }},
-    {"loss", read_loss},
-    {"outputs", read_outputs},
-    {"attention", [](JsonFields& fields, ProgramReport& report) { fields.maybe("off", report.attention_off); }},
-    {"knob", read_knob},
-    {"acts", read_acts},
-    {"read", read_read},
-    {"host", read_host},
-    {"wait", read_wait},
-    {"fault", read_fault},
-    {"window", read_window},
-    {"memory", read_memory},
-    {"debugging", read_debugging},
-    {"end", read_end},
+constexpr Field kFaultFields[] = {maybe<&Fault::where>("where"), maybe<&Fault::what>("what")};
+constexpr RecordOf<Fault> kFault{"fault", "", kFaultFields};
+
+struct Line {
+  std::string kind;
+  std::int64_t version = kHookVersion;
+};
+constexpr Field kLineFields[] = {field<&Line::kind>("k"), maybe<&Line::version>("v")};
+constexpr RecordOf<Line> kLine{"line", "", kLineFields};
+
+/// What the hook reports, by the "k" of its line: values of the report, or a new item of one of its lists.
+constexpr std::pair<std::string_view, Field> kReported[] = {
+    {"hello", maybe<&ProgramReport::pid>("pid")},
+    {"hello", maybe<&ProgramReport::rank>("rank")},
+    {"hello", maybe<&ProgramReport::python>("python")},
+    {"torch", field<&ProgramReport::torch>("version")},
+    {"torch", maybe<&ProgramReport::cuda>("cuda")},
+    {"torch", maybe<&ProgramReport::threads>("threads")},
+    {"torch", maybe<&ProgramReport::uncached>("uncached")},
+    {"torch", maybe<&ProgramReport::cpus>("cpus")},
+    {"torch", maybe<&ProgramReport::world>("world")},
+    {"torch", maybe<&ProgramReport::node_cpus>("node_cpus")},
+    {"torch", maybe<&ProgramReport::gpu_node>("gpu_node")},
+    {"torch", maybe<&ProgramReport::allowed_cpus>("allowed_cpus")},
+    {"torch", maybe<&ProgramReport::allocators>("allocators")},
+    {"torch", maybe<&ProgramReport::has_taskset>("taskset")},
+    {"torch", field<&ProgramReport::gpus>("devices", "", kGpu).added_later()},
+    {"patched", maybe<&ProgramReport::patched>("names")},
+    {"loader", inlined<&ProgramReport::loaders>(kLoader)},
+    {"optimizer", inlined<&ProgramReport::optimizers>(kOptimizer)},
+    {"module", inlined<&ProgramReport::modules>(kModule)},
+    {"world", maybe<&ProgramReport::world>("world")},
+    {"loss", maybe<&ProgramReport::losses>("values").formed(kNumberOrNull)},
+    {"outputs", maybe<&ProgramReport::half_outputs>("half")},
+    {"outputs", maybe<&ProgramReport::outputs>("values").formed(kNumberOrNull)},
+    {"attention", maybe<&ProgramReport::attention_off>("off")},
+    {"knob", inlined<&ProgramReport::knobs>(kKnob)},
+    {"acts", inlined<&ProgramReport::acts>(kActs)},
+    {"read", inlined<&ProgramReport::reads>(kRead)},
+    {"host", maybe<&ProgramReport::host_s>("seconds")},
+    {"wait", inlined<&ProgramReport::host_waits>(kWait)},
+    {"window", inlined<&ProgramReport::window>(kWindow)},
+    {"memory", maybe<&ProgramReport::allocated_bytes>("allocated")},
+    {"memory", maybe<&ProgramReport::reserved_bytes>("reserved")},
+    {"memory", maybe<&ProgramReport::total_bytes>("total")},
+    {"memory", maybe<&ProgramReport::emptied>("emptied")},
+    {"debugging", maybe<&ProgramReport::debugging>("knobs")},
+    {"end", maybe<&ProgramReport::ended>("why")},
+    {"end", maybe<&ProgramReport::marker>("marker")},
+    {"end", maybe<&ProgramReport::benchmarks>("benchmarks")},
 };
 
 /// Lines of other kinds are passed over.
-void read_line(JsonFields& fields, ProgramReport& report) {
-  std::string kind;
-  fields.required("k", kind);
-  for (const auto& known : kLineKinds) {
-    if (known.name == kind) return known.read(fields, report);
+Status read_line(const std::string& kind, const Json& json, ProgramReport& report) {
+  for (const auto& [name, field_of] : kReported) {
+    if (name != kind) continue;
+    void* value = const_cast<void*>(field_of.member(&report));  // of what is filled here, and not constant
+    const auto found = field_of.key == nullptr ? json.end() : json.find(field_of.key);
+    if (field_of.key == nullptr) {
+      WM_TRY(read_record(*field_of.record, json, field_of.type->add(value, {})));
+    } else if (found != json.end() && !found->is_null()) {
+      WM_TRY(read_value(field_of, *found, value, field_of.key));
+    } else if (field_of.presence == Presence::always) {
+      return data_error(std::string(field_of.key) + " is missing");
+    }
   }
+  if (kind == "steps") return read_steps(json, report);
+  if (kind == "restart") report.steps.clear(), report.outputs.clear();  // of steps before it
+  if (kind == "host") report.host_waits.clear();                        // all so far follow
+  if (kind == "window" && (report.window->steps < 1 || !(report.window->seconds > 0))) {
+    return data_error("seconds is no time of steps");
+  }
+  if (kind != "fault") return {};
+  WM_ASSIGN(const Fault fault, read(kFault, json));
+  report.faults.push_back(fault.where + ": " + fault.what);
+  return {};
 }
 
 namespace fs = std::filesystem;
@@ -320,17 +271,14 @@ Result<ProgramReport> parse_report(std::string_view text, std::string_view name)
     const auto place = fmt::format("{} line {}", name, number);
     WM_ASSIGN(const auto json, parse_json(line, place));
     if (!json.is_object()) return data_error(place + " is no JSON object");
-    std::optional<Error> error;
-    JsonFields fields(json, "", error);
-    std::int64_t version = kHookVersion;
-    fields.maybe("v", version);
-    if (version != kHookVersion) {
+    const auto head = read(kLine, json);
+    if (head.ok() && head->version != kHookVersion) {
       return data_error(
-          fmt::format("{} has version {} of the report, this warpmark reads {}", place, version, kHookVersion),
+          fmt::format("{} has version {} of the report, this warpmark reads {}", place, head->version, kHookVersion),
           "remove an older hook from PYTHONPATH");
     }
-    read_line(fields, report);
-    if (error) return data_error(place + ": " + error->what);
+    const Status taken = head.ok() ? read_line(head->kind, json, report) : head.error();
+    if (!taken.ok()) return data_error(place + ": " + taken.error().what);
   }
   return report;
 }

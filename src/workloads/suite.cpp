@@ -37,12 +37,8 @@ struct Reader : YamlReader {
     result.line = node.Mark().line + 1;
     if (!node["workload"]) return error(node, "a case needs a workload", "add workload: NAME (or a glob)");
     WM_ASSIGN(result.workload, scalar(node["workload"], "workload"));
-    if (node["device"]) {
-      WM_ASSIGN(result.device, scalar(node["device"], "device"));
-    }
-    if (node["set"]) {
-      WM_ASSIGN(result.set, pairs(node["set"], "set"));
-    }
+    WM_TRY(maybe(node, "device", result.device));
+    WM_TRY(maybe(node, "set", result.set));
     if (node["sweep"]) {
       WM_ASSIGN(result.sweep, sweep(node["sweep"]));
     }
@@ -59,23 +55,14 @@ struct Reader : YamlReader {
 
   Status header(const YAML::Node& root, Suite& suite) const {
     WM_TRY(schema(root, kSuiteSchema));
-    if (root["name"]) {
-      WM_ASSIGN(suite.name, scalar(root["name"], "name"));
-    }
-    if (root["summary"]) {
-      WM_ASSIGN(suite.summary, scalar(root["summary"], "summary"));
-    }
+    WM_TRY(maybe(root, "name", suite.name));
+    WM_TRY(maybe(root, "summary", suite.summary));
     if (const auto node = root["budget"]) {
       WM_ASSIGN(const auto text, scalar(node, "budget"));
       WM_ASSIGN(suite.budget_s, located(node, "budget", parse_duration_s(text)));
     }
-    if (const auto node = root["precision"]) {
-      WM_ASSIGN(suite.half_width, ratio(node, "precision"));
-    }
-    if (const auto node = root["rounds"]) {
-      WM_ASSIGN(const auto rounds, count(node, "rounds", 1, 100));
-      suite.rounds = static_cast<int>(rounds);
-    }
+    WM_TRY(maybe(root, "precision", suite.half_width, &YamlReader::ratio));
+    WM_TRY(maybe(root, "rounds", suite.rounds, &YamlReader::count, 1, 100));
     return {};
   }
 

@@ -260,6 +260,7 @@ TEST_F(LoadCli, goes_on_where_it_was_interrupted) {
   first.insert(first.end(), {"--num-concurrency", "1"});
   second.insert(second.end(), {"--num-concurrency", "1,2"});
   EXPECT_THAT(warpmark(run(first)).exit_code, ::testing::AnyOf(0, 5));
+  const Json done = json("r.json")["scenarios"][0];
   const auto before = server_->counts().requests.load();
   const auto output = warpmark(run(second));
   EXPECT_THAT(output.exit_code, ::testing::AnyOf(0, 5)) << output.err;
@@ -267,6 +268,7 @@ TEST_F(LoadCli, goes_on_where_it_was_interrupted) {
   EXPECT_LT(server_->counts().requests.load() - before, 20) << "only the second load was measured";
   const Json report = json("r.json");
   ASSERT_EQ(report["scenarios"].size(), 2U);
+  EXPECT_EQ(report["scenarios"][0].dump(), done.dump()) << "what was read is written again as it was";
   EXPECT_EQ(report["scenarios"][1]["concurrency"], 2);
   EXPECT_EQ(schema_errors(report, "load.schema.json"), "");
   const auto other = warpmark({"load", "run", "--api-base", server_->url(), "--api-model-name", "another", "--resume",
@@ -278,7 +280,7 @@ TEST_F(LoadCli, goes_on_where_it_was_interrupted) {
   ASSERT_TRUE(write_file(path("r.json"), damaged.dump()).ok());
   const auto refused = warpmark(run(second));
   EXPECT_EQ(refused.exit_code, 2);
-  EXPECT_THAT(refused.err, HasSubstr("r.json does not have the fields it should"));
+  EXPECT_THAT(refused.err, HasSubstr("r.json is no report of a load: scenarios[0].wall_s must be a number"));
 }
 
 TEST_F(LoadCli, judges_a_run_by_the_rules_of_mlperf) {

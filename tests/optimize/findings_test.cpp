@@ -11,6 +11,7 @@
 #include "analyze/rules/rules.h"
 #include "base/json.h"
 #include "base/text.h"
+#include "model/fields/fields.h"
 #include "model/json/json_analysis.h"
 #include "optimize/apply/program_run.h"
 #include "optimize/apply/recorded_run.h"
@@ -127,7 +128,7 @@ TEST(Findings, of_a_recorded_run_keep_their_gains_and_severity) {
   fs::copy_file(fs::path(WARPMARK_SOURCE_DIR) / "tests/data/traces" / name, folder / "rank0-1.json",
                 fs::copy_options::overwrite_existing);
   const auto wanted = findings_of(analysis_of(name).findings);
-  const auto run = recording_from(analyze_traces(folder));
+  const auto run = *read(kStepRecording, write(kStepRecording, analyze_traces(folder)));
   fs::remove_all(folder);
   EXPECT_TRUE(run.gpu_work);
   EXPECT_NEAR(run.seconds_per_step, analysis_of(name).undisturbed_step_ns * 1e-9, 1e-9);

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "model/fields/names.h"
 #include "stats/distributions.h"
 #include "stats/random.h"
 
@@ -16,10 +17,9 @@ enum class Noise { iid, ar1, drift, bimodal, heavy_tail, bursts };
 inline constexpr std::array kNoises{Noise::iid,     Noise::ar1,        Noise::drift,
                                     Noise::bimodal, Noise::heavy_tail, Noise::bursts};
 
-inline const char* name_of(Noise noise) {
-  constexpr std::array kNames{"iid", "AR(1) rho 0.6", "drift 5 %", "bimodal", "heavy tail", "bursts"};
-  return kNames[static_cast<std::size_t>(noise)];
-}
+constexpr auto kNoiseNames =
+    in_order(Noise::bursts, "iid", "AR(1) rho 0.6", "drift 5 %", "bimodal", "heavy tail", "bursts");
+constexpr Names names_of(Noise) { return kNoiseNames; }
 
 /// `n` multipliers with a spread of about `cv`.
 inline std::vector<double> noise_of(Noise noise, std::uint64_t seed, std::size_t n, double cv) {

@@ -33,15 +33,16 @@ TEST(TrainingPlanStates, of_adam_in_8_bits_are_2_bytes_instead_of_8) {
 
 TEST(TrainingPlanStates, names_are_read_back_and_have_a_rate_in_datasheets) {
   for (const char* name : {"fp32", "tf32", "bf16", "fp16", "fp8"}) {
-    ASSERT_TRUE(precision_named(name)) << name;
-    EXPECT_STREQ(name_of(*precision_named(name)), name);
+    ASSERT_TRUE(value_named<Precision>(name)) << name;
+    EXPECT_STREQ(name_of(*value_named<Precision>(name)), name);
   }
-  EXPECT_FALSE(precision_named("fp4"));
+  EXPECT_FALSE(value_named<Precision>("fp4"));
   EXPECT_STREQ(flop_type_of(Precision::fp32), "f32");
   EXPECT_STREQ(flop_type_of(Precision::fp16), "f16");
   EXPECT_STREQ(flop_type_of(Precision::fp8), "fp8");
-  for (const char* name : {"adam", "sgd", "momentum", "adam8bit"}) EXPECT_STREQ(name_of(*optimizer_named(name)), name);
-  EXPECT_FALSE(optimizer_named("adamw"));
+  for (const char* name : {"adam", "sgd", "momentum", "adam8bit"})
+    EXPECT_STREQ(name_of(*value_named<Optimizer>(name)), name);
+  EXPECT_FALSE(value_named<Optimizer>("adamw"));
 }
 
 }  // namespace

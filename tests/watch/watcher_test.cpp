@@ -255,7 +255,7 @@ sinks:
   - {name: ops, command: ["true"]}
 )");
   const auto past = replayed(rules, store(), "2026-01-01T00:00:00Z", "2026-02-20T00:00:00Z");
-  EXPECT_EQ(testing_support::schema_errors(to_json(past), "alert_replay.schema.json"), "");
+  EXPECT_EQ(testing_support::schema_errors(write(kReplay, past), "alert_replay.schema.json"), "");
   EXPECT_EQ(past.by_rule.at("Limit"), 1);
   EXPECT_EQ(past.by_rule.at("Slower"), 1);
   EXPECT_EQ(past.by_rule.count("Busy"), 0) << "not 0 times: it was not evaluated";

@@ -9,6 +9,7 @@
 #include "base/files.h"
 #include "base/json.h"
 #include "base/text.h"
+#include "model/fields/names.h"
 #include "model/run_query.h"
 #include "report/draw/format.h"
 #include "report/draw/table.h"
@@ -68,15 +69,10 @@ Tone tone_of(stats::Difference difference) {
 }
 
 /// Short, so that a row fits into 80 columns.
+constexpr auto kDifferenceTexts =
+    in_order(stats::Difference::undecidable, "better", "worse", "different", "within noise", "undecided");
 const char* verdict_text(stats::Difference difference) {
-  switch (difference) {
-    case stats::Difference::better: return "better";
-    case stats::Difference::worse: return "worse";
-    case stats::Difference::different: return "different";
-    case stats::Difference::indistinguishable: return "within noise";
-    case stats::Difference::undecidable: return "undecided";
-  }
-  return "undecided";
+  return name_in(kDifferenceTexts, static_cast<std::int64_t>(difference));
 }
 
 /// Disturbed pairs are left out of the decision: what the disturbance did cannot be separated from what the program

@@ -13,7 +13,6 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "base/untrusted/input.h"
-#include "base/untrusted/read_fields.h"
 #include "report/formats/html.h"
 #include "report/formats/render.h"
 #include "serving/files/exports.h"
@@ -30,34 +29,6 @@
 
 namespace warpmark::apps {
 namespace {
-
-struct EarlierStep {
-  std::string scenario, arrivals;
-  std::int64_t batch = 1, turns = 1, users = 0;
-  double rate = 0;
-};
-
-/// Of a scenario in a report. Throws what nlohmann-json throws.
-EarlierStep earlier_step(const Json& scenario) {
-  return {scenario.value("scenario", ""),
-          scenario.value("arrivals", ""),
-          scenario.value("batch", std::int64_t{1}),
-          scenario.value("turns", std::int64_t{1}),
-          scenario.value("concurrency", std::int64_t{0}),
-          scenario.value("rate_per_s", 0.0)};
-}
-
-/// Those that were not interrupted.
-Result<Json> whole_scenarios(const Json& report) {
-  Json kept = Json::array();
-  const Json scenarios = report.value("scenarios", Json::array());
-  for (const auto& scenario : scenarios) {
-    (void)earlier_step(scenario);  // done_earlier() will read it, and the folder its file's name
-    (void)serving::run_file_name(scenario, "");
-    if (!scenario.value("interrupted", true)) kept.push_back(scenario);
-  }
-  return kept;
-}
 
 namespace fs = std::filesystem;
 using serving::LoadReport;
@@ -94,7 +65,7 @@ bool holds_experiment(const std::string& folder) {
 }
 
 /// Files of loads that are measured again, as they were interrupted, or that the report does not know.
-void remove_other_runs(const std::string& folder, const Json& kept, const std::string& task) {
+void remove_other_runs(const std::string& folder, const std::vector<ScenarioResult>& kept, const std::string& task) {
   std::vector<std::string> names;
   for (const auto& scenario : kept) names.push_back(serving::run_file_name(scenario, task));
   std::error_code none;
@@ -134,24 +105,24 @@ Status take_earlier(LoadOutputs& outputs) {
   if (!fs::exists(file, error)) return {};
   WM_ASSIGN(const std::string text, read_file(file));
   WM_ASSIGN(const Json json, parse_json(text, file));
-  if (!json.is_object() || json.value("schema", Json()) != serving::kLoadSchema) {
-    return data_error(file + " is no report of a load", "--resume continues a file of the same command");
+  auto earlier = serving::load_report_from_json(json);
+  if (!earlier.ok()) {
+    return data_error(file + " is no report of a load: " + earlier.error().what,
+                      "--resume continues a file of the same command");
   }
-  Json target = Json::object();
-  for (const auto& [key, value] : outputs.report.target) target[key] = value;
-  const Json theirs = json.value("target", Json());
-  for (const auto& [key, value] : target.items()) {
-    const Json its = theirs.is_object() ? theirs.value(key, Json()) : Json();
+  for (const auto& [key, value] : outputs.report.target) {
+    const std::string its = label_of(*earlier, key);
     if (its != value) {
-      return usage_error(fmt::format("{} is of another load: {} is {} there and {} here", file, key, dump_json(its, -1),
-                                     dump_json(value, -1)),
+      return usage_error(fmt::format("{} is of another load: {} is {} there and {} here", file, key,
+                                     its.empty() ? "null" : dump_json(its, -1), dump_json(value, -1)),
                          "without --resume a new report is begun");
     }
   }
-  WM_ASSIGN(Json kept, read_fields(file, [&] { return whole_scenarios(json); }));
+  auto& kept = outputs.report.earlier;
+  kept = std::move(earlier->scenarios);
+  std::erase_if(kept, [](const ScenarioResult& scenario) { return scenario.interrupted; });
   outputs.context.err << fmt::format("note: {} loads are done already\n", kept.size());
   if (!outputs.folder.empty()) remove_other_runs(outputs.folder, kept, label_of(outputs.report, "task"));
-  outputs.report.earlier = std::make_shared<const Json>(std::move(kept));
   return {};
 }
 
@@ -211,7 +182,7 @@ Status write_report_json(const LoadOutputs& outputs) {
 
 /// With the loads that --resume found.
 Report page_of(const LoadReport& report) {
-  if (report.earlier) {
+  if (!report.earlier.empty()) {
     if (const auto whole = serving::load_report_from_json(to_json(report)); whole.ok()) return load_page_of(*whole);
   }
   return load_page_of(report);
@@ -312,16 +283,15 @@ Result<LoadOutputs> open_load_outputs(Context& context, const ParsedOptions& opt
 }
 
 bool done_earlier(const LoadReport& report, const LoadStep& step) {
-  if (!report.earlier) return false;
-  const bool closed = step.traffic.arrivals.kind == serving::ArrivalKind::closed;
-  return std::any_of(report.earlier->begin(), report.earlier->end(), [&](const Json& scenario) {
-    const EarlierStep earlier = earlier_step(scenario);
-    if (earlier.scenario != step.traffic.scenario.text || earlier.batch != step.traffic.batch ||
-        earlier.turns != step.traffic.conversations.turns || earlier.arrivals != to_text(step.traffic.arrivals) ||
-        scenario.value("parameters", Json::object()) != Json(step.parameters)) {
+  const auto& traffic = step.traffic;
+  return std::ranges::any_of(report.earlier, [&](const ScenarioResult& earlier) {
+    if (earlier.scenario != traffic.scenario.text || earlier.batch != traffic.batch ||
+        earlier.turns != traffic.conversations.turns || earlier.arrivals != to_text(traffic.arrivals) ||
+        earlier.parameters != step.parameters) {
       return false;
     }
-    return closed ? earlier.users == step.traffic.users : earlier.rate == step.traffic.arrivals.rate;
+    const bool closed = traffic.arrivals.kind == serving::ArrivalKind::closed;
+    return closed ? earlier.users == traffic.users : earlier.rate == traffic.arrivals.rate;
   });
 }
 

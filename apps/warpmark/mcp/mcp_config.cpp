@@ -106,9 +106,7 @@ struct McpReader : YamlReader {
       WM_ASSIGN(config.db, scalar(root["db"], "db"));
       if (config.db.find("://") == std::string::npos) config.db = (config.folder / config.db).lexically_normal();
     }
-    if (root["longest"]) {
-      WM_ASSIGN(config.longest_s, duration_s(root["longest"], "longest"));
-    }
+    WM_TRY(maybe(root, "longest", config.longest_s, &YamlReader::duration_s));
     WM_TRY(names(root, config));
     return config;
   }

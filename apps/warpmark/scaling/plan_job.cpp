@@ -58,9 +58,9 @@ Status read_tuning(const ParsedOptions& options, TrainingNumbers& numbers) {
 
 Result<TrainingNumbers> numbers_of(const ParsedOptions& options) {
   const std::string precision = options.get("--precision", "bf16"), optimizer = options.get("--optimizer", "adam");
-  const auto known = validate::precision_named(precision);
+  const auto known = value_named<validate::Precision>(precision);
   if (!known) return usage_error("there is no precision '" + precision + "'", "fp32, tf32, bf16, fp16 or fp8");
-  const auto by = validate::optimizer_named(optimizer);
+  const auto by = value_named<validate::Optimizer>(optimizer);
   if (!by) return usage_error("there is no optimizer '" + optimizer + "'", "adam, sgd, momentum or adam8bit");
   TrainingNumbers numbers{.precision = *known, .optimizer = *by};
   const std::string bits = options.get("--gradient-bits", "32");
@@ -75,7 +75,7 @@ Result<TrainingNumbers> numbers_of(const ParsedOptions& options) {
 /// Of the precision asked for; else of 16 bits, which every datasheet has in one kind or the other.
 Result<double> rate_of(const ParsedOptions& options, const device::Datasheet& sheet) {
   const std::string given = options.get("--precision", sheet.peak_rate.contains("bf16") ? "bf16" : "fp16");
-  const auto precision = validate::precision_named(given);
+  const auto precision = value_named<validate::Precision>(given);
   const auto rate = precision ? sheet.peak_rate.find(validate::flop_type_of(*precision)) : sheet.peak_rate.end();
   if (rate != sheet.peak_rate.end()) return rate->second;
   std::vector<std::string> types;

@@ -127,7 +127,7 @@ Table answer_table(std::span<const PlannedLayout> plans) {
   columns.row_of(
       "largest that fits", [](const auto& plan) { return plan.largest_micro_batch; },
       [](int largest) { return std::to_string(largest); });
-  columns.row("recomputation", [](const auto& plan) { return validate::name_of(plan.layout.recompute); });
+  columns.row("recomputation", [](const auto& plan) { return name_of(plan.layout.recompute); });
   columns.row("memory per GPU", [](const auto& plan) {
     return Cell{of_gpu_text(plan.memory.gpu(), plan.memory_bytes), plan.fits_gpu ? Tone::good : Tone::bad};
   });
@@ -174,7 +174,7 @@ Table list_table(std::span<const PlannedLayout> plans) {
   for (const auto& plan : plans) {
     table.rows.push_back({{fmt::format("{} {}", plan.layout.gpus(), plan.gpu)},
                           {validate::text_of(plan.layout)},
-                          {validate::name_of(plan.layout.recompute)},
+                          {name_of(plan.layout.recompute)},
                           {fmt::format("{} x {}", plan.layout.micro_batches, plan.layout.micro_batch)},
                           {format_bytes(plan.memory.gpu()), plan.fits_gpu ? Tone::good : Tone::bad},
                           {plan.memory.host > 0 ? format_bytes(plan.memory.host) : "-"},
@@ -327,7 +327,7 @@ Json layout_json(const PlannedLayout& plan) {
             {"offload", layout.offload},
             {"offload_activations", layout.offload_activations},
             {"offload_parameters", layout.offload_parameters},
-            {"recompute", validate::name_of(layout.recompute)},
+            {"recompute", name_of(layout.recompute)},
             {"micro_batch", layout.micro_batch},
             {"micro_batches", layout.micro_batches},
             {"largest_micro_batch", plan.largest_micro_batch},

@@ -6,6 +6,7 @@
 #include "accuracy/scoring/scores.h"
 #include "accuracy/text/unicode.h"
 #include "base/json.h"
+#include "model/fields/names.h"
 #include "stats/distributions.h"
 #include "stats/summary.h"
 #include "stats/tests/compare.h"
@@ -246,17 +247,9 @@ Json comparison_json(const SystemComparison& comparison) {
 
 }  // namespace
 
-const char* name_of(SystemVerdict verdict) {
-  switch (verdict) {
-    case SystemVerdict::better: return "better";
-    case SystemVerdict::worse: return "worse";
-    case SystemVerdict::no_difference: return "no difference found";
-    case SystemVerdict::not_worse: return "not worse";
-    case SystemVerdict::equivalent: return "equivalent";
-    case SystemVerdict::undecided: return "undecided";
-  }
-  return "";
-}
+constexpr auto kSystemVerdictNames = in_order(SystemVerdict::undecided, "better", "worse", "no difference found",
+                                              "not worse", "equivalent", "undecided");
+const char* name_of(SystemVerdict verdict) { return name_in(kSystemVerdictNames, static_cast<std::int64_t>(verdict)); }
 
 Result<std::vector<SystemComparison>> compare_systems(const Examples& examples, const std::vector<NamedMetric>& metrics,
                                                       const CompareSystemsOptions& options) {

@@ -7,20 +7,16 @@
 #include <vector>
 
 #include "accuracy/text/unicode.h"
+#include "model/fields/names.h"
 
 namespace warpmark::accuracy {
 namespace {
 
 constexpr double kDefaultFloor = 0.1, kDefaultAddK = 1;
 
+constexpr auto kBleuSmoothingNames = in_order(BleuSmoothing::exp, "none", "floor", "add-k", "exp");
 const char* name_of_smoothing(BleuSmoothing smoothing) {
-  switch (smoothing) {
-    case BleuSmoothing::none: return "none";
-    case BleuSmoothing::floor: return "floor";
-    case BleuSmoothing::add_k: return "add-k";
-    case BleuSmoothing::exp: return "exp";
-  }
-  return "";
+  return name_in(kBleuSmoothingNames, static_cast<std::int64_t>(smoothing));
 }
 
 double value_of_smoothing(const BleuOptions& options) {

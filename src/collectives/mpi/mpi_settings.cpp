@@ -5,6 +5,7 @@
 #include "base/subprocess.h"
 #include "base/text.h"
 #include "base/units.h"
+#include "model/fields/names.h"
 
 namespace warpmark::collectives {
 namespace {
@@ -12,20 +13,9 @@ namespace {
 constexpr const char* kVariable = "OMPI_MCA_";  // before the name of a parameter
 
 /// The name of its function in Open MPI's component "tuned"; empty where that has no algorithms.
-std::string function_of(Collective kind) {
-  switch (kind) {
-    case Collective::all_reduce: return "allreduce";
-    case Collective::all_gather: return "allgather";
-    case Collective::reduce_scatter: return "reduce_scatter_block";
-    case Collective::broadcast: return "bcast";
-    case Collective::reduce: return "reduce";
-    case Collective::alltoall: return "alltoall";
-    case Collective::gather: return "gather";
-    case Collective::scatter: return "scatter";
-    case Collective::sendrecv: return "";
-  }
-  return "";
-}
+constexpr auto kCollectiveFunctions = in_order(Collective::sendrecv, "allreduce", "allgather", "reduce_scatter_block",
+                                               "bcast", "reduce", "alltoall", "gather", "scatter", "");
+std::string function_of(Collective kind) { return name_in(kCollectiveFunctions, static_cast<std::int64_t>(kind)); }
 
 struct Parameter {
   std::string value;

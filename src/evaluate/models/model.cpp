@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "base/units.h"
 #include "http/client.h"
+#include "model/fields/names.h"
 
 namespace warpmark::evaluate {
 namespace {
@@ -24,14 +25,8 @@ double retry_after_s(const http::Response& response) {
   return seconds.ok() && *seconds > 0 ? *seconds : 0;
 }
 
-const char* path_of(Api api) {
-  switch (api) {
-    case Api::chat: return "chat/completions";
-    case Api::completions: return "completions";
-    case Api::embeddings: return "embeddings";
-  }
-  return "";
-}
+constexpr auto kApiPaths = in_order(Api::embeddings, "chat/completions", "completions", "embeddings");
+const char* path_of(Api api) { return name_in(kApiPaths, static_cast<std::int64_t>(api)); }
 
 class EndpointModel : public Model {
  public:

@@ -1,30 +1,8 @@
 #include "model/json/json_fields.h"
 
-#include <cmath>
-
 #include "model/json/json_parts.h"
 
 namespace warpmark {
-double finite_number(double value) {
-  WM_CHECK(std::isfinite(value));
-  return value;
-}
-
-void put_text(Json& json, const char* key, const std::string& text) {
-  if (!text.empty()) json[key] = text;
-}
-
-void put_known(Json& json, const char* key, double value) {
-  if (finite_number(value) != 0) json[key] = value;
-}
-
-void put_known(Json& json, const char* key, std::int64_t value) {
-  if (value != 0) json[key] = value;
-}
-
-void put_optional(Json& json, const char* key, const std::optional<double>& value) {
-  if (value) json[key] = finite_number(*value);
-}
 
 JsonFields::JsonFields(const Json& json, std::string path, std::optional<Error>& error)
     : json_(&json), path_(std::move(path)), error_(error) {

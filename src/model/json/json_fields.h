@@ -1,5 +1,5 @@
-// Writing and reading the fields of one JSON object, for the model's JSON only. The reader keeps the first error, with
-// the path of the key ("runs[3].metrics[0].unit is missing"), so that reading code is a plain list of fields.
+// Reading the fields of one JSON object that another program wrote. The reader keeps the first error, with the path of
+// the key ("runs[3].metrics[0].unit is missing"), so that reading code is a plain list of fields.
 #pragma once
 
 #include <cstdint>
@@ -16,16 +16,6 @@
 namespace warpmark {
 
 using NamedTexts = std::vector<std::pair<std::string, std::string>>;
-
-/// The number itself; a NaN or infinity is our own bug, as it has no JSON form. Not named `finite`: libc has a function
-/// of that name, which says 0 or 1, and would be called where this header is not included.
-[[nodiscard]] double finite_number(double value);
-
-/// Adds the key unless the text is empty (or the number 0): absent in the model is absent in the file.
-void put_text(Json& json, const char* key, const std::string& text);
-void put_known(Json& json, const char* key, double value);
-void put_known(Json& json, const char* key, std::int64_t value);
-void put_optional(Json& json, const char* key, const std::optional<double>& value);
 
 class JsonFields {
  public:

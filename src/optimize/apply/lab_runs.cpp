@@ -7,6 +7,7 @@
 #include "base/files.h"
 #include "base/json.h"
 #include "base/units.h"
+#include "model/fields/fields.h"
 #include "optimize/apply/program_runs.h"
 #include "optimize/apply/recorded_run.h"
 #include "optimize/stages/in_process.h"
@@ -134,7 +135,8 @@ Result<Json> ProgramRuns::ask_process(const Json& command, double deadline_s) {
     return answer;
   }
   if (program_ended(answer)) lab_.reset();  // the next question is for a process of its own
-  if (records) return Json{{"answers", std::move(answer)}, {"analysis", analyze_traces(traces.path())}};
+  if (records)
+    return Json{{"answers", std::move(answer)}, {"analysis", write(kStepRecording, analyze_traces(traces.path()))}};
   return answer;
 }
 

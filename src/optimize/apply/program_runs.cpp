@@ -12,8 +12,8 @@
 #include "base/subprocess.h"
 #include "base/text.h"
 #include "base/units.h"
+#include "model/fields/names.h"
 #include "model/json/json.h"
-#include "model/json/json_fields.h"
 #include "stats/summary.h"
 #include "validate/commands/line_pattern.h"
 
@@ -88,8 +88,8 @@ Json gpu_figures(const measure::GpuWatch& gpus, const std::vector<workers::Progr
   if (!gpus.available() || main.empty() || !main.front()->window || main.front()->window->began_s <= 0) return json;
   const auto& window = *main.front()->window;
   const auto part = gpus.within(window.began_s, window.began_s + window.seconds);
-  put_optional(json, "utilization", part.utilization);
-  if (part.energy_j) put_optional(json, "joules_per_step", *part.energy_j / static_cast<double>(window.steps));
+  if (part.utilization) json["utilization"] = *part.utilization;
+  if (part.energy_j) json["joules_per_step"] = *part.energy_j / static_cast<double>(window.steps);
   return json;
 }
 
@@ -101,14 +101,8 @@ std::optional<double> known(const Json& json, const char* name) {
 
 }  // namespace
 
-const char* name_of(TimeOf of) {
-  switch (of) {
-    case TimeOf::sample: return "sample";
-    case TimeOf::step: return "step";
-    case TimeOf::run: return "run";
-  }
-  return "run";
-}
+constexpr auto kTimeOfNames = in_order(TimeOf::run, "sample", "step", "run");
+const char* name_of(TimeOf of) { return name_in(kTimeOfNames, static_cast<std::int64_t>(of)); }
 
 std::string failure_of(int exit_code, const std::string& err) {
   if (exit_code == 0) return {};

@@ -7,6 +7,7 @@
 
 #include "base/json.h"
 #include "base/units.h"
+#include "model/fields/fields.h"
 #include "optimize/stages/pair_test.h"
 #include "stats/summary.h"
 #include "validate/compare/environment_guard.h"
@@ -228,7 +229,8 @@ Result<std::optional<StepRecording>> ProgramTrials::record_steps(const Settings&
   const auto answer = runs_.ask(command, 120 + 100 * facts_.seconds_per_step);
   if (!answer.ok() && runs_.why_stopped().empty()) return answer.error();
   if (!answer.ok() || !answer->is_object() || !answer->contains("analysis")) return std::optional<StepRecording>{};
-  return std::optional(recording_from((*answer)["analysis"]));
+  WM_ASSIGN(auto recording, read(kStepRecording, (*answer)["analysis"]));
+  return std::optional(std::move(recording));
 }
 
 Result<Recorded> ProgramTrials::record(const Settings& settings) {

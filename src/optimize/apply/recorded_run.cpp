@@ -7,9 +7,7 @@
 
 #include "analyze/analyze.h"
 #include "base/files.h"
-#include "base/json.h"
-#include "model/json/json.h"
-#include "model/json/json_fields.h"
+#include "model/fields/fields.h"
 #include "optimize/findings.h"
 #include "profile/read_session.h"
 
@@ -23,7 +21,7 @@ bool has_gpu_work(const ProfileSession& session) {
 }
 
 /// The different names.
-std::set<std::string> kernels_of(const ProfileSession& session) {
+std::vector<std::string> kernels_of(const ProfileSession& session) {
   std::set<std::string> names;
   for (const auto& timeline : session.ranks) {
     const auto& events = timeline.events;
@@ -33,7 +31,7 @@ std::set<std::string> kernels_of(const ProfileSession& session) {
     }
     for (const NameId id : ids) names.emplace(timeline.names.at(id));
   }
-  return names;
+  return {names.begin(), names.end()};
 }
 
 void remove_folder(const std::filesystem::path& folder) {
@@ -41,14 +39,39 @@ void remove_folder(const std::filesystem::path& folder) {
   std::filesystem::remove_all(folder, ignored);
 }
 
+constexpr Field kFindingFields[] = {
+
+    field<&OptimizationFinding::rule>("rule"),         field<&OptimizationFinding::title>("title"),
+    field<&OptimizationFinding::severity>("severity"), field<&OptimizationFinding::low>("low"),
+    field<&OptimizationFinding::high>("high"),         field<&OptimizationFinding::advice>("advice"),
+    field<&OptimizationFinding::text>("text"),         field<&OptimizationFinding::code>("code"),
+    field<&OptimizationFinding::where>("where")};
+constexpr RecordOf<OptimizationFinding> kFinding{"finding", "", kFindingFields};
+
+constexpr Field kGainFields[] = {field<&FoundGain::rule>("rule"), field<&FoundGain::advice>("advice"),
+                                 field<&FoundGain::low>("low"), field<&FoundGain::high>("high")};
+constexpr RecordOf<FoundGain> kGain{"gain", "", kGainFields};
+
+constexpr auto was_read = [](const StepRecording& recording) { return recording.problem.empty(); };
+constexpr Field kRecordingFields[] = {
+
+    field<&StepRecording::gpu_work>("gpu_work"),
+    field<&StepRecording::findings>("findings", "", kFinding),
+    field<&StepRecording::found>("found", "", kGain),
+    field<&StepRecording::problem>("problem").unless_empty(),
+    field<&StepRecording::kernels>("kernels").when(was_read),
+    field<&StepRecording::seconds_per_step>("seconds_per_step").when(was_read)};
+
 }  // namespace
+
+constexpr RecordOf<StepRecording> kStepRecording{"recording", "", kRecordingFields};
 
 TraceFolder::TraceFolder(std::filesystem::path folder) : folder_(std::move(folder)) { remove_folder(folder_); }
 
 TraceFolder::~TraceFolder() { remove_folder(folder_); }
 
-Json analyze_traces(const std::filesystem::path& folder) {
-  Json json{{"gpu_work", false}, {"findings", Json::array()}, {"found", Json::array()}};
+StepRecording analyze_traces(const std::filesystem::path& folder) {
+  StepRecording recording;
   std::vector<std::filesystem::path> files;
   std::error_code failure;
   for (std::filesystem::directory_iterator entry(folder, failure), end; !failure && entry != end;
@@ -56,59 +79,17 @@ Json analyze_traces(const std::filesystem::path& folder) {
     if (entry->path().extension() == ".json") files.push_back(entry->path());
   }
   std::sort(files.begin(), files.end());
-  if (files.empty()) {
-    json["problem"] = "no steps were recorded";
-    return json;
-  }
+  recording.problem = "no steps were recorded";
+  if (files.empty()) return recording;
   const auto session = profile::read_session(files);
-  if (!session.ok()) {
-    json["problem"] = session.error().what;
-    return json;
-  }
-  json["gpu_work"] = has_gpu_work(*session);
-  json["kernels"] = kernels_of(*session);
+  recording.problem = session.ok() ? "" : session.error().what;
+  if (!session.ok()) return recording;
   const auto analysis = analyze::analyze(*session, {.tables = false});
-  json["seconds_per_step"] = finite_number(analysis.undisturbed_step_ns * 1e-9);
-  for (const auto& finding : findings_of(analysis.findings)) {
-    json["findings"].push_back({{"rule", finding.rule},
-                                {"title", finding.title},
-                                {"severity", finite_number(finding.severity)},
-                                {"low", finite_number(finding.low)},
-                                {"high", finite_number(finding.high)},
-                                {"advice", finding.advice},
-                                {"text", finding.text},
-                                {"code", finding.code},
-                                {"where", finding.where}});
-  }
-  for (const auto& gain : gains_of(analysis.findings)) {
-    json["found"].push_back({{"rule", gain.rule},
-                             {"advice", gain.advice},
-                             {"low", finite_number(gain.low)},
-                             {"high", finite_number(gain.high)}});
-  }
-  return json;
-}
-
-StepRecording recording_from(const Json& analyzed) {
-  StepRecording recording{.gpu_work = analyzed.value("gpu_work", false),
-                          .seconds_per_step = analyzed.value("seconds_per_step", 0.0)};
-  for (const auto& one : analyzed.value("findings", Json::array())) {
-    recording.findings.push_back({.rule = one.value("rule", ""),
-                                  .title = one.value("title", ""),
-                                  .severity = one.value("severity", 0.0),
-                                  .low = one.value("low", 1.0),
-                                  .high = one.value("high", 1.0),
-                                  .advice = one.value("advice", ""),
-                                  .text = one.value("text", ""),
-                                  .code = one.value("code", ""),
-                                  .where = one.value("where", "")});
-  }
-  recording.kernels = analyzed.value("kernels", std::vector<std::string>());
-  for (const auto& one : analyzed.value("found", Json::array())) {
-    recording.found.push_back(
-        {one.value("rule", ""), one.value("advice", ""), one.value("low", 1.0), one.value("high", 1.0)});
-  }
-  return recording;
+  return {.gpu_work = has_gpu_work(*session),
+          .seconds_per_step = analysis.undisturbed_step_ns * 1e-9,
+          .findings = findings_of(analysis.findings),
+          .found = gains_of(analysis.findings),
+          .kernels = kernels_of(*session)};
 }
 
 void StepRecording::bound_to(double unrecorded_s) {

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "base/json_fwd.h"
+#include "model/fields/fields_fwd.h"
 #include "model/optimization.h"
 #include "optimize/facts.h"
 
@@ -18,6 +18,7 @@ struct StepRecording {
   std::vector<OptimizationFinding> findings;
   std::vector<FoundGain> found;
   std::vector<std::string> kernels;  ///< the different names
+  std::string problem;               ///< why it could not be read
 
   /// Gains of the step as it is without the recording. A finding is taken to leave the same step behind, as the GPU's
   /// work is not slower while it is recorded; what the host lost only because it was recorded is then no gain.
@@ -28,10 +29,10 @@ struct StepRecording {
   [[nodiscard]] std::string text() const;
 };
 
-/// Of all traces in the folder, as the journal keeps it. A recording that cannot be read says so in "problem": the
-/// search goes on without.
-[[nodiscard]] Json analyze_traces(const std::filesystem::path& folder);
-[[nodiscard]] StepRecording recording_from(const Json& analyzed);
+extern const RecordOf<StepRecording> kStepRecording;  ///< as the journal keeps it
+
+/// Of all traces in the folder. Where a recording cannot be read, the search goes on without.
+[[nodiscard]] StepRecording analyze_traces(const std::filesystem::path& folder);
 
 /// A folder that is removed with the object, and before.
 class TraceFolder {

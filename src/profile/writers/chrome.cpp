@@ -10,6 +10,7 @@
 #include <span>
 #include <vector>
 
+#include "model/fields/names.h"
 #include "profile/readers/text/json_scan.h"
 #include "profile/readers/text/json_text.h"
 #include "profile/readers/text/padded_text.h"
@@ -19,28 +20,11 @@
 namespace warpmark::profile {
 namespace {
 
-const char* category_of(EventKind kind) {
-  switch (kind) {
-    case EventKind::op: return "cpu_op";
-    case EventKind::annotation: return "user_annotation";
-    case EventKind::runtime_api: return "cuda_runtime";
-    case EventKind::driver_api: return "cuda_driver";
-    case EventKind::os_call: return "os_call";
-    case EventKind::python: return "python_function";
-    case EventKind::cpu_sample: return "cpu_sample";
-    case EventKind::overhead: return "overhead";
-    case EventKind::allocation: return "allocation";
-    case EventKind::mark: return "mark";
-    case EventKind::gpu_annotation: return "gpu_user_annotation";
-    case EventKind::kernel: return "kernel";
-    case EventKind::memcpy: return "gpu_memcpy";
-    case EventKind::memset: return "gpu_memset";
-    case EventKind::graph: return "cuda_graph";
-    case EventKind::sync_record: return "cuda_sync";
-    case EventKind::other: break;
-  }
-  return "other";
-}
+constexpr auto kEventKindCategories =
+    in_order(EventKind::other, "cpu_op", "user_annotation", "cuda_runtime", "cuda_driver", "os_call", "python_function",
+             "cpu_sample", "overhead", "allocation", "mark", "gpu_user_annotation", "kernel", "gpu_memcpy",
+             "gpu_memset", "cuda_graph", "cuda_sync", "other");
+const char* category_of(EventKind kind) { return name_in(kEventKindCategories, static_cast<std::int64_t>(kind)); }
 
 std::string us(std::int64_t ns) {
   const std::int64_t whole = ns / 1000;

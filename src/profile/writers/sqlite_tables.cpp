@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/files.h"
+#include "model/fields/names.h"
 #include "profile/catalog.h"
 
 namespace warpmark::profile {
@@ -62,14 +63,8 @@ CREATE INDEX raw_events_by_kind ON raw_events (kind, rank);
 CREATE INDEX raw_events_by_correlation ON raw_events (correlation) WHERE correlation <> 0;
 )sql";
 
-const char* track_kind_name(TrackKind kind) {
-  switch (kind) {
-    case TrackKind::cpu_thread: return "cpu_thread";
-    case TrackKind::gpu_stream: return "gpu_stream";
-    case TrackKind::other: break;
-  }
-  return "other";
-}
+constexpr auto kTrackKindNames = in_order(TrackKind::other, "cpu_thread", "gpu_stream", "other");
+const char* track_kind_name(TrackKind kind) { return name_in(kTrackKindNames, static_cast<std::int64_t>(kind)); }
 
 /// An INSERT with its values bound from left to right.
 class Insert {
@@ -231,28 +226,10 @@ Status fill_tables(const ProfileSession& session, const Database& database) {
   return database.execute(kIndexes);
 }
 
-const char* kind_name(EventKind kind) {
-  switch (kind) {
-    case EventKind::op: return "op";
-    case EventKind::annotation: return "annotation";
-    case EventKind::runtime_api: return "runtime_api";
-    case EventKind::driver_api: return "driver_api";
-    case EventKind::os_call: return "os_call";
-    case EventKind::python: return "python";
-    case EventKind::cpu_sample: return "cpu_sample";
-    case EventKind::overhead: return "overhead";
-    case EventKind::allocation: return "allocation";
-    case EventKind::mark: return "mark";
-    case EventKind::gpu_annotation: return "gpu_annotation";
-    case EventKind::kernel: return "kernel";
-    case EventKind::memcpy: return "memcpy";
-    case EventKind::memset: return "memset";
-    case EventKind::graph: return "graph";
-    case EventKind::sync_record: return "sync_record";
-    case EventKind::other: break;
-  }
-  return "other";
-}
+constexpr auto kEventKindNames = in_order(EventKind::other, "op", "annotation", "runtime_api", "driver_api", "os_call",
+                                          "python", "cpu_sample", "overhead", "allocation", "mark", "gpu_annotation",
+                                          "kernel", "memcpy", "memset", "graph", "sync_record", "other");
+const char* kind_name(EventKind kind) { return name_in(kEventKindNames, static_cast<std::int64_t>(kind)); }
 
 extern const Writer kSqliteWriter = {"sqlite", "SQLite tables for questions of your own (docs/profile-sql.md)",
                                      "sqlite", write};

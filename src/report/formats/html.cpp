@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "base/text.h"
+#include "model/fields/names.h"
 #include "report/draw/chart_text.h"
 #include "report/draw/svg.h"
 #include "report/formats/catalog.h"
@@ -13,16 +14,8 @@
 namespace warpmark::report {
 namespace {
 
-const char* tone_class(Tone tone) {
-  switch (tone) {
-    case Tone::plain: return "plain";
-    case Tone::good: return "good";
-    case Tone::warning: return "warning";
-    case Tone::bad: return "bad";
-    case Tone::quiet: return "quiet";
-  }
-  return "plain";
-}
+constexpr auto kToneClasses = in_order(Tone::quiet, "plain", "good", "warning", "bad", "quiet");
+const char* tone_class(Tone tone) { return name_in(kToneClasses, static_cast<std::int64_t>(tone)); }
 
 constexpr std::size_t kLongText = 24;  // longer texts may wrap, but not into a narrow column
 constexpr std::size_t kLongWide = 18;  // what such a text takes of a narrow page, in characters

@@ -10,6 +10,7 @@
 
 #include "base/json.h"
 #include "base/untrusted/input.h"
+#include "model/fields/names.h"
 #include "report/draw/format.h"
 
 namespace warpmark::report {
@@ -64,27 +65,13 @@ class Texts {
   Json list_ = Json::array();
 };
 
-const char* name_of(CopyKind kind) {
-  switch (kind) {
-    case CopyKind::host_to_device: return "host to device";
-    case CopyKind::device_to_host: return "device to host";
-    case CopyKind::device_to_device: return "device to device";
-    case CopyKind::peer_to_peer: return "GPU to GPU";
-    case CopyKind::host_to_host: return "host to host";
-    case CopyKind::unknown: break;
-  }
-  return "copy";
-}
+constexpr auto kCopyKindNames = in_order(CopyKind::host_to_host, "copy", "host to device", "device to host",
+                                         "device to device", "GPU to GPU", "host to host");
+const char* name_of(CopyKind kind) { return name_in(kCopyKindNames, static_cast<std::int64_t>(kind)); }
 
-const char* name_of(HostMemory memory) {
-  switch (memory) {
-    case HostMemory::pageable: return ", pageable memory";
-    case HostMemory::pinned: return ", pinned memory";
-    case HostMemory::managed: return ", managed memory";
-    case HostMemory::unknown: break;
-  }
-  return "";
-}
+constexpr auto kHostMemoryNames =
+    in_order(HostMemory::managed, "", ", pageable memory", ", pinned memory", ", managed memory");
+const char* name_of(HostMemory memory) { return name_in(kHostMemoryNames, static_cast<std::int64_t>(memory)); }
 
 std::string bytes_note(std::int64_t bytes, std::int64_t duration_ns) {
   if (bytes <= 0) return "";

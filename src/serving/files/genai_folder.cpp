@@ -17,7 +17,7 @@ namespace {
 
 double request_seconds(std::int64_t from_ns, std::int64_t to_ns) { return static_cast<double>(to_ns - from_ns) * 1e-9; }
 
-struct Field {
+struct RequestField {
   const char* name;
   std::optional<double> (*value)(const RequestRecord& record);
 };
@@ -43,7 +43,7 @@ std::optional<double> ratio(std::optional<double> a, std::optional<double> b) {
   return a && b && *b > 0 ? std::optional(*a / *b) : std::nullopt;
 }
 
-constexpr Field kFields[] = {
+constexpr RequestField kRequestFields[] = {
     {"ttft", any_ttft_of},
     {"tpot", tpot_of},
     {"e2e_latency", e2e_of},
@@ -95,7 +95,7 @@ int error_code(const RequestRecord& record) {
 
 Json request_json(const RequestRecord& record) {
   Json json = Json::object();
-  for (const auto& field : kFields) {
+  for (const auto& field : kRequestFields) {
     const auto value = record.fault == Fault::none ? field.value(record) : std::nullopt;
     json[field.name] = value ? Json(*value) : Json(nullptr);
   }
@@ -128,7 +128,7 @@ Json aggregated_json(const ScenarioResult& result, std::string_view task) {
     const std::string key = std::to_string(error_code(record));
     codes[key] = codes.value(key, 0) + 1;
   }
-  for (const auto& field : kFields) {
+  for (const auto& field : kRequestFields) {
     std::vector<double> values;
     for (const auto& record : result.records) {
       if (record.fault != Fault::none) continue;
@@ -182,16 +182,12 @@ void add_once(Json& list, const Value& value) {
 
 Json metadata_json(const LoadReport& report) {
   Json scenarios = Json::array(), users = Json::array(), batches = Json::array();
-  const Json earlier = report.earlier ? *report.earlier : Json::array();
-  for (const auto& scenario : earlier) {
-    add_once(scenarios, scenario.value("scenario", ""));
-    add_once(users, scenario.value("concurrency", std::int64_t{0}));
-    add_once(batches, scenario.value("batch", std::int64_t{1}));
-  }
-  for (const auto& result : report.scenarios) {
-    add_once(scenarios, result.scenario);
-    add_once(users, result.users);
-    add_once(batches, result.batch);
+  for (const auto* results : {&report.earlier, &report.scenarios}) {
+    for (const auto& result : *results) {
+      add_once(scenarios, result.scenario);
+      add_once(users, result.users);
+      add_once(batches, result.batch);
+    }
   }
   const auto setting = [&](const char* name) {
     const auto found = report.settings.find(name);
@@ -222,6 +218,8 @@ Json metadata_json(const LoadReport& report) {
           {"dataset_path", report.dataset.empty() ? Json(nullptr) : Json(report.dataset)}};
 }
 
+}  // namespace
+
 std::string run_file_name(const ScenarioResult& result, const std::string& task) {
   std::string name = scenario_file_name(result.scenario);
   const bool by_batch = std::string_view(iteration_type(task)) == "batch_size";
@@ -232,20 +230,6 @@ std::string run_file_name(const ScenarioResult& result, const std::string& task)
   if (result.turns > 1) name += fmt::format("_turns{}", result.turns);
   return fmt::format("{}_{}_{}_{}_time_{}s.json", name, task, by_batch ? "batch_size" : "concurrency",
                      by_batch ? result.batch : result.users, std::llround(result.wall_s));
-}
-
-}  // namespace
-
-std::string run_file_name(const Json& scenario, const std::string& task) {
-  ScenarioResult result;
-  result.scenario = scenario.value("scenario", "");
-  result.arrivals = scenario.value("arrivals", "closed");
-  result.users = scenario.value("concurrency", std::int64_t{0});
-  result.rate = scenario.value("rate_per_s", 0.0);
-  result.batch = scenario.value("batch", std::int64_t{1});
-  result.turns = scenario.value("turns", std::int64_t{1});
-  result.wall_s = scenario.value("wall_s", 0.0);
-  return run_file_name(result, task);
 }
 
 std::vector<GenaiFile> genai_files(const LoadReport& report) {

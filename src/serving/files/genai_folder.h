@@ -17,8 +17,7 @@ struct GenaiFile {
   std::function<void(const TakeText&)> write;  ///< its content, piece by piece; as long as the report is there
 };
 
-/// Of a scenario of a report that was written (`to_json`).
-[[nodiscard]] std::string run_file_name(const Json& scenario, const std::string& task);
+[[nodiscard]] std::string run_file_name(const ScenarioResult& result, const std::string& task);
 
 [[nodiscard]] std::vector<GenaiFile> genai_files(const LoadReport& report);
 

@@ -5,6 +5,7 @@
 
 #include "base/json.h"
 #include "base/untrusted/read_fields.h"
+#include "model/fields/fields.h"
 #include "serving/records/record_bytes.h"
 
 namespace warpmark::serving {
@@ -13,26 +14,53 @@ namespace {
 constexpr std::size_t kMostLine = 16 << 20;
 constexpr std::size_t kPieceBytes = 256 << 10;
 
-Json histogram_json(const Histogram& histogram) {
-  Json json{{"most", histogram.most_ns()}, {"counts", Json::array()}};
-  for (std::size_t i = 0; i < Histogram::kBuckets; ++i) {
-    if (histogram.counts()[i] > 0) json["counts"].push_back({i, histogram.counts()[i]});
-  }
-  return json;
-}
+/// Its largest value, and [bucket, count] of those that are not empty.
+constexpr Form kHistogram{[](const void* value) -> Json {
+                            const auto& histogram = *static_cast<const Histogram*>(value);
+                            Json json{{"most", histogram.most_ns()}, {"counts", Json::array()}};
+                            for (std::size_t i = 0; i < Histogram::kBuckets; ++i) {
+                              if (histogram.counts()[i] > 0) json["counts"].push_back({i, histogram.counts()[i]});
+                            }
+                            return json;
+                          },
+                          [](const Json& json, void* value) -> const char* {
+                            auto& histogram = *static_cast<Histogram*>(value);
+                            for (const auto& entry : json.at("counts")) {
+                              const auto bucket = entry.at(0).get<std::size_t>();
+                              if (bucket >= Histogram::kBuckets) return "a histogram without buckets that do not exist";
+                              histogram.add_bucket(bucket, entry.at(1).get<std::uint64_t>());
+                            }
+                            histogram.set_most(json.at("most").get<std::int64_t>());
+                            return nullptr;
+                          },
+                          nullptr};
 
 /// 0 is "did not happen" and stays so; the start itself is 1 ns after 0.
 std::int64_t after(std::int64_t ns, std::int64_t began_ns) { return ns == 0 ? 0 : ns - began_ns + 1; }
 
-Status fill_histogram(const Json& json, Histogram& histogram) {
-  for (const auto& entry : json.at("counts")) {
-    const auto bucket = entry.at(0).get<std::size_t>();
-    if (bucket >= Histogram::kBuckets) return data_error("a histogram of an outcome has a bucket that does not exist");
-    histogram.add_bucket(bucket, entry.at(1).get<std::uint64_t>());
-  }
-  histogram.set_most(json.at("most").get<std::int64_t>());
-  return {};
-}
+constexpr Field kHeadFields[] = {
+    field<&LoadOutcome::stopped_ns>("stopped").written_as(
+        [](const LoadOutcome& outcome) { return after(outcome.stopped_ns, outcome.began_ns); }),
+    field<&LoadOutcome::ended_ns>("ended").written_as(
+        [](const LoadOutcome& outcome) { return after(outcome.ended_ns, outcome.began_ns); }),
+    field<&LoadOutcome::never_sent>("never_sent"),
+    field<&LoadOutcome::gaps_of_one_in>("gaps_of_one_in"),
+    field<&LoadOutcome::interrupted>("interrupted"),
+    field<&LoadOutcome::everything_sent>("everything_sent"),
+    field<&LoadOutcome::too_many_errors>("too_many_errors"),
+    field<&LoadOutcome::stopped_because>("stopped_because"),
+    field<&LoadOutcome::problem>("problem"),
+    field<&LoadOutcome::kernel_times>("kernel_times"),
+    field<&LoadOutcome::busy_share>("busy_share"),
+    field<&LoadOutcome::cpu_s>("cpu_s"),
+    field<&LoadOutcome::send_lag>("send_lag").formed(kHistogram),
+    field<&LoadOutcome::receive_lag>("receive_lag").formed(kHistogram),
+    field<&LoadOutcome::server_delay>("server_delay").formed(kHistogram),
+};
+constexpr RecordOf<LoadOutcome> kHead{"outcome", "", kHeadFields};
+
+constexpr Field kShareFields[] = {field<&ClientShare::host>("host"), field<&ClientShare::requests>("requests")};
+constexpr RecordOf<ClientShare> kShareOfClient{"share", "", kShareFields};
 
 /// Whether a block holds as many records as it says, and nothing else.
 bool is_whole(std::string_view records, std::uint32_t count) {
@@ -45,52 +73,13 @@ bool is_whole(std::string_view records, std::uint32_t count) {
   return records.empty();
 }
 
-Status take_head(const Json& json, LoadOutcome& outcome) {
-  outcome.began_ns = 1;
-  outcome.stopped_ns = json.at("stopped").get<std::int64_t>();
-  outcome.ended_ns = json.at("ended").get<std::int64_t>();
-  outcome.never_sent = json.at("never_sent").get<std::int64_t>();
-  outcome.gaps_of_one_in = json.at("gaps_of_one_in").get<std::int64_t>();
-  outcome.interrupted = json.at("interrupted").get<bool>();
-  outcome.everything_sent = json.at("everything_sent").get<bool>();
-  outcome.too_many_errors = json.at("too_many_errors").get<bool>();
-  outcome.stopped_because = json.at("stopped_because").get<std::string>();
-  outcome.problem = json.at("problem").get<std::string>();
-  outcome.shares.push_back({json.at("host").get<std::string>(), json.at("requests").get<std::int64_t>()});
-  outcome.kernel_times = json.at("kernel_times").get<bool>();
-  outcome.busy_share = json.at("busy_share").get<double>();
-  outcome.cpu_s = json.at("cpu_s").get<double>();
-  WM_TRY(fill_histogram(json.at("send_lag"), outcome.send_lag));
-  WM_TRY(fill_histogram(json.at("receive_lag"), outcome.receive_lag));
-  return fill_histogram(json.at("server_delay"), outcome.server_delay);
-}
-
-std::string head_line(const LoadOutcome& outcome, const std::string& host) {
-  const Json head{{"stopped", after(outcome.stopped_ns, outcome.began_ns)},
-                  {"ended", after(outcome.ended_ns, outcome.began_ns)},
-                  {"never_sent", outcome.never_sent},
-                  {"gaps_of_one_in", outcome.gaps_of_one_in},
-                  {"interrupted", outcome.interrupted},
-                  {"everything_sent", outcome.everything_sent},
-                  {"too_many_errors", outcome.too_many_errors},
-                  {"stopped_because", outcome.stopped_because},
-                  {"problem", outcome.problem},
-                  {"host", host},
-                  {"kernel_times", outcome.kernel_times},
-                  {"busy_share", outcome.busy_share},
-                  {"cpu_s", outcome.cpu_s},
-                  {"send_lag", histogram_json(outcome.send_lag)},
-                  {"receive_lag", histogram_json(outcome.receive_lag)},
-                  {"server_delay", histogram_json(outcome.server_delay)},
-                  {"requests", outcome.records.size()}};
-  return dump_json(head, -1) + "\n";
-}
-
 }  // namespace
 
 Status send_outcome(const LoadOutcome& outcome, const std::string& host,
                     const std::function<Status(std::string_view)>& send) {
-  WM_TRY(send(head_line(outcome, host)));
+  Json head = write(kHead, outcome);
+  head.update(write(kShareOfClient, {host, static_cast<std::int64_t>(outcome.records.size())}));
+  WM_TRY(send(dump_json(head, -1) + "\n"));
   RecordBlock block;
   for (RequestRecord record : outcome.records) {
     count_from(outcome.began_ns, record);
@@ -117,10 +106,12 @@ Status OutcomeReader::take_line(std::string_view& bytes) {
   WM_ASSIGN(const Json json, parse_json(waiting_, "a client's outcome"));
   waiting_.clear();
   LoadOutcome outcome;
+  outcome.began_ns = 1;
   WM_TRY(read_fields("a client's outcome", [&]() -> Status {
-    wanted_ = json.at("requests").get<std::size_t>();
-    return take_head(json, outcome);
+    const Status head = read_record(kHead, json, &outcome);
+    return head.ok() ? read_record(kShareOfClient, json, &outcome.shares.emplace_back()) : head;
   }));
+  wanted_ = static_cast<std::size_t>(outcome.shares.front().requests);
   outcome_ = std::move(outcome);
   return {};
 }

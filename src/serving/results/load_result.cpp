@@ -252,23 +252,17 @@ constexpr Field kScenarioFields[] = {
 };
 constexpr RecordOf<ScenarioResult> kScenario{"scenario", "", kScenarioFields};
 
-/// Of this report, or of the one that it goes on with.
+/// Of this report, and of the one that it goes on with.
 struct ShownScenario {
-  const ScenarioResult* own;
-  const Json* earlier;
+  const ScenarioResult* result;
 };
-constexpr Form kShownScenario{[](const void* value) -> Json {
-                                const auto& shown = *static_cast<const ShownScenario*>(value);
-                                return shown.own != nullptr ? to_json(*shown.own) : *shown.earlier;
-                              },
-                              nullptr, nullptr};
+constexpr Form kShownScenario{
+    [](const void* shown) { return to_json(*static_cast<const ShownScenario*>(shown)->result); }, nullptr, nullptr};
 
 std::vector<ShownScenario> shown_scenarios(const LoadReport& report) {
   std::vector<ShownScenario> all;
-  if (report.earlier) {
-    for (const Json& one : *report.earlier) all.push_back({nullptr, &one});
-  }
-  for (const auto& one : report.scenarios) all.push_back({&one, nullptr});
+  for (const auto& one : report.earlier) all.push_back({&one});
+  for (const auto& one : report.scenarios) all.push_back({&one});
   return all;
 }
 

@@ -119,7 +119,7 @@ struct LoadReport {
   std::vector<std::pair<std::string, std::string>> target;  ///< "base", "model", "api", "engine", ...
   std::map<std::string, double> settings;  ///< "max_time_per_run_s", "max_requests_per_run"; 0 without limit
   std::string dataset;                     ///< its file
-  std::shared_ptr<const Json> earlier;     ///< scenarios of the report that this one goes on with; may be null
+  std::vector<ScenarioResult> earlier;     ///< of the report that this one goes on with, without records
   std::vector<ScenarioResult> scenarios;
   std::vector<std::string> notes;
   double first_s = 0, warm_s = 0, repeated_s = 0;  ///< requests before the load (FirstLook); 0 where not asked

@@ -8,6 +8,7 @@
 
 #include "base/text.h"
 #include "base/units.h"
+#include "model/fields/names.h"
 #include "serving/results/request_values.h"
 
 namespace warpmark::serving {
@@ -102,14 +103,10 @@ void judge_percentile(const std::vector<double>& latencies, double p, MlperfVerd
 
 }  // namespace
 
+constexpr auto kMlperfScenarioNames =
+    in_order(MlperfScenario::offline, "SingleStream", "MultiStream", "Server", "Offline");
 const char* name_of(MlperfScenario scenario) {
-  switch (scenario) {
-    case MlperfScenario::single_stream: return "SingleStream";
-    case MlperfScenario::multi_stream: return "MultiStream";
-    case MlperfScenario::server: return "Server";
-    case MlperfScenario::offline: return "Offline";
-  }
-  return "";
+  return name_in(kMlperfScenarioNames, static_cast<std::int64_t>(scenario));
 }
 
 Result<MlperfRules> mlperf_rules(std::string_view name) {

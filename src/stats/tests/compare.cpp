@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "base/result.h"
+#include "model/fields/names.h"
 #include "stats/distributions.h"
 #include "stats/summary.h"
 
@@ -83,17 +84,9 @@ std::string why_undecidable(const char* name, const Side& side, std::span<const 
 
 }  // namespace
 
-const char* name_of(Difference difference) {
-  switch (difference) {
-    case Difference::better: return "better";
-    case Difference::worse: return "worse";
-    case Difference::different: return "different";
-    case Difference::indistinguishable: return "indistinguishable";
-    case Difference::undecidable: return "undecidable";
-  }
-  WM_CHECK(false);
-  return "";
-}
+constexpr auto kDifferenceNames =
+    in_order(Difference::undecidable, "better", "worse", "different", "indistinguishable", "undecidable");
+const char* name_of(Difference difference) { return name_in(kDifferenceNames, static_cast<std::int64_t>(difference)); }
 
 std::vector<double> round_medians(const Side& side) {
   std::vector<double> medians;

@@ -74,13 +74,9 @@ struct CriteriaReader : YamlReader {
 
   Status measured(const YAML::Node& node, Criterion& row) const {
     WM_TRY(text(node, "workload", row.workload));
-    if (node["set"]) {
-      WM_ASSIGN(row.set, pairs(node["set"], "set"));
-    }
+    WM_TRY(maybe(node, "set", row.set));
     WM_TRY(text(node, "metric", row.metric));
-    if (node["statistic"]) {
-      WM_ASSIGN(row.statistic, one_of(node["statistic"], "statistic", {"median", "p90", "p95", "p99"}));
-    }
+    WM_TRY(maybe(node, "statistic", row.statistic, &YamlReader::one_of, {"median", "p90", "p95", "p99"}));
     if (row.of == LimitOf::peak) {
       if (node["metric"] || node["statistic"]) {
         return error(node, "a share of the peak is of the median time", "leave out metric and statistic");
@@ -161,9 +157,7 @@ struct CriteriaReader : YamlReader {
                             "value", "of"}));
     Criterion row;
     row.line = node.Mark().line + 1;
-    if (node["required"]) {
-      WM_ASSIGN(row.required, flag(node["required"], "required"));
-    }
+    WM_TRY(maybe(node, "required", row.required));
     WM_TRY(text(node, "title", row.title));
     WM_TRY(text(node, "device", row.device));
     WM_TRY(limit(node, row));
@@ -184,16 +178,9 @@ struct CriteriaReader : YamlReader {
     WM_TRY(text(root, "name", result.name));
     WM_TRY(text(root, "summary", result.summary));
     WM_TRY(text(root, "datasheet", result.datasheet));
-    if (root["budget"]) {
-      WM_ASSIGN(result.budget_s, duration_s(root["budget"], "budget"));
-    }
-    if (root["rounds"]) {
-      WM_ASSIGN(const auto rounds, count(root["rounds"], "rounds", 1, 100));
-      result.rounds = static_cast<int>(rounds);
-    }
-    if (root["precision"]) {
-      WM_ASSIGN(result.half_width, ratio(root["precision"], "precision"));
-    }
+    WM_TRY(maybe(root, "budget", result.budget_s, &YamlReader::duration_s));
+    WM_TRY(maybe(root, "rounds", result.rounds, &YamlReader::count, 1, 100));
+    WM_TRY(maybe(root, "precision", result.half_width, &YamlReader::ratio));
     const auto rows = root["criteria"];
     if (!rows || !rows.IsSequence() || rows.size() == 0) {
       return error(rows ? rows : root, "there must be a list of criteria",

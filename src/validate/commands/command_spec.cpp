@@ -10,6 +10,7 @@
 #include "base/units.h"
 #include "base/yaml.h"
 #include "model/auxiliary.h"
+#include "model/names.h"
 #include "model/stages.h"
 #include "validate/commands/command_spec_yaml.h"
 #include "validate/commands/line_pattern.h"
@@ -66,9 +67,7 @@ struct CommandReader : YamlReader {
     if (spec.name.empty()) return error(node["name"], "a metric needs a name");
     WM_TRY(printable(node["name"], "the name of a metric", spec.name));
     if (node["regex"] && node["json"]) return error(node, spec.name + " has both regex and json", "give one");
-    if (node["file"]) {
-      WM_ASSIGN(spec.file, scalar(node["file"], "file"));
-    }
+    WM_TRY(maybe(node, "file", spec.file));
     WM_TRY(source(node, spec));
     if (node["percentile"]) {
       WM_ASSIGN(const double percent, number(node["percentile"], "percentile"));
@@ -76,21 +75,13 @@ struct CommandReader : YamlReader {
       if (!node["regex"] && !node["json"]) return error(node["percentile"], "percentile needs regex or json");
       spec.percentile = percent / 100;
     }
-    if (node["unit"]) {
-      WM_ASSIGN(spec.unit, scalar(node["unit"], "unit"));
-      WM_TRY(printable(node["unit"], "the unit of a metric", spec.unit));
-    }
+    WM_TRY(maybe(node, "unit", spec.unit));
+    WM_TRY(printable(node["unit"], "the unit of a metric", spec.unit));
     if (node["better"]) {
-      WM_ASSIGN(const auto better, scalar(node["better"], "better"));
-      if (better == "lower") {
-        spec.better = Better::lower;
-      } else if (better == "higher") {
-        spec.better = Better::higher;
-      } else if (better == "neither") {
-        spec.better = Better::neither;
-      } else {
-        return error(node["better"], "better is '" + better + "'", "lower, higher or neither");
-      }
+      WM_ASSIGN(const auto text, scalar(node["better"], "better"));
+      const auto better = value_named<Better>(text);
+      if (!better) return error(node["better"], "better is '" + text + "'", "lower, higher or neither");
+      spec.better = *better;
     }
     return spec;
   }
@@ -141,22 +132,12 @@ struct CommandReader : YamlReader {
     WM_TRY(schema(root, kProjectSchema));
     CommandSpec result;
     bool shell = false;
-    if (const auto node = root["shell"]) {
-      WM_ASSIGN(shell, flag(node, "shell"));
-    }
+    WM_TRY(maybe(root, "shell", shell));
     if (!root["run"] && !root["stages"]) return error(root, "the project has no command to run", "add run: COMMAND");
-    if (root["run"]) {
-      WM_ASSIGN(result.run, words(root["run"], "run", shell));
-    }
-    if (root["build"]) {
-      WM_ASSIGN(result.build, words(root["build"], "build", shell));
-    }
-    if (root["timeout"]) {
-      WM_ASSIGN(result.timeout_s, duration_s(root["timeout"], "timeout"));
-    }
-    if (root["build_timeout"]) {
-      WM_ASSIGN(result.build_timeout_s, duration_s(root["build_timeout"], "build_timeout"));
-    }
+    WM_TRY(maybe(root, "run", result.run, &CommandReader::words, shell));
+    WM_TRY(maybe(root, "build", result.build, &CommandReader::words, shell));
+    WM_TRY(maybe(root, "timeout", result.timeout_s, &YamlReader::duration_s));
+    WM_TRY(maybe(root, "build_timeout", result.build_timeout_s, &YamlReader::duration_s));
     if (root["env"]) WM_TRY(environment(root["env"], result));
     if (root["reference"]) WM_TRY(reference(root["reference"], result));
     WM_TRY(metrics(root["metrics"], result));
@@ -230,9 +211,7 @@ struct CommandReader : YamlReader {
                    "regex or json, as of a metric; or no run for all, and a run for each stage");
     }
     MetricSpec spec_of_time{.name = std::string(kStagePrefix) + name, .unit = "s"};
-    if (node["file"]) {
-      WM_ASSIGN(spec_of_time.file, scalar(node["file"], "file"));
-    }
+    WM_TRY(maybe(node, "file", spec_of_time.file));
     WM_TRY(source(node, spec_of_time));
     spec.metrics.push_back(std::move(spec_of_time));
     return {};

@@ -13,7 +13,7 @@
 #include "base/json.h"
 #include "base/lines/line_file.h"
 #include "base/result.h"
-#include "model/json/json.h"
+#include "model/json/json_parts.h"
 #include "stats/random.h"
 #include "stats/summary.h"
 #include "validate/compare/compare_run.h"
@@ -32,25 +32,17 @@ void shuffle(std::vector<int>& order, std::uint64_t seed, std::int64_t round) {
   }
 }
 
-constexpr const char* kSchema = "warpmark.compare-journal/1";
+/// The first line of a journal.
+struct JournalHead {
+  std::string id, request;
+};
+constexpr Field kHeadFields[] = {field<&JournalHead::id>("id"), field<&JournalHead::request>("request")};
+constexpr RecordOf<JournalHead> kHead{"head", "", kHeadFields, "warpmark.compare-journal/1"};
 
-/// Empty if the line has no such text.
-std::string text_of(const Json& line, const char* key) {
-  const auto found = line.is_object() ? line.find(key) : line.end();
-  return found == line.end() || !found->is_string() ? std::string() : found->get<std::string>();
-}
-
-Result<AbSample> sample_of(const Json& line) {
-  if (!line.contains("variant") || !line["variant"].is_number_integer() || !line.contains("round") ||
-      !line["round"].is_number_integer() || !line.contains("ends_round") || !line["ends_round"].is_boolean() ||
-      !line.contains("run")) {
-    return data_error("variant, round, ends_round or run is missing");
-  }
-  AbSample sample;
-  sample.slot = {line["variant"].get<int>(), line["round"].get<std::int64_t>(), line["ends_round"].get<bool>()};
-  WM_ASSIGN(sample.run, run_from_json(line["run"]));
-  return sample;
-}
+constexpr Field kSampleFields[] = {
+    field<&AbSample::slot, &Slot::variant>("variant"), field<&AbSample::slot, &Slot::round>("round"),
+    field<&AbSample::slot, &Slot::ends_round>("ends_round"), field<&AbSample::run>("run", "", kRun)};
+constexpr RecordOf<AbSample> kSample{"sample", "", kSampleFields};
 
 constexpr int kRelabelings = 2000;
 constexpr std::int64_t kFewestRounds = 7;
@@ -133,7 +125,7 @@ Result<Journal> Journal::open(const std::string& path, const std::string& reques
     journal.count_ = 0;
     WM_TRY(journal.file_.shorten(0));
     journal.id_ = id;
-    WM_TRY(journal.file_.append(dump_json(Json{{"schema", kSchema}, {"id", id}, {"request", request}}, -1)));
+    WM_TRY(journal.file_.append(dump_json(write(kHead, {id, request}), -1)));
   }
   return journal;
 }
@@ -150,8 +142,9 @@ Status Journal::read(const std::string& request) {
     const std::string place = fmt::format("{} line {}", file_.path().string(), number);
     WM_ASSIGN(const auto json, parse_json(line, place));
     if (number == 1) {
-      if (text_of(json, "schema") != kSchema || text_of(json, "request") != request) return {};
-      id = text_of(json, "id");
+      const auto head = warpmark::read(kHead, json);
+      if (!head.ok() || head->request != request) return {};
+      id = head->id;
       continue;
     }
     if (json.contains("complete")) return {};
@@ -159,7 +152,7 @@ Status Journal::read(const std::string& request) {
       pieces_.push_back(samples_.size());
       continue;
     }
-    auto sample = sample_of(json);
+    auto sample = warpmark::read(kSample, json);
     if (!sample.ok()) return data_error(place + ": " + sample.error().what, "start over with --fresh");
     samples_.push_back(std::move(*sample));
   }
@@ -169,11 +162,7 @@ Status Journal::read(const std::string& request) {
 }
 
 Status Journal::append(const AbSample& sample) {
-  WM_TRY(file_.append(dump_json(Json{{"variant", sample.slot.variant},
-                                     {"round", sample.slot.round},
-                                     {"ends_round", sample.slot.ends_round},
-                                     {"run", to_json(sample.run)}},
-                                -1)));
+  WM_TRY(file_.append(dump_json(write(kSample, sample), -1)));
   ++count_;
   return {};
 }

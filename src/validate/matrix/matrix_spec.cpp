@@ -175,27 +175,13 @@ struct MatrixReader : YamlReader {
   }
 
   Status header(const YAML::Node& root, MatrixSpec& spec) const {
-    if (root["name"]) {
-      WM_ASSIGN(spec.name, scalar(root["name"], "name"));
-    }
-    if (root["summary"]) {
-      WM_ASSIGN(spec.summary, scalar(root["summary"], "summary"));
-    }
-    if (root["rounds"]) {
-      WM_ASSIGN(spec.rounds, count(root["rounds"], "rounds", 1, 10'000));
-    }
-    if (root["warmup"]) {
-      WM_ASSIGN(spec.warmup_runs, count(root["warmup"], "warmup", 0, 1000));
-    }
-    if (root["effect"]) {
-      WM_ASSIGN(spec.effect, ratio(root["effect"], "effect"));
-    }
-    if (root["currency"]) {
-      WM_ASSIGN(spec.currency, scalar(root["currency"], "currency"));
-    }
-    if (root["objectives"]) {
-      WM_ASSIGN(spec.objectives, texts(root["objectives"], "objectives"));
-    }
+    WM_TRY(maybe(root, "name", spec.name));
+    WM_TRY(maybe(root, "summary", spec.summary));
+    WM_TRY(maybe(root, "rounds", spec.rounds, &YamlReader::count, 1, 10'000));
+    WM_TRY(maybe(root, "warmup", spec.warmup_runs, &YamlReader::count, 0, 1000));
+    WM_TRY(maybe(root, "effect", spec.effect, &YamlReader::ratio));
+    WM_TRY(maybe(root, "currency", spec.currency));
+    WM_TRY(maybe(root, "objectives", spec.objectives));
     return {};
   }
 
@@ -233,19 +219,11 @@ struct MatrixReader : YamlReader {
     YAML::Node command;  // of a command alone
     if (root["command"].IsScalar() || root["command"].IsSequence()) command["run"] = root["command"];
     WM_ASSIGN(result.command, read_command_spec(file(), command.IsMap() ? command : root["command"]));
-    if (root["exclude"]) {
-      WM_ASSIGN(result.exclude, choices(root["exclude"], "exclude", spec, false));
-    }
-    if (root["include"]) {
-      WM_ASSIGN(result.include, choices(root["include"], "include", spec, true));
-    }
-    if (root["product"]) {
-      WM_ASSIGN(result.product, flag(root["product"], "product"));
-    }
+    WM_TRY(maybe(root, "exclude", result.exclude, &MatrixReader::choices, spec, false));
+    WM_TRY(maybe(root, "include", result.include, &MatrixReader::choices, spec, true));
+    WM_TRY(maybe(root, "product", result.product));
     WM_ASSIGN(result.baseline, choice(root["baseline"], "baseline", spec, true));
-    if (root["samples"]) {
-      WM_ASSIGN(result.samples, scalar(root["samples"], "samples"));
-    }
+    WM_TRY(maybe(root, "samples", result.samples));
     if (root["price_per_hour"]) {
       WM_ASSIGN(result.prices, prices(root["price_per_hour"], spec));
     }

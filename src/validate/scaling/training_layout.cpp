@@ -118,12 +118,6 @@ MemoryPlan stage_memory(const Transformer& model, double sequence, const Layout&
   return plan;
 }
 
-template <typename Enum, std::size_t N>
-std::optional<Enum> named(std::string_view name, const std::array<Enum, N>& all) {
-  const auto found = std::ranges::find_if(all, [&](Enum one) { return name == name_of(one); });
-  return found == all.end() ? std::nullopt : std::optional(*found);
-}
-
 constexpr const char* kKeys =
     "dp, tp, pp, cp (context), ep (experts), shard (HSDP), vp (interleaving), mb (micro-batch), zero=0-3, "
     "recompute=none|selective|full, offload=none|state|parameters|activations|all (or state+activations), sp=on|off";
@@ -131,7 +125,7 @@ constexpr const char* kKeys =
 Status read_word(const std::string& key, const std::string& value, LayoutRequest& request) {
   const auto wrong = [&] { return usage_error(fmt::format("--layout: {}={} means nothing", key, value), kKeys); };
   if (key == "recompute") {
-    request.recompute = recompute_named(value);
+    request.recompute = value_named<Recompute>(value);
     return request.recompute ? Status{} : wrong();
   }
   if (key == "offload") {
@@ -250,21 +244,6 @@ MemoryPlan memory_of(const Transformer& model, double sequence, const Layout& la
   return most;
 }
 
-const char* name_of(Precision precision) {
-  switch (precision) {
-    case Precision::fp32: return "fp32";
-    case Precision::tf32: return "tf32";
-    case Precision::bf16: return "bf16";
-    case Precision::fp16: return "fp16";
-    case Precision::fp8: return "fp8";
-  }
-  return "";
-}
-
-std::optional<Precision> precision_named(std::string_view name) {
-  return named(name, std::array{Precision::fp32, Precision::tf32, Precision::bf16, Precision::fp16, Precision::fp8});
-}
-
 const char* flop_type_of(Precision precision) {
   if (precision == Precision::fp32) return "f32";
   return precision == Precision::fp16 ? "f16" : name_of(precision);
@@ -272,33 +251,6 @@ const char* flop_type_of(Precision precision) {
 
 double element_bytes(Precision precision) {
   return precision == Precision::fp32 || precision == Precision::tf32 ? 4 : 2;
-}
-
-const char* name_of(Optimizer optimizer) {
-  switch (optimizer) {
-    case Optimizer::adam: return "adam";
-    case Optimizer::sgd: return "sgd";
-    case Optimizer::momentum: return "momentum";
-    case Optimizer::adam8bit: return "adam8bit";
-  }
-  return "";
-}
-
-std::optional<Optimizer> optimizer_named(std::string_view name) {
-  return named(name, std::array{Optimizer::adam, Optimizer::sgd, Optimizer::momentum, Optimizer::adam8bit});
-}
-
-const char* name_of(Recompute recompute) {
-  switch (recompute) {
-    case Recompute::none: return "none";
-    case Recompute::selective: return "selective";
-    case Recompute::full: return "full";
-  }
-  return "";
-}
-
-std::optional<Recompute> recompute_named(std::string_view name) {
-  return named(name, std::array{Recompute::none, Recompute::selective, Recompute::full});
 }
 
 std::string offload_text(const Layout& layout) {

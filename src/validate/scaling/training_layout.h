@@ -15,6 +15,7 @@
 #include <string_view>
 
 #include "base/result.h"
+#include "model/fields/names.h"
 #include "model/transformer/transformer.h"
 
 namespace warpmark::validate {
@@ -24,16 +25,16 @@ namespace warpmark::validate {
 /// Of matrix products. Below 32 bits a master copy of the parameters stays in 32; fp8 stores as bf16 does, and counts
 /// no copy of the parameters in 8 bits, as those of a layer are made when they are needed.
 enum class Precision { fp32, tf32, bf16, fp16, fp8 };
-[[nodiscard]] const char* name_of(Precision precision);
-[[nodiscard]] std::optional<Precision> precision_named(std::string_view name);
+constexpr auto kPrecisionNames = in_order(Precision::fp8, "fp32", "tf32", "bf16", "fp16", "fp8");
+constexpr Names names_of(Precision) { return kPrecisionNames; }
 /// Its key in a datasheet's peak rates.
 [[nodiscard]] const char* flop_type_of(Precision precision);
 /// Bytes of an activation and a parameter.
 [[nodiscard]] double element_bytes(Precision precision);
 
 enum class Optimizer { adam, sgd, momentum, adam8bit };
-[[nodiscard]] const char* name_of(Optimizer optimizer);
-[[nodiscard]] std::optional<Optimizer> optimizer_named(std::string_view name);
+constexpr auto kOptimizerNames = in_order(Optimizer::adam8bit, "adam", "sgd", "momentum", "adam8bit");
+constexpr Names names_of(Optimizer) { return kOptimizerNames; }
 
 /// lora: adapters beside all products of frozen layers (Hu et al. 2021); qlora: those are kept in 4 bits (Dettmers
 /// 2023).
@@ -50,8 +51,8 @@ struct TrainingNumbers {
 };
 
 enum class Recompute { none, selective, full };
-[[nodiscard]] const char* name_of(Recompute recompute);
-[[nodiscard]] std::optional<Recompute> recompute_named(std::string_view name);
+constexpr auto kRecomputeNames = in_order(Recompute::full, "none", "selective", "full");
+constexpr Names names_of(Recompute) { return kRecomputeNames; }
 
 struct Layout {
   int data = 1;

@@ -9,74 +9,73 @@
 
 #include "base/json.h"
 #include "base/text.h"
-#include "base/untrusted/read_fields.h"
 #include "report/draw/format.h"
 
 namespace warpmark::watch {
 namespace {
 
-Json labels_json(const Labels& labels) {
-  Json json = Json::object();
-  for (const auto& [name, value] : labels) json[name] = value;
-  return json;
-}
+using Label = Labels::value_type;
 
-Json labels_list(const Labels& labels) {
-  Json json = Json::array();
-  for (const auto& [name, value] : labels) json.push_back({name, value});
-  return json;
-}
+constexpr Field kAlertFields[] = {
 
-Labels listed_labels(const Json& json) {
-  Labels labels;
-  for (const auto& pair : json) labels.emplace_back(pair.at(0).get<std::string>(), pair.at(1).get<std::string>());
-  return labels;
-}
+    field<&Alert::rule>("rule"),
+    field<&Alert::severity>("severity").ruled(R"({"enum": ["info", "warning", "critical"]})"),
+    field<&Alert::state>("state"),
+    keyed<&Alert::labels, &Label::first, &Label::second>(
+        "labels", "What it is about: benchmark, metric, host; of live metrics metric and its labels."),
+    field<&Alert::what>("what", "A sentence for people."),
+    field<&Alert::active_at>("active_at").ruled(kUtc),
+    field<&Alert::summary>("summary").unless_empty(),
+    field<&Alert::value>("value", "SI, without prefixes."),
+    field<&Alert::unit>("unit").unless_empty(),
+    field<&Alert::fired_at>("fired_at").ruled(kUtc).unless_empty(),
+    field<&Alert::resolved_at>("resolved_at").ruled(kUtc).unless_empty()};
 
-Alert alert_from(const Json& json) {
-  Alert alert;
-  alert.rule = json.at("rule").get<std::string>();
-  alert.severity = json.at("severity").get<std::string>();
-  alert.summary = json.at("summary").get<std::string>();
-  alert.labels = listed_labels(json.at("labels"));
-  const auto state = json.at("state").get<std::string>();
-  alert.state = state == "firing"     ? AlertState::firing
-                : state == "resolved" ? AlertState::resolved
-                                      : AlertState::pending;
-  if (json.contains("value")) alert.value = json.at("value").get<double>();
-  alert.unit = json.at("unit").get<std::string>();
-  alert.what = json.at("what").get<std::string>();
-  alert.active_s = json.at("active_s").get<double>();
-  alert.last_active_s = json.at("last_active_s").get<double>();
-  alert.active_at = json.at("active_at").get<std::string>();
-  alert.fired_at = json.at("fired_at").get<std::string>();
-  alert.resolved_at = json.at("resolved_at").get<std::string>();
-  alert.to = json.at("to").get<std::vector<std::string>>();
-  alert.reported = json.at("told").get<std::vector<std::string>>();
-  alert.notified_resolved = json.at("told_resolved").get<std::vector<std::string>>();
-  return alert;
-}
+constexpr const char* kMostAlerts = R"({"maxItems": 20})";
+static_assert(kMostShown == 20);
+constexpr Field kMessageFields[] = {
 
-Message message_from(const Json& json) {
-  Message message;
-  message.id = json.at("id").get<std::string>();
-  message.sink = json.at("sink").get<std::string>();
-  message.host = json.at("host").get<std::string>();
-  message.time = json.at("time").get<std::string>();
-  message.reason = json.at("reason").get<std::string>();
-  message.group = listed_labels(json.at("group"));
-  for (const auto& alert : json.at("firing")) message.firing.push_back(alert_from(alert));
-  for (const auto& alert : json.at("resolved")) message.resolved.push_back(alert_from(alert));
-  message.firing_count = json.at("firing_count").get<std::int64_t>();
-  message.resolved_count = json.at("resolved_count").get<std::int64_t>();
-  return message;
-}
+    field<&Message::id>("id", "The same each time the message is tried: by it a receiver knows what it got twice."),
+    derived("status", "resolved: no alert of the group fires any more.",
+            [](const Message& message) { return message.firing_count > 0 ? "firing" : "resolved"; })
+        .ruled(R"({"enum": ["firing", "resolved"]})"),
+    field<&Message::reason>("reason").ruled(R"({"enum": ["new", "changed", "repeated", "resolved", "test"]})"),
+    field<&Message::sink>("sink"),
+    field<&Message::host>("host", "Where the watch runs."),
+    field<&Message::time>("time").ruled(kUtc),
+    keyed<&Message::group, &Label::first, &Label::second>("group"),
+    field<&Message::firing_count>("firing_count").within(kNonNegative),
+    field<&Message::resolved_count>("resolved_count").within(kNonNegative),
+    field<&Message::firing>("firing", "The newest of them.", kAlert).ruled(kMostAlerts),
+    field<&Message::resolved>("resolved", "", kAlert).ruled(kMostAlerts)};
 
-template <typename Read>
-auto read_kept(const Json& json, Read&& read) -> Result<decltype(read(json))> {
-  using Value = decltype(read(json));
-  return read_fields("the state of the alerts", [&]() -> Result<Value> { return read(json); });
-}
+constexpr Field kKeptAlertFields[] = {field<&Alert::rule>("rule"),
+                                      field<&Alert::severity>("severity"),
+                                      field<&Alert::summary>("summary"),
+                                      field<&Alert::labels>("labels").formed(kLabelForm),
+                                      field<&Alert::state>("state"),
+                                      field<&Alert::unit>("unit"),
+                                      field<&Alert::what>("what"),
+                                      field<&Alert::active_s>("active_s"),
+                                      field<&Alert::last_active_s>("last_active_s"),
+                                      field<&Alert::active_at>("active_at"),
+                                      field<&Alert::fired_at>("fired_at"),
+                                      field<&Alert::resolved_at>("resolved_at"),
+                                      field<&Alert::to>("to"),
+                                      field<&Alert::reported>("told"),
+                                      field<&Alert::notified_resolved>("told_resolved"),
+                                      field<&Alert::value>("value")};
+
+constexpr Field kKeptMessageFields[] = {field<&Message::id>("id"),
+                                        field<&Message::sink>("sink"),
+                                        field<&Message::host>("host"),
+                                        field<&Message::time>("time"),
+                                        field<&Message::reason>("reason"),
+                                        field<&Message::group>("group").formed(kLabelForm),
+                                        field<&Message::firing>("firing", "", kKeptAlert),
+                                        field<&Message::resolved>("resolved", "", kKeptAlert),
+                                        field<&Message::firing_count>("firing_count"),
+                                        field<&Message::resolved_count>("resolved_count")};
 
 constexpr std::size_t kLongestValue = 200;       // bytes of a label or a sentence
 constexpr std::size_t kLongestSlack = 2900;      // its limit is 3000 characters
@@ -161,81 +160,24 @@ std::string key_of(const std::string& rule, const Labels& labels) {
   return key;
 }
 
-Json shown_json(const Alert& alert) {
-  Json json = {{"rule", alert.rule},
-               {"severity", alert.severity},
-               {"state", name_of(alert.state)},
-               {"labels", labels_json(alert.labels)},
-               {"what", alert.what},
-               {"active_at", alert.active_at}};
-  if (!alert.summary.empty()) json["summary"] = alert.summary;
-  if (alert.value) json["value"] = *alert.value;
-  if (!alert.unit.empty()) json["unit"] = alert.unit;
-  if (!alert.fired_at.empty()) json["fired_at"] = alert.fired_at;
-  if (!alert.resolved_at.empty()) json["resolved_at"] = alert.resolved_at;
-  return json;
-}
+constexpr RecordOf<Alert> kAlert{"alert", "", kAlertFields};
+constexpr RecordOf<Message> kMessage{
+    "message", "What `warpmark watch` gives a command as standard input and posts to a webhook: alerts of one group.",
+    kMessageFields, "warpmark.alert/1"};
+constexpr RecordOf<Alert> kKeptAlert{"alert", "", kKeptAlertFields};
+constexpr RecordOf<Message> kKeptMessage{"message", "", kKeptMessageFields};
 
-Json to_json(const Message& message) {
-  Json json = {{"schema", kAlertSchema},
-               {"id", message.id},
-               {"status", message.firing_count > 0 ? "firing" : "resolved"},
-               {"reason", message.reason},
-               {"sink", message.sink},
-               {"host", message.host},
-               {"time", message.time},
-               {"group", labels_json(message.group)},
-               {"firing_count", message.firing_count},
-               {"resolved_count", message.resolved_count},
-               {"firing", Json::array()},
-               {"resolved", Json::array()}};
-  for (const auto& alert : message.firing) json["firing"].push_back(shown_json(alert));
-  for (const auto& alert : message.resolved) json["resolved"].push_back(shown_json(alert));
-  return json;
-}
-
-Json kept_json(const Alert& alert) {
-  Json json = {{"rule", alert.rule},
-               {"severity", alert.severity},
-               {"summary", alert.summary},
-               {"labels", labels_list(alert.labels)},
-               {"state", name_of(alert.state)},
-               {"unit", alert.unit},
-               {"what", alert.what},
-               {"active_s", alert.active_s},
-               {"last_active_s", alert.last_active_s},
-               {"active_at", alert.active_at},
-               {"fired_at", alert.fired_at},
-               {"resolved_at", alert.resolved_at},
-               {"to", alert.to},
-               {"told", alert.reported},
-               {"told_resolved", alert.notified_resolved}};
-  if (alert.value) json["value"] = *alert.value;
-  return json;
-}
-
-Json kept_json(const Message& message) {
-  Json json = {{"id", message.id},
-               {"sink", message.sink},
-               {"host", message.host},
-               {"time", message.time},
-               {"reason", message.reason},
-               {"group", labels_list(message.group)},
-               {"firing", Json::array()},
-               {"resolved", Json::array()},
-               {"firing_count", message.firing_count},
-               {"resolved_count", message.resolved_count}};
-  for (const auto& alert : message.firing) json["firing"].push_back(kept_json(alert));
-  for (const auto& alert : message.resolved) json["resolved"].push_back(kept_json(alert));
-  return json;
-}
-
-Result<Alert> kept_alert(const Json& json) { return read_kept(json, alert_from); }
-Result<Message> kept_message(const Json& json) { return read_kept(json, message_from); }
-
-const char* name_of(AlertState state) {
-  return state == AlertState::firing ? "firing" : state == AlertState::resolved ? "resolved" : "pending";
-}
+constexpr Form kLabelForm{[](const void* label) -> Json {
+                            const auto& [name, value] = *static_cast<const Label*>(label);
+                            return Json::array({name, value});
+                          },
+                          [](const Json& json, void* label) {
+                            const bool pair =
+                                json.is_array() && json.size() == 2 && json[0].is_string() && json[1].is_string();
+                            if (pair) *static_cast<Label*>(label) = {json[0], json[1]};
+                            return pair ? nullptr : "a name and a value";
+                          },
+                          R"({"type": "array", "items": {"type": "string"}, "minItems": 2, "maxItems": 2})"};
 
 std::string title_of(const Message& message) {
   const bool firing = message.firing_count > 0;

@@ -7,13 +7,14 @@
 #include <string>
 #include <vector>
 
-#include "base/json_fwd.h"
 #include "base/result.h"
+#include "model/fields/fields.h"
 #include "watch/exporter/families.h"
 
 namespace warpmark::watch {
 
-inline constexpr const char* kAlertSchema = "warpmark.alert/1";
+/// In schemas: UTC by the clock.
+inline constexpr const char* kUtc = R"({"pattern": "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:]{8}Z$"})";
 
 /// One moment by both clocks.
 struct Instant {
@@ -39,6 +40,8 @@ struct Evaluation {
 };
 
 enum class AlertState { pending, firing, resolved };
+constexpr auto kAlertStateNames = in_order(AlertState::resolved, "pending", "firing", "resolved");
+constexpr Names names_of(AlertState) { return kAlertStateNames; }
 
 struct Alert {
   std::string rule;
@@ -79,19 +82,13 @@ struct Message {
 inline constexpr std::size_t kMostShown = 20;
 
 /// "warpmark.alert/1" (docs/schema/alert.schema.json): what a command and a webhook get.
-[[nodiscard]] Json to_json(const Message& message);
+extern const RecordOf<Message> kMessage;
+extern const RecordOf<Alert> kAlert;  ///< one of it
 
-/// One alert of it.
-[[nodiscard]] Json shown_json(const Alert& alert);
-
-/// For the file of the state, where everything is kept.
-[[nodiscard]] Json kept_json(const Alert& alert);
-[[nodiscard]] Json kept_json(const Message& message);
-/// Data error for what is neither.
-[[nodiscard]] Result<Alert> kept_alert(const Json& json);
-[[nodiscard]] Result<Message> kept_message(const Json& json);
-
-[[nodiscard]] const char* name_of(AlertState state);
+// For the file of the state, where everything is kept.
+extern const RecordOf<Alert> kKeptAlert;
+extern const RecordOf<Message> kKeptMessage;
+extern const Form kLabelForm;  ///< of labels in their order: [name, value]
 
 /// One line without control characters: "[FIRING:2] GpuHot on node7".
 [[nodiscard]] std::string title_of(const Message& message);

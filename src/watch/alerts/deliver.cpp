@@ -180,7 +180,7 @@ Delivery run_command(const CommandSink& sink, double timeout_s, const Message& m
   ProcessOptions process{.deadline_s = timeout_s, .output_cap_bytes = 4096, .own_group = true};
   process.interrupted = options.interrupted;
   process.grace_s = 0.5;
-  process.input = dump_json(to_json(message)) + "\n";
+  process.input = dump_json(write(kMessage, message)) + "\n";
   for (const auto& name : options.hidden) process.environment.emplace_back(name, "");
   const auto ended = run_process(sink.words, process);
   if (!ended.ok()) return failed(ended.error());
@@ -245,7 +245,7 @@ Delivery post_webhook(const WebhookSink& sink, double timeout_s, const Message& 
   }
   const Json body = sink.format == WebhookFormat::slack   ? slack_json(message)
                     : sink.format == WebhookFormat::teams ? teams_json(message)
-                                                          : to_json(message);
+                                                          : write(kMessage, message);
   wanted.body = dump_json(body, -1);
   return post(wanted, timeout_s, options);
 }

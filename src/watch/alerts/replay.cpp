@@ -7,7 +7,6 @@
 #include <set>
 
 #include "base/clock.h"
-#include "base/json.h"
 #include "base/text.h"
 #include "report/draw/format.h"
 #include "watch/alerts/states.h"
@@ -167,6 +166,15 @@ Table rules_table(const Replay& replay) {
   return table;
 }
 
+constexpr Field kReplayFields[] = {
+    field<&Replay::from>("from").ruled(kUtc),
+    field<&Replay::to>("to").ruled(kUtc),
+    field<&Replay::alerts>("alerts", "By when they fired; without resolved_at: fires still.", kAlert),
+    field<&Replay::messages>("messages", "That each sink would have got.").within(kNonNegative),
+    field<&Replay::by_rule>("rules", "How often each rule fired.").within(kNonNegative),
+    field<&Replay::notes>("notes"),
+};
+
 }  // namespace
 
 Result<Replay> replay(const AlertRules& rules, StoredHistory& history, const ReplayOptions& options) {
@@ -200,12 +208,9 @@ Report build_report(const Replay& replay) {
   return report;
 }
 
-Json to_json(const Replay& replay) {
-  Json json = {{"schema", kReplaySchema}, {"from", replay.from},         {"to", replay.to},
-               {"alerts", Json::array()}, {"messages", replay.messages}, {"rules", replay.by_rule},
-               {"notes", replay.notes}};
-  for (const auto& alert : replay.alerts) json["alerts"].push_back(shown_json(alert));
-  return json;
-}
+constexpr RecordOf<Replay> kReplay{
+    "replay",
+    "What `warpmark watch --dry-run --format json` prints: what would have fired over the history that is stored.",
+    kReplayFields, "warpmark.alert_replay/1"};
 
 }  // namespace warpmark::watch

@@ -8,7 +8,6 @@
 #include <string>
 #include <vector>
 
-#include "base/json_fwd.h"
 #include "base/result.h"
 #include "model/report.h"
 #include "watch/alerts/alert.h"
@@ -16,8 +15,6 @@
 #include "watch/alerts/rules.h"
 
 namespace warpmark::watch {
-
-inline constexpr const char* kReplaySchema = "warpmark.alert_replay/1";
 
 struct Replay {
   std::string from;  ///< UTC
@@ -40,6 +37,6 @@ struct ReplayOptions {
 [[nodiscard]] Result<Replay> replay(const AlertRules& rules, StoredHistory& history, const ReplayOptions& options);
 
 [[nodiscard]] Report build_report(const Replay& replay);
-[[nodiscard]] Json to_json(const Replay& replay);
+extern const RecordOf<Replay> kReplay;  ///< "warpmark.alert_replay/1"
 
 }  // namespace warpmark::watch

@@ -27,9 +27,7 @@ class RulesReader {
     WM_TRY(duration(root, "group_interval", rules_.group_interval_s));
     WM_TRY(duration(root, "repeat_interval", rules_.repeat_interval_s));
     if (rules_.interval_s < 1) return yaml_.error(root["interval"], "interval is too short", "the shortest is 1s");
-    if (root["group_by"]) {
-      WM_ASSIGN(rules_.group_by, yaml_.texts(root["group_by"], "group_by"));
-    }
+    WM_TRY(yaml_.maybe(root, "group_by", rules_.group_by));
     WM_TRY(sinks(root["sinks"]));
     const auto list = root["rules"];
     if (!list || !list.IsSequence() || list.size() == 0) {
@@ -47,14 +45,13 @@ class RulesReader {
 
  private:
   Status duration(const YAML::Node& map, const char* key, double& into) const {
-    if (!map[key]) return {};
-    WM_ASSIGN(into, yaml_.duration_s(map[key], key));
-    return {};
+    return yaml_.maybe(map, key, into, &YamlReader::duration_s);
   }
   /// 0 is allowed.
   Status duration_or_none(const YAML::Node& map, const char* key, double& into) const {
+    std::string text;
+    WM_TRY(yaml_.maybe(map, key, text));
     if (!map[key]) return {};
-    WM_ASSIGN(const auto text, yaml_.scalar(map[key], key));
     WM_ASSIGN(into, yaml_.located(map[key], key, parse_duration_s(text)));
     return {};
   }
@@ -83,12 +80,8 @@ class RulesReader {
     if (rule.name.starts_with("warpmark-")) {
       return yaml_.error(node["name"], "names that begin with warpmark- are those of the watch itself");
     }
-    if (node["severity"]) {
-      WM_ASSIGN(rule.severity, yaml_.one_of(node["severity"], "severity", {"info", "warning", "critical"}));
-    }
-    if (node["summary"]) {
-      WM_ASSIGN(rule.summary, yaml_.scalar(node["summary"], "summary"));
-    }
+    WM_TRY(yaml_.maybe(node, "severity", rule.severity, &YamlReader::one_of, {"info", "warning", "critical"}));
+    WM_TRY(yaml_.maybe(node, "summary", rule.summary));
     WM_TRY(source(node, rule));
     WM_TRY(condition(node, rule));
     WM_TRY(duration_or_none(node, "for", rule.for_s));
@@ -118,19 +111,13 @@ class RulesReader {
     WM_TRY(only_for("branch", RuleSource::history));
     WM_TRY(only_for("dirty", RuleSource::history));
     WM_TRY(only_for("baseline", RuleSource::check));
-    if (node["labels"]) {
-      WM_ASSIGN(rule.labels, yaml_.pairs(node["labels"], "labels"));
-    }
+    WM_TRY(yaml_.maybe(node, "labels", rule.labels));
     if (node["branch"]) {
       WM_ASSIGN(const auto branch, yaml_.scalar(node["branch"], "branch"));
       rule.branch = branch == "all" ? "" : branch;
     }
-    if (node["dirty"]) {
-      WM_ASSIGN(rule.dirty, yaml_.flag(node["dirty"], "dirty"));
-    }
-    if (node["baseline"]) {
-      WM_ASSIGN(rule.baseline, yaml_.scalar(node["baseline"], "baseline"));
-    }
+    WM_TRY(yaml_.maybe(node, "dirty", rule.dirty));
+    WM_TRY(yaml_.maybe(node, "baseline", rule.baseline));
     return {};
   }
 
@@ -174,9 +161,7 @@ class RulesReader {
         return yaml_.error(node[key], std::string(key) + " goes with change and verdict only");
       }
     }
-    if (node["threshold"]) {
-      WM_ASSIGN(rule.threshold, yaml_.ratio(node["threshold"], "threshold"));
-    }
+    WM_TRY(yaml_.maybe(node, "threshold", rule.threshold, &YamlReader::ratio));
     WM_TRY(duration(node, "forget", rule.forget_s));
     const auto given = node[name_of(rule.condition)];
     switch (rule.condition) {
@@ -246,21 +231,6 @@ class RulesReader {
 Result<AlertRules> parse_alert_rules(std::string_view yaml, std::string_view file) {
   return read_yaml(yaml, file,
                    [&](const YAML::Node& root) -> Result<AlertRules> { return RulesReader(file).read(root); });
-}
-
-const char* name_of(RuleSource source) {
-  return source == RuleSource::live ? "live" : source == RuleSource::history ? "history" : "check";
-}
-
-const char* name_of(RuleCondition condition) {
-  switch (condition) {
-    case RuleCondition::above: return "above";
-    case RuleCondition::below: return "below";
-    case RuleCondition::change: return "change";
-    case RuleCondition::no_data: return "no_data";
-    case RuleCondition::verdict: break;
-  }
-  return "verdict";
 }
 
 }  // namespace warpmark::watch

@@ -15,6 +15,7 @@
 
 #include "base/result.h"
 #include "base/yaml.h"
+#include "model/fields/names.h"
 #include "watch/exporter/families.h"
 
 namespace warpmark::watch {
@@ -29,7 +30,11 @@ enum class RuleSource {
   history,  ///< the newest results of stored series
   check,    ///< verdicts of newest sessions against the history of a branch
 };
+constexpr auto kRuleSourceNames = in_order(RuleSource::check, "live", "history", "check");
+constexpr Names names_of(RuleSource) { return kRuleSourceNames; }
 enum class RuleCondition { above, below, change, no_data, verdict };
+constexpr auto kRuleConditionNames = in_order(RuleCondition::verdict, "above", "below", "change", "no_data", "verdict");
+constexpr Names names_of(RuleCondition) { return kRuleConditionNames; }
 enum class ChangeKind { worse, better, any };
 
 struct AlertRule {
@@ -112,10 +117,6 @@ struct AlertRules {
 
 /// `file` is the name in errors, which are data errors that name the line.
 [[nodiscard]] Result<AlertRules> parse_alert_rules(std::string_view yaml, std::string_view file);
-
-/// "worse", "better", "any" and the like, as the file names them.
-[[nodiscard]] const char* name_of(RuleSource source);
-[[nodiscard]] const char* name_of(RuleCondition condition);
 
 /// One entry of `sinks`. Secrets are named here and never written; an address that is itself one (Slack, Teams) has to
 /// be named as well.

@@ -26,13 +26,9 @@ class SinkReader {
     sink.line = node.Mark().line + 1;
     if (!node["name"]) return yaml_.error(node, "a sink needs a name");
     WM_ASSIGN(sink.name, name_in(yaml_, node["name"], "the name of a sink"));
-    if (node["resolved"]) {
-      WM_ASSIGN(sink.resolved, yaml_.flag(node["resolved"], "resolved"));
-    }
-    if (node["timeout"]) {
-      WM_ASSIGN(sink.timeout_s, yaml_.duration_s(node["timeout"], "timeout"));
-      if (sink.timeout_s > 600) return yaml_.error(node["timeout"], "timeout is too long", "at most 10m");
-    }
+    WM_TRY(yaml_.maybe(node, "resolved", sink.resolved));
+    WM_TRY(yaml_.maybe(node, "timeout", sink.timeout_s, &YamlReader::duration_s));
+    if (sink.timeout_s > 600) return yaml_.error(node["timeout"], "timeout is too long", "at most 10m");
     int kinds = 0;
     for (const char* kind : {"command", "webhook", "mail", "github"}) kinds += node[kind] ? 1 : 0;
     if (kinds != 1) {
@@ -135,10 +131,7 @@ class SinkReader {
       into.tls = word == "smtps" ? MailTls::smtps : word == "none" ? MailTls::none : MailTls::starttls;
     }
     into.port = into.tls == MailTls::smtps ? 465 : into.tls == MailTls::none ? 25 : 587;
-    if (node["port"]) {
-      WM_ASSIGN(const auto port, yaml_.count(node["port"], "port", 1, 65535));
-      into.port = static_cast<std::uint16_t>(port);
-    }
+    WM_TRY(yaml_.maybe(node, "port", into.port, &YamlReader::count, 1, 65535));
     WM_TRY(text(node, "user", into.user));
     WM_TRY(secret(node, "password", into.password));
     if (into.password.given() == into.user.empty()) return yaml_.error(node, "user and password belong together");

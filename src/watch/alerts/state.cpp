@@ -12,99 +12,89 @@
 
 #include "base/files.h"
 #include "base/json.h"
-#include "base/untrusted/read_fields.h"
 
 namespace warpmark::watch {
 namespace {
 
 constexpr std::int64_t kLargestState = 256 << 20;
 
-Json pairs_json(const Labels& labels) {
-  Json json = Json::array();
-  for (const auto& [name, value] : labels) json.push_back({name, value});
-  return json;
-}
+}  // namespace
 
-Labels pairs_from(const Json& json) {
-  Labels labels;
-  for (const auto& pair : json) labels.emplace_back(pair.at(0).get<std::string>(), pair.at(1).get<std::string>());
-  return labels;
-}
+/// What the file holds: lists, as the keys of maps are made from their values.
+struct KeptQueue {
+  std::string sink;
+  std::vector<Message> messages;
+  std::int64_t dropped = 0;
+};
+struct KeptSeries {
+  std::string rule;
+  SeenSeries seen;
+};
+struct KeptState {
+  Instant at;
+  bool ended = false;
+  std::vector<Alert> alerts;
+  std::vector<AlertGroup> groups;
+  std::vector<KeptQueue> outbox;
+  std::vector<KeptSeries> seen;
+};
 
-void read_groups(const Json& json, WatchState& state) {
-  for (const auto& item : json) {
-    AlertGroup group{.sink = item.at("sink").get<std::string>(), .labels = pairs_from(item.at("labels"))};
-    group.next_s = item.at("next_s").get<double>();
-    if (item.contains("told_s")) group.notified_s = item.at("told_s").get<double>();
-    group.messages = item.at("messages").get<std::int64_t>();
-    state.groups.groups().emplace(key_of(group.sink, group.labels), group);
-  }
-}
+namespace {
 
-Status read_outbox(const Json& json, WatchState& state) {
-  for (const auto& item : json) {
-    Outbox::Queue queue;
-    for (const auto& one : item.at("messages")) {
-      WM_ASSIGN(auto message, kept_message(one));
-      queue.messages.push_back(std::move(message));
-    }
-    queue.dropped = item.at("dropped").get<std::int64_t>();
-    state.outbox.queues().emplace(item.at("sink").get<std::string>(), std::move(queue));
-  }
-  return {};
-}
+constexpr Field kGroupFields[] = {field<&AlertGroup::sink>("sink"),
+                                  field<&AlertGroup::labels>("labels").formed(kLabelForm),
+                                  field<&AlertGroup::next_s>("next_s"), field<&AlertGroup::messages>("messages"),
+                                  field<&AlertGroup::notified_s>("told_s", "When its last message was made.")};
+constexpr RecordOf<AlertGroup> kGroup{"group", "", kGroupFields};
 
-Result<WatchState> read_state(const Json& json) {
-  if (json.at("schema").get<std::string>() != kStateSchema) return data_error("it is of another version");
-  WatchState state;
-  state.at = {json.at("watch_s").get<double>(), json.at("wall_s").get<double>()};
-  for (const auto& item : json.at("alerts")) {
-    WM_ASSIGN(auto alert, kept_alert(item));
-    state.states.alerts().emplace(key_of(alert.rule, alert.labels), alert);
-  }
-  read_groups(json.at("groups"), state);
-  WM_TRY(read_outbox(json.at("outbox"), state));
-  for (const auto& item : json.at("seen")) {
-    const auto rule = item.at("rule").get<std::string>();
-    const auto labels = pairs_from(item.at("labels"));
-    state.seen[rule].emplace(key_of(rule, labels), SeenSeries{labels, item.at("last_s").get<double>()});
-  }
-  return state;
-}
+constexpr Field kQueueFields[] = {field<&KeptQueue::sink>("sink"),
+                                  field<&KeptQueue::messages>("messages", "", kKeptMessage),
+                                  field<&KeptQueue::dropped>("dropped")};
+constexpr RecordOf<KeptQueue> kQueue{"queue", "", kQueueFields};
+
+constexpr Field kSeriesFields[] = {field<&KeptSeries::rule>("rule"),
+                                   field<&KeptSeries::seen, &SeenSeries::labels>("labels").formed(kLabelForm),
+                                   field<&KeptSeries::seen, &SeenSeries::last_s>("last_s")};
+constexpr RecordOf<KeptSeries> kSeries{"series", "", kSeriesFields};
+
+constexpr Field kKeptStateFields[] = {
+
+    field<&KeptState::at, &Instant::watch_s>("watch_s", "By a clock that never goes back."),
+    field<&KeptState::at, &Instant::wall_s>("wall_s", "Since 1970."),
+    field<&KeptState::ended>("ended", "The watch was ended on purpose.").added_later(),
+    field<&KeptState::alerts>("alerts", "", kKeptAlert),
+    field<&KeptState::groups>("groups", "", kGroup),
+    field<&KeptState::outbox>("outbox", "Messages on their way.", kQueue),
+    field<&KeptState::seen>("seen", "Live series that were there.", kSeries)};
 
 }  // namespace
 
+constexpr RecordOf<KeptState> kKeptState{"state", "What `warpmark watch` keeps between two looks.", kKeptStateFields,
+                                         "warpmark.watch_state/1"};
+
 Json to_json(const WatchState& state) {
-  Json json = {{"schema", kStateSchema}, {"watch_s", state.at.watch_s}, {"wall_s", state.at.wall_s}};
-  json["ended"] = state.ended;
-  json["alerts"] = Json::array();
-  for (const auto& [key, alert] : state.states.alerts()) json["alerts"].push_back(kept_json(alert));
-  json["groups"] = Json::array();
-  for (const auto& [key, group] : state.groups.groups()) {
-    Json item = {{"sink", group.sink},
-                 {"labels", pairs_json(group.labels)},
-                 {"next_s", group.next_s},
-                 {"messages", group.messages}};
-    if (group.notified_s) item["told_s"] = *group.notified_s;
-    json["groups"].push_back(std::move(item));
-  }
-  json["outbox"] = Json::array();
+  KeptState kept{.at = state.at, .ended = state.ended};
+  for (const auto& [key, alert] : state.states.alerts()) kept.alerts.push_back(alert);
+  for (const auto& [key, group] : state.groups.groups()) kept.groups.push_back(group);
   for (const auto& [sink, queue] : state.outbox.queues()) {
-    Json messages = Json::array();
-    for (const auto& message : queue.messages) messages.push_back(kept_json(message));
-    json["outbox"].push_back({{"sink", sink}, {"messages", std::move(messages)}, {"dropped", queue.dropped}});
+    kept.outbox.push_back({sink, {queue.messages.begin(), queue.messages.end()}, queue.dropped});
   }
-  json["seen"] = Json::array();
   for (const auto& [rule, series] : state.seen) {
-    for (const auto& [key, one] : series) {
-      json["seen"].push_back({{"rule", rule}, {"labels", pairs_json(one.labels)}, {"last_s", one.last_s}});
-    }
+    for (const auto& [key, one] : series) kept.seen.push_back({rule, one});
   }
-  return json;
+  return write(kKeptState, kept);
 }
 
 Result<WatchState> watch_state_from(const Json& json) {
-  return read_fields("the state of the alerts", [&]() -> Result<WatchState> { return read_state(json); });
+  WM_ASSIGN(const KeptState kept, read(kKeptState, json));
+  WatchState state{.at = kept.at};
+  for (const auto& alert : kept.alerts) state.states.alerts().emplace(key_of(alert.rule, alert.labels), alert);
+  for (const auto& group : kept.groups) state.groups.groups().emplace(key_of(group.sink, group.labels), group);
+  for (const auto& [sink, messages, dropped] : kept.outbox) {
+    state.outbox.queues()[sink] = {.messages = {messages.begin(), messages.end()}, .dropped = dropped};
+  }
+  for (const auto& [rule, seen] : kept.seen) state.seen[rule].emplace(key_of(rule, seen.labels), seen);
+  return state;
 }
 
 Result<StateFile> StateFile::open(const std::filesystem::path& path) {

@@ -53,8 +53,6 @@ class Outbox {
   std::map<std::string, Queue> queues_;
 };
 
-inline constexpr const char* kStateSchema = "warpmark.watch_state/1";
-
 /// A live series that was there once: by it one notices that it is not any more.
 struct SeenSeries {
   Labels labels;
@@ -72,6 +70,9 @@ struct WatchState {
   Seen seen;
 };
 
+/// "warpmark.watch_state/1" (docs/schema/watch_state.schema.json).
+struct KeptState;
+extern const RecordOf<KeptState> kKeptState;
 [[nodiscard]] Json to_json(const WatchState& state);
 /// Data error for what is no such state.
 [[nodiscard]] Result<WatchState> watch_state_from(const Json& json);

@@ -5,7 +5,7 @@
 
 #include "base/files.h"
 #include "base/json.h"
-#include "base/untrusted/read_fields.h"
+#include "model/fields/fields.h"
 
 namespace warpmark::watch {
 namespace {
@@ -14,6 +14,20 @@ using device::nvml::GpuFacts;
 
 constexpr double kDay_s = 86400;
 constexpr double kForgotten_s = 7 * kDay_s;
+
+using Entry = GpuInventory::Entry;
+struct Inventory {
+  std::vector<Entry> gpus;
+};
+
+constexpr Field kEntryFields[] = {
+
+    field<&Entry::facts, &GpuFacts::index>("index"), field<&Entry::facts, &GpuFacts::uuid>("uuid"),
+    field<&Entry::facts, &GpuFacts::name>("name"), field<&Entry::facts, &GpuFacts::pci_bus_id>("pci_bus_id"),
+    field<&Entry::seen_s>("seen_s")};
+constexpr RecordOf<Entry> kEntry{"gpu", "", kEntryFields};
+constexpr Field kInventoryFields[] = {field<&Inventory::gpus>("gpus", "", kEntry)};
+constexpr RecordOf<Inventory> kInventory{"inventory", "", kInventoryFields, "warpmark.gpu_inventory/1"};
 
 }  // namespace
 
@@ -33,37 +47,16 @@ Status GpuInventory::read(double wall_s) {
   if (std::error_code code; !std::filesystem::exists(file_, code)) return {};
   WM_ASSIGN(const auto text, read_file(file_, 1 << 20));
   WM_ASSIGN(const Json json, parse_json(text, file_.string()));
-  if (!json.is_object() || json.value("schema", Json()) != kInventorySchema || !json.contains("gpus")) {
-    return data_error(file_.string() + " is no " + kInventorySchema);
-  }
-  std::vector<Entry> entries;
-  WM_TRY(read_fields(file_.string(), [&]() -> Status {
-    for (const auto& gpu : json.at("gpus")) {
-      Entry entry;
-      entry.facts.index = gpu.at("index").get<int>();
-      entry.facts.uuid = gpu.at("uuid").get<std::string>();
-      entry.facts.name = gpu.at("name").get<std::string>();
-      entry.facts.pci_bus_id = gpu.at("pci_bus_id").get<std::string>();
-      entry.seen_s = gpu.at("seen_s").get<double>();
-      if (wall_s - entry.seen_s < kForgotten_s) entries.push_back(std::move(entry));
-    }
-    return {};
-  }));
-  entries_ = std::move(entries);
+  Inventory known;
+  WM_TRY(read_record(kInventory, json, &known, file_.string()));
+  std::erase_if(known.gpus, [&](const Entry& entry) { return wall_s - entry.seen_s >= kForgotten_s; });
+  entries_ = std::move(known.gpus);
   return {};
 }
 
 Status GpuInventory::write() const {
-  Json json{{"schema", kInventorySchema}, {"gpus", Json::array()}};
-  for (const auto& [facts, seen_s] : entries_) {
-    json["gpus"].push_back({{"index", facts.index},
-                            {"uuid", facts.uuid},
-                            {"name", facts.name},
-                            {"pci_bus_id", facts.pci_bus_id},
-                            {"seen_s", seen_s}});
-  }
   WM_TRY(make_folder(std::filesystem::absolute(file_).parent_path()));
-  return write_file(file_, dump_json(json) + "\n");
+  return write_file(file_, dump_json(warpmark::write(kInventory, Inventory{entries_})) + "\n");
 }
 
 void GpuInventory::seen(const std::vector<GpuFacts>& listed, double wall_s) {

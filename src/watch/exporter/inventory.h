@@ -11,8 +11,6 @@
 
 namespace warpmark::watch {
 
-inline constexpr const char* kInventorySchema = "warpmark.gpu_inventory/1";
-
 /// Not thread safe.
 class GpuInventory {
  public:
@@ -23,11 +21,12 @@ class GpuInventory {
   /// Writes the file when GPUs changed, and once a day. What cannot be written is logged once.
   void seen(const std::vector<device::nvml::GpuFacts>& listed, double wall_s);
 
- private:
   struct Entry {
     device::nvml::GpuFacts facts;
     double seen_s = 0;
   };
+
+ private:
   [[nodiscard]] Status read(double wall_s);
   [[nodiscard]] Status write() const;
 

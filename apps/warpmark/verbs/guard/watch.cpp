@@ -85,7 +85,7 @@ Result<int> dry_run(Context& context, const ParsedOptions& options, const WatchR
                                             .to_s = std::max(now_s, history.newest_s()),
                                             .host = device::host_name(),
                                             .interrupted = &context.interrupted}));
-  const auto shown = shown_as([&past] { return watch::to_json(past); }, watch::build_report(past));
+  const auto shown = shown_as([&past] { return write(watch::kReplay, past); }, watch::build_report(past));
   WM_TRY(show(context, shown, format));
   WM_TRY(write_named_files(options, shown));
   return kSuccess;

@@ -7,6 +7,7 @@
 #include "device/datasheet.h"
 #include "device/device.h"
 #include "exchange/import.h"
+#include "model/fields/names.h"
 #include "model/transformer/transformer.h"
 #include "profile/catalog.h"
 #include "report/draw/format.h"
@@ -108,15 +109,9 @@ Result<Table> formats_table(Context&, const ParsedOptions&) {
   return table;
 }
 
-const char* needs_text(analyze::Need need) {
-  switch (need) {
-    case analyze::Need::gpu_work: return "a timeline";
-    case analyze::Need::several_ranks: return "several ranks";
-    case analyze::Need::kernel_profiles: return "ncu metrics";
-    case analyze::Need::counters: return "GPU counters";
-  }
-  return "";
-}
+constexpr auto kNeedTexts =
+    in_order(analyze::Need::counters, "a timeline", "several ranks", "ncu metrics", "GPU counters");
+const char* needs_text(analyze::Need need) { return name_in(kNeedTexts, static_cast<std::int64_t>(need)); }
 
 Result<Table> rules_table(Context&, const ParsedOptions&) {
   Table table{{{"rule"}, {"what it asks"}, {"needs"}}, {}};

@@ -161,8 +161,8 @@ Json layouts_json(const TrainingJob& job, const std::vector<PlannedLayout>& plan
             {"sequence", job.sequence},
             {"batch", job.batch},
             {"model_flops", validate::step_flops(job, validate::Recompute::none).model},
-            {"precision", validate::name_of(job.numbers.precision)},
-            {"optimizer", validate::name_of(job.numbers.optimizer)},
+            {"precision", name_of(job.numbers.precision)},
+            {"optimizer", name_of(job.numbers.optimizer)},
             {"bytes_per_parameter", validate::state_bytes(job.numbers).total()}};
   for (const auto& plan : plans) json["layouts"].push_back(layout_json(plan));
   if (links) json["link"] = fit_json(links->base().fit), json["network"] = network_json(*links);

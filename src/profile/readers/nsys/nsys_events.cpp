@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/text.h"
+#include "model/fields/names.h"
 #include "profile/readers/text/json_text.h"
 
 namespace warpmark::profile {
@@ -47,17 +48,9 @@ SyncKind sync_kind_of(std::int64_t code) {
   return code >= 1 && code <= 4 ? static_cast<SyncKind>(code) : SyncKind::unknown;
 }
 
-constexpr const char* copy_name(CopyKind kind) {
-  switch (kind) {
-    case CopyKind::host_to_device: return "Memcpy HtoD";
-    case CopyKind::device_to_host: return "Memcpy DtoH";
-    case CopyKind::device_to_device: return "Memcpy DtoD";
-    case CopyKind::peer_to_peer: return "Memcpy PtoP";
-    case CopyKind::host_to_host: return "Memcpy HtoH";
-    case CopyKind::unknown: break;
-  }
-  return "Memcpy";
-}
+constexpr auto kCopyKindNames = in_order(CopyKind::host_to_host, "Memcpy", "Memcpy HtoD", "Memcpy DtoH", "Memcpy DtoD",
+                                         "Memcpy PtoP", "Memcpy HtoH");
+constexpr const char* copy_name(CopyKind kind) { return name_in(kCopyKindNames, static_cast<std::int64_t>(kind)); }
 
 /// "Page migration HtoD (page fault)"; causes: ENUM_CUDA_UNIF_MEM_MIGRATION.
 std::string migration_name(CopyKind kind, std::int64_t cause) {

@@ -1,0 +1,18 @@
+// The schemas of watch are those that their tables make.
+#include <gtest/gtest.h>
+
+#include "support/expect_schema.h"
+#include "watch/alerts/replay.h"
+#include "watch/alerts/state.h"
+
+namespace warpmark::watch {
+namespace {
+
+TEST(WatchSchemas, are_those_of_the_tables) {
+  testing_support::expect_schema(kMessage);
+  testing_support::expect_schema(kKeptState);
+  testing_support::expect_schema(kReplay);
+}
+
+}  // namespace
+}  // namespace warpmark::watch
