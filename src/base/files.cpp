@@ -114,7 +114,9 @@ bool write_all(int fd, std::string_view bytes) {
 bool is_stream(const std::filesystem::path& path) {
   std::error_code none, unresolved;
   const auto there = std::filesystem::status(path, none);
-  if (std::filesystem::is_symlink(path, none)) std::filesystem::canonical(path, unresolved);
+  if (std::filesystem::is_symlink(path, none)) {
+    [[maybe_unused]] const auto file = std::filesystem::canonical(path, unresolved);
+  }
   return unresolved || std::filesystem::is_character_file(there) || std::filesystem::is_fifo(there) ||
          std::filesystem::is_block_file(there) || std::filesystem::is_socket(there);
 }
