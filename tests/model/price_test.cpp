@@ -47,15 +47,15 @@ TEST(MonthlySaving, of_half_the_time_is_that_of_twice_the_rate) {
 
 TEST(MonthlySaving, is_of_the_first_metric_that_decides_and_tells_a_speed) {
   const auto right = metric_of("1/s", Better::higher, 2, 1.6, 2.5);
-  auto beside = metric_of("s", Better::lower, 0.1, 0.1, 0.1), unsure = beside;
-  beside.beside = true;
+  auto auxiliary = metric_of("s", Better::lower, 0.1, 0.1, 0.1), unsure = auxiliary;
+  auxiliary.auxiliary = true;
   unsure.interval.reset();
   const auto memory = metric_of("B", Better::lower, 0.1, 0.1, 0.1);
   const auto endless = metric_of("s", Better::lower, 0.1, 0, 0.2);  // its time may be nothing: no saving is known
-  const auto saving = monthly_saving(costing(1000, {beside, unsure, memory, endless, right}));
+  const auto saving = monthly_saving(costing(1000, {auxiliary, unsure, memory, endless, right}));
   ASSERT_TRUE(saving.has_value());
   EXPECT_DOUBLE_EQ(saving->after, 500);
-  EXPECT_FALSE(monthly_saving(costing(1000, {beside, unsure, memory, endless})).has_value());
+  EXPECT_FALSE(monthly_saving(costing(1000, {auxiliary, unsure, memory, endless})).has_value());
   auto without_cost = costing(1000, {right});
   without_cost.monthly_cost.reset();
   EXPECT_FALSE(monthly_saving(without_cost).has_value());
