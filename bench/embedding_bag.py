@@ -45,7 +45,7 @@ def timed(work, device, seconds):
     return sorted(times)[len(times) // 2]
 
 
-def notify(name, dtype, seconds, lookups, dim):
+def tell(name, dtype, seconds, lookups, dim):
     row = dim * (2 if dtype == torch.float16 else 4)
     print(json.dumps({"case": name, "dtype": "f16" if dtype == torch.float16 else "f32", "time": seconds,
                       "lookups_rate": lookups / seconds, "bandwidth": lookups * row / seconds}), flush=True)
@@ -55,7 +55,7 @@ def resident(asked, device, dtype):
     bags, lookups, dim = 8192, 26, 128
     bag = torch.nn.EmbeddingBag(asked.rows, dim, mode="sum").to(device, dtype)
     ids = zipf(asked.rows, bags * lookups, 1.05, 1).view(bags, lookups).to(device)
-    notify("resident", dtype, timed(lambda: bag(ids), device, asked.seconds), bags * lookups, dim)
+    tell("resident", dtype, timed(lambda: bag(ids), device, asked.seconds), bags * lookups, dim)
 
 
 def many_tables(asked, device, dtype):
@@ -71,15 +71,15 @@ def many_tables(asked, device, dtype):
                 sums[t].copy_(module(columns[t]))
             return sums.to(device, non_blocking=True)
 
-        notify("tables_on_host", dtype, timed(on_host, device, asked.seconds), bags * tables, dim)
+        tell("tables_on_host", dtype, timed(on_host, device, asked.seconds), bags * tables, dim)
     modules = [module.to(device) for module in modules]
     there = [c.to(device) for c in columns]
     work = lambda: [module(c) for module, c in zip(modules, there)]
-    notify("tables_resident modules", dtype, timed(work, device, asked.seconds), bags * tables, dim)
+    tell("tables_resident modules", dtype, timed(work, device, asked.seconds), bags * tables, dim)
     fused = torch.nn.EmbeddingBag.from_pretrained(torch.cat([m.weight.detach() for m in modules]), mode="sum")
     del modules
     all_ids = (ids + torch.arange(tables) * rows).reshape(-1, 1).to(device)
-    notify("tables_resident fused", dtype, timed(lambda: fused(all_ids), device, asked.seconds), bags * tables, dim)
+    tell("tables_resident fused", dtype, timed(lambda: fused(all_ids), device, asked.seconds), bags * tables, dim)
 
 
 def main():

@@ -94,8 +94,8 @@ def main():
                     took[variant] = step_s(words, variant == "hook", asked.applied, folder)
             rounds.append(took)
         plain = statistics.median(r["a"] for r in rounds)
-        reported = ["%.3f (%.3f to %.3f)" % interval([r[variant] / r["a"] for r in rounds]) for variant in ("hook", "again")]
-        print("%-8s %9.1f us %28s %28s" % (size, plain * 1e6, *reported), flush=True)
+        told = ["%.3f (%.3f to %.3f)" % interval([r[variant] / r["a"] for r in rounds]) for variant in ("hook", "again")]
+        print("%-8s %9.1f us %28s %28s" % (size, plain * 1e6, *told), flush=True)
         print("  raw", json.dumps([[round(r[k] * 1e6, 2) for k in ("a", "again", "hook")] for r in rounds]))
 
 

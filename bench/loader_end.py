@@ -38,9 +38,9 @@ def run_s(python, hook, workers):
     with tempfile.TemporaryDirectory() as folder:
         plan = pathlib.Path(folder) / "plan.json"
         plan.write_text(json.dumps(PLAN))
-        reported = {"WARPMARK_HOOK": str(plan), "WARPMARK_HOOK_REPORT": folder, "PYTHONPATH": hook, "PYTHONDONTWRITEBYTECODE": "1"}
+        told = {"WARPMARK_HOOK": str(plan), "WARPMARK_HOOK_REPORT": folder, "PYTHONPATH": hook, "PYTHONDONTWRITEBYTECODE": "1"}
         begin = time.monotonic()
-        run = subprocess.run([python, "-c", PROGRAM, str(workers)], env=dict(os.environ, **reported), capture_output=True)
+        run = subprocess.run([python, "-c", PROGRAM, str(workers)], env=dict(os.environ, **told), capture_output=True)
         took = time.monotonic() - begin
         windows = [f for f in pathlib.Path(folder).glob("*.jsonl") if '"window"' in f.read_text()]
         if run.returncode != 0 or not windows:

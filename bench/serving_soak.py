@@ -39,7 +39,7 @@ def status(pid, name):
     return int(found.group(1)) / 1024 if found else None  # MiB; of a process that has just ended there is none
 
 
-def probe(pid):
+def look(pid):
     resident = status(pid, "VmRSS")
     files = os.listdir("/proc/%d/fd" % pid)
     sockets = 0
@@ -79,12 +79,12 @@ print("highest: %.0f events/s; soak: %.1f requests/s of %d tokens, %.0f events/s
 process, url = server(*pace, "--duration", "%ds" % (minutes * 60 + 120))
 client = subprocess.Popen(load(url, "--request-rate", "%.3f" % rate, "--arrivals", "constant", "--max-in-flight", "8000", "--max-time-per-run", "%ds" % (minutes * 60),
                                "--requests-csv", folder + "/requests.csv"), stdout=subprocess.PIPE, text=True)
-began, polls = time.monotonic(), []
+began, looks = time.monotonic(), []
 pause = 10 if minutes > 5 else 2
 while client.poll() is None and time.monotonic() - began < minutes * 60 - pause:
     time.sleep(pause)
     if client.poll() is None:
-        polls.append((time.monotonic() - began, *probe(client.pid), *probe(process.pid)))
+        looks.append((time.monotonic() - began, *look(client.pid), *look(process.pid)))
 most_resident = 0
 while client.poll() is None:
     most_resident = status(client.pid, "VmHWM") or most_resident
@@ -92,10 +92,10 @@ while client.poll() is None:
 process.terminate()
 process.wait()
 result = scenario()
-polls = [l for l in polls if l[0] > min(30, 10 * minutes)]  # connections are made, prompts are there
+looks = [l for l in looks if l[0] > min(30, 10 * minutes)]  # connections are made, prompts are there
 print("time      client MiB  bytes/request  files  sockets   server MiB  files  sockets")
 for quarter in range(4):
-    part = polls[quarter * len(polls) // 4:(quarter + 1) * len(polls) // 4]
+    part = looks[quarter * len(looks) // 4:(quarter + 1) * len(looks) // 4]
     first, last = part[0], part[-1]
     growth = (last[1] - first[1]) * 2**20 / ((last[0] - first[0]) * rate) if last[0] > first[0] else 0
     print("%5.0f s  %10.1f  %13.0f  %5d  %7d  %11.1f  %5d  %7d" % (last[0], last[1], growth, max(l[2] for l in part), max(l[3] for l in part),
@@ -109,4 +109,4 @@ for name, part in (("first fifth", times[:fifth]), ("last fifth", times[-fifth:]
 print("requests:", json.dumps(result["requests"]), "errors:", json.dumps(result["errors"]))
 print("client:", result["client"]["verdict"], json.dumps(result["client"]["lag"]))
 print("client resident, most: %.1f MiB" % most_resident)
-print("server resident, first and last: %.1f, %.1f MiB" % (polls[0][4], polls[-1][4]))
+print("server resident, first and last: %.1f, %.1f MiB" % (looks[0][4], looks[-1][4]))

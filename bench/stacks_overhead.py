@@ -40,8 +40,8 @@ def steps_of(device):
     return step
 
 
-def turn(step, notify, sampled):
-    notify("P" if sampled else "0")
+def turn(step, tell, sampled):
+    tell("P" if sampled else "0")
     times, end = [], time.perf_counter() + 1
     while time.perf_counter() < end:
         begin = time.perf_counter()
@@ -59,23 +59,23 @@ def main():
     step = steps_of(options.device)
     with tempfile.TemporaryDirectory() as folder:
         sampler = _warpmark_stacks.Sampler(folder)
-        polls, sample = [], sampler.sample
-        sampler.sample = lambda own, keep: (polls.append(None), sample(own, keep))
+        looks, sample = [], sampler.sample
+        sampler.sample = lambda own, keep: (looks.append(None), sample(own, keep))
         threading.Thread(target=sampler.run, daemon=True).start()
 
-        def notify(letter):
+        def tell(letter):
             os.write(sampler.pipe, letter.encode())
 
-        turn(step, notify, True)
-        polls.clear()
+        turn(step, tell, True)
+        looks.clear()
         logs, plain = [], []
         for _ in range(options.pairs):
             order = [True, False]
             random.shuffle(order)
-            took = {sampled: turn(step, notify, sampled) for sampled in order}
+            took = {sampled: turn(step, tell, sampled) for sampled in order}
             logs.append(math.log(took[True] / took[False]))
             plain.append(took[False])
-        notify("0")
+        tell("0")
         mean, deviation = statistics.fmean(logs), statistics.stdev(logs)
         half = 2.02 * deviation / math.sqrt(len(logs))  # Student's t at 40 degrees of freedom; 2.09 at 20
         print(

@@ -19,7 +19,7 @@ Z = 1.959964  # both sides of a normal distribution beyond it: 5 %
 def main():
     settings = arguments()
     with open(settings.table, encoding="utf-8", newline="") as file:
-        rows = [row for row in csv.DictReader(file) if row["look"] in (settings.probe, "both")]
+        rows = [row for row in csv.DictReader(file) if row["look"] in (settings.look, "both")]
     sets = list(dict.fromkeys(row["set"] for row in rows))
     for name in [*settings.set, *([settings.since] if settings.since else [])]:
         if name not in sets:
@@ -78,7 +78,7 @@ def show_misses(rows):
     print()
     for row in rows:
         if row["right"] == "no" or row["held"] == "no":
-            reported = f"{row['gain_low']} to {row['gain_high']}" if row["gain_low"] else "nothing"
+            told = f"{row['gain_low']} to {row['gain_high']}" if row["gain_low"] else "nothing"
             print(f"{row['program']:46} {row['set']:13} {row['cause']:18} first {row['first_finding']:18} "
                   f"told {told:15} measured {row['gain_measured'] or '-'}")
 

@@ -105,7 +105,7 @@ def monitor(warpmark, folder):
     subprocess.run([warpmark, "monitor", "--duration", "60s", "--jsonl", log], check=True)
     wall, after = time.time() - begin, resource.getrusage(resource.RUSAGE_CHILDREN)
     spent = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-    polls = sum(1 for _ in open(log))
+    looks = sum(1 for _ in open(log))
     print(f"MONITOR: {spent:.3f} s of CPU time in {wall:.1f} s, {looks} looks: {spent / wall * 100:.2f} % of a core", flush=True)
     program.wait()
 

@@ -82,8 +82,8 @@ def pairs_of(warpmark, size, pairs, folder):
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode != 0 or not os.path.exists(result):
         sys.exit(f"{' '.join(command)} failed:\n{done.stdout[-2000:]}\n{done.stderr[-2000:]}")
-    with open(result, encoding='utf-8') as file, open(run, encoding='utf-8') as reported:
-        seen = {m['id']: m['samples'][0] for m in json.load(reported)['runs'][0]['metrics'] if m['id'].startswith('gpu_')}
+    with open(result, encoding='utf-8') as file, open(run, encoding='utf-8') as told:
+        seen = {m['id']: m['samples'][0] for m in json.load(told)['runs'][0]['metrics'] if m['id'].startswith('gpu_')}
         return json.load(file), seen
 
 

@@ -33,7 +33,6 @@ constexpr Form kHasImages{nullptr,
                           nullptr};
 
 constexpr Field kLoaderFields[] = {
-
     maybe<&LoaderFacts::where>("where"),           maybe<&LoaderFacts::dataset>("dataset"),
     maybe<&LoaderFacts::workers>("workers"),       maybe<&LoaderFacts::batch>("batch"),
     maybe<&LoaderFacts::prefetch>("prefetch"),     maybe<&LoaderFacts::pin_memory>("pin_memory"),
@@ -42,61 +41,52 @@ constexpr Field kLoaderFields[] = {
 constexpr RecordOf<LoaderFacts> kLoader{"loader", "", kLoaderFields};
 
 constexpr Field kOptimizerFields[] = {
-
     maybe<&OptimizerFacts::where>("where"),     maybe<&OptimizerFacts::name>("name"),
     maybe<&OptimizerFacts::tensors>("tensors"), maybe<&OptimizerFacts::parameters>("parameters"),
     maybe<&OptimizerFacts::cuda>("cuda"),       maybe<&OptimizerFacts::fused>("fused"),
     maybe<&OptimizerFacts::foreach>("foreach")};
 constexpr RecordOf<OptimizerFacts> kOptimizer{"optimizer", "", kOptimizerFields};
 
-constexpr Field kModuleFields[] = {
-
-    maybe<&ModuleFacts::where>("where"),
-    maybe<&ModuleFacts::name>("name"),
-    maybe<&ModuleFacts::dtype>("dtype"),
-    maybe<&ModuleFacts::device>("device"),
-    maybe<&ModuleFacts::parameters>("parameters"),
-    maybe<&ModuleFacts::convolutions>("conv"),
-    maybe<&ModuleFacts::linears>("linear"),
-    maybe<&ModuleFacts::attentions>("attention"),
-    maybe<&ModuleFacts::training>("training"),
-    maybe<&ModuleFacts::grad>("grad"),
-    maybe<&ModuleFacts::autocast>("autocast"),
-    maybe<&ModuleFacts::compiled>("compiled"),
-    maybe<&ModuleFacts::channels_last>("channels_last"),
-    maybe<&ModuleFacts::images>("shapes").formed(kHasImages)};
+constexpr Field kModuleFields[] = {maybe<&ModuleFacts::where>("where"),
+                                   maybe<&ModuleFacts::name>("name"),
+                                   maybe<&ModuleFacts::dtype>("dtype"),
+                                   maybe<&ModuleFacts::device>("device"),
+                                   maybe<&ModuleFacts::parameters>("parameters"),
+                                   maybe<&ModuleFacts::convolutions>("conv"),
+                                   maybe<&ModuleFacts::linears>("linear"),
+                                   maybe<&ModuleFacts::attentions>("attention"),
+                                   maybe<&ModuleFacts::training>("training"),
+                                   maybe<&ModuleFacts::grad>("grad"),
+                                   maybe<&ModuleFacts::autocast>("autocast"),
+                                   maybe<&ModuleFacts::compiled>("compiled"),
+                                   maybe<&ModuleFacts::channels_last>("channels_last"),
+                                   maybe<&ModuleFacts::images>("shapes").formed(kHasImages)};
 constexpr RecordOf<ModuleFacts> kModule{"module", "", kModuleFields};
 
-constexpr Field kGpuFields[] = {
-
-    maybe<&GpuFacts::name>("name"), maybe<&GpuFacts::memory_bytes>("memory"), maybe<&GpuFacts::major>("major")};
+constexpr Field kGpuFields[] = {maybe<&GpuFacts::name>("name"), maybe<&GpuFacts::memory_bytes>("memory"),
+                                maybe<&GpuFacts::major>("major")};
 constexpr RecordOf<GpuFacts> kGpu{"gpu", "", kGpuFields};
 
-constexpr Field kKnobFields[] = {
-
-    field<&KnobState::id>("id"), maybe<&KnobState::value>("value"), maybe<&KnobState::in_force>("in_force"),
-    maybe<&KnobState::places>("places"), maybe<&KnobState::said>("said")};
+constexpr Field kKnobFields[] = {field<&KnobState::id>("id"), maybe<&KnobState::value>("value"),
+                                 maybe<&KnobState::in_force>("in_force"), maybe<&KnobState::places>("places"),
+                                 maybe<&KnobState::said>("said")};
 constexpr RecordOf<KnobState> kKnob{"knob", "", kKnobFields};
 
 constexpr Field kActsFields[] = {field<&KnobPlaces::knob>("knob"), field<&KnobPlaces::places>("places")};
 constexpr RecordOf<KnobPlaces> kActs{"acts", "", kActsFields};
 
-constexpr Field kReadFields[] = {
-
-    maybe<&ReadFacts::where>("where"), maybe<&ReadFacts::call>("call"), maybe<&ReadFacts::count>("count"),
-    maybe<&ReadFacts::seconds>("seconds")};
+constexpr Field kReadFields[] = {maybe<&ReadFacts::where>("where"), maybe<&ReadFacts::call>("call"),
+                                 maybe<&ReadFacts::count>("count"), maybe<&ReadFacts::seconds>("seconds")};
 constexpr RecordOf<ReadFacts> kRead{"read", "", kReadFields};
 
-constexpr Field kWaitFields[] = {
-
-    maybe<&HostWait::file>("file"), maybe<&HostWait::line>("line"), maybe<&HostWait::function>("function"),
-    maybe<&HostWait::kind>("what"), maybe<&HostWait::seconds>("seconds")};
+constexpr Field kWaitFields[] = {maybe<&HostWait::file>("file"), maybe<&HostWait::line>("line"),
+                                 maybe<&HostWait::function>("function"), maybe<&HostWait::kind>("what"),
+                                 maybe<&HostWait::seconds>("seconds")};
 constexpr RecordOf<HostWait> kWait{"wait", "", kWaitFields};
 
-constexpr Field kWindowFields[] = {
-
-    field<&Window::steps>("steps"),     field<&Window::seconds>("seconds"), maybe<&Window::samples>("samples"),
-    maybe<&Window::before_s>("before"), maybe<&Window::began_s>("began"),   maybe<&Window::left_out>("left_out")};
+constexpr Field kWindowFields[] = {field<&Window::steps>("steps"),     field<&Window::seconds>("seconds"),
+                                   maybe<&Window::samples>("samples"), maybe<&Window::before_s>("before"),
+                                   maybe<&Window::began_s>("began"),   maybe<&Window::left_out>("left_out")};
 constexpr RecordOf<Window> kWindow{"window", "", kWindowFields};
 
 struct Rows {

@@ -59,7 +59,7 @@ class Faults(unittest.TestCase):
         self.manifest = catalog.read(self.corpus)
         self.entry = next(p for p in self.manifest["programs"] if p["name"] == "wide_mlp_float64")
 
-    def reported(self):
+    def told(self):
         with open(os.path.join(self.corpus, "manifest.json"), "w", encoding="utf-8") as file:
             json.dump(self.manifest, file, indent=0)  # one field a line: fewer lines than allowed all the same
         return [fault for fault in catalog.faults(self.corpus) if "lines in all" not in fault]
@@ -70,39 +70,39 @@ class Faults(unittest.TestCase):
 
     def test_a_file_that_is_gone_is_told(self):
         os.remove(os.path.join(self.corpus, self.entry["file"]))
-        self.assertEqual(self.reported(), [f"{self.entry['file']}: no such file"])
+        self.assertEqual(self.told(), [f"{self.entry['file']}: no such file"])
 
     def test_a_file_that_nobody_lists_is_told(self):
         self.append("pytorch/precision/another.py", "program = None\n")
-        self.assertEqual(self.reported(), ["pytorch/precision/another.py: not in manifest.json"])
+        self.assertEqual(self.told(), ["pytorch/precision/another.py: not in manifest.json"])
 
     def test_a_program_that_does_not_compile_is_told(self):
         self.append(self.entry["file"], "def\n")
-        self.assertIn("does not compile", self.reported()[0])
+        self.assertIn("does not compile", self.told()[0])
 
     def test_an_import_of_what_is_not_shared_is_told(self):
         self.append(self.entry["file"], "from shared.steps import nothing_of_this_name\n")
-        self.assertIn("imports nothing_of_this_name", self.reported()[0])
+        self.assertIn("imports nothing_of_this_name", self.told()[0])
 
     def test_an_unknown_field_or_a_wrong_type_is_told(self):
         self.entry["measured_gains"] = 1.5
-        self.assertIn("measured_gains is unknown", self.reported()[0])
+        self.assertIn("measured_gains is unknown", self.told()[0])
         del self.entry["measured_gains"]
         self.entry["gpus"] = "two"
-        self.assertIn("gpus is 'two'", self.reported()[0])
+        self.assertIn("gpus is 'two'", self.told()[0])
 
     def test_a_healthy_program_with_a_gain_is_told(self):
         healthy = next(p for p in self.manifest["programs"] if p["cause"] == "none")
         healthy["measured_gain"] = 1.5
-        self.assertEqual(self.reported(), [f"{healthy['name']}: healthy, and yet has a measured_gain"])
+        self.assertEqual(self.told(), [f"{healthy['name']}: healthy, and yet has a measured_gain"])
 
     def test_a_cause_that_is_not_accepted_is_told(self):
         self.entry["accept"] = ["attention"]
-        self.assertIn("not among what is accepted", self.reported()[0])
+        self.assertIn("not among what is accepted", self.told()[0])
 
     def test_a_cause_without_a_rule_is_told(self):
         os.makedirs(os.path.join(self.folder.name, "src", "analyze", "rules"))
-        self.assertIn("cause precision: no rule has this id", self.reported())
+        self.assertIn("cause precision: no rule has this id", self.told())
 
     def test_too_many_lines_are_told(self):
         self.append("README.md", "\n" * catalog.MOST_LINES)

@@ -201,7 +201,7 @@ TEST(Watching, looks_at_the_begin_and_at_the_end_and_moves) {
   EXPECT_GT(seen.peak_memory_bytes, 0);
   EXPECT_TRUE(!seen.gpus.empty() || !seen.gpu_problem.empty());
   EXPECT_EQ(moved.stop().polls, 2) << "the same answer again";
-  EXPECT_THAT(warpmark::v0::to_text(seen), HasSubstr("2 looks"));
+  EXPECT_THAT(warpmark::v0::to_text(seen), HasSubstr("2 samples"));
   EXPECT_EQ(watch.stop().polls, 0);  // NOLINT(bugprone-use-after-move): it must not crash
 }
 

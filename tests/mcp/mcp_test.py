@@ -22,12 +22,12 @@ TRACE = SOURCE / "examples/traces/resnet18_slow_loading.pt.trace.json.gz"
 
 def python_with_torch(pythons, longest_s=120):
     """Looked for and not imported, which takes long; None if there is none of 1.13 or newer."""
-    probe = ("import importlib.util, os, runpy, sys; found = importlib.util.find_spec('torch'); found or sys.exit(1); "
+    look = ("import importlib.util, os, runpy, sys; found = importlib.util.find_spec('torch'); found or sys.exit(1); "
             "version = runpy.run_path(os.path.join(os.path.dirname(found.origin), 'version.py'))['__version__']; "
             "sys.exit([int(n) for n in version.split('.')[:2]] < [1, 13])")
     for python in pythons:
         try:
-            if subprocess.run([python, "-c", probe], capture_output=True, timeout=longest_s).returncode == 0:
+            if subprocess.run([python, "-c", look], capture_output=True, timeout=longest_s).returncode == 0:
                 return python
         except (OSError, subprocess.TimeoutExpired):
             continue  # not installed, or hung in an import
@@ -411,11 +411,11 @@ class Tools(McpTest):
         number, pids = self.started_slow(self.agent, "tools/call", {
             "name": "run", "arguments": {"command": "slow"}, "_meta": {"progressToken": "one"}})
         waiting = self.agent.start("tools/call", {"name": "doctor"})
-        reported = [self.agent.next(lambda message: message.get("method") == "notifications/progress") for _ in range(2)]
-        self.assertEqual({each["params"]["progressToken"] for each in reported}, {"one"})
-        self.assertLess(reported[0]["params"]["progress"], reported[1]["params"]["progress"])
-        self.assertRegex(reported[0]["params"]["message"], r"^\d+ s: ")
-        self.assertNotIn("total", reported[0]["params"], "no budget was given")
+        told = [self.agent.next(lambda message: message.get("method") == "notifications/progress") for _ in range(2)]
+        self.assertEqual({each["params"]["progressToken"] for each in told}, {"one"})
+        self.assertLess(told[0]["params"]["progress"], told[1]["params"]["progress"])
+        self.assertRegex(told[0]["params"]["message"], r"^\d+ s: ")
+        self.assertNotIn("total", told[0]["params"], "no budget was given")
         self.assertEqual(self.agent.ask("ping")["result"], {})  # answered meanwhile
         self.agent.say({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": number}})
         answer = self.agent.next(lambda message: message.get("id") in (number, waiting))

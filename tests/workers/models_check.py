@@ -177,13 +177,13 @@ def knobs():
     assert force(last) == [True] and last.model.blocks[0].conv2.weight.is_contiguous(memory_format=torch.channels_last)
     assert force(state("dlrm", {"channels_last": "yes"})) == [False]
     for backend in ("math", "flash", "efficient", "cudnn"):
-        reported = state("gpt2", {"attention.backend": backend}).knob_states()[0]
+        told = state("gpt2", {"attention.backend": backend}).knob_states()[0]
         cuda = torch.backends.cuda
         if backend == "math" and has_attention:
-            assert reported["in_force"] is True and cuda.math_sdp_enabled(), reported
+            assert told["in_force"] is True and cuda.math_sdp_enabled(), told
             assert not cuda.flash_sdp_enabled() and not cuda.mem_efficient_sdp_enabled()
         elif not torch.cuda.is_available():
-            assert reported["in_force"] is False and ("is of GPUs" in reported["said"] or "has no" in reported["said"]), reported
+            assert told["in_force"] is False and ("is of GPUs" in told["said"] or "has no" in told["said"]), told
     for name in ("flash", "mem_efficient", "cudnn", "math"):
         getattr(torch.backends.cuda, "enable_%s_sdp" % name, lambda on: None)(True)
     compiling()
@@ -218,7 +218,7 @@ def state(model, wanted):
 
 
 def force(training):
-    return [reported["in_force"] for reported in training.knob_states()]
+    return [told["in_force"] for told in training.knob_states()]
 
 
 def precisions():
@@ -252,12 +252,12 @@ def compiling():
         for mode in ("default", "reduce-overhead", "max-autotune"):
             del modes[:]
             training = state("gpt2", {"compile": mode})
-            reported = training.knob_states()[0]
+            told = training.knob_states()[0]
             if hasattr(torch.nn.Module, "compile"):  # of the network and of its loss; no graph came of it, and that is told
-                assert modes == [mode, mode] and reported["said"] == "nothing was compiled", (modes, reported)
+                assert modes == [mode, mode] and told["said"] == "nothing was compiled", (modes, told)
             else:
-                assert modes == [] and "cannot compile" in reported["said"], (modes, reported)
-            assert reported["in_force"] is False
+                assert modes == [] and "cannot compile" in told["said"], (modes, told)
+            assert told["in_force"] is False
             float(training.step(wm_training.no_mark))
     finally:
         if real is None:
@@ -384,8 +384,8 @@ def serving():
     decoding.model.go_on = fails_on_fives
     for streamed in (False, True):
         try:
-            reported = post("/v1/completions", {"prompt": [5], "stream": streamed})
-            assert streamed and "planted" in reported, reported
+            told = post("/v1/completions", {"prompt": [5], "stream": streamed})
+            assert streamed and "planted" in told, told
         except urllib.error.HTTPError as problem:
             assert not streamed and problem.code == 500 and "planted" in json.loads(problem.read())["error"]["message"]
         assert answer_of(prompts[1]) == alone[1]

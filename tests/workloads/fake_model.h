@@ -132,7 +132,7 @@ def answer(ask):
         if lie == 'no cuda':
             return {'refused': 'unsupported', 'what': 'torch 9 was built without CUDA', 'hint': 'name another'}
         return {'parameters': @PARAMETERS@ + (lie == 'parameters'), 'forward_flops': @FLOPS@ * ask['batch'],
-                'ignorance': 5.545}
+                'chance_level': 5.545}
     if what == 'run':
         return run(ask)
     if what == 'record':

@@ -17,11 +17,11 @@ class Detector(nn.Module):
         self.register_buffer("sizes", torch.tensor([40.0, 80.0, 160.0], device=GPU).view(3, 1, 1, 1))
 
     def forward(self, x):
-        reported = self.head(self.body.forward_features(x)).float().unflatten(1, (3, 5))
-        middles = (self.cells.float() + reported[:, :, :2].sigmoid()) * 32
-        half = self.sizes.float() * reported[:, :, 2:4].clamp(-1, 1).exp() / 2
+        told = self.head(self.body.forward_features(x)).float().unflatten(1, (3, 5))
+        middles = (self.cells.float() + told[:, :, :2].sigmoid()) * 32
+        half = self.sizes.float() * told[:, :, 2:4].clamp(-1, 1).exp() / 2
         boxes = torch.cat([middles - half, middles + half], dim=2)
-        return boxes.movedim(2, -1).flatten(1, 3), reported[:, :, 4].flatten(1)
+        return boxes.movedim(2, -1).flatten(1, 3), told[:, :, 4].flatten(1)
 
 
 def candidates(boxes, scores, count=200):

@@ -8,21 +8,21 @@ from shared.steps import GPU, inference
 
 def names_found_in_turn(scores, gold):
     """How many of the words that are part of a name were told right, sentence by sentence; -100 is filling."""
-    right = reported = there = 0
+    right = told = there = 0
     for chosen, tags in zip(scores.argmax(-1), gold):
         meant = tags != -100
         chosen, tags = chosen[meant], tags[meant]
         right += ((chosen == tags) & (tags > 0)).sum().item()
-        reported += (chosen > 0).sum().item()
+        told += (chosen > 0).sum().item()
         there += (tags > 0).sum().item()
-    return 2 * right / max(reported + there, 1)
+    return 2 * right / max(told + there, 1)
 
 
 def names_found_at_once(scores, gold):
     chosen, meant = scores.argmax(-1), gold != -100
     counts = torch.stack([((chosen == gold) & (gold > 0)).sum(), ((chosen > 0) & meant).sum(), (gold > 0).sum()])
-    right, reported, there = counts.tolist()
-    return 2 * right / max(reported + there, 1)
+    right, told, there = counts.tolist()
+    return 2 * right / max(told + there, 1)
 
 
 def program(kind):

@@ -16,10 +16,10 @@ class Visits(nn.Module):
     def __init__(self, pages=20000, dim=512, layers=4, heads=8, length=200):
         super().__init__()
         self.pages, self.numbers = nn.Embedding(pages, dim), nn.Linear(8, dim)
-        self.polls = Last(nn.Identity(), dim, layers, heads, length, pages, causal=True)
+        self.looks = Last(nn.Identity(), dim, layers, heads, length, pages, causal=True)
 
     def forward(self, pages, numbers):
-        return self.polls(self.pages(pages) + self.numbers(numbers))
+        return self.looks(self.pages(pages) + self.numbers(numbers))
 
 
 def program(kind):

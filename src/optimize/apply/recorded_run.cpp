@@ -40,7 +40,6 @@ void remove_folder(const std::filesystem::path& folder) {
 }
 
 constexpr Field kFindingFields[] = {
-
     field<&OptimizationFinding::rule>("rule"),         field<&OptimizationFinding::title>("title"),
     field<&OptimizationFinding::severity>("severity"), field<&OptimizationFinding::low>("low"),
     field<&OptimizationFinding::high>("high"),         field<&OptimizationFinding::advice>("advice"),
@@ -53,14 +52,12 @@ constexpr Field kGainFields[] = {field<&FoundGain::rule>("rule"), field<&FoundGa
 constexpr RecordOf<FoundGain> kGain{"gain", "", kGainFields};
 
 constexpr auto was_read = [](const StepRecording& recording) { return recording.problem.empty(); };
-constexpr Field kRecordingFields[] = {
-
-    field<&StepRecording::gpu_work>("gpu_work"),
-    field<&StepRecording::findings>("findings", "", kFinding),
-    field<&StepRecording::found>("found", "", kGain),
-    field<&StepRecording::problem>("problem").unless_empty(),
-    field<&StepRecording::kernels>("kernels").when(was_read),
-    field<&StepRecording::seconds_per_step>("seconds_per_step").when(was_read)};
+constexpr Field kRecordingFields[] = {field<&StepRecording::gpu_work>("gpu_work"),
+                                      field<&StepRecording::findings>("findings", "", kFinding),
+                                      field<&StepRecording::found>("found", "", kGain),
+                                      field<&StepRecording::problem>("problem").unless_empty(),
+                                      field<&StepRecording::kernels>("kernels").when(was_read),
+                                      field<&StepRecording::seconds_per_step>("seconds_per_step").when(was_read)};
 
 }  // namespace
 

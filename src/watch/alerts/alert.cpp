@@ -17,7 +17,6 @@ namespace {
 using Label = Labels::value_type;
 
 constexpr Field kAlertFields[] = {
-
     field<&Alert::rule>("rule"),
     field<&Alert::severity>("severity").ruled(R"({"enum": ["info", "warning", "critical"]})"),
     field<&Alert::state>("state"),
@@ -34,7 +33,6 @@ constexpr Field kAlertFields[] = {
 constexpr const char* kMostAlerts = R"({"maxItems": 20})";
 static_assert(kMostShown == 20);
 constexpr Field kMessageFields[] = {
-
     field<&Message::id>("id", "The same each time the message is tried: by it a receiver knows what it got twice."),
     derived("status", "resolved: no alert of the group fires any more.",
             [](const Message& message) { return message.firing_count > 0 ? "firing" : "resolved"; })

@@ -58,7 +58,6 @@ constexpr Field kSeriesFields[] = {field<&KeptSeries::rule>("rule"),
 constexpr RecordOf<KeptSeries> kSeries{"series", "", kSeriesFields};
 
 constexpr Field kKeptStateFields[] = {
-
     field<&KeptState::at, &Instant::watch_s>("watch_s", "By a clock that never goes back."),
     field<&KeptState::at, &Instant::wall_s>("wall_s", "Since 1970."),
     field<&KeptState::ended>("ended", "The watch was ended on purpose.").added_later(),

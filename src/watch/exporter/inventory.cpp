@@ -21,7 +21,6 @@ struct Inventory {
 };
 
 constexpr Field kEntryFields[] = {
-
     field<&Entry::facts, &GpuFacts::index>("index"), field<&Entry::facts, &GpuFacts::uuid>("uuid"),
     field<&Entry::facts, &GpuFacts::name>("name"), field<&Entry::facts, &GpuFacts::pci_bus_id>("pci_bus_id"),
     field<&Entry::seen_s>("seen_s")};

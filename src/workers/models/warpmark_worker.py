@@ -92,7 +92,7 @@ class Worker:
             "parameters": networks.parameters_of(t.model),
             "forward_flops": t.flops,
             "counted_words": getattr(t, "counted_words", 0),
-            "ignorance": tasks.chance_level_loss(t.name, t.config),
+            "chance_level": tasks.chance_level_loss(t.name, t.config),
             "faults": t.host.faults,
         }
 

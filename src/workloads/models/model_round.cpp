@@ -112,7 +112,7 @@ class ModelRound {
                                 kPrepareDeadline_s));
     WM_ASSIGN(const double parameters, answered_number(answer, "parameters"));
     WM_ASSIGN(const double flops, answered_number(answer, "forward_flops"));
-    WM_ASSIGN(chance_level_, answered_number(answer, "ignorance"));
+    WM_ASSIGN(chance_level_, answered_number(answer, "chance_level"));
     WM_ASSIGN(const double forward_flops, counted_flops(answer));
     const double expected = forward_flops * static_cast<double>(shape_.batch);
     if (parameters != static_cast<double>(shape_.parameters) || flops != expected) {
