@@ -18,7 +18,7 @@ namespace {
 
 constexpr double kUnheard_s = 3;  // a Python that starts takes less than one
 
-/// The program came to its end while no setting was on: the command is none the wiser for it.
+/// The program came to its end while no setting was on, which says nothing about the settings.
 bool ended_alone(const Json& answer) {
   return answer.is_object() && answer.value("crashed", "") == "ended" && answer.value("variant", -1) < 0;
 }

@@ -122,7 +122,7 @@ struct LoadReport {
   std::vector<ScenarioResult> earlier;     ///< of the report that this one goes on with, without records
   std::vector<ScenarioResult> scenarios;
   std::vector<std::string> notes;
-  double first_s = 0, warm_s = 0, repeated_s = 0;  ///< requests before the load (FirstLook); 0 where not asked
+  double first_s = 0, warm_s = 0, repeated_s = 0;  ///< requests before the load (FirstProbe); 0 where not asked
   std::int64_t cached_tokens = -1;
   std::optional<std::string> search;  ///< what a search for the highest load found, a sentence
   bool search_met = false;            ///< a load that meets the objectives was found
