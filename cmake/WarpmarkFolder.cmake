@@ -1,11 +1,10 @@
-# warpmark_folder(NAME [SEPARATE] [COMPUTES | ONCE] [FOLDERS lower...] [LIBRARIES external...]): src/NAME as the static library
-# warpmark_NAME. Files under a folder named "module" belong to the CUDA module instead. SEPARATE: each file is compiled
-# alone, always. COMPUTES: its loops are what users wait for, so it is compiled with -O3 in a release. ONCE: its code runs
-# once a command, between waiting for measurements and for a person, and -O1 takes the compiler a quarter less time than the
-# -O2 of all others. Folders for other processors and libraries than those at hand are left out
-# (WarpmarkAlternatives.cmake).
+# warpmark_folder(NAME [COMPUTES | ONCE] [FOLDERS lower...] [LIBRARIES external...]): src/NAME as the static library
+# warpmark_NAME. Files under a folder named "module" belong to the CUDA module instead. COMPUTES: its loops are what users
+# wait for, so it is compiled with -O3 in a release. ONCE: its code runs once a command, between waiting for measurements and
+# for a person, and -O1 takes the compiler a quarter less time than the -O2 of all others. Folders for other processors and
+# libraries than those at hand are left out (WarpmarkAlternatives.cmake).
 function(warpmark_folder name)
-  cmake_parse_arguments(ARG "SEPARATE;COMPUTES;ONCE" "" "FOLDERS;LIBRARIES" ${ARGN})
+  cmake_parse_arguments(ARG "COMPUTES;ONCE" "" "FOLDERS;LIBRARIES" ${ARGN})
   list(TRANSFORM ARG_FOLDERS PREPEND warpmark_)
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/${name}/*.cpp)
   list(FILTER sources EXCLUDE REGEX "/module/")
@@ -24,9 +23,7 @@ function(warpmark_folder name)
     elseif(NOT ARG_COMPUTES)
       target_compile_options(warpmark_${name} PRIVATE $<$<CONFIG:Release>:-O2>)
     endif()
-    if(NOT ARG_SEPARATE)
-      warpmark_unity(warpmark_${name} ${sources})
-    endif()
+    warpmark_unity(warpmark_${name} ${sources})
   else()  # headers only
     add_library(warpmark_${name} INTERFACE)
     target_include_directories(warpmark_${name} INTERFACE ${CMAKE_SOURCE_DIR}/src ${CMAKE_SOURCE_DIR}/include)

@@ -29,6 +29,9 @@ option(WARPMARK_WERROR "Warnings are errors" ${werror_default})
 add_library(warpmark_flags INTERFACE)
 target_compile_options(warpmark_flags INTERFACE -Wall -Wextra -Wshadow -Wnon-virtual-dtor -Wconversion -Wsign-conversion
   -Wno-missing-field-initializers)  # designated initializers name what differs from the defaults
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")  # memory is collected from 600 MB on: a tenth of the time of a build
+  target_compile_options(warpmark_flags INTERFACE $<$<COMPILE_LANGUAGE:CXX>:--param=ggc-min-heapsize=600000>)
+endif()
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION MATCHES "^12\\.")
   target_compile_options(warpmark_flags INTERFACE -Wno-restrict)  # false alarm on "text" + std::string: GCC bug 105651
 endif()

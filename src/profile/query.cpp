@@ -70,7 +70,7 @@ QueryValue value_at(sqlite3_stmt* row, int column) {
 }
 
 /// Without copying: a value may have a gigabyte.
-std::int64_t bytes_of(sqlite3_stmt* row, int columns) {
+std::int64_t row_bytes(sqlite3_stmt* row, int columns) {
   std::int64_t bytes = 0;
   for (int i = 0; i < columns; ++i) {
     const int type = sqlite3_column_type(row, i);
@@ -94,7 +94,7 @@ Result<QueryResult> fetch(sqlite3* database, sqlite3_stmt* statement, const Quer
   std::int64_t bytes = 0;
   while ((code = sqlite3_step(statement)) == SQLITE_ROW) {
     if (result.left_out == 0) {
-      bytes += bytes_of(statement, columns);
+      bytes += row_bytes(statement, columns);
       if (bytes <= options.most_bytes && result.rows.size() < options.most_rows) {
         auto& row = result.rows.emplace_back();
         for (int i = 0; i < columns; ++i) row.push_back(value_at(statement, i));

@@ -40,7 +40,7 @@ std::string printable(std::string_view text) {
 }
 
 template <typename Shape>
-std::string bytes_of(const Shape& shape) {
+std::string key_of_shape(const Shape& shape) {
   std::string key(sizeof(Shape), '\0');
   std::memcpy(key.data(), &shape, sizeof(Shape));
   return key;
@@ -82,7 +82,7 @@ std::uint32_t TimelineBuilder::track(const Track& track) {
 std::uint32_t TimelineBuilder::launch_shape(const LaunchShape& shape) {
   if (shape == timeline_.launch_shapes[0]) return 0;
   const auto [known, added] =
-      shape_ids_.try_emplace(bytes_of(shape), static_cast<std::uint32_t>(timeline_.launch_shapes.size()));
+      shape_ids_.try_emplace(key_of_shape(shape), static_cast<std::uint32_t>(timeline_.launch_shapes.size()));
   if (added) timeline_.launch_shapes.push_back(shape);
   return known->second;
 }

@@ -59,7 +59,7 @@ class MonitorCli : public Cli {
       pollfd ready{.fd = terminal, .events = POLLIN, .revents = 0};
       poll(&ready, 1, 100);
       char bytes[4096];
-      const auto got = (ready.revents & (POLLIN | POLLHUP)) != 0 ? read(terminal, bytes, sizeof bytes) : 0;
+      const auto got = (ready.revents & (POLLIN | POLLHUP)) != 0 ? ::read(terminal, bytes, sizeof bytes) : 0;
       if (got < 0) break;  // its other end was closed
       shown.text.append(bytes, static_cast<std::size_t>(got));
       if (!reported && shown.text.find(wanted) != std::string::npos) reported = ::write(terminal, "\x03", 1) == 1;

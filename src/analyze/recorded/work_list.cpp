@@ -224,7 +224,7 @@ WorkList list_work(const Timeline& timeline) {
 
 std::vector<WorkList> split_by_gpu(const Timeline& timeline, WorkList list) {
   const EventColumns& events = timeline.events;
-  using Owner = std::pair<int, std::int64_t>;              // device, process
+  using GraphOwner = std::pair<int, std::int64_t>;         // device, process
   using Processes = std::map<std::int64_t, std::int64_t>;  // with their time
   std::map<std::uint32_t, Processes> of_stream;
   std::map<int, Processes> of_device;  // pages of unified memory move on a stream that nothing is launched on
@@ -234,14 +234,14 @@ std::vector<WorkList> split_by_gpu(const Timeline& timeline, WorkList list) {
     of_stream[work.track][process] += work.end - work.start;
     of_device[timeline.tracks[work.track].device][process] += work.end - work.start;
   }
-  const auto owner_of = [&](const GpuWork& work) -> Owner {
+  const auto owner_of = [&](const GpuWork& work) -> GraphOwner {
     const int device = timeline.tracks[work.track].device;
     if (work.launch != kNoEvent) return {device, timeline.tracks[events.track[work.launch]].process};
     const Processes& known = of_stream[work.track].empty() ? of_device[device] : of_stream[work.track];
     const auto most = std::ranges::max_element(known, {}, [](const auto& one) { return one.second; });
     return {device, most == known.end() ? 0 : most->first};
   };
-  std::map<Owner, std::int64_t> time;
+  std::map<GraphOwner, std::int64_t> time;
   std::int64_t all = 0;
   for (const GpuWork& work : list.works) {
     time[owner_of(work)] += work.end - work.start;

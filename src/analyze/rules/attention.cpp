@@ -23,7 +23,7 @@ constexpr Advice kCheckFusedAttention = {
 };
 
 // What cuDNN's and JAX's attention does anyway.
-std::vector<Finding> apply(const Evidence& evidence) {
+std::vector<Finding> apply_attention(const Evidence& evidence) {
   const RankEvidence& rank = evidence.rank();
   const double lost = evidence.attribution.lost_ns(AttributedTo::attention);
   const double step = rank.undisturbed_step_ns();
@@ -51,13 +51,13 @@ std::vector<Finding> apply(const Evidence& evidence) {
   return {finding};
 }
 
-void change(const Evidence& evidence, double success, Change& change) {
+void change_attention(const Evidence& evidence, double success, Change& change) {
   shrink_owned(evidence, Owner::attention, success, change);
 }
 
 }  // namespace
 
-constinit const Rule kAttentionRule = {"attention", "memory_bandwidth", "Is attention unfused?", Need::gpu_work, apply,
-                                       change};
+constinit const Rule kAttentionRule = {"attention",    "memory_bandwidth", "Is attention unfused?",
+                                       Need::gpu_work, apply_attention,    change_attention};
 
 }  // namespace warpmark::analyze

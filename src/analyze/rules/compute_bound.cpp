@@ -16,7 +16,7 @@ void ask_for_metrics(double own_share, Finding& finding) {
        "warpmark profile --ncu 5 -- <command>"}};
 }
 
-std::vector<Finding> apply(const Evidence& evidence) {
+std::vector<Finding> apply_compute_bound(const Evidence& evidence) {
   const RankEvidence& rank = evidence.rank();
   const double step = rank.undisturbed_step_ns();
   const double compute = rank.group_ns("compute");
@@ -38,6 +38,6 @@ std::vector<Finding> apply(const Evidence& evidence) {
 }  // namespace
 
 constinit const Rule kComputeBoundRule = {"compute_bound", "kernel_efficiency", "Is the GPU busy with useful work?",
-                                          Need::gpu_work, apply};
+                                          Need::gpu_work, apply_compute_bound};
 
 }  // namespace warpmark::analyze

@@ -61,7 +61,7 @@ double left_on_faster(const Pipe& pipe, const KernelProfile& profile) {
   return static_cast<double>(units.take_tf32() ? units.left_in_tf32 : units.left_in_16_bits);
 }
 
-std::optional<KernelSaving> judge(const KernelProfile& profile) {
+std::optional<KernelSaving> judge_compute_bound_kernel(const KernelProfile& profile) {
   const auto* const busiest =
       std::ranges::max_element(kPipes, {}, [&](const Pipe& pipe) { return use_of(pipe, profile); });
   const double use = use_of(*busiest, profile);
@@ -84,15 +84,15 @@ constexpr Advice kNarrower = {
     .jax = "jax.config.update('jax_default_matmul_precision', 'tensorfloat32')",
 };
 
-std::vector<Finding> apply(const Evidence& evidence) {
-  return kernel_finding(kComputeBoundKernelRule, evidence, "One kind of instruction is the limit", {}, judge,
-                        kNarrower);
+std::vector<Finding> apply_compute_bound_kernel(const Evidence& evidence) {
+  return kernel_finding(kComputeBoundKernelRule, evidence, "One kind of instruction is the limit", {},
+                        judge_compute_bound_kernel, kNarrower);
 }
 
 }  // namespace
 
 constinit const Rule kComputeBoundKernelRule = {"compute_bound_kernel", "kernel_efficiency",
                                                 "Is a kernel limited by one kind of instruction?",
-                                                Need::kernel_profiles, apply};
+                                                Need::kernel_profiles, apply_compute_bound_kernel};
 
 }  // namespace warpmark::analyze

@@ -107,7 +107,7 @@ void add_debug_modes(const RankEvidence& rank, const DebugModes& modes, Finding&
   }
 }
 
-std::vector<Finding> apply(const Evidence& evidence) {
+std::vector<Finding> apply_cpu_gpu_sync(const Evidence& evidence) {
   const RankEvidence& rank = evidence.rank();
   const DebugModes& modes = rank.host->debug_modes();
   const Waits waits = waits_in_steps(rank);
@@ -135,11 +135,14 @@ std::vector<Finding> apply(const Evidence& evidence) {
   return {finding};
 }
 
-void change(const Evidence& evidence, double success, Change& change) { drop_waits(evidence, success, change); }
+void change_cpu_gpu_sync(const Evidence& evidence, double success, Change& change) {
+  drop_waits(evidence, success, change);
+}
 
 }  // namespace
 
 constinit const Rule kCpuGpuSyncRule = {
-    "cpu_gpu_sync", "cpu_gpu_sync", "Does the host wait for the GPU within the step?", Need::gpu_work, apply, change};
+    "cpu_gpu_sync", "cpu_gpu_sync",     "Does the host wait for the GPU within the step?",
+    Need::gpu_work, apply_cpu_gpu_sync, change_cpu_gpu_sync};
 
 }  // namespace warpmark::analyze

@@ -79,7 +79,7 @@ bool have_workers(const Evidence& evidence) {
   return thread && thread->idle_blocked_low > 0.5;
 }
 
-std::vector<Finding> apply(const Evidence& evidence) {
+std::vector<Finding> apply_data_loading(const Evidence& evidence) {
   const RankEvidence& rank = evidence.rank();
   const double lost = evidence.attribution.lost_ns(AttributedTo::data_loading);
   if (lost <= 0) return {};
@@ -115,14 +115,14 @@ std::vector<Finding> apply(const Evidence& evidence) {
   return {finding};
 }
 
-void change(const Evidence&, double success, Change& change) {
+void change_data_loading(const Evidence&, double success, Change& change) {
   for (WhatIf& one : change.ranks) one.host_scale[kLoading] *= 1 - success;
 }
 
 }  // namespace
 
 constinit const Rule kDataLoadingRule = {
-    "data_loading", "data_loading", "Does the GPU wait for input data?", Need::gpu_work,
-    apply,          change,         without<AttributedTo::data_loading>};
+    "data_loading",     "data_loading",      "Does the GPU wait for input data?", Need::gpu_work,
+    apply_data_loading, change_data_loading, without<AttributedTo::data_loading>};
 
 }  // namespace warpmark::analyze

@@ -37,7 +37,7 @@ constexpr Advice kOneProcessEach = {
         "--nproc-per-node=gpu train.py",
 };
 
-std::vector<Finding> apply(const Evidence& evidence) {
+std::vector<Finding> apply_data_parallel(const Evidence& evidence) {
   const RankEvidence& rank = evidence.rank();
   if (!any_name(rank.timeline->names, names_data_parallel)) return {};
   const std::map<int, double> computing = computing_by_device(evidence, rank);
@@ -75,6 +75,6 @@ std::vector<Finding> apply(const Evidence& evidence) {
 
 constinit const Rule kDataParallelRule = {"data_parallel", "multi_gpu_comm",
                                           "Does one process drive several GPUs with nn.DataParallel?", Need::gpu_work,
-                                          apply};
+                                          apply_data_parallel};
 
 }  // namespace warpmark::analyze

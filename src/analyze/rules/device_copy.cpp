@@ -49,7 +49,7 @@ Copies copies_in_steps(const RankEvidence& rank) {
   return sum;
 }
 
-std::vector<Finding> apply(const Evidence& evidence) {
+std::vector<Finding> apply_device_copy(const Evidence& evidence) {
   const RankEvidence& rank = evidence.rank();
   const double lost = evidence.attribution.lost_ns(AttributedTo::device_copy);
   if (lost <= 0) return {};
@@ -76,7 +76,7 @@ std::vector<Finding> apply(const Evidence& evidence) {
   return {finding};
 }
 
-void change(const Evidence& evidence, double success, Change& change) {
+void change_device_copy(const Evidence& evidence, double success, Change& change) {
   for (std::size_t r = 0; r < evidence.ranks.size(); ++r) {
     open_columns(evidence.ranks[r], change.ranks[r]);
     for (std::size_t i = 0; i < evidence.ranks[r].list.works.size(); ++i) {
@@ -88,7 +88,7 @@ void change(const Evidence& evidence, double success, Change& change) {
 }  // namespace
 
 constinit const Rule kDeviceCopyRule = {
-    "device_copy", "memory_bandwidth", "Do copies on GPUs or between them stop the work?", Need::gpu_work, apply,
-    change};
+    "device_copy",  "memory_bandwidth", "Do copies on GPUs or between them stop the work?",
+    Need::gpu_work, apply_device_copy,  change_device_copy};
 
 }  // namespace warpmark::analyze

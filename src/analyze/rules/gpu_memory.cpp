@@ -52,7 +52,7 @@ std::optional<Worst> worst_of(const RankEvidence& rank) {
   return worst;
 }
 
-std::vector<Finding> apply(const Evidence& evidence) {
+std::vector<Finding> apply_gpu_memory(const Evidence& evidence) {
   const RankEvidence& rank = evidence.rank();
   const auto worst = worst_of(rank);
   if (!worst) return {};
@@ -82,6 +82,6 @@ std::vector<Finding> apply(const Evidence& evidence) {
 }  // namespace
 
 constinit const Rule kGpuMemoryRule = {"gpu_memory", "memory_allocation", "Is the GPU's memory full, or scattered?",
-                                       Need::gpu_work, apply};
+                                       Need::gpu_work, apply_gpu_memory};
 
 }  // namespace warpmark::analyze

@@ -96,7 +96,7 @@ int multiprocessors(const RankEvidence& rank) {
   return count;
 }
 
-std::vector<Finding> apply(const Evidence& evidence) {
+std::vector<Finding> apply_gpu_underused(const Evidence& evidence) {
   const RankEvidence& rank = evidence.rank();
   const int sms = multiprocessors(rank);
   if (sms == 0) return {};
@@ -132,6 +132,6 @@ std::vector<Finding> apply(const Evidence& evidence) {
 }  // namespace
 
 constinit const Rule kGpuUnderusedRule = {"gpu_underused", "kernel_efficiency", "Do kernels fill the GPU?",
-                                          Need::gpu_work, apply};
+                                          Need::gpu_work, apply_gpu_underused};
 
 }  // namespace warpmark::analyze

@@ -1,4 +1,4 @@
-// Copies between host and GPU that nothing overlaps: pageable memory (the call stages it and blocks), large inputs,
+// HostCopies between host and GPU that nothing overlaps: pageable memory (the call stages it and blocks), large inputs,
 // results copied back within the step. Values read back one by one are cpu_gpu_sync.
 #include <fmt/format.h>
 
@@ -76,7 +76,7 @@ constexpr Advice kPrefetchInBackground = {
 // fast.
 constexpr double kPinnedShare = 0.5;
 
-struct Copies {
+struct HostCopies {
   double count = 0;
   double bytes = 0;
   double pageable = 0;
@@ -90,7 +90,7 @@ struct Copies {
   double left_ns[2] = {};
 };
 
-void add_copies(const RankEvidence& rank, Copies& sum) {
+void add_copies(const RankEvidence& rank, HostCopies& sum) {
   const EventColumns& events = rank.timeline->events;
   for (const GpuWork& work : rank.list.works) {
     if (!rank.in_steps(work) || !moves_data(work)) continue;
@@ -111,8 +111,8 @@ void add_copies(const RankEvidence& rank, Copies& sum) {
 }
 
 /// Of the rank; of a process with several GPUs to and from all of them, as its host copies for each.
-Copies copies_in_steps(const Evidence& evidence) {
-  Copies sum;
+HostCopies copies_in_steps(const Evidence& evidence) {
+  HostCopies sum;
   if (evidence.of_gpus())
     for (const RankEvidence& rank : evidence.ranks) add_copies(rank, sum);
   else
@@ -143,7 +143,7 @@ void drop_copies(const Evidence& evidence, double success, Change& change) {
 }
 
 /// By direction; what is pinned already need not be pinned.
-void recommend_copies(const Evidence& evidence, const Copies& copies, Finding& finding) {
+void recommend_copies(const Evidence& evidence, const HostCopies& copies, Finding& finding) {
   const bool pinned = copies.pinned > kNearlyAll * copies.bytes && copies.bytes > 0;
   const bool back = copies.to_host > copies.bytes / 2;
   if (copies.managed > copies.bytes / 2) {
@@ -160,10 +160,10 @@ void recommend_copies(const Evidence& evidence, const Copies& copies, Finding& f
   }
 }
 
-std::vector<Finding> apply(const Evidence& evidence) {
+std::vector<Finding> apply_host_transfer(const Evidence& evidence) {
   const RankEvidence& rank = evidence.rank();
   if (rank.over_host != OverHost::nothing) return {};  // multi_gpu_comm
-  const Copies copies = copies_in_steps(evidence);
+  const HostCopies copies = copies_in_steps(evidence);
   const double exposed = rank.part_ns(Part::exposed_copy_to_device) + rank.part_ns(Part::exposed_copy_to_host);
   const double blocked = rank.part_ns(Part::idle_host_transfer);
   const double lost = evidence.attribution.lost_ns(AttributedTo::host_transfer);
@@ -173,13 +173,13 @@ std::vector<Finding> apply(const Evidence& evidence) {
   const std::string part = time_text(lost) + " per step (" + format_percent(lost / step) + ")";
   const bool both = lost > exposed + blocked + kMatters * step;
   const std::string title = migrate ? "Pages of managed memory migrate for " + part + " under kernels"
-                            : both  ? "Copies, and pages that migrate under kernels, take " + part
-                                    : "Copies between host and GPU take " + part + " that nothing overlaps";
+                            : both  ? "HostCopies, and pages that migrate under kernels, take " + part
+                                    : "HostCopies between host and GPU take " + part + " that nothing overlaps";
   Finding finding = make_finding(kHostTransferRule, lost, step, title);
   finding.evidence = {
-      time_fact("exposed_copy_per_step", "Copies with no other GPU work, per step", exposed),
+      time_fact("exposed_copy_per_step", "HostCopies with no other GPU work, per step", exposed),
       time_fact("blocked_copy_per_step", "GPU idle while the host is inside a copy call, per step", blocked),
-      count_fact("copies_per_step", "Copies per step", copies.count / rank.step_count()),
+      count_fact("copies_per_step", "HostCopies per step", copies.count / rank.step_count()),
   };
   if (copies.time_ns > 0) {
     finding.evidence.push_back(moved_fact(copies.bytes, copies.time_ns, rank.step_count()));
@@ -208,11 +208,14 @@ std::vector<Finding> apply(const Evidence& evidence) {
   return {finding};
 }
 
-void change(const Evidence& evidence, double success, Change& change) { drop_copies(evidence, success, change); }
+void change_host_transfer(const Evidence& evidence, double success, Change& change) {
+  drop_copies(evidence, success, change);
+}
 
 }  // namespace
 
 constinit const Rule kHostTransferRule = {
-    "host_transfer", "data_loading", "Do copies between host and GPU stop the work?", Need::gpu_work, apply, change};
+    "host_transfer", "data_loading",      "Do copies between host and GPU stop the work?",
+    Need::gpu_work,  apply_host_transfer, change_host_transfer};
 
 }  // namespace warpmark::analyze

@@ -326,7 +326,7 @@ void recommend(const Evidence& evidence, double limit, double launches, bool wit
                                      batch_snippet(evidence, 2, "as many launches for twice the samples")});
 }
 
-std::vector<Finding> apply(const Evidence& evidence) {
+std::vector<Finding> apply_launch_overhead(const Evidence& evidence) {
   const RankEvidence& rank = evidence.rank();
   const double limit = evidence.attribution.without_dispatch;
   const double lost = evidence.attribution.lost_ns(AttributedTo::launch_overhead);
@@ -367,7 +367,7 @@ std::vector<Finding> apply(const Evidence& evidence) {
   return {finding};
 }
 
-void change(const Evidence& evidence, double success, Change& change) {
+void change_launch_overhead(const Evidence& evidence, double success, Change& change) {
   if (graph_first(evidence)) {
     drop_dispatch(success, change);
   } else {
@@ -377,7 +377,7 @@ void change(const Evidence& evidence, double success, Change& change) {
 
 }  // namespace
 
-constinit const Rule kLaunchOverheadRule = {
-    "launch_overhead", "launch_overhead", "Does the GPU wait for launches?", Need::gpu_work, apply, change};
+constinit const Rule kLaunchOverheadRule = {"launch_overhead", "launch_overhead",     "Does the GPU wait for launches?",
+                                            Need::gpu_work,    apply_launch_overhead, change_launch_overhead};
 
 }  // namespace warpmark::analyze

@@ -227,7 +227,7 @@ void add_evidence(const Evidence& evidence, const Imbalance& imbalance, LateBy b
   }
 }
 
-std::vector<Finding> apply(const Evidence& evidence) {
+std::vector<Finding> apply_load_imbalance(const Evidence& evidence) {
   const Imbalance& imbalance = evidence.attribution.imbalance;
   if (imbalance.own_ns.empty()) return {};
   const RankEvidence& late = evidence.ranks[imbalance.latest];
@@ -260,6 +260,6 @@ std::vector<Finding> apply(const Evidence& evidence) {
 }  // namespace
 
 constinit const Rule kLoadImbalanceRule = {"load_imbalance", "load_imbalance", "Does one rank make the others wait?",
-                                           Need::several_ranks, apply};
+                                           Need::several_ranks, apply_load_imbalance};
 
 }  // namespace warpmark::analyze

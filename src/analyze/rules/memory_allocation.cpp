@@ -48,7 +48,7 @@ constexpr Advice kReusePinned = {
     .pytorch = "staging = torch.empty(shape, pin_memory=True)  # once; in the loop: staging.copy_(batch)",
 };
 
-std::vector<Finding> apply(const Evidence& evidence) {
+std::vector<Finding> apply_memory_allocation(const Evidence& evidence) {
   const RankEvidence& rank = evidence.rank();
   double calls = 0;
   double time = 0, locking = 0, mapping = 0;
@@ -85,11 +85,14 @@ std::vector<Finding> apply(const Evidence& evidence) {
   return {finding};
 }
 
-void change(const Evidence& evidence, double success, Change& change) { drop_allocations(evidence, success, change); }
+void change_memory_allocation(const Evidence& evidence, double success, Change& change) {
+  drop_allocations(evidence, success, change);
+}
 
 }  // namespace
 
 constinit const Rule kMemoryAllocationRule = {
-    "memory_allocation", "memory_allocation", "Is memory allocated within the step?", Need::gpu_work, apply, change};
+    "memory_allocation", "memory_allocation",     "Is memory allocated within the step?",
+    Need::gpu_work,      apply_memory_allocation, change_memory_allocation};
 
 }  // namespace warpmark::analyze

@@ -71,7 +71,7 @@ void add_kinds(const KernelAttribution& attribution, Finding& finding) {
   }
 }
 
-std::vector<Finding> apply(const Evidence& evidence) {
+std::vector<Finding> apply_memory_bandwidth(const Evidence& evidence) {
   const RankEvidence& rank = evidence.rank();
   const double lost = evidence.attribution.lost_ns(AttributedTo::memory_bandwidth);
   if (lost <= 0) return {};
@@ -94,13 +94,14 @@ std::vector<Finding> apply(const Evidence& evidence) {
   return {finding};
 }
 
-void change(const Evidence& evidence, double success, Change& change) {
+void change_memory_bandwidth(const Evidence& evidence, double success, Change& change) {
   shrink_owned(evidence, Owner::memory_bandwidth, success, change);
 }
 
 }  // namespace
 
 constinit const Rule kMemoryBandwidthRule = {
-    "memory_bandwidth", "memory_bandwidth", "Do kernels move data redundantly?", Need::gpu_work, apply, change};
+    "memory_bandwidth", "memory_bandwidth",     "Do kernels move data redundantly?",
+    Need::gpu_work,     apply_memory_bandwidth, change_memory_bandwidth};
 
 }  // namespace warpmark::analyze

@@ -21,7 +21,7 @@ bool is_before_memory(const KernelProfile& profile, double throughput) {
 }
 
 /// What is left of the peak, and at least what matters: whether bytes can be saved is for the kernel's author to know.
-std::optional<KernelSaving> judge(const KernelProfile& profile) {
+std::optional<KernelSaving> judge_memory_bound_kernel(const KernelProfile& profile) {
   const auto memory = memory_throughput(profile);
   const double compute = profile.metric("sm__throughput.avg.pct_of_peak_sustained_elapsed").value_or(0);
   if (!memory || *memory < kNcuHigh || *memory - compute < kNcuFar) return std::nullopt;
@@ -60,9 +60,10 @@ constexpr Advice kMoveFewerBytes = {
     .jax = "step = jax.jit(step)  # the whole step, not its parts",
 };
 
-std::vector<Finding> apply(const Evidence& evidence) {
-  std::vector<Finding> findings = kernel_finding(
-      kMemoryBoundKernelRule, evidence, "The bandwidth of memory or caches is used up", {}, judge, kMoveFewerBytes);
+std::vector<Finding> apply_memory_bound_kernel(const Evidence& evidence) {
+  std::vector<Finding> findings =
+      kernel_finding(kMemoryBoundKernelRule, evidence, "The bandwidth of memory or caches is used up", {},
+                     judge_memory_bound_kernel, kMoveFewerBytes);
   for (Finding& finding : findings) finding.gain.method = "throughput up to the peak; fewer bytes can gain more";
   return findings;
 }
@@ -71,6 +72,6 @@ std::vector<Finding> apply(const Evidence& evidence) {
 
 constinit const Rule kMemoryBoundKernelRule = {"memory_bound_kernel", "memory_bandwidth",
                                                "Is a kernel limited by memory bandwidth?", Need::kernel_profiles,
-                                               apply};
+                                               apply_memory_bound_kernel};
 
 }  // namespace warpmark::analyze

@@ -288,7 +288,7 @@ bool communicates(const RankEvidence& rank, const GpuWork& work) {
          (rank.over_host != OverHost::nothing && is_host_copy(work.category));
 }
 
-std::vector<Finding> apply(const Evidence& evidence) {
+std::vector<Finding> apply_multi_gpu_comm(const Evidence& evidence) {
   const Exposed& exposed = evidence.attribution.exposed;
   const double lost = evidence.attribution.lost_ns(AttributedTo::multi_gpu_comm);
   if (lost <= 0) return {};
@@ -375,7 +375,7 @@ bool waits_for_late_ranks(const Evidence& evidence) {
   return evidence.attribution.imbalance.explained_ns(most) > waiting_ns(evidence, most) / 2;
 }
 
-void change(const Evidence& evidence, double success, Change& change) {
+void change_multi_gpu_comm(const Evidence& evidence, double success, Change& change) {
   hide_communication(evidence, success, change);
   if (!waits_for_late_ranks(evidence)) return;
   for (WhatIf& one : change.ranks) one.keeps_rendezvous = true;
@@ -383,7 +383,7 @@ void change(const Evidence& evidence, double success, Change& change) {
 
 }  // namespace
 
-constinit const Rule kMultiGpuCommRule = {
-    "multi_gpu_comm", "multi_gpu_comm", "Is communication exposed?", Need::gpu_work, apply, change};
+constinit const Rule kMultiGpuCommRule = {"multi_gpu_comm", "multi_gpu_comm",     "Is communication exposed?",
+                                          Need::gpu_work,   apply_multi_gpu_comm, change_multi_gpu_comm};
 
 }  // namespace warpmark::analyze

@@ -85,7 +85,7 @@ std::optional<KernelSaving> judge_alone(double achieved, const KernelProfile& pr
                       bound_of(profile).fixes};
 }
 
-std::optional<KernelSaving> judge(const KernelProfile& profile) {
+std::optional<KernelSaving> judge_occupancy(const KernelProfile& profile) {
   if (has_small_grid(profile)) return std::nullopt;
   // Few warps are enough for a kernel that keeps the units or the memory busy, as fused attention does.
   if (best_throughput(profile) * 100 >= kNcuHigh - kNcuFar) return std::nullopt;
@@ -107,13 +107,13 @@ std::optional<KernelSaving> judge(const KernelProfile& profile) {
       std::move(bound.fixes)};
 }
 
-std::vector<Finding> apply(const Evidence& evidence) {
-  return kernel_finding(kOccupancyRule, evidence, "Low occupancy", {}, judge);
+std::vector<Finding> apply_occupancy(const Evidence& evidence) {
+  return kernel_finding(kOccupancyRule, evidence, "Low occupancy", {}, judge_occupancy);
 }
 
 }  // namespace
 
 constinit const Rule kOccupancyRule = {"occupancy", "kernel_efficiency", "Do multiprocessors hold enough warps?",
-                                       Need::kernel_profiles, apply};
+                                       Need::kernel_profiles, apply_occupancy};
 
 }  // namespace warpmark::analyze

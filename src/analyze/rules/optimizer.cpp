@@ -60,7 +60,7 @@ Recommendation torch_fix(const std::string& name, const Updates& updates, double
       made(options) + "  # within torch.cuda.graph"};
 }
 
-std::vector<Finding> apply(const Evidence& evidence) {
+std::vector<Finding> apply_optimizer(const Evidence& evidence) {
   const RankEvidence& rank = evidence.rank();
   const Updates updates = updates_in_steps(rank);
   if (updates.kernels == 0) return {};
@@ -90,11 +90,13 @@ std::vector<Finding> apply(const Evidence& evidence) {
   return {finding};
 }
 
-void change(const Evidence& evidence, double success, Change& change) { update_together(evidence, success, change); }
+void change_optimizer(const Evidence& evidence, double success, Change& change) {
+  update_together(evidence, success, change);
+}
 
 }  // namespace
 
-constinit const Rule kOptimizerRule = {
-    "optimizer", "launch_overhead", "Are parameters updated one by one?", Need::gpu_work, apply, change};
+constinit const Rule kOptimizerRule = {"optimizer",    "launch_overhead", "Are parameters updated one by one?",
+                                       Need::gpu_work, apply_optimizer,   change_optimizer};
 
 }  // namespace warpmark::analyze

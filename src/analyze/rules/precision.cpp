@@ -172,7 +172,7 @@ Finding of_doubles(const Evidence& evidence) {
   return finding;
 }
 
-std::vector<Finding> apply(const Evidence& evidence) {
+std::vector<Finding> apply_precision(const Evidence& evidence) {
   const RankEvidence& rank = evidence.rank();
   const PrecisionLoss& loss = evidence.attribution.precision;
   if (loss.of_doubles) return {of_doubles(evidence)};
@@ -213,7 +213,7 @@ std::vector<Finding> apply(const Evidence& evidence) {
   return {finding};
 }
 
-void change(const Evidence& evidence, double success, Change& change) {
+void change_precision(const Evidence& evidence, double success, Change& change) {
   const RankEvidence& rank = evidence.rank();
   const auto sum = [&rank](MatrixMath math) { return math_ns(rank, math); };
   const bool tf32 =
@@ -223,7 +223,7 @@ void change(const Evidence& evidence, double success, Change& change) {
 
 }  // namespace
 
-constinit const Rule kPrecisionRule = {
-    "precision", "kernel_efficiency", "Does matrix work use the tensor cores?", Need::gpu_work, apply, change};
+constinit const Rule kPrecisionRule = {"precision",    "kernel_efficiency", "Does matrix work use the tensor cores?",
+                                       Need::gpu_work, apply_precision,     change_precision};
 
 }  // namespace warpmark::analyze

@@ -25,7 +25,7 @@ std::optional<double> accesses(const KernelProfile& profile, const char* memory)
   return std::nullopt;
 }
 
-std::optional<KernelSaving> judge(const KernelProfile& profile) {
+std::optional<KernelSaving> judge_register_spills(const KernelProfile& profile) {
   constexpr double kLocalMemoryUsage = 0.1;
   const auto spilled = profile.metric("derived__local_spilling_requests_pct");
   const auto local = accesses(profile, "local"), global = accesses(profile, "global");
@@ -42,14 +42,14 @@ std::optional<KernelSaving> judge(const KernelProfile& profile) {
   return KernelSaving{memory, fmt::format("{:.3g} accesses to local memory{}", *local, with), kCountAlone, *local, ""};
 }
 
-std::vector<Finding> apply(const Evidence& evidence) {
+std::vector<Finding> apply_register_spills(const Evidence& evidence) {
   std::vector<Finding> findings = kernel_finding(
       kRegisterSpillsRule, evidence, "Registers spill to local memory",
       {{AdviceKind::code,
         "Keep fewer values at a time: smaller tiles, less unrolling, a kernel in two; or let a thread have more "
         "registers (-maxrregcount, __launch_bounds__).",
         "nvcc -Xptxas -v  # prints the spills of each kernel"}},
-      judge);
+      judge_register_spills);
   for (Finding& finding : findings) {
     if (finding.evidence.front().id != kCountAlone) continue;
     finding.severity = std::min(finding.severity, kWarning);
@@ -62,6 +62,6 @@ std::vector<Finding> apply(const Evidence& evidence) {
 
 constinit const Rule kRegisterSpillsRule = {"register_spills", "kernel_efficiency",
                                             "Do the registers suffice for what threads keep?", Need::kernel_profiles,
-                                            apply};
+                                            apply_register_spills};
 
 }  // namespace warpmark::analyze

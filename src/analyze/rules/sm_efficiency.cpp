@@ -23,7 +23,7 @@ std::optional<KernelSaving> judge_by_throughput(const KernelProfile& profile) {
                       "sm_throughput", *compute / 100, ""};
 }
 
-std::optional<KernelSaving> judge(const KernelProfile& profile) {
+std::optional<KernelSaving> judge_sm_efficiency(const KernelProfile& profile) {
   const auto issue = profile.metric("smsp__issue_active.avg.per_cycle_active");
   const double best = best_throughput(profile);
   if (has_small_grid(profile)) return std::nullopt;
@@ -50,14 +50,14 @@ void count_once(const Evidence& evidence, std::vector<Finding>& findings) {
   }
 }
 
-std::vector<Finding> apply(const Evidence& evidence) {
+std::vector<Finding> apply_sm_efficiency(const Evidence& evidence) {
   std::vector<Finding> findings = kernel_finding(
       kSmEfficiencyRule, evidence, "Latency, not throughput, limits",
       {{AdviceKind::code, "Give each thread more independent work, so that loads are in flight together.",
         "#pragma unroll 4"},
        {AdviceKind::code, "Launch more blocks, or overlap small kernels on several streams.",
         "cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking);"}},
-      judge);
+      judge_sm_efficiency);
   count_once(evidence, findings);
   return findings;
 }
@@ -65,6 +65,6 @@ std::vector<Finding> apply(const Evidence& evidence) {
 }  // namespace
 
 constinit const Rule kSmEfficiencyRule = {"sm_efficiency", "kernel_efficiency", "Do the multiprocessors keep issuing?",
-                                          Need::kernel_profiles, apply};
+                                          Need::kernel_profiles, apply_sm_efficiency};
 
 }  // namespace warpmark::analyze

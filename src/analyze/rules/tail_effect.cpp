@@ -27,7 +27,7 @@ std::optional<KernelSaving> judge_grid(const KernelProfile& profile, double wave
       .title = "Fewer blocks than fill the GPU"};
 }
 
-std::optional<KernelSaving> judge(const KernelProfile& profile) {
+std::optional<KernelSaving> judge_tail_effect(const KernelProfile& profile) {
   const double waves = profile.metric("launch__waves_per_multiprocessor").value_or(0);
   if (waves < 1) return judge_grid(profile, waves);
   const double whole = std::floor(waves);
@@ -46,13 +46,13 @@ std::optional<KernelSaving> judge(const KernelProfile& profile) {
       .title = "The last wave of blocks leaves multiprocessors idle"};
 }
 
-std::vector<Finding> apply(const Evidence& evidence) {
-  return kernel_finding(kTailEffectRule, evidence, "Blocks do not fill the GPU", {}, judge);
+std::vector<Finding> apply_tail_effect(const Evidence& evidence) {
+  return kernel_finding(kTailEffectRule, evidence, "Blocks do not fill the GPU", {}, judge_tail_effect);
 }
 
 }  // namespace
 
 constinit const Rule kTailEffectRule = {"tail_effect", "kernel_efficiency", "Do blocks fill whole waves?",
-                                        Need::kernel_profiles, apply};
+                                        Need::kernel_profiles, apply_tail_effect};
 
 }  // namespace warpmark::analyze

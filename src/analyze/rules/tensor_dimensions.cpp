@@ -112,7 +112,7 @@ Recommendation padding_of(const Evidence& evidence, std::int64_t size, int multi
   return advice;
 }
 
-std::vector<Finding> apply(const Evidence& evidence) {
+std::vector<Finding> apply_tensor_dimensions(const Evidence& evidence) {
   const RankEvidence& rank = evidence.rank();
   const std::vector<Narrow> products = narrow_products(rank);
   double sum = 0, lost = 0, outside = 0, count = 0;
@@ -161,7 +161,7 @@ std::vector<Finding> apply(const Evidence& evidence) {
   return {finding};
 }
 
-void change(const Evidence& evidence, double success, Change& change) {
+void change_tensor_dimensions(const Evidence& evidence, double success, Change& change) {
   for (std::size_t r = 0; r < evidence.ranks.size(); ++r) {
     open_columns(evidence.ranks[r], change.ranks[r]);
     for (const Narrow& one : narrow_products(evidence.ranks[r])) {
@@ -172,11 +172,8 @@ void change(const Evidence& evidence, double success, Change& change) {
 
 }  // namespace
 
-constinit const Rule kTensorDimensionsRule = {"tensor_dimensions",
-                                              "kernel_efficiency",
-                                              "Do the dimensions of products suit the tensor cores?",
-                                              Need::gpu_work,
-                                              apply,
-                                              change};
+constinit const Rule kTensorDimensionsRule = {
+    "tensor_dimensions", "kernel_efficiency",     "Do the dimensions of products suit the tensor cores?",
+    Need::gpu_work,      apply_tensor_dimensions, change_tensor_dimensions};
 
 }  // namespace warpmark::analyze

@@ -14,7 +14,7 @@ namespace {
 
 constexpr double kIdealSectors = 4;  // a request of 4-byte words; 8-byte words need twice as many
 
-std::optional<KernelSaving> judge(const KernelProfile& profile) {
+std::optional<KernelSaving> judge_uncoalesced_access(const KernelProfile& profile) {
   const double memory =
       profile.metric("gpu__compute_memory_throughput.avg.pct_of_peak_sustained_elapsed").value_or(100) / 100;
   const auto excessive = profile.metric("derived__memory_l2_theoretical_sectors_global_excessive");
@@ -33,7 +33,7 @@ std::optional<KernelSaving> judge(const KernelProfile& profile) {
                       *per_request, ""};
 }
 
-std::vector<Finding> apply(const Evidence& evidence) {
+std::vector<Finding> apply_uncoalesced_access(const Evidence& evidence) {
   return kernel_finding(
       kUncoalescedAccessRule, evidence, "Memory accesses are not coalesced",
       {{AdviceKind::code,
@@ -42,12 +42,13 @@ std::vector<Finding> apply(const Evidence& evidence) {
         "y[i] = x[i];  // i = blockIdx.x * blockDim.x + threadIdx.x"},
        {AdviceKind::code, "Where the order is random, stage tiles in shared memory or sort the indices first.",
         "__shared__ float tile[32][33];"}},
-      judge);
+      judge_uncoalesced_access);
 }
 
 }  // namespace
 
 constinit const Rule kUncoalescedAccessRule = {"uncoalesced_access", "memory_bandwidth",
-                                               "Are memory accesses coalesced?", Need::kernel_profiles, apply};
+                                               "Are memory accesses coalesced?", Need::kernel_profiles,
+                                               apply_uncoalesced_access};
 
 }  // namespace warpmark::analyze

@@ -9,7 +9,7 @@ namespace warpmark::analyze {
 
 namespace {
 
-std::optional<KernelSaving> judge(const KernelProfile& profile) {
+std::optional<KernelSaving> judge_warp_divergence(const KernelProfile& profile) {
   constexpr double kWarp = 32;  // threads
   auto threads = profile.metric("smsp__thread_inst_executed_per_inst_executed.ratio");
   if (const auto percent = profile.metric("smsp__thread_inst_executed_per_inst_executed.pct"); !threads && percent) {
@@ -21,18 +21,19 @@ std::optional<KernelSaving> judge(const KernelProfile& profile) {
                       "active_threads_per_warp", *threads, ""};
 }
 
-std::vector<Finding> apply(const Evidence& evidence) {
+std::vector<Finding> apply_warp_divergence(const Evidence& evidence) {
   return kernel_finding(kWarpDivergenceRule, evidence, "Warps diverge",
                         {{AdviceKind::code,
                           "Give neighbouring threads the same branch: sort or bin the work by its length, or let a "
                           "whole warp share one item.",
                           "const int item = index / 32;  // one item a warp, lanes split its work"}},
-                        judge);
+                        judge_warp_divergence);
 }
 
 }  // namespace
 
 constinit const Rule kWarpDivergenceRule = {"warp_divergence", "kernel_efficiency",
-                                            "Do the threads of a warp stay together?", Need::kernel_profiles, apply};
+                                            "Do the threads of a warp stay together?", Need::kernel_profiles,
+                                            apply_warp_divergence};
 
 }  // namespace warpmark::analyze

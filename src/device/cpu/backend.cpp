@@ -193,13 +193,13 @@ class CpuDevice final : public Device {
   std::shared_ptr<std::atomic<std::int64_t>> mapped_bytes_ = std::make_shared<std::atomic<std::int64_t>>(0);
 };
 
-Support available() { return Support::yes(); }
+Support cpu_available() { return Support::yes(); }
 
-Result<std::vector<DeviceInfo>> devices() {
+Result<std::vector<DeviceInfo>> cpu_devices() {
   return std::vector<DeviceInfo>{cpu_device_info(this_topology(), read_memory("/"))};
 }
 
-Result<std::unique_ptr<Device>> open(int index) {
+Result<std::unique_ptr<Device>> open_cpu(int index) {
   if (index != 0) return usage_error("there is no CPU device " + std::to_string(index), "the only one is 'cpu'");
   constexpr int kMostThreads = 8192;  // OpenMP's runtime keeps a team on the stack, which ends the program
   if (omp_get_max_threads() > kMostThreads) {
@@ -214,9 +214,9 @@ Result<std::unique_ptr<Device>> open(int index) {
 const Backend kCpuBackend{
     .id = "cpu",
     .summary = "this machine's processors",
-    .available = available,
-    .devices = devices,
-    .open = open,
+    .available = cpu_available,
+    .devices = cpu_devices,
+    .open = open_cpu,
 };
 
 }  // namespace warpmark::device

@@ -49,17 +49,17 @@ Support check_available() {
   return (*module)->available();
 }
 
-Support available() {
+Support cuda_available() {
   static const Support support = check_available();  // neither drivers nor modules come and go while we run
   return support;
 }
 
-Result<std::vector<DeviceInfo>> devices() {
+Result<std::vector<DeviceInfo>> cuda_devices() {
   WM_ASSIGN(const auto* module, cuda_module());
   return module->devices();
 }
 
-Result<std::unique_ptr<Device>> open(int index) {
+Result<std::unique_ptr<Device>> open_cuda(int index) {
   WM_ASSIGN(const auto* module, cuda_module());
   return module->open(index);
 }
@@ -121,9 +121,9 @@ const LoadedModule& loaded_module() {
 const Backend kCudaBackend{
     .id = "cuda",
     .summary = "NVIDIA GPUs",
-    .available = available,
-    .devices = devices,
-    .open = open,
+    .available = cuda_available,
+    .devices = cuda_devices,
+    .open = open_cuda,
 };
 
 std::vector<fs::path> cuda_module_candidates(const fs::path& executable, const char* override_path) {

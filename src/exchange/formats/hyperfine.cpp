@@ -42,7 +42,7 @@ Status read_parameters(JsonFields& fields, Run& run) {
   return {};
 }
 
-Status read_result(JsonFields& fields, Session& session) {
+Status read_hyperfine_result(JsonFields& fields, Session& session) {
   std::string command;
   fields.required("command", command);
   Run& run = add_run(session, command, "cpu");
@@ -73,8 +73,9 @@ Result<std::vector<Session>> read_hyperfine(const Document& document) {
   if (!detect_hyperfine(document)) return data_error("it has no 'results' with a command and its times");
   ResultLimit limit(document.text);
   return read_object(*document.json, foreign_session("hyperfine"), [&](JsonFields& fields, Session& session) {
-    fields.each("results",
-                [&](JsonFields& result) { result.keep(limit.add_after(read_result(result, session), session)); });
+    fields.each("results", [&](JsonFields& result) {
+      result.keep(limit.add_after(read_hyperfine_result(result, session), session));
+    });
   });
 }
 

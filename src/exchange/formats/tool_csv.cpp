@@ -38,12 +38,12 @@ class Cells {
   const Fields& row_;
 };
 
-constexpr const char* kMedianAlone = "the file has the median alone";
+constexpr const char* kToolMedianAlone = "the file has the median alone";
 
 Status add_median(const Cells& cells, Run& run) {
   const auto median = cells.number("median");
   if (!median) return data_error("'" + run.workload + "' has no median");
-  return add_summary_metric(run, kTime, *median, kMedianAlone);
+  return add_summary_metric(run, kTime, *median, kToolMedianAlone);
 }
 
 Status read_hyperfine(const Cells& cells, Session& session) {

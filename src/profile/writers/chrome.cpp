@@ -263,7 +263,7 @@ std::vector<std::filesystem::path> files(const ProfileSession& session, const st
   return paths;
 }
 
-Status write(const ProfileSession& session, const std::filesystem::path& path) {
+Status write_chrome(const ProfileSession& session, const std::filesystem::path& path) {
   if (session.ranks.empty()) {
     return data_error("a Chrome trace holds events, and this session has none", "convert it to sqlite");
   }
@@ -290,6 +290,6 @@ std::filesystem::path rank_path(const std::filesystem::path& path, int rank) {
 }
 
 const Writer kChromeWriter = {"chrome", "Chrome trace (JSON) for ui.perfetto.dev; one file for each rank", "json",
-                              write, files};
+                              write_chrome, files};
 
 }  // namespace warpmark::profile

@@ -78,7 +78,7 @@ std::map<std::string, std::int64_t> folded(const Timeline& timeline, const std::
   return alone_ns;
 }
 
-Status write(const ProfileSession& session, const std::filesystem::path& path) {
+Status write_folded(const ProfileSession& session, const std::filesystem::path& path) {
   WM_ASSIGN(auto file, TextFile::create(path));
   bool any = false;
   for (std::size_t rank = 0; rank < session.ranks.size(); ++rank) {
@@ -100,6 +100,6 @@ Status write(const ProfileSession& session, const std::filesystem::path& path) {
 }  // namespace
 
 extern const Writer kFoldedWriter = {"folded", "folded host stacks for speedscope.app and flamegraph.pl", "folded",
-                                     write};
+                                     write_folded};
 
 }  // namespace warpmark::profile

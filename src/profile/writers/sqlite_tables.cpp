@@ -200,7 +200,7 @@ Status fill_file(const ProfileSession& session, const std::filesystem::path& pat
   return fill_tables(session, database);
 }
 
-Status write(const ProfileSession& session, const std::filesystem::path& path) {
+Status write_sqlite_tables(const ProfileSession& session, const std::filesystem::path& path) {
   const auto temporary = temporary_for(path);
   std::error_code code;
   std::filesystem::remove(temporary, code);
@@ -232,6 +232,6 @@ constexpr auto kEventKindNames = in_order(EventKind::other, "op", "annotation", 
 const char* kind_name(EventKind kind) { return name_in(kEventKindNames, static_cast<std::int64_t>(kind)); }
 
 extern const Writer kSqliteWriter = {"sqlite", "SQLite tables for questions of your own (docs/profile-sql.md)",
-                                     "sqlite", write};
+                                     "sqlite", write_sqlite_tables};
 
 }  // namespace warpmark::profile

@@ -199,7 +199,7 @@ std::vector<std::string> machine_sentences(const Trend& trend) {
   return sentences;
 }
 
-std::string method_text(const Trend& trend) {
+std::string trend_method_text(const Trend& trend) {
   return fmt::format(
       "Changes of at least {} by E-divisive means over windows of 50 sessions, p at most 0.001 with autocorrelation "
       "taken into account, on one machine at a time; a single outlier is no change. A change begins at the session "
@@ -256,7 +256,7 @@ Report build_report(const Trend& trend, bool unicode) {
   for (const auto& left : trend.left_out)
     changes.blocks.emplace_back(Paragraph{"Left out: " + left + ".", Tone::warning});
   for (const auto& sentence : machine_sentences(trend)) changes.blocks.emplace_back(Paragraph{sentence, Tone::warning});
-  changes.blocks.emplace_back(Paragraph{method_text(trend), Tone::quiet});
+  changes.blocks.emplace_back(Paragraph{trend_method_text(trend), Tone::quiet});
   report.sections.push_back(std::move(changes));
   if (auto table = drift_table(trend)) {
     report.sections.push_back(

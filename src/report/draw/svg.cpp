@@ -14,7 +14,7 @@
 namespace warpmark::report {
 namespace {
 
-constexpr std::size_t kMostMarks = 100;  // on a line
+constexpr std::size_t kMostSvgMarks = 100;  // on a line
 constexpr double kWidth = 680;
 constexpr double kPlotHeight = 330;
 constexpr double kLeft = 108;
@@ -141,7 +141,7 @@ class PlotDrawing {
     const auto color = color_class(index);
     const auto points = places(series);
     if (series.line && points.size() > 1) canvas_.polyline(points, "line " + color);
-    if (series.line && series.points.size() > kMostMarks) return;  // they would hide the line
+    if (series.line && series.points.size() > kMostSvgMarks) return;  // they would hide the line
     for (const auto& [x, y] : series.points) {
       if (!x_.shows(x) || !y_.shows(y)) continue;
       canvas_.mark(at(x, y), index, color,

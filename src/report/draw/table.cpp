@@ -34,7 +34,7 @@ struct Layout {
 
 std::size_t width_of(const RenderOptions& options) { return static_cast<std::size_t>(std::max(options.width, 40)); }
 
-std::string shown_text(const std::string& text, const RenderOptions& options) {
+std::string cell_text(const std::string& text, const RenderOptions& options) {
   std::string line = without_controls(options.unicode ? text : to_ascii(text));
   std::replace(line.begin(), line.end(), '\n', ' ');
   return line;
@@ -66,11 +66,11 @@ std::size_t widest_word(const std::string& text, std::size_t longest) {
 Widths natural_widths(const Table& table, const RenderOptions& options) {
   Widths widths;
   for (std::size_t i = 0; i < table.columns.size(); ++i) {
-    const std::string name = shown_text(table.columns[i].name, options);
+    const std::string name = cell_text(table.columns[i].name, options);
     std::size_t natural = display_width(name), least = widest_word(name, kLongestWord);
     for (const auto& row : table.rows) {
       if (i >= row.size()) continue;
-      const std::string text = shown_text(row[i].text, options);
+      const std::string text = cell_text(row[i].text, options);
       const std::size_t width = display_width(text);
       natural = std::max(natural, width);
       least = std::max(least, table.columns[i].align == Align::right ? width : widest_word(text, kLongestWord));
@@ -176,11 +176,11 @@ void append_row(std::string& out, const Table& table, const std::vector<Cell>& r
   for (std::size_t i = 0; i < layout.shown.size(); ++i) {
     const std::size_t column = layout.shown[i];
     const Cell& cell = column < row.size() ? row[column] : empty;
-    auto text = shown_text(cell.text, options);
+    auto text = cell_text(cell.text, options);
     if (layout.below && table.columns[column].align == Align::left &&
         widest_word(text, kUnlimited) > layout.widths[i]) {
       const bool first = i == 0;
-      append_wide(first ? out : below, first ? "" : shown_text(table.columns[column].name, options), text,
+      append_wide(first ? out : below, first ? "" : cell_text(table.columns[column].name, options), text,
                   first ? 0 : kIndent, cell.tone, options);
       text.clear();
       moved = true;
@@ -209,11 +209,11 @@ void append_records(std::string& out, const Table& table, const RenderOptions& o
     if (at > 0 && has_header(table)) out += "\n";
     const auto& row = table.rows[at];
     for (std::size_t i = 0; i < std::min(row.size(), table.columns.size()); ++i) {
-      std::string text = shown_text(row[i].text, options);
+      std::string text = cell_text(row[i].text, options);
       if (i == 0) text = group = text.empty() ? group : text;
       if (text.empty()) continue;
       const bool indented = !has_header(table) && i > 0;
-      append_wide(out, shown_text(table.columns[i].name, options), text, indented ? kIndent : 0, row[i].tone, options);
+      append_wide(out, cell_text(table.columns[i].name, options), text, indented ? kIndent : 0, row[i].tone, options);
     }
   }
 }
@@ -237,7 +237,7 @@ void append_left_out(std::string& out, const Table& table, const Layout& layout,
   for (std::size_t i = 0; i < table.columns.size(); ++i) {
     const auto& name = table.columns[i].name;
     if (name.empty() || std::ranges::find(layout.shown, i) != layout.shown.end()) continue;
-    names += (names.empty() ? "" : ", ") + shown_text(name, options);
+    names += (names.empty() ? "" : ", ") + cell_text(name, options);
   }
   if (names.empty()) return;
   for (const auto& line : wrap("Not shown at this width: " + names + ".", width_of(options))) {

@@ -28,12 +28,12 @@ constexpr std::size_t kManyParameters = 12;
 
 /// Of work with very many parameters those that ask for nothing are left out where all runs share them.
 bool asks_for_nothing(std::string_view name, std::string_view text) {
-  constexpr std::array<std::string_view, 5> kNothing{"", "no", "auto", "0", "-1"};
+  constexpr std::array<std::string_view, 5> kNoValue{"", "no", "auto", "0", "-1"};
   if (name == "optimizer" && text == "default") return true;  // compile=default compiles
   if ((name == "accumulate" || name == "ranks") && text == "1") return true;
   if (name == "worker" && text == "python") return true;
   return name == "python" || name == "peak" || name == "epochs" ||
-         std::find(kNothing.begin(), kNothing.end(), text) != kNothing.end();
+         std::find(kNoValue.begin(), kNoValue.end(), text) != kNoValue.end();
 }
 
 std::string item_text(const std::string& names, const ParamValue& value) {

@@ -12,7 +12,7 @@
 namespace warpmark::report {
 namespace {
 
-constexpr std::size_t kMaxRows = 24;
+constexpr std::size_t kMostViewRows = 24;
 constexpr std::size_t kMaxGaps = 10'000;  // a GPU
 constexpr std::size_t kMaxFindings = 12;  // the worst; a longer legend helps nobody
 
@@ -213,7 +213,7 @@ TimelineView timeline_view(const ProfileSession& session, const Analysis& analys
     view.rows.push_back(make_row(timeline, track, events, window_of(view)));
   }
   order_rows(timeline, view.rows);
-  while (view.rows.size() > kMaxRows) {
+  while (view.rows.size() > kMostViewRows) {
     view.left_out += view.rows.back().events.size() + view.rows.back().left_out;
     ++view.rows_left_out;
     view.rows.pop_back();

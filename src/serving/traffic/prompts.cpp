@@ -10,7 +10,7 @@
 namespace warpmark::serving {
 namespace {
 
-constexpr std::array<std::string_view, 160> kWords{
+constexpr std::array<std::string_view, 160> kPromptWords{
     "time",    "year",    "people",   "way",      "day",    "man",     "thing",   "woman",  "life",   "child",
     "world",   "school",  "state",    "family",   "group",  "country", "hand",    "part",   "place",  "case",
     "week",    "company", "system",   "program",  "work",   "night",   "point",   "home",   "water",  "room",
@@ -82,7 +82,7 @@ std::string words_text(std::int64_t words, std::uint64_t seed) {
   stats::Random random(seed);
   for (std::int64_t i = 0; i < words; ++i) {
     if (i > 0) text += ' ';
-    text += kWords[static_cast<std::size_t>(random() % kWords.size())];
+    text += kPromptWords[static_cast<std::size_t>(random() % kPromptWords.size())];
   }
   return text;
 }

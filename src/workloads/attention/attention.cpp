@@ -8,7 +8,7 @@
 namespace warpmark::workloads {
 namespace {
 
-constexpr ParamSpec kParams[] = {
+constexpr ParamSpec kAttentionParams[] = {
     {"batch", ParamKind::integer, "8", "sequences"},
     {"heads", ParamKind::integer, "16", "heads of each"},
     {"seq", ParamKind::integer, "1024", "queries, and keys"},
@@ -21,7 +21,7 @@ constexpr ParamSpec kParams[] = {
 /// flops = 4 * dim for each pair of a query and a key it sees: a product and a sum in Q K^T and in P V. There are seq^2
 /// pairs a head, seq (seq + 1) / 2 with causal=yes. The softmax' operations are not counted. bytes: Q, K and V read
 /// once, O written once, whatever the implementation moves besides.
-Result<Cost> cost(const measure::Workload& /*self*/, const Params& params) {
+Result<Cost> attention_cost(const measure::Workload& /*self*/, const Params& params) {
   WM_ASSIGN(const AttentionShape shape, attention_shape(params));
   const double seq = static_cast<double>(shape.seq);
   const double pairs = shape.causal ? seq * (seq + 1) / 2 : seq * seq;
@@ -34,7 +34,7 @@ Result<Cost> cost(const measure::Workload& /*self*/, const Params& params) {
               .rate = "flop_rate"};
 }
 
-std::vector<Overrides> cases(const measure::Workload& /*self*/, const DeviceInfo& device) {
+std::vector<Overrides> attention_cases(const measure::Workload& /*self*/, const DeviceInfo& device) {
   const bool gpu = device.backend == "cuda";
   const std::vector<const char*> lengths =
       gpu ? std::vector{"512", "1024", "2048", "4096"} : std::vector{"512", "1024"};
@@ -77,11 +77,11 @@ Result<AttentionShape> attention_shape(const Params& params) {
 extern const measure::Workload kAttention{
     .id = "attention",
     .summary = "softmax(Q K^T) V, standard and fused",
-    .params = kParams,
-    .cost = cost,
+    .params = kAttentionParams,
+    .cost = attention_cost,
     .supports = supports_by_backend<attention_supports_cpu>,
     .prepare = prepare_by_backend<attention_prepare_cpu>,
-    .cases = cases,
+    .cases = attention_cases,
     .default_mode = Mode::hot,
 };
 

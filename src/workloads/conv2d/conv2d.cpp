@@ -11,7 +11,7 @@
 namespace warpmark::workloads {
 namespace {
 
-constexpr ParamSpec kParams[] = {
+constexpr ParamSpec kConv2dParams[] = {
     {"n", ParamKind::integer, "64", "images"},
     {"c", ParamKind::integer, "64", "input channels"},
     {"h", ParamKind::integer, "56", "image height"},
@@ -29,7 +29,7 @@ constexpr ParamSpec kParams[] = {
 /// flops = 2 n k p q c r r for every pass: each product of an output, an input and a weight counts as a multiplication
 /// and an addition, those with padding zeros included, as is usual. bytes: of the three tensors, each pass reads two
 /// and writes the third.
-Result<Cost> cost(const measure::Workload& /*self*/, const Params& params) {
+Result<Cost> conv2d_cost(const measure::Workload& /*self*/, const Params& params) {
   WM_ASSIGN(const ConvShape shape, conv_shape(params));
   WM_ASSIGN(const std::int64_t flops, product_of({{"2", 2},
                                                   {"n", shape.n},
@@ -49,7 +49,7 @@ Result<Cost> cost(const measure::Workload& /*self*/, const Params& params) {
               .rate = "flop_rate"};
 }
 
-std::vector<Overrides> cases(const measure::Workload& /*self*/, const DeviceInfo& device) {
+std::vector<Overrides> conv2d_cases(const measure::Workload& /*self*/, const DeviceInfo& device) {
   struct Layer {
     const char *c, *size, *k, *r;
   };
@@ -127,11 +127,11 @@ Result<ConvShape> conv_shape(const Params& params) {
 extern const measure::Workload kConv2d{
     .id = "conv2d",
     .summary = "2D convolution and its gradients",
-    .params = kParams,
-    .cost = cost,
+    .params = kConv2dParams,
+    .cost = conv2d_cost,
     .supports = supports_by_backend<conv2d_supports_cpu>,
     .prepare = prepare_by_backend<conv2d_prepare_cpu>,
-    .cases = cases,
+    .cases = conv2d_cases,
     .default_mode = Mode::hot,
 };
 

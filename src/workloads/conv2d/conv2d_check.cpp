@@ -21,7 +21,7 @@ constexpr std::int64_t kElementWork = std::int64_t{1} << 23;  // products spent 
 constexpr std::int64_t kWholeWork = std::int64_t{1} << 26;    // products spent on whole images or channels
 
 /// A tensor of four axes: [image, channel, row, column] or [output channel, input channel, row, column].
-struct View {
+struct ConvView {
   const std::byte* data;
   bool bf16;
   std::array<std::int64_t, 4> size;
@@ -37,18 +37,18 @@ struct View {
   [[nodiscard]] std::int64_t elements() const { return size[0] * size[1] * size[2] * size[3]; }
 };
 
-struct Problem {
+struct ConvProblem {
   const ConvShape& shape;
-  View x;
-  View w;
-  View y;
-  [[nodiscard]] const View& result() const {
+  ConvView x;
+  ConvView w;
+  ConvView y;
+  [[nodiscard]] const ConvView& result() const {
     if (shape.pass == ConvPass::forward) return y;
     return shape.pass == ConvPass::backward_data ? x : w;
   }
 };
 
-View view_of(const ConvShape& shape, std::span<const std::byte> bytes, std::array<std::int64_t, 4> size) {
+ConvView view_of(const ConvShape& shape, std::span<const std::byte> bytes, std::array<std::int64_t, 4> size) {
   const auto [a, b, c, d] = size;
   const std::array<std::int64_t, 4> stride = shape.channels_last ? std::array{b * c * d, std::int64_t{1}, d * b, b}
                                                                  : std::array{b * c * d, c * d, d, std::int64_t{1}};
@@ -61,7 +61,7 @@ std::int64_t terms_of(const ConvShape& s) {
   return s.pass == ConvPass::backward_data ? s.k * s.r * s.r : s.n * s.p * s.q;
 }
 
-double forward_element(const Problem& problem, const std::array<std::int64_t, 4>& at) {
+double forward_element(const ConvProblem& problem, const std::array<std::int64_t, 4>& at) {
   const auto& s = problem.shape;
   double sum = 0;
   for (std::int64_t c = 0; c < s.c; ++c) {
@@ -77,7 +77,7 @@ double forward_element(const Problem& problem, const std::array<std::int64_t, 4>
   return sum;
 }
 
-double backward_data_element(const Problem& problem, const std::array<std::int64_t, 4>& at) {
+double backward_data_element(const ConvProblem& problem, const std::array<std::int64_t, 4>& at) {
   const auto& s = problem.shape;
   double sum = 0;
   for (std::int64_t i = 0; i < s.r; ++i) {
@@ -94,7 +94,7 @@ double backward_data_element(const Problem& problem, const std::array<std::int64
   return sum;
 }
 
-double backward_weights_element(const Problem& problem, const std::array<std::int64_t, 4>& at) {
+double backward_weights_element(const ConvProblem& problem, const std::array<std::int64_t, 4>& at) {
   const auto& s = problem.shape;
   double sum = 0;
   for (std::int64_t n = 0; n < s.n; ++n) {
@@ -111,15 +111,15 @@ double backward_weights_element(const Problem& problem, const std::array<std::in
   return sum;
 }
 
-double reference_element(const Problem& problem, const std::array<std::int64_t, 4>& at) {
+double reference_element(const ConvProblem& problem, const std::array<std::int64_t, 4>& at) {
   if (problem.shape.pass == ConvPass::forward) return forward_element(problem, at);
   if (problem.shape.pass == ConvPass::backward_data) return backward_data_element(problem, at);
   return backward_weights_element(problem, at);
 }
 
 /// Random elements, or all of them in order if there are no more than `count`.
-ErrorNorm compare_elements(const Problem& problem, std::int64_t count, std::uint64_t seed) {
-  const View& result = problem.result();
+ErrorNorm compare_elements(const ConvProblem& problem, std::int64_t count, std::uint64_t seed) {
+  const ConvView& result = problem.result();
   const std::int64_t all = result.elements();
   ErrorNorm total;
 #pragma omp parallel
@@ -145,7 +145,7 @@ ErrorNorm compare_elements(const Problem& problem, std::int64_t count, std::uint
 using Plane = std::vector<double>;
 
 /// One channel of one image with its padding; `padded_width` columns a row.
-void load_plane(const Problem& problem, std::int64_t image, std::int64_t channel, Plane& plane) {
+void load_plane(const ConvProblem& problem, std::int64_t image, std::int64_t channel, Plane& plane) {
   const auto& s = problem.shape;
   const std::int64_t width = s.w + 2 * s.pad;
   plane.assign(static_cast<std::size_t>((s.h + 2 * s.pad) * width), 0.0);
@@ -160,7 +160,7 @@ double sign_of(std::uint64_t seed, std::int64_t channel) {
 }
 
 /// Sum over `axis` (0 or 1) of a tensor with random signs, as [other axis][row][column].
-Plane signed_sum(const View& view, std::size_t axis, std::int64_t other, std::uint64_t seed) {
+Plane signed_sum(const ConvView& view, std::size_t axis, std::int64_t other, std::uint64_t seed) {
   Plane sum(static_cast<std::size_t>(view.size[2] * view.size[3]), 0.0);
   for (std::int64_t channel = 0; channel < view.size[axis]; ++channel) {
     const double sign = sign_of(seed, channel);
@@ -175,7 +175,7 @@ Plane signed_sum(const View& view, std::size_t axis, std::int64_t other, std::ui
 }
 
 /// signed_sum of every `other`.
-std::vector<Plane> signed_sums(const View& view, std::size_t axis, std::uint64_t seed) {
+std::vector<Plane> signed_sums(const ConvView& view, std::size_t axis, std::uint64_t seed) {
   std::vector<Plane> sums(static_cast<std::size_t>(view.size[1 - axis]));
 #pragma omp parallel for schedule(static)
   for (std::size_t other = 0; other < sums.size(); ++other) {
@@ -202,7 +202,7 @@ void add_planes(ErrorNorm& norm, const Plane& out, const Plane& reference) {
 
 /// The reference of signed_sum(result) for one image, or one input channel in backward_weights. `summed` are the signed
 /// sums of the factor that carries the result's channels.
-Plane reference_sum(const Problem& problem, const std::vector<Plane>& summed, std::int64_t unit) {
+Plane reference_sum(const ConvProblem& problem, const std::vector<Plane>& summed, std::int64_t unit) {
   const auto& s = problem.shape;
   Plane plane;
   if (s.pass == ConvPass::forward) {
@@ -268,7 +268,7 @@ std::vector<std::int64_t> choose_units(const ConvShape& s, std::uint64_t seed) {
   return units;
 }
 
-ErrorNorm compare_sums(const Problem& problem, const std::vector<std::int64_t>& units, std::uint64_t seed) {
+ErrorNorm compare_sums(const ConvProblem& problem, const std::vector<std::int64_t>& units, std::uint64_t seed) {
   const auto pass = problem.shape.pass;
   // The axis of the result's channels in the result, and in the factor that has it.
   const std::size_t result_axis = pass == ConvPass::backward_weights ? 0 : 1;
@@ -290,7 +290,7 @@ ErrorNorm compare_sums(const Problem& problem, const std::vector<std::int64_t>& 
   return total;
 }
 
-bool all_finite(const View& view) {
+bool all_finite(const ConvView& view) {
   std::int64_t bad = 0;
   const std::int64_t all = view.elements();
 #pragma omp parallel for schedule(static) reduction(+ : bad)
@@ -308,9 +308,9 @@ double tolerance_of(const ConvShape& shape) {
 }  // namespace
 
 ErrorCheck check_conv2d(const ConvShape& shape, const ConvTensors& tensors, std::uint64_t seed) {
-  const Problem problem{shape, view_of(shape, tensors.input, {shape.n, shape.c, shape.h, shape.w}),
-                        view_of(shape, tensors.weights, {shape.k, shape.c, shape.r, shape.r}),
-                        view_of(shape, tensors.output, {shape.n, shape.k, shape.p, shape.q})};
+  const ConvProblem problem{shape, view_of(shape, tensors.input, {shape.n, shape.c, shape.h, shape.w}),
+                            view_of(shape, tensors.weights, {shape.k, shape.c, shape.r, shape.r}),
+                            view_of(shape, tensors.output, {shape.n, shape.k, shape.p, shape.q})};
   const std::int64_t all = problem.result().elements();
   const std::int64_t count = std::min(all, std::max<std::int64_t>(64, kElementWork / terms_of(shape)));
   ErrorCheck check{.value = compare_elements(problem, count, stats::derive_seed(seed, 0)).value(),

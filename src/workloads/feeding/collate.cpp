@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::int64_t kPadding = -1;
 
-constexpr ParamSpec kParams[] = {
+constexpr ParamSpec kCollateParams[] = {
     {"samples", ParamKind::integer, "8192", "sequences of a pass, in an order of chance"},
     {"batch", ParamKind::integer, "32", "sequences of a batch"},
     {"median", ParamKind::integer, "128", "median of the lengths, which are log-normal"},
@@ -45,7 +45,7 @@ std::vector<std::int64_t> lengths_of(const Params& params) {
 }
 
 /// bytes: each word is read and written once; padding is the overhead that is measured.
-Result<Cost> cost(const measure::Workload& /*self*/, const Params& params) {
+Result<Cost> collate_cost(const measure::Workload& /*self*/, const Params& params) {
   WM_TRY(require_at_least(params, 1, {"samples", "batch", "median", "longest", "bucket"}));
   const double spread = params.number("spread");
   if (!(spread >= 0) || spread > 5) return usage_error("spread is from 0 to 5");
@@ -65,12 +65,13 @@ Result<Cost> cost(const measure::Workload& /*self*/, const Params& params) {
               .rate = "bandwidth"};
 }
 
-device::Support supports(const measure::Workload& /*self*/, const DeviceInfo& device, const Params& /*params*/) {
+device::Support supports_collate(const measure::Workload& /*self*/, const DeviceInfo& device,
+                                 const Params& /*params*/) {
   if (device.backend != "cpu") return device::Support::no("batches are put together by processors", "--device cpu");
   return device::Support::yes();
 }
 
-std::vector<Overrides> cases(const measure::Workload& /*self*/, const DeviceInfo& device) {
+std::vector<Overrides> collate_cases(const measure::Workload& /*self*/, const DeviceInfo& device) {
   if (device.backend != "cpu") return {};
   return {{{"bucket", "1"}}, {{"bucket", "32"}}};
 }
@@ -166,7 +167,7 @@ Status measure_collate(const measure::Case& what, device::Device& device, const 
                        Run& run) {
   const auto& params = what.params;
   WM_ASSIGN(run.cost, what.workload->cost(*what.workload, params));
-  if (const auto s = supports(*what.workload, device.info(), params); !s.available) {
+  if (const auto s = supports_collate(*what.workload, device.info(), params); !s.available) {
     return unsupported_error(s.reason, s.hint);
   }
   Collating collating(params, options.seed);
@@ -189,11 +190,11 @@ Status measure_collate(const measure::Case& what, device::Device& device, const 
 extern const measure::Workload kCollate{
     .id = "collate",
     .summary = "sequences of many lengths put into padded batches",
-    .params = kParams,
-    .cost = cost,
-    .supports = supports,
+    .params = kCollateParams,
+    .cost = collate_cost,
+    .supports = supports_collate,
     .prepare = nullptr,
-    .cases = cases,
+    .cases = collate_cases,
     .default_mode = Mode::hot,
     .measure = measure_collate,
 };

@@ -16,9 +16,9 @@ namespace warpmark::workloads {
 namespace {
 
 using device::Stream;
-enum EmbeddingArray : std::size_t { kTable, kRows, kSums };
+enum EmbeddingArray : std::size_t { kTable, kEmbeddingRows, kSums };
 
-constexpr ParamSpec kParams[] = {
+constexpr ParamSpec kEmbeddingParams[] = {
     {"rows", ParamKind::integer, "1000000", "rows of the table"},
     {"dim", ParamKind::integer, "128", "numbers of a row"},
     {"bags", ParamKind::integer, "8192", "sums that are made, as the samples of a batch"},
@@ -29,7 +29,7 @@ constexpr ParamSpec kParams[] = {
 
 /// bytes: each row that is asked for is read once, its number too, each sum written once. Rows that come again may be
 /// in a cache: the bandwidth can then exceed the memory's. FLOPs: an addition for each number of a row.
-Result<Cost> cost(const measure::Workload& /*self*/, const Params& params) {
+Result<Cost> embedding_cost(const measure::Workload& /*self*/, const Params& params) {
   WM_TRY(require_at_least(params, 1, {"rows", "dim", "bags", "lookups"}));
   if (!(params.number("skew") >= 0) || params.number("skew") > 10) return usage_error("skew is from 0 to 10");
   if (params.integer("rows") > (std::int64_t{1} << 31)) return usage_error("rows are up to 2^31");
@@ -49,7 +49,7 @@ Result<Cost> cost(const measure::Workload& /*self*/, const Params& params) {
               .rate = "bandwidth"};
 }
 
-std::vector<Overrides> cases(const measure::Workload& /*self*/, const DeviceInfo& /*device*/) {
+std::vector<Overrides> embedding_cases(const measure::Workload& /*self*/, const DeviceInfo& /*device*/) {
   return {{{"dtype", "f32"}}, {{"dtype", "f16"}}};
 }
 
@@ -58,7 +58,7 @@ class EmbeddingOnCpu final : public measure::Prepared {
   EmbeddingOnCpu(EmbeddingShape shape, SetMemory memory) : shape_(shape), memory_(std::move(memory)) {}
 
   Status launch(Stream /*stream*/, std::size_t set) override {
-    const auto numbers = memory_.array<std::int64_t>(set, kRows);
+    const auto numbers = memory_.array<std::int64_t>(set, kEmbeddingRows);
     const auto sums = memory_.array<float>(set, kSums);
 #pragma omp parallel for schedule(static)
     for (std::size_t bag = 0; bag < shape_.bags; ++bag) {
@@ -77,7 +77,7 @@ class EmbeddingOnCpu final : public measure::Prepared {
   }
 
   Result<ErrorCheck> check(std::size_t set) override {
-    const auto numbers = memory_.array<std::int64_t>(set, kRows);
+    const auto numbers = memory_.array<std::int64_t>(set, kEmbeddingRows);
     const auto sums = memory_.array<float>(set, kSums);
     double apart = 0, whole = 0;
     for (std::size_t bag = 0; bag < shape_.bags; ++bag) {
@@ -95,7 +95,7 @@ class EmbeddingOnCpu final : public measure::Prepared {
   }
 
   [[nodiscard]] std::vector<std::pair<std::string, std::string>> notes() const override {
-    return {different_rows(memory_.array<std::int64_t>(0, kRows))};
+    return {different_rows(memory_.array<std::int64_t>(0, kEmbeddingRows))};
   }
 
  private:
@@ -119,7 +119,7 @@ class EmbeddingOnCpu final : public measure::Prepared {
   SetMemory memory_;
 };
 
-Result<std::unique_ptr<measure::Prepared>> prepare_cpu(const measure::PrepareOptions& options) {
+Result<std::unique_ptr<measure::Prepared>> prepare_embedding_cpu(const measure::PrepareOptions& options) {
   const EmbeddingShape shape = embedding_shape(options.params);
   WM_ASSIGN(auto memory, SetMemory::make(options.device, options.sets,
                                          std::array{shape.rows * shape.row_bytes(), shape.bags * shape.lookups * 8,
@@ -131,8 +131,8 @@ Result<std::unique_ptr<measure::Prepared>> prepare_cpu(const measure::PrepareOpt
     } else {
       fill_random(memory.array<float>(set, kTable), seed);
     }
-    fill_zipf(memory.array<std::int64_t>(set, kRows), shape.rows, options.params.number("skew"),
-              array_seed(options.seed, set, kRows));
+    fill_zipf(memory.array<std::int64_t>(set, kEmbeddingRows), shape.rows, options.params.number("skew"),
+              array_seed(options.seed, set, kEmbeddingRows));
   }
   memory.poison(kSums);
   return std::unique_ptr<measure::Prepared>(std::make_unique<EmbeddingOnCpu>(shape, std::move(memory)));
@@ -143,11 +143,11 @@ Result<std::unique_ptr<measure::Prepared>> prepare_cpu(const measure::PrepareOpt
 extern const measure::Workload kEmbedding{
     .id = "embedding",
     .summary = "rows of a table gathered and added up, by Zipf's law",
-    .params = kParams,
-    .cost = cost,
+    .params = kEmbeddingParams,
+    .cost = embedding_cost,
     .supports = supports_by_backend<supports_every_cpu>,
-    .prepare = prepare_by_backend<prepare_cpu>,
-    .cases = cases,
+    .prepare = prepare_by_backend<prepare_embedding_cpu>,
+    .cases = embedding_cases,
     .default_mode = Mode::hot,
 };
 

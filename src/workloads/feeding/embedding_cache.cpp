@@ -15,7 +15,7 @@
 namespace warpmark::workloads {
 namespace {
 
-constexpr ParamSpec kParams[] = {
+constexpr ParamSpec kEmbeddingCacheParams[] = {
     {"tables", ParamKind::integer, "26", "tables; a sum is of rows of one"},
     {"rows", ParamKind::integer, "100000", "rows of each table"},
     {"dim", ParamKind::integer, "128", "numbers of a row"},
@@ -30,7 +30,7 @@ constexpr ParamSpec kParams[] = {
 };
 
 /// bytes: of a pass, each row that is asked for read once with its number and its place, each sum written once.
-Result<Cost> cost(const measure::Workload& /*self*/, const Params& params) {
+Result<Cost> embedding_cache_cost(const measure::Workload& /*self*/, const Params& params) {
   WM_TRY(require_at_least(params, 1, {"tables", "rows", "dim", "bags", "lookups", "batches"}));
   WM_TRY(require_at_least(params, 0, {"refresh"}));
   if (!(params.number("skew") >= 0) || params.number("skew") > 10) return usage_error("skew is from 0 to 10");
@@ -55,7 +55,7 @@ Result<Cost> cost(const measure::Workload& /*self*/, const Params& params) {
               .rate = "bandwidth"};
 }
 
-std::vector<Overrides> cases(const measure::Workload& /*self*/, const DeviceInfo& /*device*/) {
+std::vector<Overrides> embedding_cache_cases(const measure::Workload& /*self*/, const DeviceInfo& /*device*/) {
   return {{{"cache", "0.01"}}, {{"cache", "0.1"}}, {{"cache", "0.5"}}, {{"cache", "1"}}};
 }
 
@@ -223,11 +223,11 @@ Status measure_embedding_cache(const measure::Case& what, device::Device& device
 extern const measure::Workload kEmbeddingCache{
     .id = "embedding_cache",
     .summary = "rows of many tables in host memory, the popular ones held on the device",
-    .params = kParams,
-    .cost = cost,
+    .params = kEmbeddingCacheParams,
+    .cost = embedding_cache_cost,
     .supports = supports_by_backend<supports_every_cpu>,
     .prepare = nullptr,
-    .cases = cases,
+    .cases = embedding_cache_cases,
     .default_mode = Mode::hot,
     .measure = measure_embedding_cache,
 };

@@ -15,7 +15,7 @@
 namespace warpmark::workloads {
 namespace {
 
-constexpr ParamSpec kParams[] = {
+constexpr ParamSpec kLoaderParams[] = {
     {"form", ParamKind::text, "jpeg", "pictures as JPEG files or decoded; words as text or as a binary file",
      "jpeg|arrays|text|binary"},
     {"samples", ParamKind::integer, "256", "of a pass; each comes once, at random"},
@@ -41,7 +41,7 @@ SampleShape shape_in(const Params& params) {
 }
 
 /// bytes: of the batches that a pass makes.
-Result<Cost> cost(const measure::Workload& /*self*/, const Params& params) {
+Result<Cost> loader_cost(const measure::Workload& /*self*/, const Params& params) {
   WM_TRY(require_at_least(params, 1, {"samples", "batch", "side", "width", "height", "words"}));
   WM_TRY(require_at_least(params, 0, {"workers"}));
   for (const char* side : {"side", "width", "height"}) {
@@ -66,7 +66,7 @@ Result<Cost> cost(const measure::Workload& /*self*/, const Params& params) {
               .rate = "bandwidth"};
 }
 
-device::Support supports(const measure::Workload& self, const DeviceInfo& device, const Params& params) {
+device::Support supports_loader(const measure::Workload& self, const DeviceInfo& device, const Params& params) {
   if (device.backend == "cuda") return supports_on_cuda(self.id, device, params);
   if (device.backend != "cpu") return device::Support::no("samples are read by processors", "--device cpu");
   if (params.text("memory") == "pinned") {
@@ -75,7 +75,7 @@ device::Support supports(const measure::Workload& self, const DeviceInfo& device
   return device::Support::yes();
 }
 
-std::vector<Overrides> cases(const measure::Workload& /*self*/, const DeviceInfo& device) {
+std::vector<Overrides> loader_cases(const measure::Workload& /*self*/, const DeviceInfo& device) {
   if (device.backend == "cuda") return {{{"form", "arrays"}}, {{"form", "arrays"}, {"memory", "pinned"}}};
   if (device.backend != "cpu") return {};
   return {{{"form", "jpeg"}}, {{"form", "arrays"}}, {{"form", "text"}}, {{"form", "binary"}}};
@@ -115,7 +115,7 @@ Status measure_loader(const measure::Case& what, device::Device& device, const m
                       Run& run) {
   const auto& params = what.params;
   WM_ASSIGN(run.cost, what.workload->cost(*what.workload, params));
-  if (const auto s = supports(*what.workload, device.info(), params); !s.available) {
+  if (const auto s = supports_loader(*what.workload, device.info(), params); !s.available) {
     return unsupported_error(s.reason, s.hint);
   }
   std::unique_ptr<measure::Prepared> prepared;
@@ -151,11 +151,11 @@ Status measure_loader(const measure::Case& what, device::Device& device, const m
 extern const measure::Workload kLoader{
     .id = "loader",
     .summary = "batches of pictures or words, read from files by workers, copied to a GPU",
-    .params = kParams,
-    .cost = cost,
-    .supports = supports,
+    .params = kLoaderParams,
+    .cost = loader_cost,
+    .supports = supports_loader,
     .prepare = nullptr,
-    .cases = cases,
+    .cases = loader_cases,
     .default_mode = Mode::hot,
     .measure = measure_loader,
 };

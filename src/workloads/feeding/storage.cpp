@@ -30,7 +30,7 @@ namespace fs = std::filesystem;
 constexpr std::int64_t kAlignment = 4096;  // of O_DIRECT: blocks, places and memory
 constexpr std::size_t kWriteBlock = 1 << 20;
 
-constexpr ParamSpec kParams[] = {
+constexpr ParamSpec kStorageParams[] = {
     {"size", ParamKind::bytes, "256MiB", "bytes of the file, all of which are read"},
     {"block", ParamKind::bytes, "1MiB", "bytes of one read"},
     {"threads", ParamKind::integer, "4", "threads that read, each its own part of the blocks"},
@@ -41,7 +41,7 @@ constexpr ParamSpec kParams[] = {
     {"folder", ParamKind::path, "", "where the file is made; empty is the folder for temporary files"},
 };
 
-Result<Cost> cost(const measure::Workload& /*self*/, const Params& params) {
+Result<Cost> storage_cost(const measure::Workload& /*self*/, const Params& params) {
   WM_TRY(require_at_least(params, kAlignment, {"size", "block"}));
   WM_TRY(require_at_least(params, 1, {"threads"}));
   const auto size = params.integer("size"), block = params.integer("block");
@@ -60,7 +60,7 @@ Result<Cost> cost(const measure::Workload& /*self*/, const Params& params) {
               .rate = "bandwidth"};
 }
 
-device::Support supports(const measure::Workload& /*self*/, const DeviceInfo& device, const Params& params) {
+device::Support supports_storage(const measure::Workload& /*self*/, const DeviceInfo& device, const Params& params) {
   if (device.backend != "cpu") return device::Support::no("files are read by processors", "--device cpu");
   if (params.text("access") == "direct" && params.text("cache") == "warm") {
     return device::Support::no("reads past the page cache do not find it warm", "--set cache=cold");
@@ -68,7 +68,7 @@ device::Support supports(const measure::Workload& /*self*/, const DeviceInfo& de
   return device::Support::yes();
 }
 
-std::vector<Overrides> cases(const measure::Workload& /*self*/, const DeviceInfo& device) {
+std::vector<Overrides> storage_cases(const measure::Workload& /*self*/, const DeviceInfo& device) {
   if (device.backend != "cpu") return {};
   return {{{"size", "64MiB"}, {"cache", "warm"}}, {{"size", "64MiB"}, {"order", "random"}, {"block", "64KiB"}}};
 }
@@ -213,7 +213,7 @@ Status measure_storage(const measure::Case& what, device::Device& device, const 
                        Run& run) {
   const auto& params = what.params;
   WM_ASSIGN(run.cost, what.workload->cost(*what.workload, params));
-  if (const auto s = supports(*what.workload, device.info(), params); !s.available) {
+  if (const auto s = supports_storage(*what.workload, device.info(), params); !s.available) {
     return unsupported_error(s.reason, s.hint);
   }
   const auto& folder = params.text("folder");
@@ -246,11 +246,11 @@ Status measure_storage(const measure::Case& what, device::Device& device, const 
 extern const measure::Workload kStorage{
     .id = "storage",
     .summary = "reading a file in blocks by threads",
-    .params = kParams,
-    .cost = cost,
-    .supports = supports,
+    .params = kStorageParams,
+    .cost = storage_cost,
+    .supports = supports_storage,
     .prepare = nullptr,
-    .cases = cases,
+    .cases = storage_cases,
     .default_mode = Mode::hot,
     .measure = measure_storage,
 };

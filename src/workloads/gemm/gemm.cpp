@@ -10,7 +10,7 @@
 namespace warpmark::workloads {
 namespace {
 
-constexpr ParamSpec kParams[] = {
+constexpr ParamSpec kGemmParams[] = {
     {"m", ParamKind::integer, "1024", "rows of A and C"},
     {"n", ParamKind::integer, "1024", "columns of B and C"},
     {"k", ParamKind::integer, "1024", "columns of A, rows of B"},
@@ -21,7 +21,7 @@ constexpr ParamSpec kParams[] = {
 };
 
 /// flops = 2 m n k (a multiplication and an addition for each term); bytes: A and B read once, C written once.
-Result<Cost> cost(const measure::Workload& /*self*/, const Params& params) {
+Result<Cost> gemm_cost(const measure::Workload& /*self*/, const Params& params) {
   WM_TRY(require_at_least(params, 1, {"m", "n", "k", "candidates"}));
   const Factor m{"m", params.integer("m")};
   const Factor n{"n", params.integer("n")};
@@ -46,7 +46,7 @@ Result<Cost> cost(const measure::Workload& /*self*/, const Params& params) {
               .rate = "flop_rate"};
 }
 
-std::vector<Overrides> cases(const measure::Workload& /*self*/, const DeviceInfo& device) {
+std::vector<Overrides> gemm_cases(const measure::Workload& /*self*/, const DeviceInfo& device) {
   const bool gpu = device.backend == "cuda";
   const std::array sizes = gpu ? std::array{"1024", "4096", "8192"} : std::array{"512", "1024", "2048"};
   const std::vector<const char*> types =
@@ -68,11 +68,11 @@ std::int64_t gemm_output_bytes(const std::string& dtype) {
 extern const measure::Workload kGemm{
     .id = "gemm",
     .summary = "matrix product C = A B",
-    .params = kParams,
-    .cost = cost,
+    .params = kGemmParams,
+    .cost = gemm_cost,
     .supports = supports_by_backend<gemm_supports_cpu>,
     .prepare = prepare_by_backend<gemm_prepare_cpu>,
-    .cases = cases,
+    .cases = gemm_cases,
     .default_mode = Mode::hot,
 };
 

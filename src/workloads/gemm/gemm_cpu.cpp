@@ -114,11 +114,11 @@ void fill_inputs(const GemmShape& shape, const SetMemory& memory, std::uint64_t 
   }
 }
 
-constexpr std::size_t kVectors = 8;
+constexpr std::size_t kCheckVectors = 8;
 constexpr std::size_t kRows = 8;
 constexpr std::int64_t kWholeProduct = std::int64_t{1} << 24;
 
-using Projections = std::vector<std::array<double, kVectors>>;  ///< one entry a row
+using Projections = std::vector<std::array<double, kCheckVectors>>;  ///< one entry a row
 
 template <typename T>
 double to_double(T value) {
@@ -161,9 +161,9 @@ Projections project(const Matrix& matrix, const Projections& vectors) {
 #pragma omp for schedule(static)
     for (std::size_t i = 0; i < matrix.rows; ++i) {
       matrix.row(i, row);
-      std::array<double, kVectors> sums{};
+      std::array<double, kCheckVectors> sums{};
       for (std::size_t j = 0; j < row.size(); ++j) {
-        for (std::size_t v = 0; v < kVectors; ++v) sums[v] += row[j] * vectors[j][v];
+        for (std::size_t v = 0; v < kCheckVectors; ++v) sums[v] += row[j] * vectors[j][v];
       }
       result[i] = sums;
     }
@@ -175,7 +175,7 @@ Projections random_signs(std::size_t rows, std::uint64_t seed) {
   Projections signs(rows);
   for (std::size_t i = 0; i < rows; ++i) {
     const std::uint64_t bits = stats::random_bits(seed, i);
-    for (std::size_t v = 0; v < kVectors; ++v) signs[i][v] = ((bits >> v) & 1U) != 0 ? 1.0 : -1.0;
+    for (std::size_t v = 0; v < kCheckVectors; ++v) signs[i][v] = ((bits >> v) & 1U) != 0 ? 1.0 : -1.0;
   }
   return signs;
 }
@@ -195,7 +195,7 @@ Difference compare_projections(const Matrix& a, const Matrix& b, const Matrix& c
   const Projections out = project(c, x);
   Difference difference;
   for (std::size_t i = 0; i < out.size(); ++i) {
-    for (std::size_t v = 0; v < kVectors; ++v) difference.add(out[i][v], reference[i][v]);
+    for (std::size_t v = 0; v < kCheckVectors; ++v) difference.add(out[i][v], reference[i][v]);
   }
   return difference;
 }
@@ -289,7 +289,8 @@ ErrorCheck check_gemm(const GemmShape& shape, const GemmArrays& arrays, std::uin
   const Difference projected = compare_projections(a, b, c, stats::derive_seed(seed, 0));
   check.value = std::max(check.value, exact ? projected.different : projected.norm.value());
   if (exact) check.norm = "elements that differ, in the projections or in the rows";
-  check.reference = fmt::format("fp64: all elements in {} random +-1 projections, and {} whole rows", kVectors, kRows);
+  check.reference =
+      fmt::format("fp64: all elements in {} random +-1 projections, and {} whole rows", kCheckVectors, kRows);
   return check;
 }
 

@@ -14,7 +14,7 @@ using device::Stream;
 using device::Support;
 using Notes = std::vector<std::pair<std::string, std::string>>;
 
-constexpr ParamSpec kParams[] = {
+constexpr ParamSpec kLaunchParams[] = {
     {"kind", ParamKind::text, "kernel",
      "GPU: one empty kernel, a burst of them, an event, a graph; CPU: a thread woken, a team of threads",
      "kernel|rate|event|graph|wakeup|fork_join"},
@@ -23,7 +23,7 @@ constexpr ParamSpec kParams[] = {
 constexpr std::int64_t kLine = 64;
 
 /// No FLOPs and no bytes: the time is the result.
-Result<Cost> cost(const measure::Workload& /*self*/, const Params& /*params*/) {
+Result<Cost> launch_cost(const measure::Workload& /*self*/, const Params& /*params*/) {
   return Cost{.flops = 0, .bytes = 0, .footprint_bytes = kLine, .flop_type = "", .link = ""};
 }
 
@@ -94,21 +94,21 @@ Support supports_cpu(const DeviceInfo& /*device*/, const Params& params) {
 }
 
 /// The GPU's implementation knows only its own kinds.
-Support supports(const measure::Workload& self, const DeviceInfo& device, const Params& params) {
+Support supports_launch(const measure::Workload& self, const DeviceInfo& device, const Params& params) {
   if (device.backend == "cuda" && is_cpu_kind(params.text("kind"))) {
     return Support::no("kind=" + params.text("kind") + " is of the CPU", "use kind=kernel, rate, event or graph");
   }
   return supports_by_backend<supports_cpu>(self, device, params);
 }
 
-Result<std::unique_ptr<measure::Prepared>> prepare_cpu(const measure::PrepareOptions& options) {
+Result<std::unique_ptr<measure::Prepared>> prepare_launch_cpu(const measure::PrepareOptions& options) {
   if (options.params.text("kind") == "wakeup") {
     return std::unique_ptr<measure::Prepared>(std::make_unique<WakeupOnCpu>());
   }
   return std::unique_ptr<measure::Prepared>(std::make_unique<ForkJoinOnCpu>(omp_get_max_threads()));
 }
 
-std::vector<Overrides> cases(const measure::Workload& /*self*/, const DeviceInfo& device) {
+std::vector<Overrides> launch_cases(const measure::Workload& /*self*/, const DeviceInfo& device) {
   if (device.backend != "cuda") return {{{"kind", "wakeup"}}, {{"kind", "fork_join"}}};
   return {{{"kind", "kernel"}}, {{"kind", "rate"}}, {{"kind", "event"}}, {{"kind", "graph"}}};
 }
@@ -118,11 +118,11 @@ std::vector<Overrides> cases(const measure::Workload& /*self*/, const DeviceInfo
 extern const measure::Workload kLaunch{
     .id = "launch",
     .summary = "cost of starting work: empty kernels, thread wake-up",
-    .params = kParams,
-    .cost = cost,
-    .supports = supports,
-    .prepare = prepare_by_backend<prepare_cpu>,
-    .cases = cases,
+    .params = kLaunchParams,
+    .cost = launch_cost,
+    .supports = supports_launch,
+    .prepare = prepare_by_backend<prepare_launch_cpu>,
+    .cases = launch_cases,
     .default_mode = Mode::hot,
 };
 

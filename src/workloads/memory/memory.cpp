@@ -47,7 +47,7 @@ class StreamOnCpu : public measure::Prepared {
 };
 
 template <typename OnCpu>
-Result<std::unique_ptr<measure::Prepared>> prepare_cpu(const measure::PrepareOptions& options) {
+Result<std::unique_ptr<measure::Prepared>> prepare_memory_cpu(const measure::PrepareOptions& options) {
   const StreamPlan plan = plan_stream(options, OnCpu::kWork.arrays);
   const std::vector<std::size_t> bytes = OnCpu::array_bytes(plan.elements);
   WM_ASSIGN(auto memory, SetMemory::make(options.device, options.sets, bytes));
@@ -232,7 +232,7 @@ constexpr auto stream_workload(const char* id, const char* summary) {
       .params = kStreamParams,
       .cost = [](const measure::Workload&, const Params& params) { return stream_cost(params, OnCpu::kWork); },
       .supports = supports_by_backend<supports_every_cpu>,
-      .prepare = prepare_by_backend<prepare_cpu<OnCpu>>,
+      .prepare = prepare_by_backend<prepare_memory_cpu<OnCpu>>,
       .cases = [](const measure::Workload&,
                   const DeviceInfo& device) { return stream_cases(device, OnCpu::kWork.arrays); },
       .default_mode = Mode::cold};

@@ -8,7 +8,7 @@
 namespace warpmark::workloads {
 namespace {
 
-constexpr ParamSpec kParams[] = {
+constexpr ParamSpec kModelsParams[] = {
     {"preset", ParamKind::text, "base", "size of the network (docs/models.md)",
      "tiny|base|medium|large|xl|squad-tiny|squad|squad-large|dcnv2-tiny|dcnv2|dcnv2-large"},
     {"pass", ParamKind::text, "train", "a training step, the forward pass alone, or words one after another",
@@ -45,7 +45,7 @@ constexpr ParamSpec kParams[] = {
 
 /// FLOPs: products and convolutions, attention in full; a training step is three forward passes (PaLM's definition of
 /// utilization: nothing that is computed twice counts).
-Result<Cost> cost(const measure::Workload& self, const Params& params) {
+Result<Cost> models_cost(const measure::Workload& self, const Params& params) {
   WM_ASSIGN(const auto shape, model_shape(self.id, params));
   const std::int64_t accumulate = params.integer("accumulate"), ranks = params.integer("ranks");
   if (accumulate < 1 || accumulate > 10'000) return usage_error("accumulate is from 1 to 10000");
@@ -90,7 +90,7 @@ void spell_out(const measure::Workload& self, Params& params) {
   params.set("new_tokens", shape->new_tokens);
 }
 
-device::Support supports(const measure::Workload& /*self*/, const DeviceInfo& device, const Params& params) {
+device::Support supports_models(const measure::Workload& /*self*/, const DeviceInfo& device, const Params& params) {
   const std::string& precision = params.text("precision");
   if (device.backend == "cpu" && (precision == "tf32" || precision == "fp16")) {
     return device::Support::no(precision + " is for GPUs", "--set precision=bf16, or f32");
@@ -98,7 +98,7 @@ device::Support supports(const measure::Workload& /*self*/, const DeviceInfo& de
   return device::Support::yes();
 }
 
-std::vector<Overrides> cases(const measure::Workload& /*self*/, const DeviceInfo& device) {
+std::vector<Overrides> models_cases(const measure::Workload& /*self*/, const DeviceInfo& device) {
   if (device.backend == "cuda") return {{{"preset", "base"}, {"precision", "bf16"}}};
   return {{{"preset", "tiny"}}};
 }
@@ -106,11 +106,11 @@ std::vector<Overrides> cases(const measure::Workload& /*self*/, const DeviceInfo
 constexpr auto model(const char* id, const char* summary) -> measure::Workload {
   return {.id = id,
           .summary = summary,
-          .params = kParams,
-          .cost = cost,
-          .supports = supports,
+          .params = kModelsParams,
+          .cost = models_cost,
+          .supports = supports_models,
           .prepare = nullptr,
-          .cases = cases,
+          .cases = models_cases,
           .default_mode = Mode::hot,
           .measure = measure_model,
           .spell_out = spell_out};

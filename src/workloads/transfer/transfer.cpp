@@ -7,7 +7,7 @@
 namespace warpmark::workloads {
 namespace {
 
-constexpr ParamSpec kParams[] = {
+constexpr ParamSpec kTransferParams[] = {
     {"size", ParamKind::bytes, "64MiB", "bytes copied in each direction"},
     {"direction", ParamKind::text, "h2d", "host to device, device to host, both at once, or device to device",
      "h2d|d2h|both|d2d"},
@@ -16,7 +16,7 @@ constexpr ParamSpec kParams[] = {
 
 /// bytes over the link: size, or 2 * size for both directions. Footprint in device memory: size, or 2 * size where
 /// there are two device buffers (both, d2d).
-Result<Cost> cost(const measure::Workload& /*self*/, const Params& params) {
+Result<Cost> transfer_cost(const measure::Workload& /*self*/, const Params& params) {
   WM_TRY(require_at_least(params, 1, {"size"}));
   const std::string& direction = params.text("direction");
   const Factor size{"size", params.integer("size")};
@@ -36,12 +36,12 @@ device::Support supports_cpu(const DeviceInfo& /*device*/, const Params& /*param
   return device::Support::no("the CPU has no host-device link", "use --device cuda, or copy for the CPU's own memory");
 }
 
-Result<std::unique_ptr<measure::Prepared>> prepare_cpu(const measure::PrepareOptions& options) {
+Result<std::unique_ptr<measure::Prepared>> prepare_transfer_cpu(const measure::PrepareOptions& options) {
   const auto support = supports_cpu(options.device.info(), options.params);
   return unsupported_error(support.reason, support.hint);
 }
 
-std::vector<Overrides> cases(const measure::Workload& /*self*/, const DeviceInfo& device) {
+std::vector<Overrides> transfer_cases(const measure::Workload& /*self*/, const DeviceInfo& device) {
   if (device.backend != "cuda") return {{{"size", "64MiB"}}};
   constexpr std::array kSizes{"4KiB", "64KiB", "1MiB", "16MiB", "256MiB", "1GiB"};
   constexpr std::array<std::pair<const char*, const char*>, 6> kPaths{{{"h2d", "pinned"},
@@ -62,11 +62,11 @@ std::vector<Overrides> cases(const measure::Workload& /*self*/, const DeviceInfo
 extern const measure::Workload kTransfer{
     .id = "transfer",
     .summary = "copies over the host-device link",
-    .params = kParams,
-    .cost = cost,
+    .params = kTransferParams,
+    .cost = transfer_cost,
     .supports = supports_by_backend<supports_cpu>,
-    .prepare = prepare_by_backend<prepare_cpu>,
-    .cases = cases,
+    .prepare = prepare_by_backend<prepare_transfer_cpu>,
+    .cases = transfer_cases,
     .default_mode = Mode::hot,
 };
 

@@ -19,7 +19,7 @@ namespace {
 using measure::Prepared;
 using vision::TextureShape;
 
-constexpr ParamSpec kParams[] = {
+constexpr ParamSpec kFusedTextureParams[] = {
     {"n", ParamKind::integer, "64", "images"},
     {"h", ParamKind::integer, "224", "height in pixels"},
     {"w", ParamKind::integer, "224", "width in pixels"},
@@ -30,7 +30,11 @@ constexpr ParamSpec kParams[] = {
 // L*, a*, b*, and 2 x 7 for the Sobel filters' six taps. Powers and cube roots count 1 each.
 constexpr double kFlopsPerPixel = 9 + 15 + 3 + 6 + 14;
 
-enum Array : std::size_t { kRgb, kOut, kBetween };  // kBetween: linear RGB, then XYZ, where unfused
+enum FusedTextureArray : std::size_t {
+  kFusedTextureRgb,
+  kFusedTextureOut,
+  kFusedTextureBetween
+};  // kFusedTextureBetween: linear RGB, then XYZ, where unfused
 
 class TextureOnCpu final : public Prepared {
  public:
@@ -40,10 +44,11 @@ class TextureOnCpu final : public Prepared {
   }
 
   Status launch(device::Stream /*stream*/, std::size_t set) override {
-    const vision::TextureArrays arrays{.rgb = memory_.array<float>(set, kRgb).data(),
-                                       .out = memory_.array<float>(set, kOut).data(),
-                                       .linear = memory_.array<float>(set, kBetween).data(),
-                                       .xyz = memory_.array<float>(set, kBetween).data() + 3 * shape_.pixels()};
+    const vision::TextureArrays arrays{
+        .rgb = memory_.array<float>(set, kFusedTextureRgb).data(),
+        .out = memory_.array<float>(set, kFusedTextureOut).data(),
+        .linear = memory_.array<float>(set, kFusedTextureBetween).data(),
+        .xyz = memory_.array<float>(set, kFusedTextureBetween).data() + 3 * shape_.pixels()};
     if (shape_.fused) {
       vision::fused_texture_cpu(kernels_, shape_, arrays, scratch_);
     } else {
@@ -53,15 +58,15 @@ class TextureOnCpu final : public Prepared {
   }
 
   Status poison() override {
-    memory_.poison(kOut);
+    memory_.poison(kFusedTextureOut);
     return {};
   }
 
   Result<ErrorCheck> check(std::size_t set) override {
     const std::size_t in = vision::kTextureInputs * shape_.plane();
     const std::size_t out = vision::kTextureOutputs * shape_.plane();
-    const auto rgb = memory_.array<const float>(set, kRgb);
-    const auto result = memory_.array<const float>(set, kOut);
+    const auto rgb = memory_.array<const float>(set, kFusedTextureRgb);
+    const auto result = memory_.array<const float>(set, kFusedTextureOut);
     std::vector<std::array<stats::ErrorNorm, vision::kTextureOutputs>> images(static_cast<std::size_t>(shape_.n));
 #pragma omp parallel for schedule(static)
     for (std::size_t i = 0; i < images.size(); ++i) {
@@ -76,7 +81,9 @@ class TextureOnCpu final : public Prepared {
     return vision::texture_check(errors, "fp64 on the CPU");
   }
 
-  [[nodiscard]] std::span<std::byte> stage_output(std::size_t set) override { return memory_.bytes(set, kOut); }
+  [[nodiscard]] std::span<std::byte> stage_output(std::size_t set) override {
+    return memory_.bytes(set, kFusedTextureOut);
+  }
 
   [[nodiscard]] std::vector<std::pair<std::string, std::string>> notes() const override {
     return {{"instructions", kernels_.target}};
@@ -89,7 +96,7 @@ class TextureOnCpu final : public Prepared {
   std::vector<std::vector<float>> scratch_;  ///< one a thread
 };
 
-Result<Cost> cost(const measure::Workload& /*self*/, const Params& params) {
+Result<Cost> fused_texture_cost(const measure::Workload& /*self*/, const Params& params) {
   WM_TRY(require_at_least(params, 1, {"n", "h", "w"}));
   const TextureShape shape = vision::texture_shape(params);
   const std::int64_t passes = vision::kTextureInputs + vision::kTextureOutputs;
@@ -106,20 +113,21 @@ Result<Cost> cost(const measure::Workload& /*self*/, const Params& params) {
               .link = {}};
 }
 
-Result<std::unique_ptr<Prepared>> prepare_cpu(const measure::PrepareOptions& options) {
+Result<std::unique_ptr<Prepared>> prepare_fused_texture_cpu(const measure::PrepareOptions& options) {
   const TextureShape shape = vision::texture_shape(options.params);
   const std::size_t channel_bytes = shape.pixels() * sizeof(float);
   const std::array bytes{vision::kTextureInputs * channel_bytes, vision::kTextureOutputs * channel_bytes,
                          (shape.fused ? 0 : 6) * channel_bytes};
   WM_ASSIGN(auto memory, SetMemory::make(options.device, options.sets, bytes));
   for (std::size_t set = 0; set < options.sets; ++set) {
-    fill_random(memory.array<float>(set, kRgb), array_seed(options.seed, set, kRgb), 0.0F, 1.0F);
+    fill_random(memory.array<float>(set, kFusedTextureRgb), array_seed(options.seed, set, kFusedTextureRgb), 0.0F,
+                1.0F);
   }
-  memory.poison(kOut);
+  memory.poison(kFusedTextureOut);
   return std::unique_ptr<Prepared>(std::make_unique<TextureOnCpu>(shape, std::move(memory)));
 }
 
-std::vector<Overrides> cases(const measure::Workload& /*self*/, const DeviceInfo& device) {
+std::vector<Overrides> fused_texture_cases(const measure::Workload& /*self*/, const DeviceInfo& device) {
   if (device.backend == "cpu") return {{{"n", "8"}}, {{"n", "8"}, {"impl", "unfused"}}};
   return {{}, {{"impl", "unfused"}}};
 }
@@ -129,11 +137,11 @@ std::vector<Overrides> cases(const measure::Workload& /*self*/, const DeviceInfo
 extern const measure::Workload kFusedTexture{
     .id = "fused_texture",
     .summary = "sRGB to CIELAB and the Sobel gradients of L*, fused in one pass over memory",
-    .params = kParams,
-    .cost = cost,
+    .params = kFusedTextureParams,
+    .cost = fused_texture_cost,
     .supports = supports_by_backend<supports_every_cpu>,
-    .prepare = prepare_by_backend<prepare_cpu>,
-    .cases = cases,
+    .prepare = prepare_by_backend<prepare_fused_texture_cpu>,
+    .cases = fused_texture_cases,
     .default_mode = Mode::cold,
 };
 

@@ -24,7 +24,7 @@ namespace {
 using measure::Prepared;
 using vision::BalanceShape;
 
-constexpr ParamSpec kParams[] = {
+constexpr ParamSpec kOpponentBalanceParams[] = {
     {"batch", ParamKind::integer, "64", "images"},
     {"n", ParamKind::integer, "196", "patches an image"},
     {"budget", ParamKind::integer, "39200", "tokens an image, at least 64 n; above 400 n they stay unused"},
@@ -35,7 +35,7 @@ constexpr ParamSpec kParams[] = {
 // tokens is integer arithmetic.
 constexpr double kFlopsPerPatch = 12 + 6 + 18 + 3 + 3 + 8;
 
-enum Array : std::size_t { kScores, kRelevance, kTokens };
+enum OpponentBalanceArray : std::size_t { kOpponentBalanceScores, kOpponentBalanceRelevance, kOpponentBalanceTokens };
 
 class BalanceOnCpu final : public Prepared {
  public:
@@ -48,18 +48,21 @@ class BalanceOnCpu final : public Prepared {
   }
 
   Status poison() override {
-    memory_.poison(kRelevance);
-    memory_.poison(kTokens);
+    memory_.poison(kOpponentBalanceRelevance);
+    memory_.poison(kOpponentBalanceTokens);
     return {};
   }
 
   Result<ErrorCheck> check(std::size_t set) override {
-    return vision::balance_check(shape_, {.scores = memory_.array<const float>(set, kScores),
-                                          .relevance_out = memory_.array<const float>(set, kRelevance),
-                                          .tokens_out = memory_.array<const std::int32_t>(set, kTokens)});
+    return vision::balance_check(shape_,
+                                 {.scores = memory_.array<const float>(set, kOpponentBalanceScores),
+                                  .relevance_out = memory_.array<const float>(set, kOpponentBalanceRelevance),
+                                  .tokens_out = memory_.array<const std::int32_t>(set, kOpponentBalanceTokens)});
   }
 
-  [[nodiscard]] std::span<std::byte> stage_output(std::size_t set) override { return memory_.bytes(set, kRelevance); }
+  [[nodiscard]] std::span<std::byte> stage_output(std::size_t set) override {
+    return memory_.bytes(set, kOpponentBalanceRelevance);
+  }
 
   [[nodiscard]] std::vector<std::pair<std::string, std::string>> notes() const override {
     return {{"instructions", kernels_.target}};
@@ -68,7 +71,7 @@ class BalanceOnCpu final : public Prepared {
  private:
   void balance(std::size_t set, std::size_t image, vision::PatchKeys& keys) const {
     const auto n = static_cast<std::size_t>(shape_.n);
-    const float* scores = memory_.array<float>(set, kScores).data() + image * n * vision::kPerspectives;
+    const float* scores = memory_.array<float>(set, kOpponentBalanceScores).data() + image * n * vision::kPerspectives;
     vision::RelevanceRow row{};
     for (std::size_t p = 0; p < vision::kPerspectives; ++p) {
       double mean = 0;
@@ -78,11 +81,11 @@ class BalanceOnCpu final : public Prepared {
       row.mean[p] = static_cast<float>(mean);
       row.scale[p] = static_cast<float>(1.0 / std::sqrt(variance + vision::kVarianceEpsilon));
     }
-    row.relevance = memory_.array<float>(set, kRelevance).data() + image * n;
+    row.relevance = memory_.array<float>(set, kOpponentBalanceRelevance).data() + image * n;
     row.count = n;
     kernels_.relevance(row);
     vision::split_tokens_fast({row.relevance, n}, shape_.budget, keys,
-                              memory_.array<std::int32_t>(set, kTokens).subspan(image * n, n));
+                              memory_.array<std::int32_t>(set, kOpponentBalanceTokens).subspan(image * n, n));
   }
 
   BalanceShape shape_;
@@ -91,7 +94,7 @@ class BalanceOnCpu final : public Prepared {
   vision::ImageLoop images_;
 };
 
-Result<Cost> cost(const measure::Workload& /*self*/, const Params& params) {
+Result<Cost> opponent_balance_cost(const measure::Workload& /*self*/, const Params& params) {
   WM_TRY(require_at_least(params, 1, {"batch", "n"}));
   const BalanceShape shape = vision::balance_shape(params);
   if (shape.n > INT32_MAX) {
@@ -114,32 +117,34 @@ Result<Cost> cost(const measure::Workload& /*self*/, const Params& params) {
               .link = {}};
 }
 
-Result<std::unique_ptr<Prepared>> prepare_cpu(const measure::PrepareOptions& options) {
+Result<std::unique_ptr<Prepared>> prepare_opponent_balance_cpu(const measure::PrepareOptions& options) {
   const BalanceShape shape = vision::balance_shape(options.params);
   const std::array bytes{vision::kPerspectives * shape.patches() * sizeof(float), shape.patches() * sizeof(float),
                          shape.patches() * sizeof(std::int32_t)};
   WM_ASSIGN(auto memory, SetMemory::make(options.device, options.sets, bytes, options.given));
   for (std::size_t set = 0; set < options.sets && options.given.empty(); ++set) {
-    vision::fill_perspectives(memory.array<float>(set, kScores), static_cast<std::size_t>(shape.n),
-                              array_seed(options.seed, set, kScores));
+    vision::fill_perspectives(memory.array<float>(set, kOpponentBalanceScores), static_cast<std::size_t>(shape.n),
+                              array_seed(options.seed, set, kOpponentBalanceScores));
   }
-  memory.poison(kRelevance);
-  memory.poison(kTokens);
+  memory.poison(kOpponentBalanceRelevance);
+  memory.poison(kOpponentBalanceTokens);
   return std::unique_ptr<Prepared>(std::make_unique<BalanceOnCpu>(shape, std::move(memory)));
 }
 
-std::vector<Overrides> cases(const measure::Workload& /*self*/, const DeviceInfo& /*device*/) { return {{}}; }
+std::vector<Overrides> opponent_balance_cases(const measure::Workload& /*self*/, const DeviceInfo& /*device*/) {
+  return {{}};
+}
 
 }  // namespace
 
 extern const measure::Workload kOpponentBalance{
     .id = "opponent_balance",
     .summary = "three opposed relevance scores a patch balanced into one, and a token budget split by it",
-    .params = kParams,
-    .cost = cost,
+    .params = kOpponentBalanceParams,
+    .cost = opponent_balance_cost,
     .supports = supports_by_backend<supports_every_cpu>,
-    .prepare = prepare_by_backend<prepare_cpu>,
-    .cases = cases,
+    .prepare = prepare_by_backend<prepare_opponent_balance_cpu>,
+    .cases = opponent_balance_cases,
     .default_mode = Mode::cold,
 };
 

@@ -19,20 +19,20 @@ namespace {
 using measure::Prepared;
 using vision::ScoreShape;
 
-constexpr ParamSpec kParams[] = {
+constexpr ParamSpec kPatchScoresParams[] = {
     {"batch", ParamKind::integer, "64", "images"},
     {"side", ParamKind::integer, "224", "of an image in pixels, a multiple of 16"},
 };
 
 // A pixel: 2 x (2 multiplications, 2 additions, a square root) for edges and colour, 1 for the mean of L* and 3 for its
 // spread. A patch: 3 divisions and a square root. Square roots count 1 each.
-constexpr double kFlopsPerPixel = 5 + 5 + 1 + 3;
-constexpr double kFlopsPerPatch = 4;
+constexpr double kScoreFlopsPerPixel = 5 + 5 + 1 + 3;
+constexpr double kScoreFlopsPerPatch = 4;
 constexpr std::int64_t kMostSide = 16384;
 
 constexpr std::size_t kSide = ScoreShape::kPatchSide;
 
-enum Array : std::size_t { kTexture, kScores };
+enum PatchScoresArray : std::size_t { kPatchScoresTexture, kPatchScoresScores };
 
 /// Sums of a patch, column by column, so that each step is one operation on sixteen numbers.
 struct Columns {
@@ -58,24 +58,27 @@ class ScoresOnCpu final : public Prepared {
   }
 
   Status poison() override {
-    memory_.poison(kScores);
+    memory_.poison(kPatchScoresScores);
     return {};
   }
 
   Result<ErrorCheck> check(std::size_t set) override {
-    return vision::patch_scores_check(shape_, {.texture = memory_.array<const float>(set, kTexture),
-                                               .scores_out = memory_.array<const float>(set, kScores)});
+    return vision::patch_scores_check(shape_, {.texture = memory_.array<const float>(set, kPatchScoresTexture),
+                                               .scores_out = memory_.array<const float>(set, kPatchScoresScores)});
   }
 
-  [[nodiscard]] std::span<std::byte> stage_output(std::size_t set) override { return memory_.bytes(set, kScores); }
+  [[nodiscard]] std::span<std::byte> stage_output(std::size_t set) override {
+    return memory_.bytes(set, kPatchScoresScores);
+  }
 
  private:
   void score_row(std::size_t set, std::size_t image, std::size_t row) const {
     const std::size_t plane = shape_.plane(), n = shape_.n(), patches = shape_.row_of_patches();
     const auto side = static_cast<std::size_t>(shape_.side);
-    const float* first =
-        memory_.array<float>(set, kTexture).data() + image * vision::kTextureOutputs * plane + row * kSide * side;
-    float* scores = memory_.array<float>(set, kScores).data() + image * vision::kPerspectives * n + row * patches;
+    const float* first = memory_.array<float>(set, kPatchScoresTexture).data() +
+                         image * vision::kTextureOutputs * plane + row * kSide * side;
+    float* scores =
+        memory_.array<float>(set, kPatchScoresScores).data() + image * vision::kPerspectives * n + row * patches;
     for (std::size_t patch = 0; patch < patches; ++patch) {
       const float* lightness = first + patch * kSide;
       scores[patch] = mean_length(lightness + 3 * plane, lightness + 4 * plane, side);
@@ -111,7 +114,7 @@ class ScoresOnCpu final : public Prepared {
   SetMemory memory_;
 };
 
-Result<Cost> cost(const measure::Workload& /*self*/, const Params& params) {
+Result<Cost> patch_scores_cost(const measure::Workload& /*self*/, const Params& params) {
   WM_TRY(require_at_least(params, 1, {"batch", "side"}));
   const ScoreShape shape = vision::score_shape(params);
   if (shape.side % ScoreShape::kPatchSide != 0 || shape.side > kMostSide) {
@@ -124,27 +127,28 @@ Result<Cost> cost(const measure::Workload& /*self*/, const Params& params) {
                                                     {"bytes of a pixel", vision::kTextureOutputs * sizeof(float)}}));
   const auto patches = static_cast<std::int64_t>(shape.n()) * shape.batch;
   const std::int64_t bytes = texture + patches * vision::kPerspectives * std::int64_t{sizeof(float)};
-  return Cost{
-      .flops = kFlopsPerPixel * static_cast<double>(shape.pixels()) + kFlopsPerPatch * static_cast<double>(patches),
-      .bytes = static_cast<double>(bytes),
-      .footprint_bytes = bytes,
-      .flop_type = "f32",
-      .link = {}};
+  return Cost{.flops = kScoreFlopsPerPixel * static_cast<double>(shape.pixels()) +
+                       kScoreFlopsPerPatch * static_cast<double>(patches),
+              .bytes = static_cast<double>(bytes),
+              .footprint_bytes = bytes,
+              .flop_type = "f32",
+              .link = {}};
 }
 
-Result<std::unique_ptr<Prepared>> prepare_cpu(const measure::PrepareOptions& options) {
+Result<std::unique_ptr<Prepared>> prepare_patch_scores_cpu(const measure::PrepareOptions& options) {
   const ScoreShape shape = vision::score_shape(options.params);
   const std::array bytes{vision::kTextureOutputs * shape.pixels() * sizeof(float),
                          vision::kPerspectives * shape.n() * static_cast<std::size_t>(shape.batch) * sizeof(float)};
   WM_ASSIGN(auto memory, SetMemory::make(options.device, options.sets, bytes, options.given));
   for (std::size_t set = 0; set < options.sets && options.given.empty(); ++set) {
-    fill_random(memory.array<float>(set, kTexture), array_seed(options.seed, set, kTexture), -100.0F, 100.0F);
+    fill_random(memory.array<float>(set, kPatchScoresTexture), array_seed(options.seed, set, kPatchScoresTexture),
+                -100.0F, 100.0F);
   }
-  memory.poison(kScores);
+  memory.poison(kPatchScoresScores);
   return std::unique_ptr<Prepared>(std::make_unique<ScoresOnCpu>(shape, std::move(memory)));
 }
 
-std::vector<Overrides> cases(const measure::Workload& /*self*/, const DeviceInfo& device) {
+std::vector<Overrides> patch_scores_cases(const measure::Workload& /*self*/, const DeviceInfo& device) {
   if (device.backend == "cpu") return {{{"batch", "8"}}};
   return {{}};
 }
@@ -154,11 +158,11 @@ std::vector<Overrides> cases(const measure::Workload& /*self*/, const DeviceInfo
 extern const measure::Workload kPatchScores{
     .id = "patch_scores",
     .summary = "three scores of each patch from its texture: edges, colour, spread of lightness",
-    .params = kParams,
-    .cost = cost,
+    .params = kPatchScoresParams,
+    .cost = patch_scores_cost,
     .supports = supports_by_backend<supports_every_cpu>,
-    .prepare = prepare_by_backend<prepare_cpu>,
-    .cases = cases,
+    .prepare = prepare_by_backend<prepare_patch_scores_cpu>,
+    .cases = patch_scores_cases,
     .default_mode = Mode::cold,
 };
 

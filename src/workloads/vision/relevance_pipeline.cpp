@@ -25,7 +25,7 @@ constexpr std::int64_t kPatchSide = vision::ScoreShape::kPatchSide;
 constexpr int kStageSamples = 21;        // their median counts
 constexpr double kStageSample_s = 2e-3;  // least length of one
 
-constexpr ParamSpec kParams[] = {
+constexpr ParamSpec kRelevancePipelineParams[] = {
     {"batch", ParamKind::integer, "64", "images"},
     {"side", ParamKind::integer, "224", "of an image in pixels, a multiple of 16: patches are 16 x 16"},
     {"d", ParamKind::integer, "512", "features a patch"},
@@ -84,7 +84,7 @@ std::int64_t stage_output_bytes(const Params& params) {
 }
 
 /// Sums over the stages, in whose memory what is handed on is once.
-Result<Cost> cost(const Workload& /*self*/, const Params& params) {
+Result<Cost> relevance_pipeline_cost(const Workload& /*self*/, const Params& params) {
   WM_ASSIGN(const auto stages, stages_of(params));
   Cost all{.flops = 0, .bytes = 0, .footprint_bytes = 0, .flop_type = "f32", .link = {}};
   for (const auto& stage : stages) {
@@ -97,7 +97,7 @@ Result<Cost> cost(const Workload& /*self*/, const Params& params) {
   return all;
 }
 
-device::Support supports(const Workload& /*self*/, const DeviceInfo& device, const Params& params) {
+device::Support supports_relevance_pipeline(const Workload& /*self*/, const DeviceInfo& device, const Params& params) {
   const auto stages = stages_of(params);
   if (!stages.ok()) return device::Support::no(stages.error().what, stages.error().hint);
   for (const auto& stage : *stages) {
@@ -192,7 +192,7 @@ Status measure_pipeline(const measure::Case& what, device::Device& device, const
   return {};
 }
 
-std::vector<Overrides> cases(const Workload& /*self*/, const DeviceInfo& /*device*/) { return {{}}; }
+std::vector<Overrides> relevance_pipeline_cases(const Workload& /*self*/, const DeviceInfo& /*device*/) { return {{}}; }
 
 }  // namespace
 
@@ -204,11 +204,11 @@ extern const Workload kRelevancePipeline{
     .id = "relevance_pipeline",
     .summary =
         "texture, scores, relevance with its token budget, and top-k patches of a batch, each from the one before",
-    .params = kParams,
-    .cost = cost,
-    .supports = supports,
+    .params = kRelevancePipelineParams,
+    .cost = relevance_pipeline_cost,
+    .supports = supports_relevance_pipeline,
     .prepare = nullptr,
-    .cases = cases,
+    .cases = relevance_pipeline_cases,
     .default_mode = Mode::hot,
     .measure = measure_pipeline,
 };

@@ -23,7 +23,7 @@ namespace {
 using measure::Prepared;
 using vision::PatchShape;
 
-constexpr ParamSpec kParams[] = {
+constexpr ParamSpec kTopKPatchesParams[] = {
     {"batch", ParamKind::integer, "64", "images"},
     {"n", ParamKind::integer, "196", "patches an image"},
     {"d", ParamKind::integer, "512", "features a patch"},
@@ -31,7 +31,12 @@ constexpr ParamSpec kParams[] = {
     {"dtype", ParamKind::text, "f32", "type of the features; scores are f32", "f32|bf16"},
 };
 
-enum Array : std::size_t { kScores, kFeatures, kIndicesOut, kFeaturesOut };
+enum TopKPatchesArray : std::size_t {
+  kTopKPatchesScores,
+  kTopKPatchesFeatures,
+  kTopKPatchesIndicesOut,
+  kTopKPatchesFeaturesOut
+};
 
 class PatchesOnCpu final : public Prepared {
  public:
@@ -44,29 +49,31 @@ class PatchesOnCpu final : public Prepared {
   }
 
   Status poison() override {
-    memory_.poison(kIndicesOut);
-    memory_.poison(kFeaturesOut);
+    memory_.poison(kTopKPatchesIndicesOut);
+    memory_.poison(kTopKPatchesFeaturesOut);
     return {};
   }
 
   Result<ErrorCheck> check(std::size_t set) override {
-    return vision::top_k_check(shape_, {.scores = memory_.array<const float>(set, kScores),
-                                        .features = memory_.bytes(set, kFeatures),
-                                        .indices_out = memory_.array<const std::int32_t>(set, kIndicesOut),
-                                        .features_out = memory_.bytes(set, kFeaturesOut)});
+    return vision::top_k_check(shape_, {.scores = memory_.array<const float>(set, kTopKPatchesScores),
+                                        .features = memory_.bytes(set, kTopKPatchesFeatures),
+                                        .indices_out = memory_.array<const std::int32_t>(set, kTopKPatchesIndicesOut),
+                                        .features_out = memory_.bytes(set, kTopKPatchesFeaturesOut)});
   }
 
-  [[nodiscard]] std::span<std::byte> stage_output(std::size_t set) override { return memory_.bytes(set, kIndicesOut); }
+  [[nodiscard]] std::span<std::byte> stage_output(std::size_t set) override {
+    return memory_.bytes(set, kTopKPatchesIndicesOut);
+  }
 
  private:
   void select(std::size_t set, std::size_t image, vision::PatchKeys& keys) const {
     const auto n = static_cast<std::size_t>(shape_.n);
     const auto k = static_cast<std::size_t>(shape_.k);
     const std::size_t row = shape_.row_bytes();
-    const float* scores = memory_.array<float>(set, kScores).data() + image * n;
-    const std::byte* features = memory_.bytes(set, kFeatures).data() + image * n * row;
-    std::int32_t* indices_out = memory_.array<std::int32_t>(set, kIndicesOut).data() + image * k;
-    std::byte* features_out = memory_.bytes(set, kFeaturesOut).data() + image * k * row;
+    const float* scores = memory_.array<float>(set, kTopKPatchesScores).data() + image * n;
+    const std::byte* features = memory_.bytes(set, kTopKPatchesFeatures).data() + image * n * row;
+    std::int32_t* indices_out = memory_.array<std::int32_t>(set, kTopKPatchesIndicesOut).data() + image * k;
+    std::byte* features_out = memory_.bytes(set, kTopKPatchesFeaturesOut).data() + image * k * row;
     for (std::size_t i = 0; i < n; ++i) keys[i] = vision::relevance_key(scores[i], static_cast<std::uint32_t>(i));
     const auto end = keys.begin() + static_cast<std::ptrdiff_t>(k);
     if (k < n) std::nth_element(keys.begin(), end, keys.end());
@@ -84,7 +91,7 @@ class PatchesOnCpu final : public Prepared {
 };
 
 // Selecting does comparisons, no floating-point arithmetic. Only the rows that are kept need be read.
-Result<Cost> cost(const measure::Workload& /*self*/, const Params& params) {
+Result<Cost> top_k_patches_cost(const measure::Workload& /*self*/, const Params& params) {
   WM_TRY(require_at_least(params, 1, {"batch", "n", "d", "k"}));
   const PatchShape shape = vision::patch_shape(params);
   if (shape.k > shape.n) {
@@ -108,23 +115,25 @@ Result<Cost> cost(const measure::Workload& /*self*/, const Params& params) {
               .link = {}};
 }
 
-Result<std::unique_ptr<Prepared>> prepare_cpu(const measure::PrepareOptions& options) {
+Result<std::unique_ptr<Prepared>> prepare_top_k_patches_cpu(const measure::PrepareOptions& options) {
   const PatchShape shape = vision::patch_shape(options.params);
   const std::array bytes{shape.scores() * sizeof(float), shape.scores() * shape.row_bytes(),
                          shape.indices() * sizeof(std::int32_t), shape.indices() * shape.row_bytes()};
   WM_ASSIGN(auto memory, SetMemory::make(options.device, options.sets, bytes, options.given));
   for (std::size_t set = 0; set < options.sets; ++set) {
     if (options.given.empty()) {
-      vision::fill_scores_with_ties(memory.array<float>(set, kScores), array_seed(options.seed, set, kScores));
+      vision::fill_scores_with_ties(memory.array<float>(set, kTopKPatchesScores),
+                                    array_seed(options.seed, set, kTopKPatchesScores));
     }
-    vision::fill_features(memory.bytes(set, kFeatures), shape.element_bytes, array_seed(options.seed, set, kFeatures));
+    vision::fill_features(memory.bytes(set, kTopKPatchesFeatures), shape.element_bytes,
+                          array_seed(options.seed, set, kTopKPatchesFeatures));
   }
-  memory.poison(kIndicesOut);
-  memory.poison(kFeaturesOut);
+  memory.poison(kTopKPatchesIndicesOut);
+  memory.poison(kTopKPatchesFeaturesOut);
   return std::unique_ptr<Prepared>(std::make_unique<PatchesOnCpu>(shape, std::move(memory)));
 }
 
-std::vector<Overrides> cases(const measure::Workload& /*self*/, const DeviceInfo& /*device*/) {
+std::vector<Overrides> top_k_patches_cases(const measure::Workload& /*self*/, const DeviceInfo& /*device*/) {
   return {{}, {{"dtype", "bf16"}}};
 }
 
@@ -133,11 +142,11 @@ std::vector<Overrides> cases(const measure::Workload& /*self*/, const DeviceInfo
 extern const measure::Workload kTopKPatches{
     .id = "top_k_patches",
     .summary = "the k most relevant patches of each image, sorted by relevance, and their features",
-    .params = kParams,
-    .cost = cost,
+    .params = kTopKPatchesParams,
+    .cost = top_k_patches_cost,
     .supports = supports_by_backend<supports_every_cpu>,
-    .prepare = prepare_by_backend<prepare_cpu>,
-    .cases = cases,
+    .prepare = prepare_by_backend<prepare_top_k_patches_cpu>,
+    .cases = top_k_patches_cases,
     .default_mode = Mode::cold,
 };
 

@@ -16,7 +16,7 @@ using testing_support::stepped;
 using testing_support::TimelineScene;
 
 constexpr const char* kNarrowGemm = "cutlass_80_tensorop_bf16_s16816gemm_bf16_128x128_32x4_nn_align1";
-constexpr const char* kWideGemm = "cutlass_80_tensorop_bf16_s16816gemm_bf16_128x128_32x4_nn_align8";
+constexpr const char* kFurtherWideGemm = "cutlass_80_tensorop_bf16_s16816gemm_bf16_128x128_32x4_nn_align8";
 
 Timeline multiplying(const char* kernel, const std::string& shapes) {
   return stepped(6, [&](TimelineScene& scene) {
@@ -61,7 +61,7 @@ TEST(TensorDimensions, keep_inputs_of_16_bits_outside_of_the_tensor_cores) {
 
 TEST(TensorDimensions, are_no_matter_where_the_kernel_reads_widely_or_without_tensor_cores) {
   for (const char* kernel :
-       {kWideGemm, "cutlass_80_tensorop_s1688gemm_128x64_16x6_nn_align4",
+       {kFurtherWideGemm, "cutlass_80_tensorop_s1688gemm_128x64_16x6_nn_align4",
         "cutlass_80_tensorop_d884gemm_64x32_16x4_tn_align1", "cutlass_80_simt_sgemm_128x64_nn_align1",
         "cutlass_80_tensorop_s1688gemm_128x64_16x6_nn_align1"}) {
     const Analysis analysis = of(multiplying(kernel, "[[512,1024],[1024,50257]]"));

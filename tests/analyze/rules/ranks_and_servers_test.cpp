@@ -20,7 +20,7 @@ using testing_support::kTensorGemm;
 using testing_support::of;
 using testing_support::TimelineScene;
 
-constexpr const char* kAllReduce = "ncclDevKernel_AllReduce_Sum_bf16_RING_LL";
+constexpr const char* kAllReduceKernel = "ncclDevKernel_AllReduce_Sum_bf16_RING_LL";
 constexpr const char* kSendRecv = "ncclDevKernel_SendRecv";
 
 /// Six steps of each rank, marked by the profiler.
@@ -77,7 +77,7 @@ ProfileSession with_slow_rank(std::uint32_t blocks) {
   return ranks_of(4, [blocks](TimelineScene& scene, int rank) {
     const bool slow = rank == 2;
     for (int k = 0; k < 20; ++k) scene.launch(kTensorGemm, slow ? 420'000 : 300'000, slow ? blocks : 1024);
-    scene.launch(kAllReduce, slow ? 100'000 : 2'500'000);
+    scene.launch(kAllReduceKernel, slow ? 100'000 : 2'500'000);
   });
 }
 
@@ -94,7 +94,7 @@ TEST(SlowGpu, is_none_that_has_larger_grids) {
 TEST(MissingRanks, may_be_late_and_the_verdict_says_so) {
   const auto step = [](TimelineScene& scene, int) {
     for (int k = 0; k < 10; ++k) scene.launch(kTensorGemm, 300'000);
-    scene.launch(kAllReduce, 2'000'000);
+    scene.launch(kAllReduceKernel, 2'000'000);
   };
   ProfileSession session = ranks_of(4, step);
   EXPECT_THAT(analyze(session).verdict, Not(HasSubstr("ranks were read")));

@@ -98,7 +98,7 @@ void add_link(const Evidence& evidence, Health& health) {
                generation.now, severity);
 }
 
-std::vector<Finding> apply(const Evidence& evidence) {
+std::vector<Finding> apply_gpu_health(const Evidence& evidence) {
   Health worst;
   std::vector<Fact> facts;
   for (const int device : sampled_devices(evidence)) {
@@ -132,7 +132,8 @@ std::vector<Finding> apply(const Evidence& evidence) {
 
 }  // namespace
 
-constinit const Rule kGpuHealthRule = {
-    "gpu_health", "environment", "Do the GPU, its memory and its link work as they should?", Need::counters, apply};
+constinit const Rule kGpuHealthRule = {"gpu_health", "environment",
+                                       "Do the GPU, its memory and its link work as they should?", Need::counters,
+                                       apply_gpu_health};
 
 }  // namespace warpmark::analyze

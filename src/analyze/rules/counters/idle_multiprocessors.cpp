@@ -55,7 +55,7 @@ std::vector<Finding> of_spinning(const Evidence& evidence) {
   return {};
 }
 
-std::vector<Finding> apply(const Evidence& evidence) {
+std::vector<Finding> apply_idle_multiprocessors(const Evidence& evidence) {
   const auto idle = worst(evidence);
   if (!idle) return evidence.has_timeline() ? std::vector<Finding>() : of_spinning(evidence);
   const bool alone = !evidence.has_timeline();
@@ -86,6 +86,6 @@ std::vector<Finding> apply(const Evidence& evidence) {
 
 constinit const Rule kIdleMultiprocessorsRule = {"idle_multiprocessors", "kernel_efficiency",
                                                  "Are the multiprocessors active while the GPU is used?",
-                                                 Need::counters, apply};
+                                                 Need::counters, apply_idle_multiprocessors};
 
 }  // namespace warpmark::analyze

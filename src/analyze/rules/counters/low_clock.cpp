@@ -69,7 +69,7 @@ std::optional<Fall> fall_with_heat(const Evidence& evidence, const CounterSeries
   return Fall{cool[third / 2], hot[third / 2]};
 }
 
-std::vector<Finding> apply(const Evidence& evidence) {
+std::vector<Finding> apply_low_clock(const Evidence& evidence) {
   std::vector<Finding> findings;
   double worst = 1 - kNearlyAll;  // of its clock any GPU loses some under load
   for (const CounterSeries* clock : series_of(evidence, "sm_clock")) {
@@ -113,6 +113,6 @@ std::vector<Finding> apply(const Evidence& evidence) {
 }  // namespace
 
 constinit const Rule kLowClockRule = {"low_clock", "environment", "Does the GPU reach its clock under load?",
-                                      Need::counters, apply};
+                                      Need::counters, apply_low_clock};
 
 }  // namespace warpmark::analyze

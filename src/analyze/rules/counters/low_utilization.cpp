@@ -75,7 +75,7 @@ Finding of_memory(const Use& use) {
   return finding;
 }
 
-std::vector<Finding> apply(const Evidence& evidence) {
+std::vector<Finding> apply_low_utilization(const Evidence& evidence) {
   if (evidence.has_timeline()) return {};  // whose rules know why
   std::vector<Use> uses = uses_of(evidence);
   if (uses.empty()) return {};
@@ -97,6 +97,7 @@ std::vector<Finding> apply(const Evidence& evidence) {
 }  // namespace
 
 constinit const Rule kLowUtilizationRule = {"low_utilization", "kernel_efficiency",
-                                            "Is the GPU busy, and its memory used?", Need::counters, apply};
+                                            "Is the GPU busy, and its memory used?", Need::counters,
+                                            apply_low_utilization};
 
 }  // namespace warpmark::analyze

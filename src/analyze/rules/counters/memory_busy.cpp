@@ -12,7 +12,7 @@ namespace warpmark::analyze {
 
 namespace {
 
-std::vector<Finding> apply(const Evidence& evidence) {
+std::vector<Finding> apply_memory_busy(const Evidence& evidence) {
   const auto busiest = busiest_of(evidence, "dram_active", kEffectiveUse / kClearlyMore);
   if (!busiest) return {};
   const bool alone = !evidence.has_timeline();
@@ -38,6 +38,6 @@ std::vector<Finding> apply(const Evidence& evidence) {
 }  // namespace
 
 constinit const Rule kMemoryBusyRule = {"memory_busy", "memory_bandwidth", "Is the GPU's memory as busy as it can be?",
-                                        Need::counters, apply};
+                                        Need::counters, apply_memory_busy};
 
 }  // namespace warpmark::analyze

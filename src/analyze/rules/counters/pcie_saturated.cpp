@@ -33,7 +33,7 @@ Busy busiest(const Evidence& evidence) {
   return worst;
 }
 
-std::vector<Finding> apply(const Evidence& evidence) {
+std::vector<Finding> apply_pcie_saturated(const Evidence& evidence) {
   const Busy link = busiest(evidence);
   if (link.series == nullptr) return {};
   const double lost = std::min(link.share, exposed_copies(evidence));
@@ -60,6 +60,7 @@ std::vector<Finding> apply(const Evidence& evidence) {
 }  // namespace
 
 constinit const Rule kPcieSaturatedRule = {"pcie_saturated", "environment",
-                                           "Is the link between host and GPU at its limit?", Need::counters, apply};
+                                           "Is the link between host and GPU at its limit?", Need::counters,
+                                           apply_pcie_saturated};
 
 }  // namespace warpmark::analyze

@@ -23,7 +23,7 @@ Finding braked(const Evidence& evidence, const Throttle& brake) {
   return finding;
 }
 
-std::vector<Finding> apply(const Evidence& evidence) {
+std::vector<Finding> apply_power_throttle(const Evidence& evidence) {
   const auto throttle = worst_throttle(evidence, kPowerReasons);
   if (!throttle) return {};
   const auto brake = worst_throttle(evidence, kPowerBrake);
@@ -53,6 +53,7 @@ std::vector<Finding> apply(const Evidence& evidence) {
 }  // namespace
 
 constinit const Rule kPowerThrottleRule = {"power_throttle", "environment",
-                                           "Is the GPU slowed down by its power limit?", Need::counters, apply};
+                                           "Is the GPU slowed down by its power limit?", Need::counters,
+                                           apply_power_throttle};
 
 }  // namespace warpmark::analyze

@@ -7,7 +7,7 @@ namespace warpmark::analyze {
 
 namespace {
 
-std::vector<Finding> apply(const Evidence& evidence) {
+std::vector<Finding> apply_thermal_throttle(const Evidence& evidence) {
   const auto throttle = worst_throttle(evidence, kThermalReasons);
   if (!throttle) return {};
   Finding finding = throttle_finding(kThermalThrottleRule, evidence, *throttle, {"is slowed down by its temperature"});
@@ -23,6 +23,6 @@ std::vector<Finding> apply(const Evidence& evidence) {
 }  // namespace
 
 constinit const Rule kThermalThrottleRule = {"thermal_throttle", "environment", "Is the GPU slowed down by heat?",
-                                             Need::counters, apply};
+                                             Need::counters, apply_thermal_throttle};
 
 }  // namespace warpmark::analyze

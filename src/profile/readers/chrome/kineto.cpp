@@ -232,7 +232,7 @@ void read_kineto_tail(std::string_view tail, TimelineBuilder& builder) {
   while (cursor.next() == RootCursor::Step::member) add_fact(cursor.key(), cursor.value(), builder);
 }
 
-Sniff sniff(std::string_view head) {
+Sniff sniff_kineto(std::string_view head) {
   if (head.starts_with("\xEF\xBB\xBF")) head.remove_prefix(3);
   const auto first = head.find_first_not_of(" \t\r\n");
   if (first == std::string_view::npos) return {};
@@ -261,13 +261,14 @@ Result<bool> is_bare_list(ByteSource& source) {
   return first != std::string_view::npos && head[first] == '[';
 }
 
-Status read(ByteSource& source, const ReadOptions& options, ProfileSession& session) {
+Status read_kineto(ByteSource& source, const ReadOptions& options, ProfileSession& session) {
   return read_chrome_trace(source, options, session);
 }
 
 }  // namespace
 
-const TraceReader kKinetoReader = {"kineto", "PyTorch profiler or other Chrome trace (JSON)", sniff, read};
+const TraceReader kKinetoReader = {"kineto", "PyTorch profiler or other Chrome trace (JSON)", sniff_kineto,
+                                   read_kineto};
 
 namespace {
 

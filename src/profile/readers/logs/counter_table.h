@@ -13,6 +13,10 @@
 
 namespace warpmark::profile {
 
+inline constexpr std::int64_t kSecondNs = 1'000'000'000;
+inline constexpr std::int64_t kMostGpus = 1024;  ///< of a machine; each takes memory for its series
+inline constexpr double kMiB = 1024.0 * 1024.0;
+
 struct CounterColumn {
   std::string_view header;  ///< as the tool prints it, lower case
   const char* id;           ///< CounterSeries::id

@@ -13,11 +13,7 @@
 namespace warpmark::profile {
 namespace {
 
-constexpr std::int64_t kSecondNs = 1'000'000'000;
-constexpr std::int64_t kMostGpus = 1024;  // of a machine; each takes memory for its series
-constexpr double kMiB = 1024.0 * 1024.0;
-
-constexpr CounterColumn kColumns[] = {
+constexpr CounterColumn kDcgmColumns[] = {
     {"gract", "graphics_active", "", 1},
     {"smact", "sm_active", "", 1},
     {"smocc", "sm_occupancy", "", 1},
@@ -67,21 +63,21 @@ constexpr CounterColumn kColumns[] = {
     {"pcimw", "pcie_link_width_max", "", 1},
 };
 
-bool is_header(std::string_view line) {
+bool is_dcgm_header(std::string_view line) {
   const auto words = words_of(line.substr(0, 512));
   return !words.empty() && (words[0] == "#Entity" || (words[0] == "#" && words.size() > 1 && words[1] == "Entity"));
 }
 
-Sniff sniff(std::string_view head) { return sniff_counter_table(head, is_header); }
+Sniff sniff_dcgm_dmon(std::string_view head) { return sniff_counter_table(head, is_dcgm_header); }
 
 class DcgmTable {
  public:
-  explicit DcgmTable(ProfileSession& session) : session_(session), table_(kColumns, session) {}
+  explicit DcgmTable(ProfileSession& session) : session_(session), table_(kDcgmColumns, session) {}
 
   void add(std::string_view line) {
     auto words = words_of(line);
     if (words.empty()) return;
-    if (is_header(line)) {
+    if (is_dcgm_header(line)) {
       std::vector<std::string> headers;
       for (std::size_t i = words[0] == "#" ? 2 : 1; i < words.size(); ++i) headers.push_back(ascii_lower(words[i]));
       table_.set_columns(headers);
@@ -129,7 +125,7 @@ class DcgmTable {
   std::map<int, std::int64_t> rows_;
 };
 
-Status read(ByteSource& source, const ReadOptions&, ProfileSession& session) {
+Status read_dcgm_dmon(ByteSource& source, const ReadOptions&, ProfileSession& session) {
   DcgmTable table(session);
   WM_TRY(for_each_line(source, session.quality, [&table](std::string_view line) { table.add(line); }));
   if (table.finish()) return {};
@@ -138,6 +134,6 @@ Status read(ByteSource& source, const ReadOptions&, ProfileSession& session) {
 
 }  // namespace
 
-extern const TraceReader kDcgmDmonReader = {"dcgm_dmon", "table of dcgmi dmon", sniff, read};
+extern const TraceReader kDcgmDmonReader = {"dcgm_dmon", "table of dcgmi dmon", sniff_dcgm_dmon, read_dcgm_dmon};
 
 }  // namespace warpmark::profile

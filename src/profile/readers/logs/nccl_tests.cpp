@@ -7,13 +7,13 @@
 namespace warpmark::profile {
 namespace {
 
-Sniff sniff(std::string_view head) {
+Sniff sniff_nccl_tests(std::string_view head) {
   const auto has = [&](std::string_view word) { return head.find(word) != std::string_view::npos; };
   if (has("# nThread ") && has("minBytes ")) return {90, ""};
   return {has("algbw") && has("busbw") && has("#") ? 80 : 0, ""};
 }
 
-Status read(ByteSource& source, const ReadOptions&, ProfileSession& session) {
+Status read_nccl_tests(ByteSource& source, const ReadOptions&, ProfileSession& session) {
   WM_ASSIGN(NcclLog log, read_nccl_log(source));
   bool has_curve = false;
   for (NcclSweep& sweep : log.sweeps) {
@@ -45,6 +45,6 @@ Result<NcclLog> read_nccl_log(ByteSource& source) {
 }
 
 const TraceReader kNcclTestsReader = {"nccl_tests", "output of nccl-tests: all_reduce_perf, all_gather_perf, ...",
-                                      sniff, read};
+                                      sniff_nccl_tests, read_nccl_tests};
 
 }  // namespace warpmark::profile

@@ -13,7 +13,7 @@
 namespace warpmark::profile {
 namespace {
 
-constexpr double kKiB = 1024, kMiB = kKiB * 1024, kGiB = kMiB * 1024;
+constexpr double kKiB = 1024, kGiB = kMiB * 1024;
 
 struct Known {
   std::string_view words;  ///< sorted
@@ -79,12 +79,9 @@ struct Reason {
   std::string_view ending;
   double bit;
 };
-constexpr Reason kReasons[] = {{".applications_clocks_setting", 0x2},
-                               {".sw_power_cap", 0x4},
-                               {".hw_slowdown", 0x8},
-                               {".sw_thermal_slowdown", 0x20},
-                               {".hw_thermal_slowdown", 0x40},
-                               {".hw_power_brake_slowdown", 0x80}};
+constexpr Reason kReasons[] = {
+    {".applications_clocks_setting", 0x2}, {".sw_power_cap", 0x4},         {".hw_slowdown", 0x8},
+    {".sw_thermal_slowdown", 0x20},        {".hw_thermal_slowdown", 0x40}, {".hw_power_brake_slowdown", 0x80}};
 
 struct Unit {
   std::string_view text;
@@ -143,7 +140,7 @@ std::string_view usual_word(std::string_view word) {
 }
 
 /// Of a name without its unit; a unit that is the last word is taken out.
-std::set<std::string> words_of(std::string_view name, std::string_view& unit) {
+std::set<std::string> unit_words_of(std::string_view name, std::string_view& unit) {
   std::vector<std::string_view> parts;
   while (!name.empty()) {
     const auto end = std::min(name.find_first_of("._ -/"), name.size());
@@ -195,7 +192,7 @@ SmiColumn smi_column(std::string_view header) {
     unit = std::string_view(lower).substr(bracket);
     if (unit[0] != '%') unit = unit.substr(1, std::min(unit.find_first_of("])"), unit.size()) - 1);
   }
-  std::set<std::string> words = words_of(std::string_view(lower).substr(0, bracket), unit);
+  std::set<std::string> words = unit_words_of(std::string_view(lower).substr(0, bracket), unit);
   const double scale = smi_unit_scale(unit, 0);
   if (words == std::set<std::string>{"gpu"} && scale == 0.01) words = {"utilization"};
   if (words == std::set<std::string>{"memory", "usage"} && scale >= 1) words = {"memory", "used"};

@@ -14,11 +14,7 @@
 namespace warpmark::profile {
 namespace {
 
-constexpr double kMiB = 1024.0 * 1024.0;
-constexpr std::int64_t kSecondNs = 1'000'000'000;
-constexpr std::int64_t kMostGpus = 1024;  // of a machine; each takes memory for its series
-
-constexpr CounterColumn kColumns[] = {
+constexpr CounterColumn kDmonColumns[] = {
     {"pwr", "power", "W", 1},
     {"gtemp", "temperature", "degC", 1},
     {"temp", "temperature", "degC", 1},
@@ -53,15 +49,16 @@ std::vector<std::string_view> cells(std::string_view line, std::string& storage)
   return words_of(storage);
 }
 
-bool is_header(std::string_view line) {
+bool is_dmon_header(std::string_view line) {
   std::string storage;
   const auto words = cells(ascii_lower(line.substr(0, 512)), storage);
   const auto has = [&](std::string_view word) { return std::find(words.begin(), words.end(), word) != words.end(); };
   return line.starts_with('#') && has("gpu") && words.size() > 1 &&
-         std::any_of(std::begin(kColumns), std::end(kColumns), [&](const auto& column) { return has(column.header); });
+         std::any_of(std::begin(kDmonColumns), std::end(kDmonColumns),
+                     [&](const auto& column) { return has(column.header); });
 }
 
-Sniff sniff(std::string_view head) { return sniff_counter_table(head, is_header); }
+Sniff sniff_nvidia_smi_dmon(std::string_view head) { return sniff_counter_table(head, is_dmon_header); }
 
 /// "20260305" and "12:00:01" as if they were UTC: the tool prints local time and no zone.
 std::optional<std::int64_t> epoch_ns(std::string_view date, std::string_view time) {
@@ -80,13 +77,13 @@ std::optional<std::int64_t> epoch_ns(std::string_view date, std::string_view tim
 
 class DmonTable {
  public:
-  explicit DmonTable(ProfileSession& session) : session_(session), table_(kColumns, session) {}
+  explicit DmonTable(ProfileSession& session) : session_(session), table_(kDmonColumns, session) {}
 
   void add(std::string_view line) {
     std::string storage;
     const auto words = cells(line, storage);
     if (words.empty()) return;
-    if (is_header(line)) return set_header(words);
+    if (is_dmon_header(line)) return set_header(words);
     if (line.starts_with('#') || !has_header_) return;  // units
     row(words, line);
   }
@@ -159,7 +156,7 @@ class DmonTable {
   bool has_time_ = false;
 };
 
-Status read(ByteSource& source, const ReadOptions&, ProfileSession& session) {
+Status read_nvidia_smi_dmon(ByteSource& source, const ReadOptions&, ProfileSession& session) {
   DmonTable table(session);
   WM_TRY(for_each_line(source, session.quality, [&table](std::string_view line) { table.add(line); }));
   if (table.finish()) return {};
@@ -168,6 +165,7 @@ Status read(ByteSource& source, const ReadOptions&, ProfileSession& session) {
 
 }  // namespace
 
-extern const TraceReader kNvidiaSmiDmonReader = {"nvidia_smi_dmon", "table of nvidia-smi dmon or pmon", sniff, read};
+extern const TraceReader kNvidiaSmiDmonReader = {"nvidia_smi_dmon", "table of nvidia-smi dmon or pmon",
+                                                 sniff_nvidia_smi_dmon, read_nvidia_smi_dmon};
 
 }  // namespace warpmark::profile

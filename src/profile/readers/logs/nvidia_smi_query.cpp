@@ -19,21 +19,19 @@
 namespace warpmark::profile {
 namespace {
 
-constexpr std::int64_t kSecondNs = 1'000'000'000;
-constexpr std::size_t kMostGpus = 1024;
 constexpr double kMostWatts = 3000;  // of one GPU; the largest of 2026 take less
 
-bool is_header(std::string_view line) {
+bool is_query_header(std::string_view line) {
   std::vector<SmiColumn> columns;
   return read_smi_header(line, columns);
 }
 
-Sniff sniff(std::string_view head) {
-  const Sniff sniff = sniff_counter_table(head, is_header);
+Sniff sniff_nvidia_smi_query(std::string_view head) {
+  const Sniff sniff = sniff_counter_table(head, is_query_header);
   if (sniff.score > 0) return sniff;
   std::string begin(head.substr(0, head.find('\n')));
   std::ranges::replace(begin, ';', ',');
-  if (!is_header(begin)) return sniff;
+  if (!is_query_header(begin)) return sniff;
   return {0,
           "a log of nvidia-smi with semicolons between the columns, as spreadsheets save it: save it with commas "
           "between the columns and decimal points"};
@@ -181,10 +179,10 @@ class QueryTable {
   std::optional<int> device_of(const std::vector<std::string_view>& cells) {
     for (const std::size_t i : gpu_columns_) {
       const auto number = parse_integer(cells[i]);
-      if (number && *number >= 0 && *number < static_cast<std::int64_t>(kMostGpus)) return static_cast<int>(*number);
+      if (number && *number >= 0 && *number < kMostGpus) return static_cast<int>(*number);
     }
     if (gpu_columns_.empty()) return 0;
-    if (devices_.size() >= kMostGpus) return std::nullopt;
+    if (std::ssize(devices_) >= kMostGpus) return std::nullopt;
     const std::string name(cells[gpu_columns_.back()]);  // an address tells more than a name
     return devices_.try_emplace(name, static_cast<int>(devices_.size())).first->second;
   }
@@ -201,7 +199,7 @@ class QueryTable {
   std::map<std::string, int> devices_;
 };
 
-Status read(ByteSource& source, const ReadOptions&, ProfileSession& session) {
+Status read_nvidia_smi_query(ByteSource& source, const ReadOptions&, ProfileSession& session) {
   QueryTable table(session);
   WM_TRY(for_each_line(source, session.quality, [&table](std::string_view line) { table.add(line); }));
   return table.finish();
@@ -210,6 +208,6 @@ Status read(ByteSource& source, const ReadOptions&, ProfileSession& session) {
 }  // namespace
 
 extern const TraceReader kNvidiaSmiQueryReader = {"nvidia_smi_query", "table of nvidia-smi --query-gpu --format=csv",
-                                                  sniff, read};
+                                                  sniff_nvidia_smi_query, read_nvidia_smi_query};
 
 }  // namespace warpmark::profile

@@ -22,9 +22,6 @@
 namespace warpmark::profile {
 namespace {
 
-constexpr std::int64_t kSecondNs = 1'000'000'000;
-constexpr std::size_t kMostGpus = 1024;
-
 struct Element {
   std::string_view section;  ///< the end of its name; empty: any
   std::string_view tag;
@@ -133,7 +130,7 @@ class SmiReport {
     if (second[0].find(':') != std::string_view::npos) {
       const auto index = parse_integer(first[0]);
       device_.reset();
-      if (index && *index >= 0 && *index < static_cast<std::int64_t>(kMostGpus)) device_ = static_cast<int>(*index);
+      if (index && *index >= 0 && *index < kMostGpus) device_ = static_cast<int>(*index);
       if (device_ && is_digit(third[0][0])) keep("ecc_uncorrected", "", third[0]);
       return;
     }
@@ -190,7 +187,7 @@ class SmiReport {
     device_.reset();
     section_.clear();
     const std::string id(tag.substr(0, 64));
-    if (devices_.size() < kMostGpus || devices_.contains(id))
+    if (std::ssize(devices_) < kMostGpus || devices_.contains(id))
       device_ = devices_.try_emplace(id, static_cast<int>(devices_.size())).first->second;
   }
 
@@ -225,7 +222,7 @@ class SmiReport {
 };
 
 /// Logs of programs may hold such a table, too: this is its output if it stands at the begin, and no other reader's.
-Sniff sniff(std::string_view head) {
+Sniff sniff_nvidia_smi_report(std::string_view head) {
   constexpr int kFirstLines = 8;
   for (int lines = 0; lines < kFirstLines; ++lines) {
     const std::string_view line = trim(head.substr(0, head.find('\n')));
@@ -236,7 +233,7 @@ Sniff sniff(std::string_view head) {
   return {};
 }
 
-Status read(ByteSource& source, const ReadOptions&, ProfileSession& session) {
+Status read_nvidia_smi_report(ByteSource& source, const ReadOptions&, ProfileSession& session) {
   SmiReport report(session);
   WM_TRY(for_each_line(source, session.quality, [&report](std::string_view line) { report.add(line); }));
   return report.finish();
@@ -245,6 +242,6 @@ Status read(ByteSource& source, const ReadOptions&, ProfileSession& session) {
 }  // namespace
 
 extern const TraceReader kNvidiaSmiReportReader = {"nvidia_smi_report", "output of nvidia-smi or nvidia-smi -q -x",
-                                                   sniff, read};
+                                                   sniff_nvidia_smi_report, read_nvidia_smi_report};
 
 }  // namespace warpmark::profile

@@ -23,7 +23,7 @@ bool is_header(std::string_view line) {
   return line.starts_with("\"ID\",") && line.find("\"Kernel Name\"") != std::string_view::npos;
 }
 
-Sniff sniff(std::string_view head) {
+Sniff sniff_ncu_csv(std::string_view head) {
   if (is_header(head)) return {90, ""};
   for (auto at = head.find('\n'); at != std::string_view::npos; at = head.find('\n', at + 1)) {
     if (is_header(head.substr(at + 1))) return {90, ""};
@@ -151,7 +151,7 @@ class NcuTable {
   std::unordered_set<std::string> seen_;  ///< index of the kernel and metric: sections repeat some
 };
 
-Status read(ByteSource& source, const ReadOptions&, ProfileSession& session) {
+Status read_ncu_csv(ByteSource& source, const ReadOptions&, ProfileSession& session) {
   LineReader lines(source);
   std::optional<NcuTable> table;
   const auto names = std::make_shared<KernelMetricNames>();
@@ -187,7 +187,7 @@ Status read(ByteSource& source, const ReadOptions&, ProfileSession& session) {
 
 }  // namespace
 
-extern const TraceReader kNcuCsvReader = {"ncu_csv", "Nsight Compute, ncu --csv with --page raw or details", sniff,
-                                          read};
+extern const TraceReader kNcuCsvReader = {"ncu_csv", "Nsight Compute, ncu --csv with --page raw or details",
+                                          sniff_ncu_csv, read_ncu_csv};
 
 }  // namespace warpmark::profile

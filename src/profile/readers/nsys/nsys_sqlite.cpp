@@ -14,7 +14,7 @@
 namespace warpmark::profile {
 namespace {
 
-Sniff sniff(std::string_view head) {
+Sniff sniff_nsys_sqlite(std::string_view head) {
   if (!head.starts_with("SQLite format 3")) return {};
   // The first page holds the begin of the schema; which tables fit is a matter of luck, but these are made early.
   for (const char* word : {"CUPTI_ACTIVITY_KIND", "StringIds", "META_DATA_EXPORT", "META_DATA_CAPTURE",
@@ -24,7 +24,7 @@ Sniff sniff(std::string_view head) {
   return {20, ""};
 }
 
-Status read(ByteSource& source, const ReadOptions&, ProfileSession& session) {
+Status read_nsys_sqlite(ByteSource& source, const ReadOptions&, ProfileSession& session) {
   WM_ASSIGN(const NsysTables tables, NsysTables::open(source));
   const bool is_nsys = tables.has("StringIds") || tables.has("CUPTI_ACTIVITY_KIND_KERNEL") || tables.has("NVTX_EVENTS");
   if (!is_nsys && tables.has("raw_events") && tables.has("launch_shapes")) {
@@ -89,7 +89,8 @@ std::string metric_id(std::string_view name) {
 
 }  // namespace
 
-extern const TraceReader kNsysSqliteReader = {"nsys_sqlite", "Nsight Systems, nsys export --type sqlite", sniff, read};
+extern const TraceReader kNsysSqliteReader = {"nsys_sqlite", "Nsight Systems, nsys export --type sqlite",
+                                              sniff_nsys_sqlite, read_nsys_sqlite};
 
 Status NsysEvents::read_ranges() {
   constexpr std::int64_t kMark = 34, kPushPop = 59, kStartEnd = 60;

@@ -235,14 +235,14 @@ class ChromeHandler : public nlohmann::json_sax<Json> {
   Fields fields_;
 };
 
-Sniff sniff(std::string_view head) {
+Sniff sniff_rocprof_chrome(std::string_view head) {
   const auto has = [head](std::string_view text) { return head.find(text) != std::string_view::npos; };
   const bool is_trace = head.substr(0, 256).find("\"traceEvents\"") != std::string_view::npos;
   const bool has_rows = has("CPU HIP API\"") || has("CPU HSA API\"") || has("COPY\"");
   return {is_trace && has_rows && has("\"BeginNs\"") ? 95 : 0, ""};
 }
 
-Status read(ByteSource& source, const ReadOptions&, ProfileSession& session) {
+Status read_rocprof_chrome(ByteSource& source, const ReadOptions&, ProfileSession& session) {
   SourceBuffer buffer(source);
   std::istream stream(&buffer);
   RocprofTrace trace;
@@ -259,6 +259,6 @@ Status read(ByteSource& source, const ReadOptions&, ProfileSession& session) {
 }  // namespace
 
 extern const TraceReader kRocprofChromeReader = {"rocprof_chrome", "Chrome trace of AMD's rocprof (results.json)",
-                                                 sniff, read};
+                                                 sniff_rocprof_chrome, read_rocprof_chrome};
 
 }  // namespace warpmark::profile

@@ -236,12 +236,12 @@ std::optional<std::string> prefix_of(const fs::path& path) {
   return std::nullopt;
 }
 
-Sniff sniff(std::string_view head) {
+Sniff sniff_rocprof_csv(std::string_view head) {
   const auto end = std::min(head.find('\n'), head.size());
   return {Columns::of(head.substr(0, end)) ? 85 : 0, ""};
 }
 
-Status read(ByteSource& source, const ReadOptions&, ProfileSession& session) {
+Status read_rocprof_csv(ByteSource& source, const ReadOptions&, ProfileSession& session) {
   RocprofTable table;
   WM_TRY(table.add(source));
   const auto prefix = prefix_of(source.path());
@@ -263,7 +263,7 @@ bool is_read_with_kernels(const fs::path& file, const std::vector<fs::path>& fil
   return prefix && file != kernels && std::ranges::find(files, kernels) != files.end();
 }
 
-extern const TraceReader kRocprofCsvReader = {"rocprof_csv", "CSV of AMD's rocprofv3 (*_kernel_trace.csv)", sniff,
-                                              read};
+extern const TraceReader kRocprofCsvReader = {"rocprof_csv", "CSV of AMD's rocprofv3 (*_kernel_trace.csv)",
+                                              sniff_rocprof_csv, read_rocprof_csv};
 
 }  // namespace warpmark::profile

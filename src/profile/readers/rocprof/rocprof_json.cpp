@@ -254,13 +254,13 @@ class Handler : public nlohmann::json_sax<Json> {
   Record record_;
 };
 
-Sniff sniff(std::string_view head) {
+Sniff sniff_rocprof_json(std::string_view head) {
   const auto first = head.find_first_not_of(" \t\r\n");
   const bool object = first != std::string_view::npos && head[first] == '{';
   return {object && head.find(kRoot) != std::string_view::npos ? 95 : 0, ""};
 }
 
-Status read(ByteSource& source, const ReadOptions&, ProfileSession& session) {
+Status read_rocprof_json(ByteSource& source, const ReadOptions&, ProfileSession& session) {
   const std::size_t before = session.ranks.size();
   SourceBuffer buffer(source);
   std::istream stream(&buffer);
@@ -274,6 +274,7 @@ Status read(ByteSource& source, const ReadOptions&, ProfileSession& session) {
 
 }  // namespace
 
-extern const TraceReader kRocprofJsonReader = {"rocprof_json", "JSON of AMD's rocprofv3", sniff, read};
+extern const TraceReader kRocprofJsonReader = {"rocprof_json", "JSON of AMD's rocprofv3", sniff_rocprof_json,
+                                               read_rocprof_json};
 
 }  // namespace warpmark::profile

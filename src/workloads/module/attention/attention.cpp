@@ -172,7 +172,7 @@ Result<ErrorCheck> PreparedAttention::check(std::size_t set) {
                                              matrices.size(), problem_.matrices())};
 }
 
-Result<std::unique_ptr<measure::Prepared>> prepare(const measure::PrepareOptions& options) {
+Result<std::unique_ptr<measure::Prepared>> prepare_attention(const measure::PrepareOptions& options) {
   WM_ASSIGN(const Request request, request_of(options.params));
   auto prepared =
       std::make_unique<PreparedAttention>(options.device, request.problem, element_of(options.params.text("dtype")));
@@ -185,7 +185,7 @@ device::Support supports_library(device::LibraryId id) {
   return library.ok() ? device::Support::yes() : device::Support::no(library.error().what, library.error().hint);
 }
 
-device::Support supports(const DeviceInfo& device, const Params& params) {
+device::Support supports_attention(const DeviceInfo& device, const Params& params) {
   const std::string& impl = params.text("impl");
   const std::string& dtype = params.text("dtype");
   const std::int64_t dimension = params.integer("dim");
@@ -217,6 +217,6 @@ device::Support supports(const DeviceInfo& device, const Params& params) {
 
 }  // namespace
 
-extern const CudaImplementation kCudaAttention{"attention", supports, prepare};
+extern const CudaImplementation kCudaAttention{"attention", supports_attention, prepare_attention};
 
 }  // namespace warpmark::workloads

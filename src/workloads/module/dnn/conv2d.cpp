@@ -25,7 +25,7 @@ using dnn::Descriptor;
 using dnn::Pass;
 
 constexpr std::int64_t kX = 1, kWeights = 2, kY = 3;  ///< tensor ids
-constexpr double kMostCheckedProducts = 4e10;         ///< of the reference; above it, outputs are sampled
+constexpr double kMostConvProducts = 4e10;            ///< of the reference; above it, outputs are sampled
 constexpr double kMostCheckedOutputs = 3.2e7;
 
 struct Problem {
@@ -240,7 +240,7 @@ Result<ErrorCheck> PreparedConvolution::check(std::size_t set) {
   const DeviceArray& out = output(sets_[set]);
   const double products = static_cast<double>(dnn::elements(c.y_dimensions())) * static_cast<double>(c.c * c.r * c.r);
   const double share =
-      std::min({1.0, kMostCheckedProducts / products, kMostCheckedOutputs / static_cast<double>(out.count())});
+      std::min({1.0, kMostConvProducts / products, kMostCheckedOutputs / static_cast<double>(out.count())});
   const auto samples = std::max<std::int64_t>(1, static_cast<std::int64_t>(share * static_cast<double>(out.count())));
   WM_ASSIGN(const auto actual, DeviceArray::make(device_, samples, ElementType::f64));
   WM_ASSIGN(const auto expected, DeviceArray::make(device_, samples, ElementType::f64));
@@ -266,14 +266,14 @@ Result<ErrorCheck> PreparedConvolution::check(std::size_t set) {
                                              out.count(), samples == out.count() ? "" : " chosen at random")};
 }
 
-Result<std::unique_ptr<measure::Prepared>> prepare(const measure::PrepareOptions& options) {
+Result<std::unique_ptr<measure::Prepared>> prepare_conv2d(const measure::PrepareOptions& options) {
   WM_ASSIGN(auto problem, problem_of(options.params));
   auto prepared = std::make_unique<PreparedConvolution>(options.device, std::move(problem));
   WM_TRY(prepared->create(options));
   return {std::move(prepared)};
 }
 
-device::Support supports(const DeviceInfo&, const Params& params) {
+device::Support supports_conv2d(const DeviceInfo&, const Params& params) {
   const std::string& dtype = params.text("dtype");
   constexpr std::array kTypes{"f32", "tf32", "f16", "bf16"};
   if (std::ranges::find(kTypes, dtype) == kTypes.end()) {
@@ -286,6 +286,6 @@ device::Support supports(const DeviceInfo&, const Params& params) {
 
 }  // namespace
 
-extern const CudaImplementation kCudaConv2d{"conv2d", supports, prepare};
+extern const CudaImplementation kCudaConv2d{"conv2d", supports_conv2d, prepare_conv2d};
 
 }  // namespace warpmark::workloads

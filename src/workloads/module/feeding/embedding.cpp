@@ -90,7 +90,7 @@ class EmbeddingOnGpu final : public measure::Prepared {
 };
 
 /// A block has up to 256 bags, and there are up to 2^31 blocks; sizes of a row and of a bag are 32 bits in the kernel.
-device::Support supports(const DeviceInfo& /*device*/, const Params& params) {
+device::Support supports_embedding(const DeviceInfo& /*device*/, const Params& params) {
   constexpr std::int64_t kMost = std::numeric_limits<std::int32_t>::max();
   if (params.integer("dim") > kMost || params.integer("lookups") > kMost || params.integer("bags") > kMost) {
     return device::Support::no("embedding on the GPU has sizes below 2^31", "a smaller dim, lookups or bags");
@@ -100,6 +100,6 @@ device::Support supports(const DeviceInfo& /*device*/, const Params& params) {
 
 }  // namespace
 
-extern const CudaImplementation kCudaEmbedding{"embedding", supports, prepare_created<EmbeddingOnGpu>};
+extern const CudaImplementation kCudaEmbedding{"embedding", supports_embedding, prepare_created<EmbeddingOnGpu>};
 
 }  // namespace warpmark::workloads

@@ -145,14 +145,14 @@ class CachedLookupsOnGpu final : public CachedLookups {
   std::vector<std::uint32_t> taken_counts_;
 };
 
-Result<std::unique_ptr<measure::Prepared>> prepare(const measure::PrepareOptions& options) {
+Result<std::unique_ptr<measure::Prepared>> prepare_embedding_cache(const measure::PrepareOptions& options) {
   auto prepared = std::make_unique<CachedLookupsOnGpu>(options.device, cached_shape(options.params));
   WM_TRY(prepared->create(options.seed));
   return {std::move(prepared)};
 }
 
 /// Sizes of a row and of a bag are 32 bits in the kernel; so is the number of its blocks.
-device::Support supports(const DeviceInfo& /*device*/, const Params& params) {
+device::Support supports_embedding_cache(const DeviceInfo& /*device*/, const Params& params) {
   constexpr std::int64_t kMost = std::numeric_limits<std::int32_t>::max();
   if (params.integer("dim") > kMost || params.integer("lookups") > kMost ||
       params.integer("bags") > kMost / std::max<std::int64_t>(1, params.integer("tables"))) {
@@ -163,6 +163,7 @@ device::Support supports(const DeviceInfo& /*device*/, const Params& params) {
 
 }  // namespace
 
-extern const CudaImplementation kCudaEmbeddingCache{"embedding_cache", supports, prepare};
+extern const CudaImplementation kCudaEmbeddingCache{"embedding_cache", supports_embedding_cache,
+                                                    prepare_embedding_cache};
 
 }  // namespace warpmark::workloads

@@ -86,15 +86,17 @@ class BatchCopiesToGpu final : public BatchCopies {
   std::vector<Slot> slots_;
 };
 
-Result<std::unique_ptr<measure::Prepared>> prepare(const measure::PrepareOptions& options) {
+Result<std::unique_ptr<measure::Prepared>> prepare_loader(const measure::PrepareOptions& options) {
   const bool pinned = options.params.text("memory") == "pinned";
   return std::unique_ptr<measure::Prepared>(std::make_unique<BatchCopiesToGpu>(options.device, pinned));
 }
 
-device::Support supports(const DeviceInfo& /*device*/, const Params& /*params*/) { return device::Support::yes(); }
+device::Support supports_loader(const DeviceInfo& /*device*/, const Params& /*params*/) {
+  return device::Support::yes();
+}
 
 }  // namespace
 
-extern const CudaImplementation kCudaLoader{"loader", supports, prepare};
+extern const CudaImplementation kCudaLoader{"loader", supports_loader, prepare_loader};
 
 }  // namespace warpmark::workloads

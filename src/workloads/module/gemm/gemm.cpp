@@ -310,7 +310,7 @@ int architecture_of(const DeviceInfo& device) {
   return number;
 }
 
-device::Support supports(const DeviceInfo& device, const Params& params) {
+device::Support supports_gemm(const DeviceInfo& device, const Params& params) {
   const std::string& implementation = params.text("impl");
   if (implementation != "auto" && implementation != "cublaslt") {
     return device::Support::no(fmt::format("impl={} runs on the CPU only", implementation),
@@ -333,7 +333,7 @@ device::Support supports(const DeviceInfo& device, const Params& params) {
   return device::Support::yes();
 }
 
-Result<std::unique_ptr<measure::Prepared>> prepare(const measure::PrepareOptions& options) {
+Result<std::unique_ptr<measure::Prepared>> prepare_gemm(const measure::PrepareOptions& options) {
   const MatmulType* type = matmul_type(options.params.text("dtype"));
   WM_CHECK(type != nullptr);
   const MatmulShape shape = shape_of(options.params);
@@ -351,6 +351,6 @@ Result<std::unique_ptr<measure::Prepared>> prepare(const measure::PrepareOptions
 
 }  // namespace
 
-extern const CudaImplementation kCudaGemm{"gemm", supports, prepare};
+extern const CudaImplementation kCudaGemm{"gemm", supports_gemm, prepare_gemm};
 
 }  // namespace warpmark::workloads

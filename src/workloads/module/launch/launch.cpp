@@ -94,14 +94,14 @@ class PreparedLaunch final : public measure::Prepared {
   device::GraphExecutable executable_;
 };
 
-device::Support supports(const DeviceInfo&, const Params& params) {
+device::Support supports_launch(const DeviceInfo&, const Params& params) {
   const std::string& kind = params.text("kind");
   if (kind == "kernel" || kind == "rate" || kind == "event" || kind == "graph") return device::Support::yes();
   return device::Support::no(fmt::format("kind={} is a measurement of the CPU", kind),
                              "choose kind=kernel, rate, event or graph");
 }
 
-Result<std::unique_ptr<measure::Prepared>> prepare(const measure::PrepareOptions& options) {
+Result<std::unique_ptr<measure::Prepared>> prepare_launch(const measure::PrepareOptions& options) {
   const std::string& text = options.params.text("kind");
   const Kind kind = text == "rate"    ? Kind::rate
                     : text == "event" ? Kind::event
@@ -114,6 +114,6 @@ Result<std::unique_ptr<measure::Prepared>> prepare(const measure::PrepareOptions
 
 }  // namespace
 
-extern const CudaImplementation kCudaLaunch{"launch", supports, prepare};
+extern const CudaImplementation kCudaLaunch{"launch", supports_launch, prepare_launch};
 
 }  // namespace warpmark::workloads

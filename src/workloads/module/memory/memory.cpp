@@ -134,21 +134,21 @@ class PreparedMemory final : public measure::Prepared {
 };
 
 template <Operation kOperation>
-Result<std::unique_ptr<measure::Prepared>> prepare(const measure::PrepareOptions& options) {
+Result<std::unique_ptr<measure::Prepared>> prepare_memory(const measure::PrepareOptions& options) {
   auto prepared = std::make_unique<PreparedMemory>(options.device, kOperation);
   WM_TRY(prepared->create(options));
   return {std::move(prepared)};
 }
 
-device::Support supports(const DeviceInfo&, const Params&) { return device::Support::yes(); }
+device::Support supports_memory(const DeviceInfo&, const Params&) { return device::Support::yes(); }
 
 }  // namespace
 
 extern const CudaImplementation kCudaCopy, kCudaTriad, kCudaRead, kCudaWrite;
 
-const CudaImplementation kCudaCopy{"copy", supports, prepare<Operation::copy>};
-const CudaImplementation kCudaTriad{"triad", supports, prepare<Operation::triad>};
-const CudaImplementation kCudaRead{"read", supports, prepare<Operation::read>};
-const CudaImplementation kCudaWrite{"write", supports, prepare<Operation::write>};
+const CudaImplementation kCudaCopy{"copy", supports_memory, prepare_memory<Operation::copy>};
+const CudaImplementation kCudaTriad{"triad", supports_memory, prepare_memory<Operation::triad>};
+const CudaImplementation kCudaRead{"read", supports_memory, prepare_memory<Operation::read>};
+const CudaImplementation kCudaWrite{"write", supports_memory, prepare_memory<Operation::write>};
 
 }  // namespace warpmark::workloads

@@ -185,7 +185,7 @@ class PreparedTransfer final : public measure::Prepared {
   std::vector<Copy> copies_;  ///< one a set; two a set for both directions at once
 };
 
-device::Support supports(const DeviceInfo&, const Params& params) {
+device::Support supports_transfer(const DeviceInfo&, const Params& params) {
   if (params.text("direction") == "both" && params.text("memory") == "pageable") {
     return device::Support::no("pageable copies occupy the calling thread, so two of them do not run at once",
                                "choose memory=pinned");
@@ -195,6 +195,6 @@ device::Support supports(const DeviceInfo&, const Params& params) {
 
 }  // namespace
 
-extern const CudaImplementation kCudaTransfer{"transfer", supports, prepare_created<PreparedTransfer>};
+extern const CudaImplementation kCudaTransfer{"transfer", supports_transfer, prepare_created<PreparedTransfer>};
 
 }  // namespace warpmark::workloads

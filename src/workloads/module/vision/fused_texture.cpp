@@ -111,7 +111,7 @@ class TextureOnGpu final : public measure::Prepared {
 // Far from 2^31 blocks in every kernel; an index of a block and of a pixel fits an int.
 constexpr double kMostPixels = 2147483647.0;
 
-device::Support supports(const DeviceInfo& /*device*/, const Params& params) {
+device::Support supports_fused_texture(const DeviceInfo& /*device*/, const Params& params) {
   const TextureShape shape = vision::texture_shape(params);
   constexpr std::int64_t kMost = INT32_MAX;
   const double pixels = static_cast<double>(shape.n) * static_cast<double>(shape.h) * static_cast<double>(shape.w);
@@ -125,6 +125,7 @@ device::Support supports(const DeviceInfo& /*device*/, const Params& params) {
 
 }  // namespace
 
-extern const CudaImplementation kCudaFusedTexture{"fused_texture", supports, prepare_created<TextureOnGpu>};
+extern const CudaImplementation kCudaFusedTexture{"fused_texture", supports_fused_texture,
+                                                  prepare_created<TextureOnGpu>};
 
 }  // namespace warpmark::workloads

@@ -86,7 +86,7 @@ class BalanceOnGpu final : public measure::Prepared {
   std::vector<Set> sets_;
 };
 
-device::Support supports(const DeviceInfo& /*device*/, const Params& params) {
+device::Support supports_opponent_balance(const DeviceInfo& /*device*/, const Params& params) {
   const BalanceShape shape = vision::balance_shape(params);
   if (shape.n > vision::kMaxPatchesOnGpu) {
     return device::Support::no(fmt::format("n={} is above {}, the patches that one block keeps in registers", shape.n,
@@ -102,6 +102,7 @@ device::Support supports(const DeviceInfo& /*device*/, const Params& params) {
 
 }  // namespace
 
-extern const CudaImplementation kCudaOpponentBalance{"opponent_balance", supports, prepare_created<BalanceOnGpu>};
+extern const CudaImplementation kCudaOpponentBalance{"opponent_balance", supports_opponent_balance,
+                                                     prepare_created<BalanceOnGpu>};
 
 }  // namespace warpmark::workloads

@@ -82,7 +82,7 @@ class ScoresOnGpu final : public measure::Prepared {
   std::vector<Set> sets_;
 };
 
-device::Support supports(const DeviceInfo& /*device*/, const Params& params) {
+device::Support supports_patch_scores(const DeviceInfo& /*device*/, const Params& params) {
   const ScoreShape shape = vision::score_shape(params);
   if (static_cast<double>(shape.n()) * static_cast<double>(shape.batch) > 2147483647.0) {
     return device::Support::no(
@@ -94,6 +94,6 @@ device::Support supports(const DeviceInfo& /*device*/, const Params& params) {
 
 }  // namespace
 
-extern const CudaImplementation kCudaPatchScores{"patch_scores", supports, prepare_created<ScoresOnGpu>};
+extern const CudaImplementation kCudaPatchScores{"patch_scores", supports_patch_scores, prepare_created<ScoresOnGpu>};
 
 }  // namespace warpmark::workloads

@@ -96,7 +96,7 @@ class PatchesOnGpu final : public measure::Prepared {
   std::vector<Set> sets_;
 };
 
-device::Support supports(const DeviceInfo& /*device*/, const Params& params) {
+device::Support supports_top_k_patches(const DeviceInfo& /*device*/, const Params& params) {
   const PatchShape shape = vision::patch_shape(params);
   if (shape.n > vision::kMaxPatchesOnGpu) {
     return device::Support::no(fmt::format("n={} is above {}, the scores that one block keeps in shared memory",
@@ -115,6 +115,7 @@ device::Support supports(const DeviceInfo& /*device*/, const Params& params) {
 
 }  // namespace
 
-extern const CudaImplementation kCudaTopKPatches{"top_k_patches", supports, prepare_created<PatchesOnGpu>};
+extern const CudaImplementation kCudaTopKPatches{"top_k_patches", supports_top_k_patches,
+                                                 prepare_created<PatchesOnGpu>};
 
 }  // namespace warpmark::workloads
