@@ -19,20 +19,6 @@ namespace warpmark {
 
 inline constexpr const char* kOptimizationSchema = "warpmark.optimization/1";
 
-enum class TrialOutcome {
-  kept,      ///< proven faster, and as right as before: part of the plan
-  rejected,  ///< its answers are not the same
-  no_gain,   ///< and not slower
-  slower,
-  replaced,   ///< faster, and another value of it faster still
-  failed,     ///< it did not run to its end, or was not in force
-  undecided,  ///< the runs cannot tell
-};
-inline constexpr auto kTrialOutcomeNames =
-    in_order(TrialOutcome::undecided, "kept", "rejected", "no_gain", "slower", "replaced", "failed", "undecided");
-constexpr Names names_of(TrialOutcome) { return kTrialOutcomeNames; }
-[[nodiscard]] std::string words_of(TrialOutcome outcome);  ///< for people: "no gain"
-
 struct SpeedUp {
   double ratio = 1;  ///< above 1 is faster
   double low = 1;
@@ -107,6 +93,7 @@ struct OptimizationState {
   double start_s = 0;
   std::optional<double> memory_bytes;
   std::optional<double> gpu_utilization;
+  std::optional<double> evaluation_share;              ///< of the time of the run, in which steps are not counted
   std::optional<double> joules_per_step;               ///< ... and their energy together
   std::vector<std::pair<std::string, double>> phases;  ///< shares of a step: data, forward, backward, optimizer, rest
 };

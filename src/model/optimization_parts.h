@@ -6,7 +6,23 @@
 #include <optional>
 #include <string>
 
+#include "model/fields/names.h"
+
 namespace warpmark {
+
+enum class TrialOutcome {
+  kept,      ///< proven faster, and as right as before: part of the plan
+  rejected,  ///< its answers are not the same
+  no_gain,   ///< and not slower
+  slower,
+  replaced,   ///< faster, and another value of it faster still
+  failed,     ///< it did not run to its end, or was not in force
+  undecided,  ///< the runs cannot tell
+};
+inline constexpr auto kTrialOutcomeNames =
+    in_order(TrialOutcome::undecided, "kept", "rejected", "no_gain", "slower", "replaced", "failed", "undecided");
+constexpr Names names_of(TrialOutcome) { return kTrialOutcomeNames; }
+[[nodiscard]] std::string words_of(TrialOutcome outcome);  ///< for people: "no gain"
 
 struct Optimization;
 struct OptimizationState;

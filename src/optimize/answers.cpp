@@ -20,6 +20,9 @@ using workers::ProgramReport;
 constexpr double kNoiseFactor = 3;    // of what a few repeated baselines happened to differ by
 constexpr double kMostChance = 0.05;  // that a difference of means may be put down to
 constexpr double kLeast = 1e-30;      // a scale of 0 would make every difference infinite
+/// Differences that the original makes by itself are allowed up to here. A larger one proves nothing: it is reported as
+/// not checked.
+constexpr double kMostOutputs = 0.1, kMostGradients = 0.5, kMostLoss = 0.1;
 
 struct Limits {
   double first = 0;  ///< of each of the first steps; infinite: not judged
@@ -118,6 +121,10 @@ AnswerVerdict refused(std::string kind, std::string text) {
   return {.same = false, .check = {.kind = std::move(kind), .difference = 0, .allowed = 0, .text = std::move(text)}};
 }
 
+AnswerVerdict not_checked(std::string why) {
+  return {.same = true, .check = {.kind = "none", .difference = 0, .allowed = 0, .text = std::move(why)}};
+}
+
 /// As of a GAN: several optimizers, and more losses than steps. Its losses are no measure of what was learned.
 bool has_opponents(const ProgramReport& report) {
   return report.optimizers.size() > 1 && report.losses.size() > report.steps.size() + report.steps.size() / 2;
@@ -170,8 +177,16 @@ AnswerVerdict judge_losses(std::span<const ProgramReport> baselines, const Progr
     allowed += options.state_checked ? chance : std::min(kMostChance, chance);
   }
   double difference = trend_difference(a, b, n);
+  const double most = std::max(kMostLoss, limits.trend);
   // A lower loss is as suspicious as a higher one, but of a training that was meant to become another.
   if (numerics.has(Numerics::semantic) && mean_of_last_third(b, n) < mean_of_last_third(a, n)) difference = 0;
+  if (difference > most && difference <= allowed) {
+    return not_checked(
+        fmt::format("the mean loss of the last third of {} steps differs by {}, and the original may "
+                    "differ as much by chance (up to {} would be compared)",
+                    n, percent(difference), percent(most)));
+  }
+  allowed = std::min(allowed, most);
   return {
       .same = difference <= allowed,
       .check = {.kind = "losses",
@@ -251,11 +266,10 @@ double samples_per_step(const ProgramReport& report) {
 }  // namespace
 
 AnswerVerdict judge_state(const StateCheck& check, const NumericsSet& numerics) {
-  constexpr const char* kKind = "state";
   if (!check.finite_before) {
-    return {.same = true, .check = {.kind = kKind, .text = "the original's own outputs are not all finite"}};
+    return {.same = true, .check = {.kind = kAtSameState, .text = "the original's own outputs are not all finite"}};
   }
-  if (!check.finite) return refused(kKind, "outputs or gradients are not finite any more");
+  if (!check.finite) return refused(kAtSameState, "outputs or gradients are not finite any more");
   const auto limits = state_limits(numerics);
   // Where random numbers may be drawn in another order, another draw of the original is as far away.
   const bool draws = numerics.has(Numerics::random_streams), rounds = !numerics.only_exact();
@@ -265,11 +279,21 @@ AnswerVerdict judge_state(const StateCheck& check, const NumericsSet& numerics) 
   const auto allowed = [&](double limit, double noise, double spread) {
     return std::max(limit + kNoiseFactor * noise, draws ? 1.5 * spread : 0.0);
   };
-  const double outputs = allowed(limits.difference.outputs, noise_of(&Difference::outputs), check.spread.outputs);
-  const double gradients =
-      allowed(limits.difference.gradients, noise_of(&Difference::gradients), check.spread.gradients);
-  const bool direction = check.cosine >= limits.cosine || check.difference.gradients <= gradients;
-  const bool same = check.difference.outputs <= outputs && (!check.trains || direction);
+  double outputs = allowed(limits.difference.outputs, noise_of(&Difference::outputs), check.spread.outputs);
+  double gradients = allowed(limits.difference.gradients, noise_of(&Difference::gradients), check.spread.gradients);
+  const auto passes = [&] {
+    const bool direction = check.cosine >= limits.cosine || check.difference.gradients <= gradients;
+    return check.difference.outputs <= outputs && (!check.trains || direction);
+  };
+  const bool by_itself = passes();
+  outputs = std::min(outputs, kMostOutputs), gradients = std::min(gradients, kMostGradients);
+  const bool same = passes();
+  if (by_itself && !same) {
+    return not_checked(
+        fmt::format("not comparable at the same state: outputs differ by {}, and the original's own "
+                    "change as much by another draw or by rounding (up to {} would be compared)",
+                    percent(check.difference.outputs), percent(kMostOutputs)));
+  }
   std::string text = fmt::format("at the same state outputs differ by {} (allowed: {})",
                                  percent(check.difference.outputs), percent(outputs));
   if (check.trains) {
@@ -278,7 +302,8 @@ AnswerVerdict judge_state(const StateCheck& check, const NumericsSet& numerics) 
   }
   return {
       .same = same,
-      .check = {.kind = kKind, .difference = check.difference.outputs, .allowed = outputs, .text = std::move(text)}};
+      .check = {
+          .kind = kAtSameState, .difference = check.difference.outputs, .allowed = outputs, .text = std::move(text)}};
 }
 
 AnswerVerdict judge_answers(std::span<const ProgramReport> baselines, const ProgramReport& candidate,
@@ -300,9 +325,7 @@ AnswerVerdict judge_answers(std::span<const ProgramReport> baselines, const Prog
   if (a.benchmarks || candidate.benchmarks || one_alone) numerics.add(Numerics::rounding);
   if (!a.losses.empty()) return judge_losses(baselines, candidate, numerics, options);
   if (!a.outputs.empty()) return judge_outputs(baselines, candidate, numerics);
-  return {
-      .same = true,
-      .check = {.kind = "none", .difference = 0, .allowed = 0, .text = "the program shows neither losses nor outputs"}};
+  return not_checked("the program shows neither losses nor outputs");
 }
 
 }  // namespace warpmark::optimize

@@ -19,6 +19,9 @@
 
 namespace warpmark::optimize {
 
+/// AnswerCheck::kind of judge_state. Where nothing could be compared it is "none".
+inline constexpr const char* kAtSameState = "state";
+
 struct AnswerOptions {
   double margin = 0.02;        ///< by which the mean of the last third may differ, as a ratio
   bool state_checked = false;  ///< the answers passed at the same state: what steps differ by is then no suspicion

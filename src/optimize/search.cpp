@@ -20,12 +20,14 @@ std::string verdict_of(const SearchState& state) {
     return fmt::format("the last test is unreliable ({}): repeat it with --prove when the machine is quiet",
                        state.optimization.unreliable);
   }
-  if (!state.best.empty() && state.likely) {
+  if (!state.best.empty() && state.likely && state.likely->low > 1) {
     return fmt::format("{} faster in one process, not proven in fresh processes: {}; run the same command to continue",
                        interval_text(*state.likely), text_of(state.best));
   }
   if (state.stopped || state.cut_short) {
-    return "nothing is proven so far; run the same command to continue";
+    const auto why =
+        state.why_stopped.empty() ? "the rest of the budget is too short for the next test" : state.why_stopped;
+    return why + "; nothing is proven so far; run the same command to continue";
   }
   if (!state.best.empty()) return "not decided: more rounds would (--rounds)";
   return "nothing was gained: no setting is proven faster with the same answers";
@@ -57,7 +59,7 @@ void report(SearchState& state) {
     if (known && singles > 0) optimization.interaction = proof.speedup->ratio / singles;
   } else {
     for (const auto& one : state.kept) optimization.steps[one.step].outcome = TrialOutcome::undecided;
-    optimization.likely_speedup = state.likely;
+    if (state.likely && state.likely->low > 1) optimization.likely_speedup = state.likely;
   }
   optimization.complete = !state.stopped && !state.cut_short;
   optimization.verdict = verdict_of(state);
@@ -81,6 +83,7 @@ Status search(Trials& trials, const ProgramFacts& baseline, const SearchOptions&
   WM_TRY(bundle_stage(state));
   if (!state.stopped) WM_TRY(state.prove());
   if (!state.stopped) WM_TRY(singles_stage(state));
+  state.list_untested();
   return finish(state);
 }
 

@@ -90,6 +90,10 @@ class Trials {
   virtual ~Trials() = default;
   /// Variants against `from` in one living process. `decide` spends more rounds where a difference of `effect` is open.
   virtual Result<WithinResult> within(const Settings& from, std::span<const Variant> variants, bool decide) = 0;
+  /// What that takes about, without compiling and further rounds.
+  [[nodiscard]] virtual double within_s(const Settings& /*from*/, std::span<const Variant> /*variants*/) const {
+    return 0;
+  }
   /// Pairs of fresh processes until they decide, or, unless `decide`, until a gain is unlikely. `state_checked`: the
   /// answers passed at the same state.
   virtual Result<TrialResult> compare(const Settings& from, const Variant& to, bool state_checked, bool decide) = 0;

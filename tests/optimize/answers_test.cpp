@@ -222,6 +222,26 @@ TEST(StateCheck, another_draw_is_allowed_where_random_numbers_come_in_another_or
   EXPECT_FALSE(judge_state(check, Numerics::random_streams).same) << "further than another draw of the program";
 }
 
+TEST(StateCheck, what_the_original_differs_by_itself_is_no_check_where_it_is_large) {
+  StateCheck check{.difference = {0, 0}, .spread = {0.44, 0.8}};
+  auto verdict = judge_state(check, Numerics::random_streams);
+  EXPECT_TRUE(verdict.same);
+  EXPECT_DOUBLE_EQ(verdict.check.allowed, 0.1);
+  check.difference.outputs = 0.3;
+  verdict = judge_state(check, Numerics::random_streams);
+  EXPECT_TRUE(verdict.same);
+  EXPECT_EQ(verdict.check.kind, "none");
+  EXPECT_TRUE(verdict.check.text.starts_with("not comparable at the same state")) << verdict.check.text;
+}
+
+TEST(Answers, losses_that_differ_as_much_by_chance_are_not_checked) {
+  const std::vector<ProgramReport> noisy{training(1), training(1.1)};
+  const auto verdict = judge_answers(noisy, training(1.2), Numerics::rounding, {});
+  EXPECT_TRUE(verdict.same);
+  EXPECT_EQ(verdict.check.kind, "none");
+  EXPECT_EQ(judge_answers(noisy, training(1.05), Numerics::rounding, {}).check.allowed, 0.1);
+}
+
 TEST(StateCheck, values_that_are_not_finite_are_refused_unless_they_were_before) {
   StateCheck check{.finite = false};
   EXPECT_FALSE(judge_state(check, Numerics::precision).same);

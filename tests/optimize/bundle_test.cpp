@@ -70,6 +70,61 @@ TEST_F(BundleTest, compiles_in_no_other_mode_what_one_could_not_compile_and_tune
   EXPECT_EQ(std::ranges::count_if(optimization.steps, untried), 3) << "nothing is known of any";
 }
 
+TEST_F(BundleTest, compiles_before_single_settings_where_the_bundle_gains_nothing) {
+  proposals_ = {bundled("bf16", 2), bundled("tf32", 1.2), bundled("freeze", 1.1), proposal("compile", "default", 1.5)};
+  proposals_[2].bundled = false;
+  proposals_[3].switchable = true;
+  for (const double bf16 : {1.5, 1.0}) {
+    trials_ = {};
+    trials_.settings = {{"bf16=on", {bf16}}, {"compile=default", {0.5}}};
+    trials_.seconds_left = 40;  // enough to compile, and for no proof
+    const auto optimization = run();
+    ASSERT_GE(trials_.asked.size(), 2U);
+    EXPECT_EQ(trials_.asked[0], "within nothing changed | [bf16=on tf32=on]");
+    EXPECT_EQ(trials_.asked[1], "within nothing changed | [compile=default]");
+  }
+}
+
+TEST_F(BundleTest, proves_what_compiling_gained_before_it_tests_the_parts_of_a_slower_bundle) {
+  proposals_ = {bundled("bf16", 2), bundled("tf32", 1.2), proposal("compile", "default", 1.5)};
+  proposals_[2].switchable = true;
+  trials_.settings = {{"bf16=on", {1.5}}, {"compile=default", {0.5}}};
+  const auto optimization = run();
+  ASSERT_GE(trials_.asked.size(), 3U);
+  EXPECT_EQ(trials_.asked[2], "prove nothing changed | compile=default");
+  EXPECT_NEAR(optimization.measured_speedup->ratio, 2, 1e-9);
+}
+
+TEST_F(BundleTest, tests_no_more_than_there_is_time_for_and_lists_the_rest) {
+  proposals_ = {bundled("bf16", 2), bundled("tf32", 1.5), bundled("fused", 1.3), bundled("loader.pin_memory", 1.2)};
+  trials_.variant_s = 8;
+  trials_.seconds_left = 34;
+  const auto optimization = run();
+  EXPECT_EQ(asked("within nothing changed | [bf16=on] [tf32=on]"), 1) << "with a proof";
+  EXPECT_TRUE(std::ranges::count(logged_, "testing bf16=on, tf32=on: about 16 s"));
+  EXPECT_FALSE(optimization.complete);
+  EXPECT_EQ(step(optimization, "loader.pin_memory").outcome, TrialOutcome::undecided);
+  EXPECT_EQ(step(optimization, "loader.pin_memory").reason, "not tested: the rest of the budget is too short");
+}
+
+TEST_F(BundleTest, tests_settings_of_a_loader_apart_and_last_where_steps_hardly_wait) {
+  proposals_ = {bundled("loader.pin_memory", 1.5), bundled("freeze", 1.1)};
+  proposals_[1].bundled = false;
+  run();
+  ASSERT_EQ(trials_.asked.size(), 3U);
+  EXPECT_EQ(trials_.asked[0], "within nothing changed | [freeze=on]");
+  EXPECT_EQ(trials_.asked[1], "within nothing changed | [loader.pin_memory=on]");
+}
+
+TEST_F(BundleTest, compiles_in_no_other_mode_where_one_compiled_nothing) {
+  proposals_ = {proposal("compile", "reduce-overhead", 4), proposal("compile", "default", 2)};
+  for (auto& one : proposals_) one.switchable = true;
+  trials_.settings = {{"compile=reduce-overhead", {1, "", true, 0, "nothing was compiled"}}};
+  run();
+  EXPECT_EQ(asked("within nothing changed | [compile=reduce-overhead]"), 1);
+  EXPECT_EQ(asked("within nothing changed | [compile=default]"), 0);
+}
+
 TEST_F(BundleTest, compiles_in_what_is_too_short_to_prove_it_where_nothing_else_is_left_to_try) {
   proposals_ = {bundled("tf32", 1.2), proposal("compile", "default", 2)};
   proposals_[1].switchable = true;
@@ -84,7 +139,7 @@ TEST_F(BundleTest, compiles_in_what_is_left_of_a_short_budget_where_nothing_else
   proposals_[1].switchable = true;
   proposals_[2].bundled = false;
   trials_.settings = {{"workers=on", {0.5}}, {"compile=default", {0.5}}, {"freeze=on", {1}}};
-  trials_.seconds_left = 75;  // less than compiling takes most programs
+  trials_.seconds_left = 50;  // after the proof less than compiling and another proof take
   const auto optimization = run();
   const auto place = [&](const std::string& text) { return std::ranges::find(trials_.asked, text); };
   EXPECT_LT(place("within workers=on | [workers=on freeze=on]"), place("record nothing changed"));
@@ -113,6 +168,17 @@ TEST_F(BundleTest, keeps_the_faster_plan_where_fresh_processes_show_that_a_part_
   EXPECT_NEAR(optimization.measured_speedup->ratio, 2.5, 1e-9);
   EXPECT_EQ(step(optimization, "bf16").outcome, TrialOutcome::kept);
   EXPECT_NE(step(optimization, "bf16").reason.find("proven"), std::string::npos) << step(optimization, "bf16").reason;
+}
+
+TEST_F(BundleTest, calls_nothing_faster_whose_interval_holds_1) {
+  proposals_ = {bundled("workers", 3), bundled("fused", 1.1)};
+  trials_.settings = {{"workers=on", {0.95}}, {"fused=on", {0.98}}};
+  trials_.half_width = 0.2;
+  trials_.stop_after = 2;
+  const auto optimization = run();
+  EXPECT_TRUE(optimization.plan.empty());
+  EXPECT_FALSE(optimization.likely_speedup);
+  EXPECT_EQ(optimization.verdict.find("faster in one process"), std::string::npos) << optimization.verdict;
 }
 
 TEST_F(BundleTest, takes_out_nothing_whose_gain_is_open) {
@@ -211,6 +277,15 @@ TEST_F(BundleTest, a_budget_that_ends_leaves_what_was_proven) {
   ASSERT_EQ(optimization.plan.size(), 1U);
   EXPECT_NEAR(optimization.measured_speedup->ratio, 2, 1e-9);
   EXPECT_EQ(outcome_code(optimization), 0);
+}
+
+TEST_F(BundleTest, an_estimate_that_fresh_processes_do_not_confirm_is_no_headline) {
+  proposals_ = {bundled("workers", 3)};
+  trials_.settings = {{"workers=on", {1.0, "", true, 0.5}}};
+  trials_.disturbed = "another process used the GPU";
+  const auto optimization = run();
+  EXPECT_FALSE(optimization.likely_speedup);
+  EXPECT_EQ(optimization.verdict.find("faster"), std::string::npos) << optimization.verdict;
 }
 
 TEST_F(BundleTest, what_is_not_proven_in_time_is_reported_as_likely) {

@@ -31,11 +31,16 @@ class FakeTrials final : public Trials {
   std::map<std::string, NumericsSet> judged_by;  ///< in the last test of these settings
   double compile_s = 0;                          ///< what a compiler takes
   double half_width = 0.005;                     ///< of gains in the living process, relative
+  double variant_s = 0;                          ///< that the living process says a variant takes
   double seconds_left = 1e9;                     ///< a test in fresh processes takes ten, in the living one takes one
   std::string disturbed;                         ///< why tests in fresh processes are unreliable
 
   [[nodiscard]] double left_s() const override { return seconds_left; }
   [[nodiscard]] double test_s() const override { return kTest_s; }
+
+  [[nodiscard]] double within_s(const Settings& /*from*/, std::span<const Variant> variants) const override {
+    return variant_s * static_cast<double>(variants.size());
+  }
 
   Result<TrialResult> evaluate(const Settings& with) override {
     asked.push_back("evaluate " + text_of(with));
@@ -56,7 +61,7 @@ class FakeTrials final : public Trials {
     std::string text = "within " + text_of(from) + " |";
     for (const auto& variant : variants) text += " [" + text_of(variant.settings) + "]";
     asked.push_back(text);
-    seconds_left -= 1;
+    seconds_left -= std::max(1.0, within_s(from, variants));
     for (const auto& variant : variants) result.variants.push_back(variant_result(from, variant));
     return result;
   }

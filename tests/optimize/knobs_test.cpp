@@ -58,6 +58,15 @@ TEST(Knobs, each_offers_something_or_says_why_not) {
   }
 }
 
+TEST(Knobs, cudnn_benchmark_is_not_offered_where_the_program_sets_it) {
+  auto facts = slow_loading();
+  facts.report.modules.front().device = "cuda";
+  const auto* knob = find_in(knobs(), "cudnn.benchmark");
+  EXPECT_FALSE(knob->offer(facts, {}).candidates.empty());
+  facts.report.benchmarks = true;
+  EXPECT_TRUE(knob->offer(facts, {}).candidates.empty());
+}
+
 TEST(Knobs, a_loader_that_steps_wait_for_is_given_workers_first) {
   const auto found = proposals(slow_loading(), {}, {});
   const auto best = std::max_element(found.begin(), found.end(), [](const auto& a, const auto& b) {

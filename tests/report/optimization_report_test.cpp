@@ -52,6 +52,15 @@ Optimization optimization() {
   return optimization;
 }
 
+TEST(OptimizationReport, has_the_speedup_of_the_whole_run_where_evaluation_takes_a_part_of_it) {
+  auto all = optimization();
+  all.measured_speedup = SpeedUp{2, 1.9, 2.1};
+  all.baseline.evaluation_share = 0.04;
+  EXPECT_THAT(render_markdown(build_report(all)), Not(HasSubstr("Whole-run")));
+  all.baseline.evaluation_share = 0.5;
+  EXPECT_THAT(render_markdown(build_report(all)), HasSubstr("Whole-run speedup: 1.33x"));
+}
+
 TEST(OptimizationReport, has_what_techniques_gained_elsewhere_in_every_format) {
   const auto report = build_report(optimization());
   for (const auto& text : {render_markdown(report), render_html(report)}) {

@@ -173,6 +173,7 @@ TEST_F(HookApplied, an_optimizer_goes_on_from_a_checkpoint_as_the_plan_says) {
       "for group in saved['param_groups']: group['foreach'] = None\n"
       "resumed = make()\n"
       "resumed.load_state_dict(saved)\n"
+      "step(resumed).load_state_dict(saved)\n"
       "print(resumed.param_groups[0]['foreach'], saved['param_groups'][0]['foreach'])\n"
       "step(resumed)\n";
   EXPECT_EQ(printed(untimed({}), program), "None None\n");

@@ -187,7 +187,9 @@ model = nn.parallel.DistributedDataParallel(model)
 optimizer = torch.optim.AdamW(model.parameters(), lr=1e-3)
 for step in range(1000000):
     if step % 4 == 0 and dist.get_rank() == 0:  # as nanoGPT does
+        model.eval()
         with torch.no_grad(): model.module(torch.randn(4, 3, 8, 8))
+        model.train()
     optimizer.zero_grad()
     loss_of(torch.randn(4, 3, 8, 8)).backward()
     optimizer.step()
@@ -231,6 +233,35 @@ for step in range(1000000):
   EXPECT_EQ(report.losses.size(), 5U);
   for (const auto& step : report.steps) EXPECT_EQ(step.backwards, 1);
   EXPECT_EQ(played.answers[0]["blocks"][0]["samples"], 16);
+}
+
+/// Reinforcement learning collects data by forwards without gradients, in train() mode.
+TEST_F(HookLabSettings, forwards_without_gradients_are_an_evaluation_in_eval_mode_alone) {
+  WM_NEEDS_TORCH();
+  const std::string program = text(std::string(kLabModel) + R"(
+import time
+optimizer = torch.optim.AdamW(model.parameters(), lr=1e-3)
+for step in range(1000000):
+    if step % 3 == 0:
+        model.train(TRAINS)
+        with torch.no_grad(): model(torch.randn(4, 3, 8, 8))
+        time.sleep(0.05)
+        model.train()
+    optimizer.zero_grad()
+    loss_of(torch.randn(4, 3, 8, 8)).backward()
+    optimizer.step()
+)",
+                                   {{"FAILS", "False"}});
+  for (const bool trains : {true, false}) {
+    ASSERT_TRUE(make_folder(lab_).ok());
+    const auto played =
+        play(text(program, {{"TRAINS", trains ? "True" : "False"}}), {blocks({Json::object()}, {0}, 2, 12)});
+    ASSERT_FALSE(played.answers.empty()) << played.run.output.err;
+    const auto& block = played.answers[0]["blocks"][0];
+    EXPECT_EQ(block["seconds"].get<double>() > 0.15, trains) << block;
+    EXPECT_EQ(block["left_out_seconds"].get<double>() > 0.15, !trains) << block;
+    std::filesystem::remove_all(lab_);
+  }
 }
 
 TEST_F(HookLabSettings, steps_go_on_with_the_next_optimizer_where_the_first_is_kept_and_steps_no_more) {

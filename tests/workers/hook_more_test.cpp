@@ -351,5 +351,28 @@ TEST_F(HookMore, processors_and_preloaded_libraries_are_read_back) {
   EXPECT_THAT(knobs(preloaded).front().said, HasSubstr("is not loaded"));
 }
 
+/// A module that moves to a GPU after its optimizer was made changes what the optimizer can do; here flags stand for
+/// it.
+TEST_F(HookMore, optimizers_are_what_they_are_at_their_first_step) {
+  WM_NEEDS_TORCH();
+  const std::string program =
+      "import torch\nmodel = torch.nn.Linear(4, 4)\n"
+      "optimizer = torch.optim.AdamW(model.parameters(), lr=0.01)\noptimizer.param_groups[0]['foreach'] = MADE\n"
+      "for step in range(20):\n    optimizer.zero_grad()\n    model(torch.ones(2, 4)).sum().backward()\n"
+      "    optimizer.step()\nprint('foreach', optimizer.param_groups[0]['foreach'])\n";
+  const auto made = [&](const std::string& flag) {
+    auto text = program;
+    return text.replace(text.find("MADE"), 4, flag);
+  };
+  const auto reported = run({python_with_torch()}, made("True"), {});
+  ASSERT_FALSE(main_of(reported).optimizers.empty()) << reported.output.err;
+  EXPECT_TRUE(main_of(reported).optimizers.front().foreach);
+  EXPECT_NE(main_of(reported).optimizers.front().where.find(":3"), std::string::npos);
+  const auto changed = run({python_with_torch()}, made("False"), {.knobs = {{"optimizer.implementation", "foreach"}}});
+  EXPECT_NE(changed.output.out.find("foreach True"), std::string::npos) << changed.output.out << changed.output.err;
+  ASSERT_EQ(main_of(changed).knobs.size(), 1u);
+  EXPECT_TRUE(main_of(changed).knobs.front().in_force) << main_of(changed).knobs.front().said;
+}
+
 }  // namespace
 }  // namespace warpmark::workers

@@ -171,7 +171,7 @@ def knobs():
     has_attention = hasattr(torch.nn.functional, "scaled_dot_product_attention")
     precisions()
     said = state("gpt2", {"optimizer.implementation": "foreach"})
-    assert said.optimizer.defaults["foreach"] is True and force(said) == [True]
+    assert said.optimizer.param_groups[0]["foreach"] is True and force(said) == [True]
     assert force(state("gpt2", {"optimizer.implementation": "fused"})) == [False]  # parameters are not on a GPU
     last = state("resnet50", {"channels_last": "yes"})
     assert force(last) == [True] and last.model.blocks[0].conv2.weight.is_contiguous(memory_format=torch.channels_last)

@@ -43,7 +43,7 @@ constexpr RecordOf<TechniquePrior> kPrior{"prior", "Gain of a manual fix of the 
                                           kPriorFields};
 
 constexpr Field kAnswersFields[] = {
-    field<&AnswerCheck::kind>("kind", "losses, outputs, samples, evaluation, none"),
+    field<&AnswerCheck::kind>("kind", "state, losses, outputs, samples, evaluation, none"),
     field<&AnswerCheck::difference>("difference", "The largest that was judged, as a ratio.").within(kNonNegative),
     field<&AnswerCheck::allowed>("allowed").within(kNonNegative),
     field<&AnswerCheck::text>("text").unless_empty(),
@@ -110,6 +110,9 @@ constexpr Field kStateFields[] = {
     field<&OptimizationState::samples_per_s>("samples_per_s").within(kNonNegative),
     field<&OptimizationState::memory_bytes>("memory_bytes").within(kNonNegative),
     field<&OptimizationState::gpu_utilization>("gpu_utilization", "While steps were measured; mean over the GPUs used.")
+        .within(kShare),
+    field<&OptimizationState::evaluation_share>("evaluation_share",
+                                                "Of the time of the run, where known; its steps are not counted.")
         .within(kShare),
     field<&OptimizationState::joules_per_step>("joules_per_step", "Energy of all GPUs used, while steps were measured.")
         .within(kNonNegative),

@@ -178,6 +178,7 @@ Result<Optimization> optimization_from(ProgramRuns& runs, const OptimizeOptions&
     WM_TRY(search(trials, probe.facts, searching, optimization));
   }
   adopt_proof(optimization, probe);
+  if (trials.share_left_out() > 0) optimization.baseline.evaluation_share = trials.share_left_out();
   optimization.findings = trials.findings().empty() ? findings_of(options.findings) : trials.findings();
   optimization.recorded_seconds_per_step = trials.recorded_step_s();
   optimization.advice = advice_for(probe.facts, plan_of(optimization));

@@ -20,6 +20,7 @@ constexpr double kWindow_s = 2;
 constexpr double kCompile_s = 300;         // that compiling may take in the living process
 constexpr double kShareOfCompiling = 0.6;  // of the budget left
 constexpr double kShareOfDeciding = 0.15;  // of the budget left, for further rounds in the living process
+constexpr double kPassesOfCheck = 6;  // of the original: kept, repeated, rounded, with another seed, without dropout
 
 bool compiles(const Settings& settings) { return !value_of(settings, "compile").empty(); }
 
@@ -100,6 +101,7 @@ Result<std::vector<double>> ProgramTrials::base_times(const ProgramRun& probe) {
   WM_ASSIGN(const auto answers, runs_.ask(command, 60 + 10 * expected_s(command, facts_.seconds_per_step)));
   VariantResult result;
   add_blocks(answers, {&result, 1});
+  left_out_.add(time_left_out(answers));
   std::vector<double> times = result.base_s;
   times.insert(times.end(), result.times_s.begin(), result.times_s.end());
   if (times.empty()) times.push_back(facts_.seconds_per_step);
@@ -132,6 +134,7 @@ Status ProgramTrials::ask_blocks(const Settings& from, std::span<const Variant> 
     }
     if (!answers->is_object()) {
       add_blocks(*answers, result.variants);
+      if (from.empty()) left_out_.add(time_left_out(*answers));
       bool untimed = false;
       for (std::size_t i = 0; i < skip.size(); ++i) {
         skip[i] = skip[i] || !result.variants[i].failure.empty();
@@ -182,6 +185,14 @@ Status ProgramTrials::ask_check(std::span<const Variant> variants, std::vector<b
     if (known.failure.empty()) known.failure = checked[k].failure;
   }
   return {};
+}
+
+double ProgramTrials::within_s(const Settings& from, std::span<const Variant> variants) const {
+  if (!runs_.has_lab() || !options_.in_process) return 0;
+  const double base_s = step_s(from);
+  const auto command =
+      blocks_command(facts_, from, variants, std::vector<bool>(variants.size(), false), base_s, kBlockRounds, true);
+  return expected_s(command, base_s) + (kPassesOfCheck + 2 * static_cast<double>(variants.size())) * base_s;
 }
 
 Result<WithinResult> ProgramTrials::within(const Settings& from, std::span<const Variant> variants, bool decide) {

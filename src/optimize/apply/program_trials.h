@@ -37,6 +37,7 @@ class ProgramTrials final : public Trials {
   [[nodiscard]] Result<std::vector<double>> base_times(const ProgramRun& probe);
 
   Result<WithinResult> within(const Settings& from, std::span<const Variant> variants, bool decide) override;
+  [[nodiscard]] double within_s(const Settings& from, std::span<const Variant> variants) const override;
   Result<TrialResult> compare(const Settings& from, const Variant& to, bool state_checked, bool decide) override;
   Result<TrialResult> evaluate(const Settings& settings) override;
   Result<Recorded> record(const Settings& settings) override;
@@ -46,6 +47,8 @@ class ProgramTrials final : public Trials {
 
   /// Findings of the recorded original.
   [[nodiscard]] const std::vector<OptimizationFinding>& findings() const { return findings_; }
+  /// Evaluations' share of the original's time in the living process.
+  [[nodiscard]] double share_left_out() const { return left_out_.share(); }
   /// Of the recorded original, with what recording cost.
   [[nodiscard]] std::optional<double> recorded_step_s() const { return recorded_step_s_; }
 
@@ -73,6 +76,7 @@ class ProgramTrials final : public Trials {
   std::vector<std::pair<std::string, double>> step_s_;  ///< of settings that were timed in the living process
   std::vector<OptimizationFinding> findings_;
   std::optional<double> recorded_step_s_;
+  TimeLeftOut left_out_;
   std::int64_t blocks_ = 0;  ///< commands so far; their order alternates
 };
 

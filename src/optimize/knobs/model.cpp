@@ -22,6 +22,7 @@ Offer offer_channels_last(const ProgramFacts& facts, [[maybe_unused]] const Sett
 Offer offer_cudnn_benchmark(const ProgramFacts& facts, [[maybe_unused]] const Settings& settings) {
   if (!facts.on_gpu()) return no_offer("the model is not on a GPU");
   if (convolutions(facts) == 0) return no_offer("there is no convolution");
+  if (facts.report.benchmarks) return no_offer("the program does so");
   return one_offer("on", gain_of_share(model_share(facts), 1.0, 1.25, "the model"));
 }
 

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/units.h"
+#include "optimize/answers.h"
 #include "optimize/stages/optimization_states.h"
 #include "optimize/stages/pair_test.h"
 #include "optimize/stages/search_state.h"
@@ -13,10 +14,9 @@ namespace warpmark::optimize {
 namespace {
 
 constexpr double kRecording_s = 20;
-constexpr double kCompiling_s = 90;       // median of public programs on an H200, and again in fresh processes
-constexpr double kShortCompiling_s = 20;  // the shortest of them: what a rest of the budget may still be enough for
+constexpr double kShortCompiling_s = 20;  // what a rest of the budget may still be enough for
 constexpr int kMostSplits = 6;
-constexpr int kMostImprovements = 6;
+constexpr int kMostImprovements = 8;
 
 class BundleStage {
  public:
@@ -34,7 +34,7 @@ class BundleStage {
     nothing_else_left_ = true;
     WM_TRY(improve());
     if (state_.over()) return {};
-    WM_TRY(prune(state_, compile_s_));
+    WM_TRY(prune(state_));
     return state_.over() ? Status() : show_kernels();
   }
 
@@ -59,8 +59,9 @@ class BundleStage {
 
   /// Each of its blocks needs three steps for every worker of the loader: later, where loading hardly takes time.
   [[nodiscard]] bool is_slow_to_time(const Proposal& proposal) const {
-    return proposal.setting.knob.starts_with("loader.") && !proposal.asked && !state_.facts.waits_for_data();
+    return is_of_loader(proposal) && !proposal.asked && !state_.facts.waits_for_data();
   }
+  static bool is_of_loader(const Proposal& proposal) { return proposal.setting.knob.starts_with("loader."); }
 
   /// Of each setting the most promising value; then what is offered on top of these, as pinned memory for workers.
   std::vector<Proposal> first_bundle() {
@@ -95,6 +96,13 @@ class BundleStage {
     return variant;
   }
 
+  /// Each alone on top of the best so far.
+  [[nodiscard]] std::vector<Variant> variants_of(const std::vector<Proposal>& proposals) const {
+    std::vector<Variant> variants;
+    for (const auto& one : proposals) variants.push_back(variant_of(state_.best, {one}, state_.numerics()));
+    return variants;
+  }
+
   /// Settings without an effect are out; what is left of the members was measured.
   void drop_without_effect(const VariantResult& result, std::vector<Proposal>& members) {
     for (const auto& [knob, why] : result.nothing) {
@@ -111,7 +119,8 @@ class BundleStage {
   }
 
   [[nodiscard]] bool passes(const VariantResult& result) const {
-    return is_unharmed(result) && result.gain && result.gain->ratio >= 1 + state_.options.effect;
+    return is_unharmed(result) && result.gain && result.gain->ratio >= 1 + state_.options.effect &&
+           result.gain->low > 1;
   }
 
   Status settle(std::vector<Proposal> members) {
@@ -134,6 +143,9 @@ class BundleStage {
         return {};
       }
       state_.decide(fmt::format("all {} settings: {}; testing each alone", members.size(), why_not(whole)));
+      if (is_unharmed(whole)) WM_TRY(compile_first());
+      if (state_.over() || !value_of(state_.best, kCompile).empty()) return {};  // proven first, the rest later
+      if (state_.trials.left_s() < state_.expected_s(state_.best, variants_of(members))) return {};  // one by one later
       WM_TRY(split(members));
       if (state_.over()) return {};
     }
@@ -147,7 +159,7 @@ class BundleStage {
       step.answers = result.answers;
       step.reason = "part of the bundle";
     }
-    state_.state_checked = !result.answers.text.empty();
+    state_.state_checked = result.answers.kind == kAtSameState;
     state_.likely = result.gain;
     if (result.data_share) state_.facts.wait_for_data(*result.data_share);
     state_.decide(fmt::format("{} in one process with {}", interval_text(*result.gain), text_of(state_.best)));
@@ -165,9 +177,7 @@ class BundleStage {
 
   /// Each member alone: what fails, changes the answers or seems slower goes; if none does, the one that gains least.
   Status split(std::vector<Proposal>& members) {
-    std::vector<Variant> variants;
-    for (const auto& member : members) variants.push_back(variant_of(state_.best, {member}, state_.numerics()));
-    WM_ASSIGN(const auto result, state_.within(state_.best, variants, false));
+    WM_ASSIGN(const auto result, state_.within(state_.best, variants_of(members), false));
     if (state_.over()) return {};
     std::vector<Proposal> rest;
     std::optional<std::size_t> least;
@@ -215,12 +225,27 @@ class BundleStage {
     return {};
   }
 
+  /// Where the settings that are usual gained nothing the compiler may, more than any of them alone.
+  Status compile_first() {
+    auto candidates = state_.open();
+    std::erase_if(candidates, [](const Proposal& one) { return one.setting.knob != kCompile || !one.switchable; });
+    if (candidates.empty() || !computes() || !affords_compiler()) return {};
+    candidates.resize(1);
+    return try_on_top(candidates);
+  }
+
+  [[nodiscard]] bool computes() const { return state_.facts.phases.data < 0.5; }
+  /// And the proof of what is known to be faster already.
+  [[nodiscard]] bool affords_compiler() const {
+    return state_.best.empty() ? state_.trials.left_s() >= state_.compile_s : state_.affords(state_.compile_s);
+  }
+
   Status improve() {
     for (int i = 0; i < kMostImprovements && !state_.over(); ++i) {
       close_compilers();
       auto candidates = state_.open();
       std::erase_if(candidates, [&](const Proposal& one) {
-        const bool too_long = one.setting.knob == kCompile && !one.asked && !state_.affords(kCompiling_s);
+        const bool too_long = one.setting.knob == kCompile && !one.asked && !affords_compiler();
         return !one.switchable || unswitchable_.contains(one.setting.knob) || (too_long && !nothing_else_left_);
       });
       if (candidates.empty()) return {};
@@ -229,17 +254,35 @@ class BundleStage {
         return {};
       }
       // Compiling takes a while and changes what the others gain: by itself.
-      const bool computes = state_.facts.phases.data < 0.5;
       const bool compile = candidates.front().setting.knob == kCompile ||
-                           (computes && std::ranges::any_of(candidates, [](const Proposal& one) {
+                           (computes() && std::ranges::any_of(candidates, [](const Proposal& one) {
                               return one.setting.knob == kCompile;
                             }));
       std::erase_if(candidates, [&](const Proposal& one) { return (one.setting.knob == kCompile) != compile; });
       if (compile) candidates.resize(1);
+      if (!compile) leave_what_fits(candidates);
+      if (candidates.empty()) {
+        state_.cut_short = true;
+        return {};
+      }
       WM_TRY(try_on_top(candidates));
       if (!state_.over()) WM_TRY(prove_if_faster());
     }
     return {};
+  }
+
+  /// Settings of a loader apart, as they make all blocks longer, and last where steps hardly wait for data; of the rest
+  /// as many as there is time for.
+  void leave_what_fits(std::vector<Proposal>& candidates) const {
+    const bool any_quick = std::ranges::any_of(candidates, [&](const Proposal& one) { return !is_slow_to_time(one); });
+    if (any_quick) std::erase_if(candidates, [&](const Proposal& one) { return is_slow_to_time(one); });
+    const bool loader = is_of_loader(candidates.front());
+    std::erase_if(candidates, [&](const Proposal& one) { return is_of_loader(one) != loader; });
+    const auto fits = [&] {
+      const double seconds = state_.expected_s(state_.best, variants_of(candidates));
+      return nothing_else_left_ ? state_.trials.left_s() >= seconds : state_.affords(seconds);
+    };
+    while (!candidates.empty() && !candidates.back().asked && !fits()) candidates.pop_back();
   }
 
   /// A program that one mode could not compile breaks in the others too, after as long; tuning kernels for minutes pays
@@ -261,26 +304,29 @@ class BundleStage {
   }
 
   Status try_on_top(std::vector<Proposal> candidates) {
-    std::vector<Variant> variants;
-    for (const auto& one : candidates) variants.push_back(variant_of(state_.best, {one}, state_.numerics()));
-    WM_ASSIGN(const auto result, state_.within(state_.best, variants, false));
+    WM_ASSIGN(const auto result, state_.within(state_.best, variants_of(candidates), false));
     if (state_.over()) {
       const auto& first = candidates.front();
-      if (first.setting.knob == kCompile)
-        state_.close(first, TrialOutcome::undecided, "the program ended while compiling");
+      const auto why =
+          state_.stopped ? "stopped while compiling: " + result.reason : "the program ended while compiling";
+      if (first.setting.knob == kCompile) state_.close(first, TrialOutcome::undecided, why);
       return {};
     }
     std::optional<std::size_t> most;
     for (std::size_t i = 0; i < candidates.size(); ++i) {
       const auto& one = result.variants[i];
-      if (changes_nothing(one, candidates[i])) continue;
-      if (candidates[i].setting.knob == kCompile) {
+      const bool is_compiler = candidates[i].setting.knob == kCompile;
+      if (changes_nothing(one, candidates[i])) {
+        compile_failed_ = compile_failed_ || is_compiler;
+        continue;
+      }
+      if (is_compiler) {
         compile_timed_ = compile_timed_ || one.gain;
+        if (one.warm_s > 0) state_.compile_s = one.warm_s;
         const bool by_graphs = candidates[i].setting.value == kCompileToGraphs;  // others may compile all the same
         compile_failed_ = compile_failed_ || (!one.failure.empty() && !by_graphs);
       }
-      const bool gains = passes(one) && one.gain->low > 1;
-      if (!gains) {
+      if (!passes(one)) {
         close_failed(candidates[i], one);
       } else if (!most || one.gain->ratio > result.variants[*most].gain->ratio) {
         most = i;
@@ -298,9 +344,8 @@ class BundleStage {
     state_.keep(candidates[*most]);
     state_.step_of(candidates[*most]).answers = winner.answers;
     state_.step_of(candidates[*most]).reason = "faster on top of the others";
-    state_.state_checked = state_.state_checked || !winner.answers.text.empty();
+    state_.state_checked = state_.state_checked || winner.answers.kind == kAtSameState;
     if (winner.data_share) state_.facts.wait_for_data(*winner.data_share);
-    if (candidates[*most].setting.knob == kCompile) compile_s_ = winner.warm_s;
     state_.decide(fmt::format("{}: {} in one process on top of the others{}", text_of({candidates[*most].setting}),
                               interval_text(*winner.gain), winner.notes.empty() ? "" : " (" + winner.notes + ")"));
     return {};
@@ -315,7 +360,6 @@ class BundleStage {
   SearchState& state_;
   bool compile_failed_ = false, compile_timed_ = false;
   bool nothing_else_left_ = false;      ///< to try: also what the rest of the budget may be too short to prove
-  double compile_s_ = 0;                ///< that it took in the living process
   Settings attempted_;                  ///< the best that was last put to the proof
   std::set<std::string> unswitchable_;  ///< that need a process of their own in this program
 };

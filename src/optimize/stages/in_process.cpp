@@ -110,12 +110,19 @@ Json blocks_command(const ProgramFacts& facts, const Settings& base, std::span<c
                     const std::vector<bool>& skip, double step_s, std::int64_t rounds, bool first_forward) {
   bool switches_loader = names_loader(base);
   for (const auto& variant : variants) switches_loader = switches_loader || names_loader(variant.settings);
-  Json settings = Json::array({variant_json(base)}), round = Json::array();
-  round.push_back(block_json(0, block_length(facts, base, step_s, switches_loader)));
+  Json settings = Json::array({variant_json(base)}), own = Json::array(), round = Json::array();
   for (std::size_t i = 0; i < variants.size(); ++i) {
     settings.push_back(variant_json(variants[i].settings));
     if (i < skip.size() && skip[i]) continue;
-    round.push_back(block_json(i + 1, block_length(facts, variants[i].settings, step_s, switches_loader)));
+    own.push_back(block_json(i + 1, block_length(facts, variants[i].settings, step_s, switches_loader)));
+  }
+  // One block of the base between each two variants.
+  const Json of_base = block_json(0, block_length(facts, base, step_s, switches_loader));
+  if (own.empty()) round.push_back(of_base);
+  for (std::size_t k = 0; k < own.size(); ++k) {
+    const bool last = k % 2 == 0 && k + 1 == own.size();
+    if (last || k % 2 == 1) round.push_back(of_base);
+    round.push_back(own[k]);
   }
   Json blocks = Json::array();
   for (std::int64_t i = 0; i < rounds; ++i) {
@@ -145,6 +152,20 @@ bool program_ended(const Json& answers) {
          std::ranges::any_of(answers, [](const Json& one) { return one.is_object() && one.value("ended", false); });
 }
 
+TimeLeftOut time_left_out(const Json& answers) {
+  TimeLeftOut most;
+  for (const auto& answer : answers.is_array() ? answers : Json::array()) {
+    TimeLeftOut here;
+    for (const auto& block : list_at(answer, "blocks")) {
+      if (number_at(block, "variant") != 0) continue;
+      here.left_out_s += number_at(block, "left_out_seconds");
+      here.counted_s += number_at(block, "seconds");
+    }
+    if (here.left_out_s >= most.left_out_s) most = here;
+  }
+  return most;
+}
+
 void add_blocks(const Json& answers, std::span<VariantResult> results) {
   if (!answers.is_array() || answers.empty()) return;
   for (const auto& answer : answers) {
@@ -152,30 +173,26 @@ void add_blocks(const Json& answers, std::span<VariantResult> results) {
     for (std::size_t i = 0; i < results.size() && i + 1 < variants.size(); ++i)
       add_variant(variants[i + 1], results[i]);
   }
-  // A round has one block of the base; it belongs to those of the variants in the same round.
   const auto& blocks = list_at(answers.front(), "blocks");
-  std::vector<double> base;
-  std::vector<std::vector<double>> times(results.size());
+  const auto variant_of = [&](std::size_t i) {
+    return static_cast<std::size_t>(std::max(0.0, number_at(blocks[i], "variant")));
+  };
+  // The block of the base next to it: both saw the same program and the same machine.
+  const auto base_time = [&](std::size_t i) {
+    if (i > 0 && variant_of(i - 1) == 0) return step_time(answers, i - 1);
+    return i + 1 < blocks.size() && variant_of(i + 1) == 0 ? step_time(answers, i + 1) : 0.0;
+  };
   for (std::size_t i = 0; i < blocks.size(); ++i) {
-    const double time_s = step_time(answers, i);
-    const auto variant = static_cast<std::size_t>(std::max(0.0, number_at(blocks[i], "variant")));
-    if (variant == 0) {
-      base.push_back(time_s);
-      continue;
-    }
-    if (variant > results.size()) continue;
-    times[variant - 1].push_back(time_s);
+    const auto variant = variant_of(i);
+    if (variant == 0 || variant > results.size()) continue;
+    const double time_s = step_time(answers, i), base_s = base_time(i);
     if (!(time_s > 0)) continue;
     auto& result = results[variant - 1];
     if (const double memory = number_at(blocks[i], "reserved"); memory > 0) result.memory_bytes = memory;
     result.data_share = number_at(blocks[i], "wait") / std::max(number_at(blocks[i], "seconds"), 1e-9);
-  }
-  for (std::size_t i = 0; i < results.size(); ++i) {
-    for (std::size_t k = 0; k < std::min(base.size(), times[i].size()); ++k) {
-      if (!(base[k] > 0) || !(times[i][k] > 0)) continue;
-      results[i].base_s.push_back(base[k]);
-      results[i].times_s.push_back(times[i][k]);
-    }
+    if (!(base_s > 0)) continue;
+    result.base_s.push_back(base_s);
+    result.times_s.push_back(time_s);
   }
 }
 
@@ -189,6 +206,7 @@ void add_checks(const Json& answers, std::span<const Variant> variants, std::spa
       if (!answer.contains(name) || !answer[name].is_object()) continue;
       *difference = {number_at(answer[name], "outputs"), number_at(answer[name], "gradients")};
     }
+    const Difference spread = check.spread;
     for (const auto& one : list_at(answer, "checks")) {
       const auto variant = static_cast<std::size_t>(std::max(0.0, number_at(one, "variant")));
       if (variant < 1 || variant > results.size()) continue;
@@ -200,6 +218,7 @@ void add_checks(const Json& answers, std::span<const Variant> variants, std::spa
       check.difference = {number_at(one, "outputs"), number_at(one, "gradients")};
       check.cosine = one.contains("cosine") ? number_at(one, "cosine") : 1;
       check.finite = one.value("finite", true);
+      check.spread = one.value("calm", false) ? Difference{} : spread;  // nothing was drawn
       const auto verdict = judge_state(check, variants[variant - 1].numerics);
       if (!result.answers.text.empty() && !result.answers_same) continue;  // another rank refused it
       result.answers = verdict.check;

@@ -50,7 +50,7 @@ struct BlockLength {
 [[nodiscard]] BlockLength block_length(const ProgramFacts& facts, const Settings& settings, double step_s,
                                        bool switches_loader);
 
-/// The command: `rounds` rounds, each with one block of the base and one of each variant, in an order that reverses
+/// The command: `rounds` rounds, each with one block of each variant next to one of the base, in an order that reverses
 /// from round to round (so that a drift cancels). Variant 0 is the base; `skip` are variants that are out.
 [[nodiscard]] Json blocks_command(const ProgramFacts& facts, const Settings& base, std::span<const Variant> variants,
                                   const std::vector<bool>& skip, double step_s, std::int64_t rounds,
@@ -62,6 +62,18 @@ struct BlockLength {
 
 /// Whether the program came to its end during the command: the answers are what was known until then.
 [[nodiscard]] bool program_ended(const Json& answers);
+/// Evaluations in blocks of the base, and its steps; of the rank that evaluates most.
+struct TimeLeftOut {
+  double left_out_s = 0;
+  double counted_s = 0;
+
+  void add(const TimeLeftOut& more) {
+    left_out_s += more.left_out_s;
+    counted_s += more.counted_s;
+  }
+  [[nodiscard]] double share() const { return left_out_s > 0 ? left_out_s / (left_out_s + counted_s) : 0; }
+};
+[[nodiscard]] TimeLeftOut time_left_out(const Json& answers);
 /// Adds the answers (one a rank; times are those of the slowest) to what is known of each variant.
 void add_blocks(const Json& answers, std::span<VariantResult> results);
 /// Relative differences of outputs and gradients against those between two draws of the program itself, and against

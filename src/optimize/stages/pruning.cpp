@@ -1,6 +1,5 @@
 // Pruning: what gains nothing next to the others leaves the plan, and the rest is put on one after another.
 #include <algorithm>
-#include <string_view>
 
 #include "optimize/stages/pair_test.h"
 #include "optimize/stages/search_state.h"
@@ -8,16 +7,12 @@
 namespace warpmark::optimize {
 namespace {
 
-/// What a compiler makes depends on it: it compiles again without it.
-bool is_compiled_in(const Kept& one) {
-  const std::string_view knob = one.proposal.setting.knob;
-  return knob == "tf32" || knob == "channels_last" || knob.starts_with("precision.") || knob.starts_with("attention.");
-}
+bool is_in_graph(const Kept& one) { return is_compiled_in(one.proposal.setting.knob); }
 
 /// Whether there is time to compile once for each of these.
-bool affords_compiling(const SearchState& state, const std::vector<Kept>& kept, double compile_s) {
+bool affords_compiling(const SearchState& state, const std::vector<Kept>& kept) {
   if (value_of(state.best, kCompile).empty()) return true;
-  return state.affords(compile_s * static_cast<double>(std::ranges::count_if(kept, is_compiled_in)));
+  return state.affords(state.compile_s * static_cast<double>(std::ranges::count_if(kept, is_in_graph)));
 }
 
 /// All at once where the rest is as fast; else the one that gains least.
@@ -45,16 +40,17 @@ Status take_out(SearchState& state, const std::vector<std::string>& idle) {
 }
 
 /// Each setting is taken out once; what gains nothing next to the others goes.
-Status take_out_idle(SearchState& state, double compile_s) {
-  if (state.kept.size() < 2 || !state.affords(0)) return {};
+Status take_out_idle(SearchState& state) {
+  if (state.kept.size() < 2) return {};
   std::vector<Kept> kept = state.kept;
   std::erase_if(kept, [](const Kept& one) { return !one.proposal.switchable; });
-  if (!affords_compiling(state, kept, compile_s)) std::erase_if(kept, is_compiled_in);
+  if (!affords_compiling(state, kept)) std::erase_if(kept, is_in_graph);
   if (kept.empty()) return {};
   std::vector<Variant> variants;
   for (const auto& one : kept) {
     variants.push_back({without(state.best, one.proposal.setting.knob), state.numerics()});
   }
+  if (!state.affords(state.expected_s(state.best, variants))) return {};
   WM_ASSIGN(const auto result, state.within(state.best, variants, true));
   if (state.over()) return {};
   std::vector<std::string> idle;
@@ -70,8 +66,8 @@ Status take_out_idle(SearchState& state, double compile_s) {
 }
 
 /// The settings one after another, the largest gain first: what each adds, and the memory with it.
-Status build_up(SearchState& state, double compile_s) {
-  if (state.kept.size() < 2 || !state.affords(0) || !affords_compiling(state, state.kept, compile_s)) return {};
+Status build_up(SearchState& state) {
+  if (state.kept.size() < 2 || !affords_compiling(state, state.kept)) return {};
   const auto own = [&](const Kept& one) {
     return state.optimization.steps[one.step].in_process.value_or(SpeedUp{}).ratio;
   };
@@ -82,6 +78,7 @@ Status build_up(SearchState& state, double compile_s) {
     together = with(together, one.proposal.setting);
     variants.push_back({together, state.numerics()});
   }
+  if (!state.affords(state.trials.within_s({}, variants))) return {};
   WM_ASSIGN(const auto result, state.within({}, variants, false));
   if (state.over()) return {};
   for (std::size_t i = 0; i < state.kept.size(); ++i) {
@@ -95,9 +92,9 @@ Status build_up(SearchState& state, double compile_s) {
 
 }  // namespace
 
-Status prune(SearchState& state, double compile_s) {
-  WM_TRY(take_out_idle(state, compile_s));
-  return state.over() ? Status() : build_up(state, compile_s);
+Status prune(SearchState& state) {
+  WM_TRY(take_out_idle(state));
+  return state.over() ? Status() : build_up(state);
 }
 
 }  // namespace warpmark::optimize

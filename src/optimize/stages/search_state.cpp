@@ -21,9 +21,26 @@ std::string clock_text(double seconds) {
   return fmt::format("{}:{:02}", whole / 60, whole % 60);
 }
 
+/// "tf32=1, without fused": how each differs from the base.
+std::string differences_text(const Settings& from, const std::vector<Variant>& variants) {
+  std::vector<std::string> texts;
+  for (const auto& variant : variants) {
+    Settings added = variant.settings, removed = from;
+    std::erase_if(added, [&](const Setting& one) { return value_of(from, one.knob) == one.value; });
+    std::erase_if(removed, [&](const Setting& one) { return !value_of(variant.settings, one.knob).empty(); });
+    if (!added.empty()) texts.push_back(text_of(added));
+    if (added.empty() && !removed.empty()) texts.push_back("without " + text_of(removed));
+  }
+  return join(texts, ", ");
+}
+
 constexpr const char* kSource = "docs/results/analysis-2026-11-21.csv";
 
 }  // namespace
+
+bool is_compiled_in(std::string_view knob) {
+  return knob == "tf32" || knob == "channels_last" || knob.starts_with("precision.") || knob.starts_with("attention.");
+}
 
 TrialOutcome without_gain(const std::optional<SpeedUp>& measured) {
   return measured && measured->high < 1 ? TrialOutcome::slower : TrialOutcome::no_gain;
@@ -36,6 +53,12 @@ std::string interval_text(const SpeedUp& speedup) {
 void SearchState::decide(const std::string& text) {
   optimization.decisions.push_back(text);
   if (options.log) options.log(text);
+}
+
+void SearchState::stop(const std::string& why) {
+  stopped = true;
+  why_stopped = why;
+  decide(why);
 }
 
 double SearchState::worth(const Proposal& proposal) {
@@ -109,11 +132,23 @@ NumericsSet SearchState::numerics() const {
   return set;
 }
 
+double SearchState::expected_s(const Settings& from, const std::vector<Variant>& variants) const {
+  const auto compiled = std::ranges::count_if(variants, [&](const Variant& variant) {
+    if (value_of(variant.settings, kCompile).empty()) return false;
+    return std::ranges::any_of(variant.settings, [&](const Setting& one) {
+      return (one.knob == kCompile || is_compiled_in(one.knob)) && value_of(from, one.knob) != one.value;
+    });
+  });
+  return trials.within_s(from, variants) + compile_s * static_cast<double>(compiled);
+}
+
 Result<WithinResult> SearchState::within(const Settings& from, const std::vector<Variant>& variants, bool decide_it) {
+  if (const double seconds = expected_s(from, variants); seconds >= 1 && options.log) {
+    options.log(fmt::format("testing {}: about {:.0f} s", differences_text(from, variants), seconds));
+  }
   WM_ASSIGN(auto result, trials.within(from, variants, decide_it));
   if (result.stopped) {
-    stopped = true;
-    decide(result.reason);
+    stop(result.reason);
   }
   if (!result.why_not.empty()) {
     available = false;
@@ -160,6 +195,18 @@ void SearchState::selected_further(const Settings& before, const TrialResult& re
   selected_ = Selected{best, kept, std::move(joined)};
 }
 
+void SearchState::list_untested() {
+  if (!stopped && !cut_short) return;
+  const auto why =
+      "not tested: " + (why_stopped.empty() ? std::string("the rest of the budget is too short") : why_stopped);
+  for (const auto& proposal : open()) {
+    auto& step = step_of(proposal);
+    if (!step.reason.empty()) continue;
+    step.outcome = TrialOutcome::undecided;
+    step.reason = why;
+  }
+}
+
 void SearchState::fall_back_on_selection() {
   if (proof || !selected_) return;
   proven = selected_->settings;
@@ -189,9 +236,8 @@ Status SearchState::judge_quality(TrialResult& result) {
 Status SearchState::prove() {
   for (int attempt = 0; attempt < kMostProofs && !stopped && !is_proven() && !best.empty(); ++attempt) {
     WM_ASSIGN(auto result, trials.compare({}, best_variant(), state_checked, true));
-    stopped = result.stopped;
-    if (stopped) {
-      decide(result.reason);
+    if (result.stopped) {
+      stop(result.reason);
       return {};
     }
     selected_.reset();
@@ -227,6 +273,7 @@ Status SearchState::prove() {
     if (result.verdict == Verdict::unreliable) optimization.unreliable = result.reason;
     const bool open = result.verdict == Verdict::inconclusive || result.verdict == Verdict::unreliable;
     if (open && proven.empty()) {
+      likely.reset();  // fresh processes did not confirm it
       for (const auto& one : kept) optimization.steps[one.step].reason = "not decided in fresh processes: " + text;
       optimization.times_original_s = result.times_from_s;
       optimization.times_optimized_s = result.times_to_s;

@@ -49,8 +49,7 @@ class SinglesStage {
     auto& step = state_.step_of(proposal);
     add_costs(result, step);
     if (result.stopped) {
-      state_.stopped = true;
-      state_.decide(fmt::format("{}: {}", text_of({proposal.setting}), result.reason));
+      state_.stop(result.reason);
       return {};
     }
     judge_trial(result, step);
@@ -93,8 +92,7 @@ class SinglesStage {
     WM_ASSIGN(const auto result, state_.trials.evaluate(candidate));
     add_costs(result, step);
     if (result.stopped) {
-      state_.stopped = true;
-      state_.decide(fmt::format("{}={}: {}", step.knob, step.value, result.reason));
+      state_.stop(result.reason);
       return {};
     }
     if (!result.answers_same || !result.answers_known) {
@@ -127,7 +125,7 @@ class SinglesStage {
       auto& step = state_.optimization.steps[one.step];
       add_costs(result, step);
       if (result.stopped) {
-        state_.stopped = true;
+        state_.stop(result.reason);
         return {};
       }
       if (result.speedup) step.measured = result.speedup;

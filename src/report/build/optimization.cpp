@@ -117,7 +117,8 @@ void add_answers(const Optimization& optimization, Section& section) {
     if (known == nullptr || step.answers.difference > known->difference) known = &step.answers;
   }
   for (const auto& [kind, check] : widest) {
-    section.blocks.push_back(Paragraph{"Same answers: " + check->text + ".", Tone::quiet});
+    section.blocks.push_back(
+        Paragraph{(kind == "none" ? "Answers: " : "Same answers: ") + check->text + ".", Tone::quiet});
   }
 }
 
@@ -222,42 +223,6 @@ Table state_table(const Optimization& optimization) {
   return table;
 }
 
-Section findings_section(const Optimization& optimization) {
-  Table table{{{"found in recorded steps"}, {"estimated speedup if fixed", Align::right}, {"where", Align::left, 1}},
-              {}};
-  for (const auto& finding : optimization.findings) {
-    const auto gain = finding.is_gain_known() ? fmt::format("{:.2f}x-{:.2f}x", finding.low, finding.high) : "not known";
-    table.rows.push_back({{finding.title}, {gain}, {finding.where, Tone::quiet}});
-  }
-  Section section{.heading = "Bottlenecks of the original", .blocks = {table}};
-  constexpr double kNoteworthy = 1.2;
-  const double recorded_s = optimization.recorded_seconds_per_step.value_or(0);
-  const double plain_s = optimization.baseline.seconds_per_step;
-  if (plain_s > 0 && recorded_s > kNoteworthy * plain_s) {
-    section.blocks.push_back(Paragraph{
-        fmt::format(
-            "While they were recorded, steps took {} instead of {}. Times above are of recorded steps; speedups "
-            "are estimated against a step that is not recorded.",
-            format_seconds(recorded_s), format_seconds(plain_s)),
-        Tone::quiet});
-  }
-  return section;
-}
-
-Section advice_section(const Optimization& optimization) {
-  Section section{.heading = "Changes to make in the program"};
-  for (const auto& advice : optimization.advice) {
-    std::string text = (advice.where.empty() ? "" : advice.where + ": ") + advice.text;
-    if (advice.predicted) {
-      text += fmt::format(" Estimated speedup {:.2f}x-{:.2f}x (not proven).", advice.predicted->low,
-                          advice.predicted->high);
-    }
-    section.blocks.push_back(Paragraph{std::move(text)});
-    if (!advice.code.empty()) section.blocks.push_back(Paragraph{.text = advice.code, .code = true});
-  }
-  return section;
-}
-
 std::string cost_text(const Optimization& optimization) {
   std::string text = fmt::format("Cost: {} run{} of the program in {}", optimization.runs,
                                  optimization.runs == 1 ? "" : "s", format_duration(optimization.spent_s));
@@ -308,7 +273,22 @@ std::string summary_of(const Optimization& optimization) {
   const auto* b = optimization.optimized ? &*optimization.optimized : nullptr;
   if (!text.empty() && b != nullptr && b->memory_bytes && optimization.baseline.memory_bytes) {
     const double saved = *optimization.baseline.memory_bytes - *b->memory_bytes;
-    text += fmt::format(", memory {} {}", saved >= 0 ? "saved" : "added", format_bytes(std::fabs(saved)));
+    if (saved != 0)
+      text += fmt::format(", memory {} {}", saved >= 0 ? "saved" : "added", format_bytes(std::fabs(saved)));
+  }
+  return text;
+}
+
+/// Where evaluations take a share of the run that matters. Empty: they do not.
+std::string evaluation_text(const Optimization& optimization) {
+  constexpr double kMatters = 0.05;
+  const double share = optimization.baseline.evaluation_share.value_or(0);
+  if (share <= kMatters) return {};
+  auto text =
+      fmt::format("Evaluation takes {} of the original's time and is not part of a step.", format_percent(share));
+  if (const auto& gain = optimization.measured_speedup; gain && gain->ratio > 0) {
+    text +=
+        fmt::format(" Whole-run speedup: {:.3g}x if evaluation is no faster.", 1 / (share + (1 - share) / gain->ratio));
   }
   return text;
 }
@@ -316,6 +296,7 @@ std::string summary_of(const Optimization& optimization) {
 Section result_section(const Optimization& optimization) {
   Section section{.heading = "Result"};
   if (const auto text = summary_of(optimization); !text.empty()) section.blocks.push_back(Paragraph{text});
+  if (auto text = evaluation_text(optimization); !text.empty()) section.blocks.push_back(Paragraph{std::move(text)});
   if (const auto goal = judge_goal(optimization)) {
     section.blocks.push_back(Paragraph{fmt::format("Goal {}: {}.", goal->met ? "met" : "not met", goal->text),
                                        goal->met ? Tone::good : Tone::warning});

@@ -14,6 +14,10 @@ namespace warpmark::report {
 /// From the original's time through each kept step to the measured end.
 [[nodiscard]] Waterfall waterfall_of(const Optimization& optimization);
 
+/// Bottlenecks of the recorded original; changes that only the program itself can make.
+[[nodiscard]] Section findings_section(const Optimization& optimization);
+[[nodiscard]] Section advice_section(const Optimization& optimization);
+
 /// Of one technique, over all optimizations of the store: what was predicted and what was measured.
 struct CalibrationRow {
   std::string knob;

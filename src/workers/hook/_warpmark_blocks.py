@@ -138,6 +138,7 @@ class Blocks(commands.Command):
         if self.timing and evaluated_s is not None:  # a step that holds an evaluation is no step of the training
             self.begin_s += evaluated_s
             self.left_out += 1
+            self.left_out_s += evaluated_s
             if self.lab.alone():
                 return False
         self.count += 1
@@ -175,6 +176,7 @@ class Blocks(commands.Command):
         self.recorder.device.begin_peak()
         self.count = 0
         self.left_out = 0
+        self.left_out_s = 0.0
         self.samples = 0
         self.sums = [0.0] * len(PHASES)
         self.timing = True
@@ -208,6 +210,7 @@ class Blocks(commands.Command):
         counted = self.count if self.lab.alone() else self.count - self.left_out
         entry = {"variant": self.variant.number, "steps": counted, "seconds": seconds, "samples": self.samples}
         entry["left_out"] = self.left_out
+        entry["left_out_seconds"] = self.left_out_s
         entry.update(zip(PHASES, self.sums))
         cuda = self.lab.torch.cuda if self.recorder.device.on_cuda() else None
         entry["memory"] = cuda.max_memory_allocated() if cuda is not None else 0

@@ -88,7 +88,7 @@ class Forwards:
             if recorder.in_forward or self.traces():
                 return inside(called, *args, **kwargs)
             recorder.begins_forward()
-            recorder.may_evaluate()
+            recorder.may_evaluate(called)
             recorder.in_forward = True
             if recorder.lab is not None:
                 self.hook.guarded("before forward", recorder.lab.before_forward, None, called, args, kwargs, again(inside))

@@ -27,8 +27,8 @@ class Phases:
 
 
 class Evaluation:
-    """From the first forward without gradients in a step of a training to the end of the step, unless the step before
-    had one, too, as with a teacher or a target network."""
+    """From the first forward without gradients, of a module in eval() mode, in a step of a training to the end of the
+    step, unless the step before had one, too, as with a teacher or a target network."""
 
     def __init__(self, device):
         self.device = device

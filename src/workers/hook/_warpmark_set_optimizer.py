@@ -1,6 +1,7 @@
 """Settings of optimizers: how they update parameters, and what becomes of gradients."""
 
 import inspect
+import weakref
 
 from _warpmark_commands import Cannot
 from _warpmark_setting import Setting
@@ -9,11 +10,12 @@ from _warpmark_setting import Setting
 FUSED = ("Adam", "AdamW", "SGD")
 FOREACH = ("RAdam", "NAdam", "Adamax", "Adagrad", "Adadelta", "ASGD", "RMSprop", "Rprop")
 FLAGS = ("fused", "foreach")
+NOT_FOR = "a parameter group sets it itself, or has parameters that it is not for"
 
 
 class Implementation(Setting):
-    """As an argument of the optimizers that the program makes; in a lab by the flags of their groups, which `step` reads
-    each time. Steps are counted on the device that it wants."""
+    """By the flags of the optimizers' groups, which `step` reads each time: from the first step on, and switched in a
+    lab. Steps are counted on the device that it wants."""
 
     name = "optimizer.implementation"
     switchable = True
@@ -22,54 +24,31 @@ class Implementation(Setting):
         super().__init__(settings, value)
         self.kept = []  # groups and their flags before
         self.moved = []  # optimizers whose steps are counted elsewhere
+        self.from_start = None  # the value that the plan gives a process
+        self.stepped = weakref.WeakSet()  # optimizers, in such a process
 
     def install(self):
-        if self.value is None:
+        self.from_start = self.value
+        if self.value is not None:
+            self.hook.replace(self.torch.optim.Optimizer, "load_state_dict", self.keeping_flags)
+
+    def before_step(self, optimizer):
+        """In a process of its own: its parameters may have been moved to a GPU after it was made."""
+        if self.from_start is None or optimizer in self.stepped:
             return
-        for name in FUSED + FOREACH:
-            cls = getattr(self.torch.optim, name)
-            if self.value in inspect.signature(cls.__init__).parameters:
-                self.hook.replace(cls, "__init__", self.with_argument)
-            elif name in FUSED:
-                self.cannot("%s of torch %s has no %s" % (name, self.torch.__version__, self.value))
-        self.hook.replace(self.torch.optim.Optimizer, "load_state_dict", self.keeping_flags)
+        self.stepped.add(optimizer)
+        if self.from_start not in self.kinds(optimizer):
+            return
+        if not all(self.may(group, self.from_start) for group in optimizer.param_groups):
+            return self.cannot(NOT_FOR)
+        self.change(optimizer, self.from_start)
 
-    def with_argument(self, old):
-        def __init__(optimizer, params, *args, **kwargs):
-            if isinstance(params, self.torch.Tensor):
-                return old(optimizer, params, *args, **kwargs)
-            params = list(params)
-            change = self.hook.guarded("optimizer setting", self.may_change, False, params, kwargs)
-            if change:  # a program's own False would contradict
-                kwargs = {k: v for k, v in kwargs.items() if k not in FLAGS}
-                kwargs[self.value] = True
-            old(optimizer, params, *args, **kwargs)
-            if change:
-                self.did()
-
-        return __init__
-
-    def may_change(self, params, kwargs):
-        tensors = []
-        for part in params:
-            if isinstance(part, dict):
-                if any(part.get(flag) is not None for flag in FLAGS):
-                    self.cannot("a parameter group sets it itself")
-                    return False
-                inside = part["params"]
-                if not isinstance(inside, (list, tuple, self.torch.Tensor)):
-                    inside = part["params"] = list(inside)
-                tensors.extend([inside] if isinstance(inside, self.torch.Tensor) else inside)
-            else:
-                tensors.append(part[1] if isinstance(part, tuple) else part)
-        for other in FLAGS + ("differentiable", "capturable"):
-            if kwargs.get(other):
-                self.cannot("the program asks for %s" % other)
-                return False
-        good = all(self.is_for(tensor, self.value) for tensor in tensors)
-        if not good:
-            self.cannot("a parameter is not a floating-point tensor on the GPU")
-        return good
+    def change(self, optimizer, value):
+        for group in optimizer.param_groups:
+            group.update({key: key == value for key in FLAGS if key in group})
+            self.did()
+        if value == "fused":
+            self.steps_to(optimizer, lambda parameter: parameter.device)
 
     def is_for(self, tensor, value):
         return tensor.is_floating_point() and (tensor.is_cuda or value == "foreach")
@@ -94,15 +73,13 @@ class Implementation(Setting):
         if not optimizers:
             raise Cannot("the program makes no optimizer that it could change")
         if not all(self.may(group, self.value) for one in optimizers for group in one.param_groups):
-            raise Cannot("a parameter group sets it itself, or has parameters that it is not for")
+            raise Cannot(NOT_FOR)
         for optimizer in optimizers:
             for group in optimizer.param_groups:
                 self.kept.append((group, {key: group[key] for key in FLAGS if key in group}))
-                group.update({key: key == self.value for key in FLAGS if key in group})
-                self.did()
             if self.value == "fused":
                 self.moved.append(optimizer)
-                self.steps_to(optimizer, lambda parameter: parameter.device)
+            self.change(optimizer, self.value)
 
     def undo(self):
         for group, before in self.kept:
@@ -127,7 +104,10 @@ class Implementation(Setting):
                 kept["step"] = kept["step"].to(place(parameter))
 
     def lost(self):
-        return None if all(group.get(self.value) for group, _ in self.kept) else "the program set it back"
+        groups = [group for group, _ in self.kept]
+        if not groups:
+            groups = [group for one in self.stepped if self.value in self.kinds(one) for group in one.param_groups]
+        return None if all(group.get(self.value) for group in groups) else "the program set it back"
 
     def acts(self):
         """Optimizers that update one parameter after the other, or several at a time, and could update all at once."""

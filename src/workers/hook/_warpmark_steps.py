@@ -194,9 +194,9 @@ class Recorder:
             self.marker.kind = "backward"
         self.end_of_step(0.0)
 
-    def may_evaluate(self):
-        """Before a forward from outside."""
-        if self.torch.is_grad_enabled() or not self.measures or not self.noting:
+    def may_evaluate(self, module):
+        """Before a forward from outside. One without gradients in train() mode collects data for the training."""
+        if module.training or self.torch.is_grad_enabled() or not self.measures or not self.noting:
             return
         trains = self.has_optimizer or self.backwards_seen > 0
         if trains and not self.graphs.capturing() and not self.program.in_loader():

@@ -43,6 +43,7 @@ class Hook:
         self.watcher = watcher
         self.names = []
         self.optimizers = weakref.WeakSet()
+        self.made = []  # optimizers that are not reported yet, and where the program made them
         self.settings = None
         self.loaders = None
         if plan.get("lab") and recorder.measures:
@@ -87,6 +88,7 @@ class Hook:
         self.recorder.at_step = self.settings["compile"].mark_step
         if self.recorder.lab is not None:
             self.recorder.at_finish.append(self.settings.notify_acts)
+        self.recorder.at_finish.append(self.notify_optimizers)
         self.recorder.at_finish.append(self.settings.notify)
         self.recorder.at_finish.append(self.settings.notify_debugging)
         self.recorder.at_finish.append(self.settings["attention.backend"].notify)
@@ -239,6 +241,7 @@ class Hook:
     def patch_optimizer(self):
         torch, hook, recorder = self.torch, self, self.recorder
         clock, no_sync = steps.clock, self.settings["ddp.no_sync"]
+        implementation = self.settings["optimizer.implementation"]
 
         def wrap_step(cls):
             if "step" not in cls.__dict__ or getattr(cls.__dict__["step"], "_warpmark", False):
@@ -249,6 +252,9 @@ class Hook:
             def step(optimizer, *args, **kwargs):
                 recorder.await_turn()
                 hook.guarded("no_sync", no_sync.before_optimizer, None)
+                if hook.made:
+                    hook.guarded("optimizer", hook.notify_optimizers, None, hook.report)
+                hook.guarded("optimizer setting", implementation.before_step, None, optimizer)
                 begin, before = clock(), recorder.phases.elsewhere()
                 result = hook.retried(old, optimizer, *args, **kwargs)
                 # An optimizer that is given a closure computes the loss, and some frameworks step so always.
@@ -265,7 +271,7 @@ class Hook:
                 old(optimizer, *args, **kwargs)
                 hook.guarded("watch", hook.forwards.watch_again, None)
                 hook.guarded("optimizer", hook.optimizers.add, None, optimizer)
-                hook.guarded("optimizer", hook.notify_optimizer, None, optimizer)
+                hook.guarded("optimizer", hook.note_optimizer, None, optimizer)
                 for cls in type(optimizer).__mro__:
                     if cls is not torch.optim.Optimizer and issubclass(cls, torch.optim.Optimizer):
                         hook.guarded("optimizer step", wrap_step, None, cls)
@@ -274,20 +280,28 @@ class Hook:
 
         self.replace(torch.optim.Optimizer, "__init__", make_init)
 
-    def notify_optimizer(self, optimizer):
+    def note_optimizer(self, optimizer):
         self.recorder.optimizer_made()
-        if not self.first_time(("optimizer", type(optimizer).__name__, self.caller())):
-            return
+        where = self.caller()
+        if self.first_time(("optimizer", type(optimizer).__name__, where)):
+            self.made.append((weakref.ref(optimizer), where))
+
+    def notify_optimizers(self, report):
+        """At the first step: parameters may move to a GPU after their optimizer was made."""
+        made, self.made = self.made, []
+        for optimizer, where in made:
+            if optimizer() is not None:
+                report.add("optimizer", where=where, **self.facts_of(optimizer()))
+
+    def facts_of(self, optimizer):
         parameters = [p for group in optimizer.param_groups for p in group["params"]]
         group = optimizer.param_groups[0]
         cuda = bool(parameters) and all(p.is_cuda for p in parameters)
         foreach, fused = group.get("foreach"), bool(group.get("fused"))
         if foreach is None and "foreach" in group:  # on a GPU that is PyTorch's own choice since 2.0
             foreach = cuda and not fused and int(self.torch.__version__.split(".")[0]) >= 2
-        self.report.add(
-            "optimizer",
+        return dict(
             name=type(optimizer).__name__,
-            where=self.caller(),
             tensors=len(parameters),
             parameters=sum(p.numel() for p in parameters),
             cuda=cuda,

@@ -132,6 +132,7 @@ class Training:
         self.optimizer = None
         if self.train:
             self.optimizer = torch.optim.AdamW(list(self.model.parameters()), lr=float(ask["rate"]))
+            self.settings["optimizer.implementation"].before_step(self.optimizer)
         self.scaler = None
         if self.precision == "fp16" and self.train:
             self.scaler = torch.cuda.amp.GradScaler()
