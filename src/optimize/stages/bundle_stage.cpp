@@ -6,6 +6,7 @@
 
 #include "base/units.h"
 #include "optimize/answers.h"
+#include "optimize/stages/in_process.h"
 #include "optimize/stages/optimization_states.h"
 #include "optimize/stages/pair_test.h"
 #include "optimize/stages/search_state.h"
@@ -59,9 +60,8 @@ class BundleStage {
 
   /// Each of its blocks needs three steps for every worker of the loader: later, where loading hardly takes time.
   [[nodiscard]] bool is_slow_to_time(const Proposal& proposal) const {
-    return is_of_loader(proposal) && !proposal.asked && !state_.facts.waits_for_data();
+    return is_of_loader(proposal.setting.knob) && !proposal.asked && !state_.facts.waits_for_data();
   }
-  static bool is_of_loader(const Proposal& proposal) { return proposal.setting.knob.starts_with("loader."); }
 
   /// Of each setting the most promising value; then what is offered on top of these, as pinned memory for workers.
   std::vector<Proposal> first_bundle() {
@@ -276,8 +276,8 @@ class BundleStage {
   void leave_what_fits(std::vector<Proposal>& candidates) const {
     const bool any_quick = std::ranges::any_of(candidates, [&](const Proposal& one) { return !is_slow_to_time(one); });
     if (any_quick) std::erase_if(candidates, [&](const Proposal& one) { return is_slow_to_time(one); });
-    const bool loader = is_of_loader(candidates.front());
-    std::erase_if(candidates, [&](const Proposal& one) { return is_of_loader(one) != loader; });
+    const bool loader = is_of_loader(candidates.front().setting.knob);
+    std::erase_if(candidates, [&](const Proposal& one) { return is_of_loader(one.setting.knob) != loader; });
     const auto fits = [&] {
       const double seconds = state_.expected_s(state_.best, variants_of(candidates));
       return nothing_else_left_ ? state_.trials.left_s() >= seconds : state_.affords(seconds);

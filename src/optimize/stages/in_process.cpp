@@ -16,7 +16,7 @@ constexpr double kBlock_s = 1;
 constexpr std::int64_t kMostSteps = 100'000;
 
 bool names_loader(const Settings& settings) {
-  return std::ranges::any_of(settings, [](const Setting& one) { return one.knob.starts_with("loader."); });
+  return std::ranges::any_of(settings, [](const Setting& one) { return is_of_loader(one.knob); });
 }
 
 Json variant_json(const Settings& settings) {
@@ -91,6 +91,8 @@ double step_time(const Json& answers, std::size_t i) {
 }
 
 }  // namespace
+
+bool is_of_loader(std::string_view knob) { return knob.starts_with("loader."); }
 
 BlockLength block_length(const ProgramFacts& facts, const Settings& settings, double step_s, bool switches_loader) {
   const auto workers = switches_loader ? loader_workers(facts, settings) : 0;

@@ -7,6 +7,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -38,6 +39,9 @@ struct VariantResult {
   std::string notes;
   double warm_s = 0;  ///< compiling
 };
+
+/// Settings of a loader make blocks longer: samples made before must be used up.
+[[nodiscard]] bool is_of_loader(std::string_view knob);
 
 /// How long a block is. Loader workers fill and empty their queue in bursts, so blocks are at least two of them long.
 struct BlockLength {

@@ -55,10 +55,10 @@ void SearchState::decide(const std::string& text) {
   if (options.log) options.log(text);
 }
 
-void SearchState::stop(const std::string& why) {
+void SearchState::stop(const std::string& why, const std::string& during) {
   stopped = true;
   why_stopped = why;
-  decide(why);
+  decide(during.empty() ? why : during + ": " + why);
 }
 
 double SearchState::worth(const Proposal& proposal) {

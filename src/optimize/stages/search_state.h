@@ -28,7 +28,8 @@ class SearchState {
       : trials(all_trials), facts(std::move(baseline)), options(search_options), optimization(log) {}
 
   void decide(const std::string& text);
-  void stop(const std::string& why);
+  /// `during`: the test that did not end, for the log.
+  void stop(const std::string& why, const std::string& during = {});
   /// What may be tried on top of the best so far and was not yet.
   [[nodiscard]] std::vector<Proposal> open() { return open_on(best); }
   [[nodiscard]] std::vector<Proposal> open_on(const Settings& settings);

@@ -49,7 +49,7 @@ class SinglesStage {
     auto& step = state_.step_of(proposal);
     add_costs(result, step);
     if (result.stopped) {
-      state_.stop(result.reason);
+      state_.stop(result.reason, text_of({proposal.setting}));
       return {};
     }
     judge_trial(result, step);
@@ -92,7 +92,7 @@ class SinglesStage {
     WM_ASSIGN(const auto result, state_.trials.evaluate(candidate));
     add_costs(result, step);
     if (result.stopped) {
-      state_.stop(result.reason);
+      state_.stop(result.reason, step.knob + "=" + step.value);
       return {};
     }
     if (!result.answers_same || !result.answers_known) {

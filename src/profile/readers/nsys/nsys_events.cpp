@@ -14,8 +14,6 @@
 namespace warpmark::profile {
 namespace {
 
-constexpr std::size_t kMostProcesses = 1 << 12;  // of one report; what belongs to more is counted as process 0
-
 // Enumerations of the export: ENUM_CUDA_MEMCPY_OPER, ENUM_CUDA_MEM_KIND, ENUM_CUPTI_SYNC_TYPE, ENUM_NSYS_EVENT_TYPE.
 CopyKind copy_kind_of(std::int64_t code) {
   switch (code) {
@@ -68,8 +66,6 @@ std::string migration_name(CopyKind kind, std::int64_t cause) {
 std::uint32_t to_count(const Statement& row, int column) {
   return static_cast<std::uint32_t>(std::clamp<std::int64_t>(row.integer(column), 0, UINT32_MAX));
 }
-
-int to_small(std::int64_t value) { return static_cast<int>(std::clamp<std::int64_t>(value, -1, 0xFFFF)); }
 
 /// "cudaLaunchKernel_v7000" is the name of the call and its version.
 std::string_view without_version(std::string_view name) {

@@ -1,6 +1,7 @@
 // The tables of an Nsight Systems export as events, one TimelineBuilder a process.
 #pragma once
 
+#include <algorithm>
 #include <initializer_list>
 #include <map>
 #include <set>
@@ -14,6 +15,14 @@
 #include "profile/timeline_builder.h"
 
 namespace warpmark::profile {
+
+inline constexpr std::size_t kMostProcesses = 1
+                                              << 12;  ///< of one database; what belongs to more is counted as process 0
+
+/// Of a device or a count in it, which may be damaged.
+[[nodiscard]] inline int to_small(std::int64_t value) {
+  return static_cast<int>(std::clamp<std::int64_t>(value, -1, 0xFFFF));
+}
 
 /// What a database of some size can hold at most. One whose pages refer to one another in circles, by damage or by
 /// intent, seems to hold rows without end.

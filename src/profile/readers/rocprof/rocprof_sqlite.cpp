@@ -16,10 +16,7 @@
 namespace warpmark::profile {
 namespace {
 
-constexpr std::size_t kMostRocprofProcesses = 1 << 12;  // of one database; what belongs to more is counted as process 0
-constexpr std::size_t kMostFactBytes = 1 << 16;         // of the JSON of one event
-
-int small_index(std::int64_t value) { return static_cast<int>(std::clamp<std::int64_t>(value, -1, 0xFFFF)); }
+constexpr std::size_t kMostFactBytes = 1 << 16;  // of the JSON of one event
 
 /// The number behind "key": in a JSON of 100 KB of which a few numbers are wanted.
 std::int64_t number_in(std::string_view json, std::string_view key) {
@@ -93,7 +90,7 @@ class RocprofDatabase {
   }
 
   Process& process(const ProcessId& id) {
-    return processes_[processes_.size() < kMostRocprofProcesses || processes_.contains(id) ? id : ProcessId()];
+    return processes_[processes_.size() < kMostProcesses || processes_.contains(id) ? id : ProcessId()];
   }
 
   std::string text_of(const Statement& row, int column) {
@@ -142,13 +139,13 @@ Status RocprofDatabase::read_agents(const std::string& suffix, std::map<std::int
                 const std::string type = text_of(row, 1), product = text_of(row, 3), name = text_of(row, 4);
                 const std::string_view facts = row.text(5);
                 if (type != "GPU") return;
-                const int index = small_index(row.integer(2));
+                const int index = to_small(row.integer(2));
                 devices[row.integer(0)] = index;
                 gpus_.push_back({.index = index,
                                  .name = product.empty() ? name : product,
-                                 .sm_count = small_index(number_in(facts, "cu_count")),
-                                 .max_threads_per_sm = small_index(number_in(facts, "max_waves_per_cu") *
-                                                                   number_in(facts, "wave_front_size"))});
+                                 .sm_count = to_small(number_in(facts, "cu_count")),
+                                 .max_threads_per_sm = to_small(number_in(facts, "max_waves_per_cu") *
+                                                                number_in(facts, "wave_front_size"))});
               });
 }
 
@@ -256,7 +253,7 @@ Status RocprofDatabase::read_rpd() {
         const auto known = process_of_call.find(api);
         Process& owner = process({"", known == process_of_call.end() ? last_process : known->second});
         NewEvent event{.name = owner.builder.intern(name.empty() ? type : name),
-                       .track = stream(owner, small_index(row.integer(3)), row.integer(4), 0),
+                       .track = stream(owner, to_small(row.integer(3)), row.integer(4), 0),
                        .correlation = static_cast<std::uint32_t>(api),
                        .kind = copies  ? EventKind::memcpy
                                : fills ? EventKind::memset
@@ -281,7 +278,7 @@ Status RocprofDatabase::read_rocprof_work(const char* table, EventKind kind) {
                 const bool copies = kind == EventKind::memcpy;
                 add(owner, row,
                     {.name = owner.builder.intern(name),
-                     .track = stream(owner, small_index(row.integer(3)), row.integer(4), row.integer(5)),
+                     .track = stream(owner, to_small(row.integer(3)), row.integer(4), row.integer(5)),
                      .correlation = static_cast<std::uint32_t>(row.integer(7)),
                      .detail = copies ? copy_detail(rocprof_copy_kind(name), HostMemory::unknown) : 0,
                      .kind = kind});
