@@ -90,7 +90,7 @@ class Driver(unittest.TestCase):
         done = self.run_to_end("monitor", "--interval", "100ms", "--duration", "500ms", "--summary", "--json",
                                self.path("summary.json"))
         self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertRegex(" ".join(done.stdout.split()), r"GPU 1 .* did not answer at \d+ of \d+ looks: GPU is lost")
+        self.assertRegex(" ".join(done.stdout.split()), r"GPU 1 .* did not answer at \d+ of \d+ samples: GPU is lost")
         with open(self.path("summary.json"), encoding="utf-8") as file:
             summary = json.load(file)
         self.assertEqual(summary["gpus"][1]["lost_polls"], summary["polls"])

@@ -31,9 +31,10 @@ class Gated : public Hooked {
         "        time.sleep(0.02)\n"
         "        return self.end(x)\n"
         "torch.backends.cudnn.benchmark = 'CHOOSES' in os.environ\n"
+        "if 'GRAPHS' in os.environ: exec(os.environ['GRAPHS'])\n"
         "model = Net()\n"
         "optimizer = torch.optim.SGD(model.parameters(), lr=0.1)\n"
-        "batches = [torch.ones(4, 4)] * 12\n"
+        "batches = [torch.ones(4, 4)] * int(os.environ.get('BATCHES', '12'))\n"
         "if 'loader' in os.environ:\n"
         "    workers = int(os.environ['loader'])\n"
         "    batches = torch.utils.data.DataLoader(torch.ones(48, 4), batch_size=4, num_workers=workers)\n"
@@ -99,6 +100,42 @@ TEST_F(Gated, take_half_of_their_warm_up_side_by_side) {
   const auto all = split(read_file(folder_ / "steps").value(), '\n');
   std::vector<std::string> after(all.begin() + 2, all.end());
   EXPECT_TRUE(std::ranges::is_sorted(after.begin(), std::ranges::find(after, ""))) << "a's steps, then b's";
+}
+
+/// A compiler, as far as the hook looks at it: it makes a graph in the first and in the third step.
+constexpr const char* kCompiler = R"(
+import types
+torch.compile = lambda call, **kwargs: call
+torch.nn.Module.compile = torch.nn.Module._compiled_call_impl = None
+made = {'stats': {'unique_graphs': 0}, 'graph_break': {}}
+torch._dynamo = types.SimpleNamespace(utils=types.SimpleNamespace(counters=made), config=types.SimpleNamespace())
+calls, forward = [0], Net.forward
+def counted(self, x):
+    calls[0] += 1
+    made['stats']['unique_graphs'] += calls[0] in (1, 3)
+    return forward(self, x)
+Net.forward = counted
+)";
+
+TEST_F(Gated, what_was_compiled_before_is_loaded_side_by_side_until_there_is_no_new_graph) {
+  WM_NEEDS_TORCH();
+  std::vector<HookedCommand> commands{named("compiles"), named("a")};
+  commands[0].environment.insert(commands[0].environment.end(), {{"GRAPHS", kCompiler}, {"BATCHES", "40"}});
+  commands[0].plan.knobs = {{"compile", "default"}};
+  commands[0].plan.tuned = true;
+  commands[0].plan.window_steps = 20;
+  GatedRuns runs(std::move(commands), folder_ / "hook", folder_ / "scratch", nullptr);
+  runs.await_all(200);
+  const auto before = split(read_file(folder_ / "steps").value(), '\n');
+  EXPECT_EQ(std::ranges::count(before, "compiles"), 5) << "two quiet ones behind the third";
+  EXPECT_EQ(std::ranges::count(before, "a"), 1);
+  const auto one = runs.turn(0, 200);
+  ASSERT_TRUE(one.run.ok()) << one.run.error().what;
+  const auto& report = main_of(*one.run);
+  ASSERT_TRUE(report.window);
+  EXPECT_EQ(report.window->steps, 20);
+  EXPECT_EQ(report.steps.size(), 26U) << "one more of warm-up, alone";
+  for (const auto& knob : report.knobs) EXPECT_TRUE(knob.in_force) << knob.said;
 }
 
 TEST_F(Gated, convolutions_that_are_chosen_by_their_time_begin_with_the_turn) {

@@ -111,6 +111,33 @@ TEST_F(HookLabSettings, a_setting_that_changes_nothing_is_named_with_its_reason)
   EXPECT_EQ(played.answers[0]["blocks"].size(), 2U);
 }
 
+/// From PyTorch 2.9 on, a flag that was set back is not one that was never set: the compiler's cache knows them apart.
+TEST_F(HookLabSettings, tf32_that_was_tried_leaves_the_precision_as_it_was) {
+  WM_NEEDS_TORCH();
+  const std::string program = text(std::string(kLabModel) + R"(
+class Flags:
+    fp32_precision = "none"
+    @property
+    def allow_tf32(self): return self.fp32_precision == "tf32"
+    @allow_tf32.setter
+    def allow_tf32(self, value): self.fp32_precision = "tf32" if value else "ieee"
+torch.backends.cuda.matmul = Flags()
+sys.modules["_warpmark_set_precision"].TF32.there_is_one = lambda self: True
+optimizer, seen = torch.optim.SGD(model.parameters(), lr=0.01), []
+for step in range(1000000):
+    loss_of(torch.randn(4, 3, 8, 8)).backward()
+    optimizer.step()
+    if seen[-1:] != [torch.backends.cuda.matmul.fp32_precision]:
+        seen.append(torch.backends.cuda.matmul.fp32_precision)
+        print("precision", *seen, flush=True)
+)",
+                                   {{"FAILS", "False"}});
+  const auto played = play(program, {blocks({Json::object(), {{"tf32", "on"}}}, {0, 1, 0})});
+  ASSERT_EQ(played.answers.size(), 2U) << played.run.output.err;
+  EXPECT_EQ(played.answers[0]["variants"][1]["nothing"], Json::object());
+  EXPECT_THAT(played.run.output.out, HasSubstr("precision none tf32 none\n"));
+}
+
 TEST_F(HookLabSettings, settings_of_the_plan_stay_the_base) {
   WM_NEEDS_TORCH();
   const auto played = play(showing(), {blocks({Json::object(), {{"precision.autocast", "bf16"}}}, {0, 1, 0})}, 1,

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <signal.h>
 
+#include <algorithm>
 #include <limits>
 #include <ranges>
 
@@ -135,7 +136,10 @@ double ProgramRuns::left_s() const {
 
 double ProgramRuns::elapsed_s() const { return seconds_now() - began_s_; }
 
-bool ProgramRuns::affords(std::int64_t runs) const { return left_s() >= run_s() * static_cast<double>(runs); }
+bool ProgramRuns::affords(std::int64_t runs) const {
+  const auto started = turn_s_ > 0 ? std::min(runs, waiting()) : 0;
+  return left_s() >= turn_s_ * static_cast<double>(started) + run_s() * static_cast<double>(runs - started);
+}
 
 std::string ProgramRuns::why_stopped() const {
   if (interrupted()) return "interrupted";

@@ -63,8 +63,8 @@ class ProgramRuns {
 
   /// Why there are no further runs: interrupted, or no budget is left for one; empty: nothing stops them.
   [[nodiscard]] std::string why_stopped() const;
-  /// Whether the budget is enough for so many runs as long as the longest that came to its end, or as those that
-  /// started together took each.
+  /// Whether the budget is enough for so many runs: those that have started and wait take their turns, others as long
+  /// as the longest that came to its end, or as those that started together took each.
   [[nodiscard]] bool affords(std::int64_t runs) const;
   /// What a run takes, as far as known: its share where runs start together; before any have, half of what starting n
   /// together saves at most, as their starts slow each other.
@@ -101,6 +101,7 @@ class ProgramRuns {
   Status start_batch(const std::string& question);
   Result<std::optional<Json>> take_turn(std::size_t i);
   void give_up_batch(std::size_t i);
+  [[nodiscard]] std::int64_t waiting() const;  ///< runs that have started and were not asked for
   void end_batch();
   /// Every run's first call: from then on whoever it leaves behind is ended with this process.
   [[nodiscard]] Result<workers::HookedCommand> command_for(const Settings& settings, const RunOptions& options);
@@ -121,6 +122,7 @@ class ProgramRuns {
   RunOptions lab_options_;  ///< with which it started, or another one would
   bool has_lab_ = false;
   std::string why_unheard_;
+  double turn_s_ = 0;    ///< the longest of the runs that wait
   double share_s_ = 0;   ///< of a run that started with others: its turn, and its share of the start
   std::string started_;  ///< when the run that is measured began
   double budget_s_;
@@ -130,6 +132,10 @@ class ProgramRuns {
   double spent_s_ = 0;
   std::int64_t count_ = 0;
 };
+
+/// How many runs like this one may start at once: no more than wanted, than cores, and than fit into four
+/// fifths of the GPU's memory and of `available_bytes` of the host's; even. 1 for programs of several ranks.
+[[nodiscard]] int most_together(const ProgramRun& baseline, int wanted, double available_bytes, int cpus);
 
 /// Why a process that ended so did not do its work: "ran out of memory", "was ended by signal 9", ...; empty for 0.
 [[nodiscard]] std::string failure_of(int exit_code, const std::string& err);

@@ -26,19 +26,6 @@ bool compiles(const Settings& settings) { return !value_of(settings, "compile").
 
 }  // namespace
 
-int most_together(const ProgramRun& baseline, int wanted, double available_bytes, int cpus) {
-  constexpr double kPart = 0.8;
-  constexpr double kContext = 1 << 30;  // that a process takes of a GPU next to PyTorch's own pool: 0.5 to 0.8 GB seen
-  if (baseline.report.world > 1 || !baseline.report.window) return 1;
-  double most = std::min<double>(wanted, cpus);
-  if (baseline.host_bytes > 0) most = std::min(most, kPart * available_bytes / baseline.host_bytes);
-  if (baseline.report.total_bytes > 0) {
-    most = std::min(most, kPart * static_cast<double>(baseline.report.total_bytes) /
-                              (static_cast<double>(baseline.report.reserved_bytes) + kContext));
-  }
-  return std::max(1, static_cast<int>(most) / 2 * 2);
-}
-
 /// Two sets of settings in fresh processes, and what is known after each pair.
 struct ProgramTrials::Pairs {
   Settings from;
@@ -98,7 +85,10 @@ Result<std::vector<double>> ProgramTrials::base_times(const ProgramRun& probe) {
   if (!runs_.has_lab()) return std::vector<double>{facts_.seconds_per_step};
   const Variant same{{}, Numerics::exact};
   const auto command = blocks_command(facts_, {}, {&same, 1}, {false}, facts_.seconds_per_step, 1, true);
+  const double before_s = runs_.elapsed_s();
   WM_ASSIGN(const auto answers, runs_.ask(command, 60 + 10 * expected_s(command, facts_.seconds_per_step)));
+  expected_s_ += expected_s(command, facts_.seconds_per_step);
+  took_s_ += runs_.elapsed_s() - before_s;
   VariantResult result;
   add_blocks(answers, {&result, 1});
   left_out_.add(time_left_out(answers));
@@ -189,6 +179,10 @@ Status ProgramTrials::ask_check(std::span<const Variant> variants, std::vector<b
 
 double ProgramTrials::within_s(const Settings& from, std::span<const Variant> variants) const {
   if (!runs_.has_lab() || !options_.in_process) return 0;
+  return steps_s(from, variants) * (expected_s_ > 0 ? std::max(1.0, took_s_ / expected_s_) : 1);
+}
+
+double ProgramTrials::steps_s(const Settings& from, std::span<const Variant> variants) const {
   const double base_s = step_s(from);
   const auto command =
       blocks_command(facts_, from, variants, std::vector<bool>(variants.size(), false), base_s, kBlockRounds, true);
@@ -203,7 +197,7 @@ Result<WithinResult> ProgramTrials::within(const Settings& from, std::span<const
     return result;
   }
   if (is_stopped(result)) return result;
-  const double before_s = runs_.elapsed_s();
+  const double before_s = runs_.elapsed_s(), by_steps_s = steps_s(from, variants);
   std::vector<bool> skip(variants.size(), false);
   double until_s = 0;
   for (std::int64_t rounds = 0; rounds < kMostBlockRounds; rounds += kBlockRounds) {
@@ -229,6 +223,11 @@ Result<WithinResult> ProgramTrials::within(const Settings& from, std::span<const
     if (!open || runs_.elapsed_s() > until_s) break;
   }
   result.cost_s = runs_.elapsed_s() - before_s;
+  expected_s_ += by_steps_s;
+  took_s_ += result.cost_s;
+  for (std::size_t i = 0; i < variants.size(); ++i) {
+    if (compiles(variants[i].settings)) took_s_ -= result.variants[i].warm_s;
+  }
   return result;
 }
 

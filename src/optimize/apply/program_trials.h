@@ -65,6 +65,8 @@ class ProgramTrials final : public Trials {
   /// Whether the process was interrupted or the budget is over; then the result says so.
   bool is_stopped(WithinResult& result) const;
   [[nodiscard]] double step_s(const Settings& settings) const;
+  /// By the steps of the tests alone.
+  [[nodiscard]] double steps_s(const Settings& from, std::span<const Variant> variants) const;
   /// None where the process ended or the search was stopped. Stacks place findings in the program, and slow it down.
   Result<std::optional<StepRecording>> record_steps(const Settings& settings, std::int64_t steps, bool stacks);
 
@@ -77,11 +79,10 @@ class ProgramTrials final : public Trials {
   std::vector<OptimizationFinding> findings_;
   std::optional<double> recorded_step_s_;
   TimeLeftOut left_out_;
+  /// Of tests in the living process: by their steps alone, and with evaluations in between, further rounds and
+  /// libraries that choose by trials; without compiling.
+  double expected_s_ = 0, took_s_ = 0;
   std::int64_t blocks_ = 0;  ///< commands so far; their order alternates
 };
-
-/// How many runs like this one may start at once: no more than wanted, than cores, and than fit into four
-/// fifths of the GPU's memory and of `available_bytes` of the host's; even. 1 for programs of several ranks.
-[[nodiscard]] int most_together(const ProgramRun& baseline, int wanted, double available_bytes, int cpus);
 
 }  // namespace warpmark::optimize

@@ -20,10 +20,15 @@ struct ProgramRuns::Batch {
   }
 };
 
+std::int64_t ProgramRuns::waiting() const {
+  if (!batch_) return 0;
+  return std::ranges::count_if(batch_->runs, [](const Expected& one) { return !one.question.empty(); });
+}
+
 void ProgramRuns::end_batch() {
   if (!batch_) return;
-  const auto left = std::ranges::count_if(batch_->runs, [](const Expected& one) { return !one.question.empty(); });
-  spent_s_ += static_cast<double>(left) * batch_->start_share_s;
+  spent_s_ += static_cast<double>(waiting()) * batch_->start_share_s;
+  turn_s_ = 0;
   batch_.reset();
 }
 
@@ -108,10 +113,24 @@ Result<std::optional<Json>> ProgramRuns::take_turn(std::size_t i) {
   // What the budget cut is forgotten.
   if (!exited && left_s() <= 0) return std::optional<Json>{};
   Json answer = answer_of(*one.run, one.turn_s, one.run->output.cpu_s - one.cpu_before_s);
+  turn_s_ = std::max(turn_s_, one.turn_s);
   const double cost_s = batch_->start_share_s + one.turn_s;
   answer["cost_s"] = cost_s;
   if (!expected.options.plan.sync_phases) share_s_ = cost_s;
   return std::optional<Json>(std::move(answer));
+}
+
+int most_together(const ProgramRun& baseline, int wanted, double available_bytes, int cpus) {
+  constexpr double kPart = 0.8;
+  constexpr double kContext = 1 << 30;  // that a process takes of a GPU next to PyTorch's own pool: 0.5 to 0.8 GB seen
+  if (baseline.report.world > 1 || !baseline.report.window) return 1;
+  double most = std::min<double>(wanted, cpus);
+  if (baseline.host_bytes > 0) most = std::min(most, kPart * available_bytes / baseline.host_bytes);
+  if (baseline.report.total_bytes > 0) {
+    most = std::min(most, kPart * static_cast<double>(baseline.report.total_bytes) /
+                              (static_cast<double>(baseline.report.reserved_bytes) + kContext));
+  }
+  return std::max(1, static_cast<int>(most) / 2 * 2);
 }
 
 }  // namespace warpmark::optimize

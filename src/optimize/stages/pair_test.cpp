@@ -46,14 +46,17 @@ PairVerdict judge_pairs(std::span<const double> before_s, std::span<const double
   return result;
 }
 
+constexpr double kClear = 1.1;
+
 bool is_worth_proof(const SpeedUp& estimate) {
-  constexpr double kClear = 1.1;
   return estimate.ratio >= kClear && estimate.low >= 1;
 }
 
 bool needs_blocks(const PairVerdict& judged, bool decide) {
   constexpr double kWide = 1.3;
-  const bool wide = judged.speedup.high > kWide * judged.speedup.low && !is_worth_proof(judged.speedup);
+  const auto& gain = judged.speedup;
+  const bool hopeful = gain.ratio > 1 && gain.high >= kClear;  // else the time is better spent on other settings
+  const bool wide = hopeful && gain.high > kWide * gain.low && !is_worth_proof(gain);
   return judged.verdict == Verdict::inconclusive && (decide || wide);
 }
 

@@ -1,12 +1,11 @@
 """Blocks of steps that are timed with a variant's settings on: command "blocks" of the lab."""
 
 import _warpmark_commands as commands
+import _warpmark_set_compile as compiling
 import _warpmark_steps as steps
 
 PHASES = ("wait", "forward", "backward", "optimizer")
 MAX_REPEATS = 3  # of a block in which a compiler was at work
-MAX_COMPILING_STEPS = 30  # more than `wash` asks for, while a compiler works
-COMPILING_STEPS = 10  # with several ranks, which cannot know of each other's compilers
 
 
 class Variant:
@@ -126,8 +125,7 @@ class Blocks(commands.Command):
     def restart(self):
         self.count = 0
         self.timing = False
-        self.graphs = -1
-        self.quiet = 0  # steps since the compiler's last graph
+        self.rest = None  # of the compiler, once it is on
         if self.washed():
             self.begin_timing()
 
@@ -163,14 +161,12 @@ class Blocks(commands.Command):
         if not self.variant.compiles or self.variant.warm_s is not None:
             return True
         if not self.lab.alone():
-            return self.count >= self.wash + COMPILING_STEPS
+            return self.count >= self.wash + compiling.Rest.STEPS_OF_RANKS
         compiler = self.variant.warming()
         if compiler is None:
             return True
-        graphs = compiler.graphs()
-        self.quiet = self.quiet + 1 if graphs == self.graphs else 0
-        self.graphs = graphs
-        return self.quiet >= compiler.quiet_steps() or self.count >= self.wash + MAX_COMPILING_STEPS
+        self.rest = self.rest or compiling.Rest(compiler)
+        return self.rest.step() or self.count >= self.wash + compiling.Rest.MOST_STEPS
 
     def begin_timing(self):
         self.recorder.device.begin_peak()

@@ -24,17 +24,17 @@ class Gate:
         self.autotunes = self.compiles and not plan.get("tuned", False)
         self.shall_benchmark = "cudnn.benchmark" in knobs
 
-    def wait(self, steps_seen, reads_ahead):
+    def wait(self, steps_seen, reads_ahead, compiling):
         """Before a first forward or step, and after each step: seconds waited.
 
         Runs that started together take the first half of their warm-up side by side, in which libraries and kernels are
-        loaded. Not where that would tell for or against a run: the workers of a loader read ahead while it waits, and
+        loaded, and a compiler loads what its cache has. Not where that would tell for or against a run: the workers of a loader read ahead while it waits, and
         what they have ready by then outlasts any warm-up where they are hardly slower than the steps; and kernels that
         are chosen by their time, as compiled ones and convolutions are, are chosen with the GPU alone."""
         if self.device.graphs.capturing():
             return 0.0
         chooses_by_time = self.autotunes or self.benchmarks()
-        if not reads_ahead and not chooses_by_time and steps_seen < self.side_by_side:
+        if not reads_ahead and not chooses_by_time and (compiling or steps_seen < self.side_by_side):
             return 0.0
         folder, self.folder = self.folder, None
         if reads_ahead or self.compiles:

@@ -55,6 +55,29 @@ class Calls:
         return (self.current or self.theirs or self.module()._call_impl)(*args, **kwargs)
 
 
+class Rest:
+    """Whether a compiler is done: so many steps came without a new graph."""
+
+    MOST_STEPS = 30  # that are waited for it
+    STEPS_OF_RANKS = 10  # which cannot know of each other's compilers
+
+    def __init__(self, compiler):
+        self.compiler = compiler
+        self.graphs, self.quiet = -1, 0
+
+    def most_steps(self, plan):
+        """That a warm-up may wait: programs that end soon need most of their steps to be timed."""
+        window = int(plan.get("window_steps", 0))
+        return min(self.MOST_STEPS, window // 4) if window else self.MOST_STEPS
+
+    def step(self):
+        """After each step: whether it is done."""
+        graphs = self.compiler.graphs()
+        self.quiet = self.quiet + 1 if graphs == self.graphs else 0
+        self.graphs = graphs
+        return self.quiet >= self.compiler.quiet_steps()
+
+
 class Compile(Setting):
     name = "compile"
     switchable = True

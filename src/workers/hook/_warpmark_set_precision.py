@@ -67,7 +67,15 @@ class TF32(Flag):
     def apply(self):
         if not self.there_is_one():
             raise Cannot("there is no GPU with TF32")
+        self.precision = getattr(self.torch.backends.cuda.matmul, "fp32_precision", None)
         super().apply()
+
+    def undo(self):
+        """PyTorch 2.9 takes a flag that was set back for another precision than one that was never set, and compiles
+        again what its cache has."""
+        super().undo()
+        if self.precision is not None:
+            self.torch.backends.cuda.matmul.fp32_precision = self.precision
 
     def place(self):
         """From PyTorch 2.9 on, a program that uses the new flag must not read the old one."""

@@ -73,7 +73,7 @@ class Recorder:
         self.torch = torch
         self.report = report
         self.plan = plan
-        self.warmup = int(plan.get("warmup_steps", 3))
+        self.warmup = self.asked_warmup = int(plan.get("warmup_steps", 3))
         self.stop = bool(plan.get("stop", False))
         self.measures = plan.get("measure", True)  # else steps are counted, for the knobs that go by them
         self.graphs = graphs.Graphs(torch)
@@ -85,6 +85,7 @@ class Recorder:
         self.profile = profile.of(torch, plan, report)
         self.dormant = dormant.of(torch, plan)
         self.lab = None
+        self.rest = None  # of a compiler that is on from the start, until it is done
         self.at_step = None  # called after each step
         self.at_window = None
         self.at_restart = None
@@ -141,7 +142,7 @@ class Recorder:
     def await_turn(self, reads_ahead=False):
         """Before the first forward or step, and after each step. Waiting is no part of the start."""
         if self.gate.folder and not self.program.in_loader():
-            self.begin_s += self.gate.wait(self.steps_seen, reads_ahead)
+            self.begin_s += self.gate.wait(self.steps_seen, reads_ahead, self.rest is not None)
 
     @guarded("batch")
     def waited(self, seconds, batch):
@@ -250,6 +251,8 @@ class Recorder:
         self.rows.add((now - self.begin_s,) + row + (samples, backwards))
         self.window.step(samples, self.evaluation.seconds)
         self.program.bind(self.finish)
+        if self.rest is not None:
+            self.await_compiler()
         self.await_turn()
         if self.profile is not None and self.profile.step(self.steps_seen - self.warmup, row):
             return self.window_over()
@@ -261,6 +264,18 @@ class Recorder:
             return self.window_over()
         if now - self.rows.flushed_s > 0.5:
             self.rows.flush()
+
+    def await_compiler(self):
+        """The warm-up lasts until the compiler is done, and then the half of it that a run takes alone. Ranks begin
+        their windows at the same step."""
+        begin = self.steps_seen + 1
+        if self.program.world > 1:
+            begin = self.asked_warmup + self.rest.STEPS_OF_RANKS
+            self.rest = None
+        elif self.rest.step() or self.steps_seen >= self.asked_warmup + self.rest.most_steps(self.plan):
+            begin = self.steps_seen + self.asked_warmup - self.asked_warmup // 2
+            self.rest = None
+        self.warmup = max(self.warmup, begin)
 
     def counted_step(self, row):
         if self.steps_seen == self.warmup:

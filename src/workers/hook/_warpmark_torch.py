@@ -16,6 +16,7 @@ import _warpmark_forward as forward
 import _warpmark_machine as machine
 import _warpmark_program as program
 import _warpmark_reads as reads
+import _warpmark_set_compile as compiling
 import _warpmark_settings as settings
 import _warpmark_steps as steps
 import _warpmark_versions as versions
@@ -85,7 +86,10 @@ class Hook:
         if not self.recorder.measures:
             atexit.register(self.guarded, "plan", self.notify_what_failed, None)
         self.recorder.at_restart = self.forwards.watch_again
-        self.recorder.at_step = self.settings["compile"].mark_step
+        compiler = self.settings["compile"]
+        self.recorder.at_step = compiler.mark_step
+        if compiler.value is not None:
+            self.recorder.rest = compiling.Rest(compiler)
         if self.recorder.lab is not None:
             self.recorder.at_finish.append(self.settings.notify_acts)
         self.recorder.at_finish.append(self.notify_optimizers)
