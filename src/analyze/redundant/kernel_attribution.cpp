@@ -117,7 +117,8 @@ class Finder {
       const GpuWork& work = list_.works[order_[at]];
       if (work.category != Category::softmax || is_log_softmax(name(order_[at]))) continue;
       std::vector<std::size_t> run{order_[at]};
-      if (reach_matrix(at, -1, run) && reach_matrix(at, +1, run)) found.insert(found.end(), run.begin(), run.end());
+      if (reach_matrix(at, -1, run) && reach_matrix(at, +1, run) && products_move_scores(run))
+        found.insert(found.end(), run.begin(), run.end());
     }
     return found;
   }
@@ -125,6 +126,20 @@ class Finder {
  private:
   std::string_view name(std::size_t i) const { return timeline_.name_of(list_.works[i].event); }
   std::int64_t length(std::size_t i) const { return list_.works[i].end - list_.works[i].start; }
+
+  /// The products write or read all scores, of 2 bytes at least, as do the passes between them, which move no more than
+  /// 16 bytes for each (three operands in FP32 and a result). Products of vectors, whose sums are scores (Velickovic et
+  /// al., "Graph Attention Networks", ICLR 2018), are much shorter than these. A pass that is far slower than the
+  /// softmax tells nothing. `run` begins with the softmax.
+  bool products_move_scores(const std::vector<std::size_t>& run) const {
+    constexpr std::int64_t kMostTimesAsLong = 8, kSlowPass = 2;
+    std::int64_t pass = 0;
+    for (const std::size_t i : run) pass = list_.works[i].category == Category::gemm ? pass : std::max(pass, length(i));
+    pass = std::min(pass, kSlowPass * length(run.front()));
+    return std::ranges::all_of(run, [&](std::size_t i) {
+      return list_.works[i].category != Category::gemm || length(i) * kMostTimesAsLong >= pass;
+    });
+  }
 
   bool reach_matrix(std::size_t from, int step, std::vector<std::size_t>& run) const {
     const std::size_t softmax = order_[from];

@@ -243,10 +243,33 @@ std::vector<std::int64_t> repeating_from(const Timeline& timeline, const WorkLis
   return upload_in_turn(order, starts) ? boundaries : up_to_long_windows(boundaries, least_share);
 }
 
+/// What follows each update of the parameters on any stream, whose kernels may lie a little apart. Empty if these do
+/// not follow each other evenly.
+std::vector<std::int64_t> after_updates(const WorkList& list) {
+  std::vector<const GpuWork*> order;
+  for (const GpuWork& work : list.works) order.push_back(&work);
+  std::ranges::sort(order, {}, &GpuWork::start);
+  std::vector<std::size_t> ends;
+  std::size_t last = order.size();
+  for (std::size_t i = 0; i < order.size(); ++i) {
+    if (order[i]->category == Category::optimizer || order[i]->in_optimizer) last = i;
+    if (i + 1 == last + kFewLaunches) ends.push_back(last + 1);
+  }
+  std::vector<std::int64_t> times;
+  if (even_spacing(ends) == 0) return times;
+  for (const std::size_t end : ends) times.push_back(order[end]->start);
+  return times;
+}
+
 }  // namespace
 
 std::vector<std::int64_t> repeating_launches(const Timeline& timeline, const WorkList& list, double least_share) {
   std::vector<std::int64_t> boundaries = repeating_from(timeline, list, least_share, INT64_MIN);
+  // Where an evaluation ends each round of iterations, as every hundredth, no kernel of the model may repeat evenly,
+  // but the updates do. Fewer of them may belong to one step, as those of a critic.
+  constexpr std::size_t kManyUpdates = 20;
+  std::vector<std::int64_t> updated = after_updates(list);
+  if (!boundaries.empty() && updated.size() >= kManyUpdates * boundaries.size()) return updated;
   const auto first = std::ranges::find_if(list.works, [](const GpuWork& work) { return is_compute(work.category); });
   if (!boundaries.empty() || first == list.works.end()) return boundaries;
   return repeating_from(timeline, list, least_share, first->start);  // what is moved before are parameters

@@ -188,6 +188,19 @@ TEST(Rules, attention_is_not_the_softmax_of_a_loss) {
   EXPECT_EQ(find(analysis, "attention"), nullptr);
 }
 
+/// A graph attention network, whose scores are sums of two products with a vector. Durations of pyGAT on an H200.
+TEST(Rules, attention_is_not_of_scores_that_no_product_writes) {
+  const Analysis analysis = of(stepped(6, [](TimelineScene& scene) {
+    for (int head = 0; head < 8; ++head) {
+      scene.launch("sm80_xmma_gemm_f32f32", 5'000);
+      for (const int ns : {19'000, 12'000, 57'000}) scene.launch(kAdd, ns);
+      scene.launch("cunn_SoftMaxForwardReg", 41'000);
+      scene.launch("sm80_xmma_gemm_f32f32", 18'000);
+    }
+  }));
+  EXPECT_EQ(find(analysis, "attention"), nullptr);
+}
+
 TEST(Rules, memory_bandwidth_of_elementwise_chains) {
   expect_top(of(stepped(6,
                         [](TimelineScene& scene) {

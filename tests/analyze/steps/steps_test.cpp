@@ -187,6 +187,28 @@ TEST(Steps, are_iterations_not_epochs_whose_last_batch_is_smaller) {
   EXPECT_EQ(steps_of(scene.build()).found, 80);
 }
 
+/// A recurrent model, whose layers run on a stream of cuDNN's. The same kernels work forwards and backwards.
+TEST(Steps, are_iterations_between_which_each_round_is_evaluated) {
+  TimelineScene scene;
+  const auto pass = [&] {
+    for (int k = 0; k < 8; ++k) scene.launch("lstm", 20'000, 1024, 13);
+    scene.launch("linear", 10'000, 1024, 7);
+  };
+  for (int i = 0; i < 4 * 40; ++i) {
+    scene.copy(CopyKind::host_to_device, HostMemory::pinned, 1'000'000, 20'000, false);
+    pass();
+    pass();
+    scene.launch("void multi_tensor_apply_kernel<FusedAdamMathFunctor<float>>", 10'000, 1024, 7);
+    scene.synchronize();
+    if (i % 40 != 39) continue;
+    for (int batch = 0; batch < 30; ++batch) pass();
+    scene.synchronize();
+  }
+  const Steps steps = steps_of(scene.build());
+  EXPECT_GT(steps.found, 150);
+  EXPECT_LT(steps.analyzed.size(), 40U) << "between two evaluations";
+}
+
 TEST(Steps, of_accumulated_gradients_go_from_update_to_update) {
   TimelineScene scene;
   for (int i = 0; i < 20 * 4; ++i) launch_iteration(scene, false, i % 4 == 3);
