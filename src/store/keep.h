@@ -20,11 +20,6 @@ namespace warpmark::store {
 [[nodiscard]] Status attach_report(Store& store, const std::string& session_id, const Json& report,
                                    const std::string& title);
 
-inline constexpr const char* kSessionsSchema = "warpmark.sessions/1";
-
-[[nodiscard]] Json to_json(const SessionSummary& session);
-[[nodiscard]] Json sessions_json(const std::vector<SessionSummary>& sessions);
-
 struct KeptSession {
   std::int64_t added = 0;  ///< runs that were not there
   std::int64_t known = 0;  ///< runs that were

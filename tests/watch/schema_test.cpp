@@ -4,6 +4,7 @@
 #include "support/expect_schema.h"
 #include "watch/alerts/replay.h"
 #include "watch/alerts/state.h"
+#include "watch/dashboard/documents.h"
 
 namespace warpmark::watch {
 namespace {
@@ -12,6 +13,9 @@ TEST(WatchSchemas, are_those_of_the_tables) {
   testing_support::expect_schema(kMessage);
   testing_support::expect_schema(kKeptState);
   testing_support::expect_schema(kReplay);
+  const std::initializer_list<const Record*> pages{&kSessionsPage, &kRunsPage,   &kDocumentsPage, &kCasesPage,
+                                                   &kFilesPage,    &kSeriesPage, &kChangesPage,   &kPairPage};
+  for (const Record* page : pages) testing_support::expect_schema(*page);
 }
 
 }  // namespace

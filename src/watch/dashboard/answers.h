@@ -11,7 +11,9 @@
 #include "base/result.h"
 #include "model/comparison.h"
 #include "model/report.h"
+#include "model/trend.h"
 #include "store/store.h"
+#include "watch/dashboard/documents.h"
 
 namespace warpmark::watch {
 
@@ -29,7 +31,7 @@ namespace warpmark::watch {
 [[nodiscard]] Result<Json> stored_document(store::Store& store, const std::string& query);
 /// Of a document; nothing for one that has no report. Data error naming what is missing in it.
 using ReportOf = std::function<Result<std::optional<Report>>(const Json& document)>;
-/// "warpmark.report/1": shown_json of a document; of one without a report only why, if it is broken.
+/// "warpmark.report/1": shown_report of a document; of one without a report only why, if it is broken.
 [[nodiscard]] Json report_answer(const ReportOf& report_of, const Json& document);
 /// "warpmark.cases/1": limit (1..1000, 200), offset, text (words that must all be in the label or metric).
 [[nodiscard]] Result<Json> cases_answer(store::Store& store, const std::string& query);
@@ -54,9 +56,7 @@ using CompareSessions =
 /// those that ran the same command.
 [[nodiscard]] Result<Json> fleet_answer(store::Store& store, const std::string& query);
 
-/// A report for the pages: title, subtitle, and its sections as HTML.
-[[nodiscard]] Json shown_json(const Report& report);
-/// One point in lists of runs.
-[[nodiscard]] Json to_json(const store::RunPoint& point);
+[[nodiscard]] LevelChange level_change(const TrendSeries& series, const TrendChange& change);
+[[nodiscard]] ShownReport shown_report(const Report& report);
 
 }  // namespace warpmark::watch

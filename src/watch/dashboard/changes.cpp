@@ -1,13 +1,16 @@
 #include "watch/dashboard/changes.h"
 
 #include <algorithm>
+#include <functional>
 
 #include "base/clock.h"
 #include "base/json.h"
+#include "model/fields/fields.h"
 #include "model/names.h"
 #include "model/trend.h"
 #include "validate/guard/series.h"
 #include "validate/guard/trend.h"
+#include "watch/dashboard/answers.h"
 
 namespace warpmark::watch {
 namespace {
@@ -19,7 +22,7 @@ std::string key_of(const store::CaseEntry& entry) {
 }
 
 /// The newest change of each series of the case.
-Result<Json> changes_of(store::Store& store, const store::CaseEntry& entry) {
+Result<std::vector<ChangeRow>> changes_of(store::Store& store, const store::CaseEntry& entry) {
   store::RunQuery wanted{.workload = entry.workload, .device = entry.device, .params = {}, .mode = entry.mode};
   wanted.case_params = entry.params;
   wanted.metric = entry.metric;
@@ -27,29 +30,20 @@ Result<Json> changes_of(store::Store& store, const store::CaseEntry& entry) {
   WM_ASSIGN(const auto points, store.find(wanted));
   WM_ASSIGN(const auto trends,
             validate::trends_of_points(store, points, {.metrics = {}, .branch = {}, .last = kPointsOfCase}));
-  Json all = Json::array();
+  std::vector<ChangeRow> all;
   for (const auto& trend : trends) {
     if (trend.changes.empty()) continue;
     const auto& change = trend.changes.back();
     const auto& at = trend.points[static_cast<std::size_t>(change.index)].point;
-    const auto& before = trend.points[static_cast<std::size_t>(std::max<std::int64_t>(change.index - 1, 0))].point;
-    Json json{{"label", trend.label},
-              {"workload", entry.workload},
-              {"params", entry.params},
-              {"device", entry.device},
-              {"mode", name_of(entry.mode)},
-              {"metric", trend.metric},
-              {"unit", trend.unit},
-              {"before", change.before},
-              {"after", change.after},
-              {"p", change.p},
-              {"session", at.session},
-              {"started", at.started},
-              {"commit", at.commit},
-              {"good_commit", before.commit},
-              {"ago", static_cast<std::int64_t>(trend.points.size()) - change.index}};
-    if (change.worse) json["worse"] = *change.worse;
-    all.push_back(std::move(json));
+    all.push_back({.of = entry,
+                   .label = trend.label,
+                   .metric = trend.metric,
+                   .unit = trend.unit,
+                   .change = level_change(trend, change),
+                   .session = at.session,
+                   .started = at.started,
+                   .commit = at.commit,
+                   .ago = std::ssize(trend.points) - change.index});
   }
   return all;
 }
@@ -61,8 +55,7 @@ Result<Json> Changes::answer(store::Store& store, double budget_s) {
   const std::lock_guard lock(mutex_);
   const auto until_ns = monotonic_ns() + static_cast<std::int64_t>(budget_s * 1e9);
   std::map<std::string, Known> kept;
-  std::size_t seen = 0;
-  Json all = Json::array();
+  ChangesPage page{.cases = std::ssize(cases)};
   for (const auto& entry : cases) {
     const std::string key = key_of(entry);
     auto known = known_.extract(key);
@@ -76,12 +69,12 @@ Result<Json> Changes::answer(store::Store& store, double budget_s) {
     }
     const auto found = kept.find(key);
     if (found == kept.end()) continue;
-    if (found->second.newest == entry.newest) ++seen;
-    for (const auto& change : found->second.changes) all.push_back(change);
+    if (found->second.newest == entry.newest) ++page.seen;
+    page.changes.insert(page.changes.end(), found->second.changes.begin(), found->second.changes.end());
   }
   known_ = std::move(kept);
-  std::stable_sort(all.begin(), all.end(), [](const Json& a, const Json& b) { return a["started"] > b["started"]; });
-  return Json{{"schema", "warpmark.changes/1"}, {"cases", cases.size()}, {"seen", seen}, {"changes", std::move(all)}};
+  std::ranges::stable_sort(page.changes, std::greater(), &ChangeRow::started);
+  return write(kChangesPage, page);
 }
 
 }  // namespace warpmark::watch

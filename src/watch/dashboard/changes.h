@@ -6,10 +6,12 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "base/json.h"
 #include "base/result.h"
 #include "store/store.h"
+#include "watch/dashboard/documents.h"
 
 namespace warpmark::watch {
 
@@ -22,8 +24,8 @@ class Changes {
 
  private:
   struct Known {
-    std::string newest;  ///< CaseEntry::newest when it was looked at
-    Json changes;        ///< of its series
+    std::string newest;              ///< CaseEntry::newest when it was looked at
+    std::vector<ChangeRow> changes;  ///< of its series
   };
   std::mutex mutex_;
   std::map<std::string, Known> known_;

@@ -12,6 +12,7 @@
 #include "base/files.h"
 #include "generated/dashboard_script.h"
 #include "generated/dashboard_web.h"
+#include "model/fields/fields.h"
 #include "model/json/json_analysis.h"
 #include "profile/read_session.h"
 #include "report/build/analysis_report.h"
@@ -82,8 +83,8 @@ std::string script() { return std::string(generated::kDashboardScript[0].text); 
 
 }  // namespace
 
-std::map<std::string, Files::Entry> Files::entries() const {
-  std::map<std::string, Entry> found;
+std::map<std::string, FileRow> Files::entries() const {
+  std::map<std::string, FileRow> found;
   std::error_code code;
   if (folder_.empty()) return found;
   fs::recursive_directory_iterator walk(folder_, fs::directory_options::skip_permission_denied, code);
@@ -91,16 +92,16 @@ std::map<std::string, Files::Entry> Files::entries() const {
     if (walk.depth() >= kDeepest) walk.disable_recursion_pending();
     struct stat facts {};
     if (lstat(walk->path().c_str(), &facts) != 0 || !S_ISREG(facts.st_mode)) continue;
-    Entry entry{.name = walk->path().lexically_relative(folder_).generic_string(),
-                .kind = kind_of(walk->path(), facts.st_size),
-                .bytes = facts.st_size,
-                .modified = format_utc(static_cast<double>(facts.st_mtime))};
+    FileRow entry{.name = walk->path().lexically_relative(folder_).generic_string(),
+                  .kind = kind_of(walk->path(), facts.st_size),
+                  .bytes = facts.st_size,
+                  .modified = format_utc(static_cast<double>(facts.st_mtime))};
     if (!entry.kind.empty()) found.emplace(entry.name, entry);
   }
   return found;
 }
 
-Result<Files::Entry> Files::find(const std::string& name) const {
+Result<FileRow> Files::find(const std::string& name) const {
   const auto all = entries();
   const auto found = all.find(name);
   if (found == all.end()) return usage_error("there is no file '" + name + "' in the folder", "/api/files lists them");
@@ -109,11 +110,9 @@ Result<Files::Entry> Files::find(const std::string& name) const {
 
 Result<Json> Files::list(const std::string& text) const {
   WM_TRY(Query::parse(text, {}));
-  Json list = Json::array();
-  for (const auto& [name, entry] : entries()) {
-    list.push_back({{"name", name}, {"kind", entry.kind}, {"bytes", entry.bytes}, {"modified", entry.modified}});
-  }
-  return Json{{"schema", "warpmark.files/1"}, {"folder", !folder_.empty()}, {"files", std::move(list)}};
+  FilesPage page{.folder = !folder_.empty(), .files = {}};
+  for (auto& [name, entry] : entries()) page.files.push_back(entry);
+  return write(kFilesPage, page);
 }
 
 Result<Json> Files::document(const std::string& text) const {
@@ -142,8 +141,10 @@ Result<const Files::Analysed*> Files::analysed(const std::string& text) {
       {"schema", "warpmark.profile/1"},
       {"name", entry.name},
       {"timeline", !session.ranks.empty()},
-      {"report", shown_json(report::build_analysis_report(
-                     analysis, {.top = analysis.findings.size() + 1, .table_rows = kMostRows, .whole_tables = true}))},
+      {"report",
+       write(kShownReport,
+             shown_report(report::build_analysis_report(
+                 analysis, {.top = analysis.findings.size() + 1, .table_rows = kMostRows, .whole_tables = true})))},
       {"analysis", to_json(analysis)}};
   if (!session.ranks.empty()) made.page = report::timeline_page(session, analysis);
   if (analysed_.size() >= kMostAnalysed) analysed_.erase(analysed_.begin());

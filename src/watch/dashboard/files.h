@@ -10,6 +10,7 @@
 
 #include "base/json.h"
 #include "base/result.h"
+#include "watch/dashboard/documents.h"
 
 namespace warpmark::watch {
 
@@ -32,19 +33,13 @@ class Files {
   [[nodiscard]] Result<std::string> timeline_page(const std::string& query);
 
  private:
-  struct Entry {
-    std::string name;  ///< relative, with '/'
-    std::string kind;
-    std::int64_t bytes = 0;
-    std::string modified;  ///< UTC
-  };
   struct Analysed {
     std::string modified;
     Json json;
     std::string page;
   };
-  [[nodiscard]] std::map<std::string, Entry> entries() const;
-  [[nodiscard]] Result<Entry> find(const std::string& name) const;
+  [[nodiscard]] std::map<std::string, FileRow> entries() const;
+  [[nodiscard]] Result<FileRow> find(const std::string& name) const;
   /// Reads it once; `mutex_` is held.
   [[nodiscard]] Result<const Analysed*> analysed(const std::string& query);
 

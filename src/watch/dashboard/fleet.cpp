@@ -8,7 +8,6 @@
 #include "model/json/json_parts.h"
 #include "report/build/acceptance.h"
 #include "report/build/across.h"
-#include "store/keep.h"
 #include "validate/accept/acceptance.h"
 #include "validate/accept/criteria.h"
 #include "watch/dashboard/answers.h"
@@ -37,7 +36,7 @@ Json acceptance_json(const Acceptance& judged, const std::string& session, const
           {"started", started},
           {"state", name_of(overall(judged))},
           {"rows", warpmark::to_json(judged)["rows"]},
-          {"report", shown_json(report::build_report(judged))}};
+          {"report", write(kShownReport, shown_report(report::build_report(judged)))}};
 }
 
 /// Judged anew by the criteria as they are now. What is read on the node itself is not in the store.
@@ -127,7 +126,7 @@ class Fleet {
     } else {
       const auto across = validate::judge_across(nodes_, {});
       json["across"] = across.ok() ? warpmark::to_json(*across) : problem_json(across.error());
-      if (across.ok()) json["report"] = shown_json(report::build_report(*across));
+      if (across.ok()) json["report"] = write(kShownReport, shown_report(report::build_report(*across)));
     }
     return json;
   }
@@ -144,7 +143,7 @@ class Fleet {
                                                   .before = {},
                                                   .limit = 1}));
     if (newest.empty()) return json;
-    json["newest"] = store::to_json(newest.front());
+    json["newest"] = write(kSessionRow, newest.front());
     json["acceptance"] = last_acceptance(store_, host.hostname);
     if (nodes_.size() >= kMostCompared || runs_of(newest.front()) > kMostRuns) return json;
     WM_ASSIGN(auto stored, store_.load(newest.front().id));

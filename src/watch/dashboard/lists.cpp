@@ -7,10 +7,10 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "base/units.h"
+#include "model/fields/fields.h"
 #include "model/json/json.h"
 #include "model/names.h"
 #include "report/formats/html.h"
-#include "store/keep.h"
 #include "validate/guard/series.h"
 #include "watch/dashboard/answers.h"
 #include "watch/dashboard/query.h"
@@ -28,33 +28,26 @@ Result<std::pair<std::string, std::int64_t>> name_in_session(const std::string& 
   return std::pair(text.substr(0, dot), *index);
 }
 
-Json case_json(const store::CaseEntry& entry) {
-  return {{"workload", entry.workload},
-          {"params", entry.params},
-          {"device", entry.device},
-          {"mode", name_of(entry.mode)},
-          {"metric", entry.metric},
-          {"newest", entry.newest},
-          {"label", validate::case_label(entry.workload, entry.params, entry.device, entry.mode)}};
+template <typename Entry>
+std::string name_of_last(const std::vector<Entry>& entries) {
+  return entries.back().session + "." + std::to_string(entries.back().index);
 }
 
 constexpr std::int64_t kShapePoints = 40;
 
 /// Of the machine that measured the case last, the newest values since then.
-Status add_values(Json& json, store::Store& store, const store::CaseEntry& entry, const std::string& since) {
+Result<CaseRow> case_row(store::Store& store, const store::CaseEntry& entry, const std::string& since) {
   store::RunQuery wanted{.workload = entry.workload, .device = entry.device, .params = {}, .mode = entry.mode};
   wanted.case_params = entry.params;
   wanted.metric = entry.metric;
   wanted.limit = kShapePoints;
   WM_ASSIGN(const auto points, store.find(wanted));
-  Json values = Json::array();
+  CaseRow row{.of = entry, .unit = points.empty() ? "" : points.front().unit, .values = {}};
   for (auto point = points.rbegin(); point != points.rend(); ++point) {
     const bool shown = point->n > 0 && point->fingerprint == points.front().fingerprint && point->started >= since;
-    if (shown) values.push_back(point->median);
+    if (shown) row.values.push_back(point->median);
   }
-  json["unit"] = points.empty() ? "" : points.front().unit;
-  json["values"] = std::move(values);
-  return {};
+  return row;
 }
 
 bool holds_all(const std::string& text, const std::vector<std::string>& words) {
@@ -75,8 +68,8 @@ void thin_out(Json& metric) {
 
 }  // namespace
 
-Json shown_json(const Report& report) {
-  return {{"title", report.title}, {"subtitle", report.subtitle}, {"html", report::html_sections(report)}};
+ShownReport shown_report(const Report& report) {
+  return {report.title, report.subtitle, report::html_sections(report)};
 }
 
 Json report_answer(const ReportOf& report_of, const Json& document) {
@@ -85,30 +78,8 @@ Json report_answer(const ReportOf& report_of, const Json& document) {
   if (!report.ok()) {
     json["problem"] = report.error().what;
   } else if (*report) {
-    json.update(shown_json(**report));
+    json.update(write(kShownReport, shown_report(**report)));
   }
-  return json;
-}
-
-Json to_json(const store::RunPoint& point) {
-  Json json{{"session", point.session},
-            {"index", point.index},
-            {"started", point.started},
-            {"hostname", point.hostname},
-            {"commit", point.commit},
-            {"branch", point.branch},
-            {"dirty", point.dirty},
-            {"fingerprint", point.fingerprint},
-            {"workload", point.workload},
-            {"params", point.params},
-            {"device", point.device},
-            {"mode", name_of(point.mode)},
-            {"metric", point.metric},
-            {"outcome", name_of(point.outcome)},
-            {"label", validate::case_label(point.workload, point.params, point.device, point.mode)}};
-  if (point.n == 0) return json;  // it failed, was skipped, ...
-  json.update({{"unit", point.unit}, {"better", name_of(point.better)}, {"n", point.n}, {"value", point.median}});
-  if (point.interval) json.update({{"low", point.interval->low}, {"high", point.interval->high}});
   return json;
 }
 
@@ -120,10 +91,10 @@ Result<Json> sessions_answer(store::Store& store, const std::string& text) {
   wanted.text = query.get("text");
   wanted.before = query.get("before");
   WM_ASSIGN(wanted.limit, query.count("limit", 50, 1, 500));
-  WM_ASSIGN(const auto sessions, store.sessions(wanted));
-  Json json = store::sessions_json(sessions);
-  if (static_cast<std::int64_t>(sessions.size()) == wanted.limit) json["next"] = sessions.back().id;
-  return json;
+  SessionsPage page;
+  WM_ASSIGN(page.rows, store.sessions(wanted));
+  if (std::ssize(page.rows) == wanted.limit) page.next = page.rows.back().id;
+  return write(kSessionsPage, page);
 }
 
 Result<Json> runs_answer(store::Store& store, const std::string& text) {
@@ -145,14 +116,10 @@ Result<Json> runs_answer(store::Store& store, const std::string& text) {
     WM_ASSIGN(wanted.before, name_in_session(query.get("before"), "run"));
   }
   WM_ASSIGN(wanted.limit, query.count("limit", 100, 1, 1000));
-  WM_ASSIGN(const auto runs, store.runs(wanted));
-  Json list = Json::array();
-  for (const auto& run : runs) list.push_back(to_json(run));
-  Json json{{"schema", "warpmark.runs/1"}, {"runs", std::move(list)}};
-  if (static_cast<std::int64_t>(runs.size()) == wanted.limit) {
-    json["next"] = runs.back().session + "." + std::to_string(runs.back().index);
-  }
-  return json;
+  RunsPage page;
+  WM_ASSIGN(page.rows, store.runs(wanted));
+  if (std::ssize(page.rows) == wanted.limit) page.next = name_of_last(page.rows);
+  return write(kRunsPage, page);
 }
 
 Result<Json> run_answer(store::Store& store, const std::string& text) {
@@ -176,23 +143,10 @@ Result<Json> documents_answer(store::Store& store, const std::string& text) {
     WM_ASSIGN(wanted.before, name_in_session(query.get("before"), "document"));
   }
   WM_ASSIGN(wanted.limit, query.count("limit", 100, 1, 1000));
-  WM_ASSIGN(const auto documents, store.documents(wanted));
-  Json list = Json::array();
-  for (const auto& entry : documents) {
-    list.push_back({{"session", entry.session},
-                    {"index", entry.index},
-                    {"kind", entry.kind},
-                    {"made", entry.made},
-                    {"title", entry.title},
-                    {"hostname", entry.hostname},
-                    {"command", entry.command},
-                    {"bytes", entry.bytes}});
-  }
-  Json json{{"schema", "warpmark.documents/1"}, {"documents", std::move(list)}};
-  if (std::ssize(documents) == wanted.limit) {
-    json["next"] = documents.back().session + "." + std::to_string(documents.back().index);
-  }
-  return json;
+  DocumentsPage page;
+  WM_ASSIGN(page.rows, store.documents(wanted));
+  if (std::ssize(page.rows) == wanted.limit) page.next = name_of_last(page.rows);
+  return write(kDocumentsPage, page);
 }
 
 Result<Json> stored_document(store::Store& store, const std::string& text) {
@@ -211,20 +165,18 @@ Result<Json> cases_answer(store::Store& store, const std::string& text) {
   WM_ASSIGN(const auto days, query.count("days", 0, 0, 100'000));
   const std::string since = days > 0 ? format_utc(wall_clock_s() - static_cast<double>(days) * kDay) : "";
   const auto words = split(ascii_lower(query.get("text")), ' ');
-  Json list = Json::array();
-  std::int64_t found = 0;
+  CasesPage page;
   for (const auto& entry : cases) {
     if (entry.newest < since) break;  // the most recently measured come first
     const std::string label = validate::case_label(entry.workload, entry.params, entry.device, entry.mode);
     if (!holds_all(label + " " + entry.metric, words)) continue;
-    if (found >= offset && found < offset + limit) {
-      Json json = case_json(entry);
-      WM_TRY(add_values(json, store, entry, since));
-      list.push_back(std::move(json));
+    if (page.total >= offset && page.total < offset + limit) {
+      WM_ASSIGN(auto row, case_row(store, entry, since));
+      page.cases.push_back(std::move(row));
     }
-    ++found;
+    ++page.total;
   }
-  return Json{{"schema", "warpmark.cases/1"}, {"total", found}, {"cases", std::move(list)}};
+  return write(kCasesPage, page);
 }
 
 }  // namespace warpmark::watch

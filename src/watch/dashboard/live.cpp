@@ -5,8 +5,9 @@
 
 #include "base/clock.h"
 #include "base/json.h"
+#include "model/fields/fields.h"
 #include "model/machine_state.h"
-#include "store/keep.h"
+#include "watch/dashboard/documents.h"
 
 namespace warpmark::watch {
 namespace {
@@ -23,7 +24,7 @@ Json inspect_store(const LiveOptions& options) {
   if (!sessions.ok()) return problem(sessions.error());
   Json list = Json::array();
   for (const auto& session : *sessions) {
-    Json json = store::to_json(session);
+    Json json = write(kSessionRow, session);
     json["rounds_pending"] = session.unmerged_rounds;
     list.push_back(std::move(json));
   }

@@ -8,11 +8,11 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "base/units.h"
+#include "model/fields/fields.h"
 #include "model/names.h"
 #include "report/draw/table.h"
 #include "report/formats/render.h"
 #include "report/results/build.h"
-#include "store/keep.h"
 #include "warpmark/command.h"
 #include "warpmark/history/history_diff.h"
 #include "warpmark/history/history_exchange.h"
@@ -22,6 +22,7 @@
 #include "warpmark/sessions/session_output.h"
 #include "warpmark/sessions/store_access.h"
 #include "warpmark/terminal/report_output.h"
+#include "watch/dashboard/documents.h"
 
 namespace warpmark::apps {
 namespace {
@@ -76,7 +77,8 @@ Result<int> list_sessions(Context& context, const ParsedOptions& options, store:
     if (query.limit < 1) return usage_error("--limit must be at least 1");
   }
   WM_ASSIGN(const auto sessions, store.sessions(query));
-  if (options.has("--json")) WM_TRY(write_json(options, store::sessions_json(sessions)));
+  if (options.has("--json"))
+    WM_TRY(write_json(options, write(watch::kSessionsPage, watch::SessionsPage{sessions, {}})));
   if (sessions.empty()) {
     context.out << (query.commit.empty() ? "nothing is stored yet; measure with: warpmark run\n"
                                          : "no session of commit " + query.commit + " is stored\n");

@@ -2,14 +2,14 @@
 import {ask, exported} from "./ask";
 import {a, h, link_to} from "./dom";
 import {when} from "./format";
-import {DocumentRow, Documents} from "./types";
+import {DocumentRow, DocumentsPage} from "./types";
 
 interface Wanted { kind?: string; session?: string; host?: string; before?: string; limit?: number; }
 
 /** Of the store; an export has the whole list, in which it is looked here. */
-export async function documents(wanted: Wanted, signal?: AbortSignal): Promise<Documents> {
-  if (!exported()) return ask<Documents>("documents", {...wanted}, signal);
-  const all = await ask<Documents>("documents");
+export async function documents(wanted: Wanted, signal?: AbortSignal): Promise<DocumentsPage> {
+  if (!exported()) return ask<DocumentsPage>("documents", {...wanted}, signal);
+  const all = await ask<DocumentsPage>("documents");
   return {documents: all.documents.filter((row) => (!wanted.kind || row.kind === wanted.kind) && (!wanted.session || row.session === wanted.session) &&
                                                    (!wanted.host || row.hostname === wanted.host))};
 }

@@ -49,8 +49,8 @@ export function p_value(p: number|undefined): string {
   if (p === undefined) return "";
   return p < 0.0001 ? "p < 0.0001" : "p = " + p.toPrecision(2);
 }
-export function half_width(value: number, low?: number, high?: number): string {
-  if (low === undefined || high === undefined || value === 0) return "";
+export function half_width(value: number|undefined, low?: number, high?: number): string {
+  if (low === undefined || high === undefined || !value) return "";
   return "\u00b1 " + percent(Math.max(value - low, high - value) / Math.abs(value));
 }
 export const milliseconds = (utc: string): number => Date.parse(utc);

@@ -4,7 +4,7 @@ import {base_options, chart_box, css, plugins} from "./charts";
 import {a, h, link_to, text} from "./dom";
 import {badge, commit_text, signed_percent, when} from "./format";
 import {report_view} from "./report";
-import {MetricVerdict, Pair, PairSide, Sessions} from "./types";
+import {PairPageMetric, PairPage, PairSide, SessionsPage} from "./types";
 
 const kOrder = ["unreliable", "worse", "different", "inconclusive", "better", "same"];
 
@@ -14,7 +14,7 @@ function side(name: string, of: PairSide): HTMLElement {
 }
 
 /** Each case's ratio with its interval, around "no change". */
-function forest(metrics: MetricVerdict[]): HTMLElement {
+function forest(metrics: PairPageMetric[]): HTMLElement {
   const rows = metrics.filter((metric) => metric.ratio !== undefined);
   const made = chart_box("Ratio B / A of each case with its interval", "", () => {
     const options = base_options((value) => signed_percent(value), (value) => rows[Math.round(value)]?.id.slice(0, 40) ?? "");
@@ -32,7 +32,7 @@ function forest(metrics: MetricVerdict[]): HTMLElement {
     options.scales.y.grid.display = false;
     options.warpmark = {lines: [{at: 0, colour: css("--quiet"), label: ""}]};
     options.plugins.tooltip.callbacks = {title: (items: {dataIndex: number}[]) => rows[items[0].dataIndex].id, label: (item: {dataIndex: number}) => ratio_text(rows[item.dataIndex])};
-    const colour = (metric: MetricVerdict) => css(metric.verdict === "worse" ? "--bad" : metric.verdict === "better" ? "--good" : metric.verdict === "same" ? "--c0" : "--warning");
+    const colour = (metric: PairPageMetric) => css(metric.verdict === "worse" ? "--bad" : metric.verdict === "better" ? "--good" : metric.verdict === "same" ? "--c0" : "--warning");
     const spans = rows.map((metric, i) => ({label: "", type: "line", data: metric.ci_low === undefined ? [] : [{x: metric.ci_low - 1, y: i}, {x: metric.ci_high! - 1, y: i}],
                                             borderColor: colour(metric), borderWidth: 2, pointRadius: 0, pointHitRadius: 0}));
     return {type: "scatter", plugins, options, data: {datasets: [
@@ -42,11 +42,11 @@ function forest(metrics: MetricVerdict[]): HTMLElement {
   return made.box;
 }
 
-const ratio_text = (metric: MetricVerdict): string => metric.ratio === undefined ? "" : signed_percent(metric.ratio - 1) +
+const ratio_text = (metric: PairPageMetric): string => metric.ratio === undefined ? "" : signed_percent(metric.ratio - 1) +
     (metric.ci_low === undefined ? "" : ` (${signed_percent(metric.ci_low - 1)} to ${signed_percent(metric.ci_high! - 1)})`);
 
 async function choose_two(main: HTMLElement, signal: AbortSignal): Promise<void> {
-  const found = await ask<Sessions>("sessions", exported() ? {} : {limit: 100}, signal);
+  const found = await ask<SessionsPage>("sessions", exported() ? {} : {limit: 100}, signal);
   const pick = (name: string, shown: string, at: number) => h("label", {class: "whole"}, shown, h("select", {name}, ...found.sessions.map((session, i) =>
       h("option", {value: session.id, selected: i === at}, `${session.started.slice(0, 16).replace("T", " ")} ${session.hostname} ${session.commit.slice(0, 8)} ${session.command.slice(0, 60)}`))));
   const form = h("form", {class: "filter"}, pick("a", "A, the baseline", Math.min(1, found.sessions.length - 1)), pick("b", "B", 0), h("button", {type: "submit"}, "Compare")) as HTMLFormElement;
@@ -61,7 +61,7 @@ async function choose_two(main: HTMLElement, signal: AbortSignal): Promise<void>
 export async function page_compare(main: HTMLElement, signal: AbortSignal, query: URLSearchParams): Promise<void> {
   const [first, second] = [query.get("a") ?? "", query.get("b") ?? ""];
   if (!first || !second) return choose_two(main, signal);
-  const found = await ask<Pair>("pair", {a: first, b: second}, signal);
+  const found = await ask<PairPage>("pair", {a: first, b: second}, signal);
   const metrics = [...found.comparison.metrics].sort((x, y) => kOrder.indexOf(x.verdict) - kOrder.indexOf(y.verdict));
   const counts = kOrder.map((word) => [word, metrics.filter((metric) => metric.verdict === word).length] as const).filter(([, count]) => count);
   main.replaceChildren(

@@ -5,7 +5,7 @@ import {documents_of} from "./documents";
 import {a, Child, field, filter_form, h, link_to, select, sparkline, table, text} from "./dom";
 import {commit_text, p_value, quantity, signed_percent, when} from "./format";
 import {case_link, changes_table} from "./page_now";
-import {CaseRow, Cases, Change, Changes, Point, Series, SeriesDocument} from "./types";
+import {CaseRow, CasesPage, Change, ChangesPage, Point, Series, SeriesPage} from "./types";
 
 const kPage = 100;
 const kDays: [string, string][] = [["", "all time"], ["7", "7 days"], ["30", "30 days"], ["90", "90 days"], ["365", "a year"]];
@@ -36,7 +36,7 @@ export async function page_history(main: HTMLElement, signal: AbortSignal, query
           h("a", {href: link_to("history", {text: words, days, show}), "aria-current": charts === (show !== "") ? "true" : undefined}, name))),
       filter_form("history", {show: charts ? "charts" : ""}, ...(exported() ? [] : [field("measured within", select("days", kDays, days))]), field("words of benchmark or metric", h("input", {type: "search", name: "text", value: words, placeholder: "gemm time", maxlength: 200}))),
       changed, list);
-  const found = await ask<Cases>("cases", exported() ? {} : {text: words, days, offset: offset || undefined, limit: kPage}, signal);
+  const found = await ask<CasesPage>("cases", exported() ? {} : {text: words, days, offset: offset || undefined, limit: kPage}, signal);
   const rows = exported() ? found.cases.filter((row) => words.toLowerCase().split(" ").every((word) => (row.label + " " + row.metric).toLowerCase().includes(word))) : found.cases;
   const turn = (to: number, name: string) => a(link_to("history", {text: words, days, show: charts ? "charts" : "", offset: to || undefined}), name);
   list.replaceChildren(
@@ -44,7 +44,7 @@ export async function page_history(main: HTMLElement, signal: AbortSignal, query
       rows.length ? (charts ? wall_of : cases_table)(rows) : text("p", "empty", words || days ? "No benchmark fits these filters." : "Nothing is stored yet: warpmark run"),
       h("p", {class: "row"}, offset > 0 ? turn(Math.max(0, offset - kPage), "Newer") : "", !exported() && offset + rows.length < found.total ? turn(offset + kPage, "Older") : ""));
   if (words) return;
-  const changes = await ask<Changes>("changes", {}, signal);
+  const changes = await ask<ChangesPage>("changes", {}, signal);
   const worse = changes.changes.filter((change) => change.worse !== undefined).slice(0, 8);
   if (worse.length && !signal.aborted) changed.replaceChildren(h("h2", null, "Changed last"), changes_table(worse));
 }
@@ -102,7 +102,7 @@ export async function page_case(main: HTMLElement, signal: AbortSignal, query: U
                    mode: query.get("mode") ?? "", metric: query.get("metric") ?? ""};
   const last = query.get("last") ?? "";
   const axis: Axis = query.get("axis") === "session" ? "session" : "time";
-  const found = await ask<SeriesDocument>("series", {...of_case, last}, signal);
+  const found = await ask<SeriesPage>("series", {...of_case, last}, signal);
   const go = (changed: Record<string, string>) => { location.hash = link_to("case", {...of_case, last, axis: axis === "session" ? axis : "", ...changed}); };
   const choose = (name: string, options: [string, string][], chosen: string) => {
     const made = select(name, options, chosen);

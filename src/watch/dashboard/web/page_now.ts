@@ -5,7 +5,7 @@ import {a, h, link_to, renew, table, text} from "./dom";
 import {ago, bytes, duration, percent, quantity, signed_percent, when} from "./format";
 import {sessions_table} from "./page_runs";
 import {show_state} from "./state";
-import {ChangeRow, Changes, Gpu, Live, Sessions, SessionRow} from "./types";
+import {ChangeRow, ChangesPage, Gpu, Live, LiveSession, SessionsPage} from "./types";
 
 const kKept = 300;  // moments of the small charts
 
@@ -94,7 +94,7 @@ export const case_link = (row: {workload: string; params: string; device: string
 /** Asks until all cases were looked at. */
 async function fill_changes(box: HTMLElement, signal: AbortSignal): Promise<void> {
   for (;;) {
-    const found = await ask<Changes>("changes", {}, signal);
+    const found = await ask<ChangesPage>("changes", {}, signal);
     if (signal.aborted) return;
     const rows = found.changes.slice(0, 30);
     const done = found.seen >= found.cases;
@@ -125,7 +125,7 @@ function machine_box(live: Live, box: HTMLElement): void {
         ], processes)));
 }
 
-function progress_of(sessions: SessionRow[]): HTMLElement {
+function progress_of(sessions: LiveSession[]): HTMLElement {
   const under_way = sessions.filter((session) => !session.complete && Date.now() - Date.parse(session.started) < 86400000);
   if (!under_way.length) return text("p", "quiet", "No session is under way.");
   return h("ul", null, ...under_way.map((session) => h("li", null,
@@ -154,7 +154,7 @@ export async function page_now(main: HTMLElement, signal: AbortSignal): Promise<
       h("section", {"aria-labelledby": "changes-head"}, h("h2", {id: "changes-head"}, "What changed"), changes),
       h("section", {"aria-labelledby": "newest-head"}, h("h2", {id: "newest-head"}, "Newest sessions"), newest));
   const fill_newest = async () => {
-    const found = await ask<Sessions>("sessions", exported() ? {} : {limit: 8}, signal);
+    const found = await ask<SessionsPage>("sessions", exported() ? {} : {limit: 8}, signal);
     const rows = found.sessions.slice(0, 8);
     renew(newest, rows.length ? sessions_table(rows) : text("p", "empty", "Nothing is stored yet: warpmark run"));
     renew(progress, progress_of(found.sessions));

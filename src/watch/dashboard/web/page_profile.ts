@@ -3,7 +3,7 @@ import {ask, auxiliary, exported, name_of} from "./ask";
 import {a, h, link_to, table, text} from "./dom";
 import {bytes, when} from "./format";
 import {report_view, Shown} from "./report";
-import {FileRow, Files} from "./types";
+import {FileRow, FilesPage} from "./types";
 
 interface Profile { name: string; timeline: boolean; report: Shown; }
 
@@ -15,7 +15,7 @@ function fit(event: Event): void {
 }
 
 async function list(main: HTMLElement, signal: AbortSignal): Promise<void> {
-  const found = await ask<Files>("files", {}, signal);
+  const found = await ask<FilesPage>("files", {}, signal);
   const rows = found.files.filter((file) => file.kind === "profile");
   main.replaceChildren(
       h("h1", {tabindex: -1}, "Profiles"),

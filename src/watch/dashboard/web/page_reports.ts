@@ -6,7 +6,7 @@ import {a, facts, h, link_to, table, text} from "./dom";
 import {bytes, when} from "./format";
 import {runs_table, sessions_table} from "./page_runs";
 import {report_view, Shown} from "./report";
-import {DocumentRow, FileRow, Files, Runs, Sessions} from "./types";
+import {DocumentRow, FileRow, FilesPage, RunsPage, SessionsPage} from "./types";
 
 interface Kind { id: string; name: string; kinds: string[]; verb: string; runs?: Record<string, string>; sessions?: string; }
 const kKinds: Kind[] = [
@@ -24,12 +24,12 @@ const known = new Set(kKinds.flatMap((kind) => kind.kinds));
 
 async function stored(kind: Kind, signal: AbortSignal): Promise<HTMLElement|null> {
   if (kind.runs) {
-    const found = await ask<Runs>("runs", exported() ? {} : {...kind.runs, limit: 50}, signal);
+    const found = await ask<RunsPage>("runs", exported() ? {} : {...kind.runs, limit: 50}, signal);
     const rows = found.runs.filter((run) => run.workload === kind.runs!.workload);
     return rows.length ? runs_table(rows) : null;
   }
   if (!kind.sessions) return null;
-  const found = await ask<Sessions>("sessions", exported() ? {} : {text: kind.sessions, limit: 50}, signal);
+  const found = await ask<SessionsPage>("sessions", exported() ? {} : {text: kind.sessions, limit: 50}, signal);
   const rows = found.sessions.filter((session) => session.command.includes(kind.sessions!));
   return rows.length ? sessions_table(rows) : null;
 }
@@ -65,7 +65,7 @@ const files_table = (kind: Kind, rows: FileRow[]): HTMLElement => table(kind.nam
 export async function page_reports(main: HTMLElement, signal: AbortSignal, query: URLSearchParams): Promise<void> {
   const kind = kKinds.find((one) => one.id === query.get("kind")) ?? kKinds.find((one) => one.kinds.includes(query.get("kind") ?? "")) ?? kKinds[0];
   if (query.get("name") || query.get("session")) return page_document(main, signal, kind, query);
-  const [of_folder, of_store] = await Promise.all([ask<Files>("files", {}, signal), kept(kind, query.get("before") ?? "", signal)]);
+  const [of_folder, of_store] = await Promise.all([ask<FilesPage>("files", {}, signal), kept(kind, query.get("before") ?? "", signal)]);
   const files = of_folder.files.filter((file) => file.kind !== "profile" && (kind.id === "others" ? !known.has(file.kind) : kind.kinds.includes(file.kind)));
   const results = of_store.rows.length ? null : await stored(kind, signal);
   if (signal.aborted) return;

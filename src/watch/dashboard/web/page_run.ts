@@ -4,9 +4,9 @@ import {base_options, chart_box, css, histogram, plugins} from "./charts";
 import {a, facts, h, link_to, table, text} from "./dom";
 import {badge, half_width, percent, quantity, when} from "./format";
 import {case_link} from "./page_now";
-import {Metric, RunDocument} from "./types";
+import {RunDocument, ShownMetric} from "./types";
 
-function samples_chart(metric: Metric): HTMLElement {
+function samples_chart(metric: ShownMetric): HTMLElement {
   const step = metric.every ?? 1;
   return chart_box(`Samples of ${metric.id} in the order taken`, "low", () => {
     const options = base_options((value) => String(Math.round(value)), (value) => quantity(value, metric.unit));
@@ -20,7 +20,7 @@ export async function page_run(main: HTMLElement, signal: AbortSignal, query: UR
   const session = query.get("session") ?? "";
   const found = await ask<RunDocument>("run", {session, index: query.get("index") ?? "0"}, signal);
   const {run} = found;
-  const metrics = run.metrics ?? [];
+  const metrics = run.metrics;
   const primary = metrics[0];
   const of_case = (metric: string) => case_link({workload: run.workload, params: found.params, device: run.device, mode: run.mode, metric});
   main.replaceChildren(
@@ -30,7 +30,7 @@ export async function page_run(main: HTMLElement, signal: AbortSignal, query: UR
       ...(run.environment?.disturbances ?? []).map((one) => h("p", {class: one.invalidates ? "warning" : "quiet"}, one.cause)),
       h("h2", null, "Metrics"),
       metrics.length ? table("Metrics", [
-        {name: "metric", cell: (row: Metric) => a(of_case(row.id), row.id + " over time")},
+        {name: "metric", cell: (row: ShownMetric) => a(of_case(row.id), row.id + " over time")},
         {name: "median", number: true, cell: (row) => quantity(row.median, row.unit)},
         {name: "\u00b1", number: true, kind: "quiet", cell: (row) => half_width(row.median, row.ci_low, row.ci_high)},
         {name: "least", number: true, cell: (row) => quantity(row.min, row.unit)},

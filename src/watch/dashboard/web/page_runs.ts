@@ -3,7 +3,7 @@ import {ask, exported} from "./ask";
 import {documents, documents_list} from "./documents";
 import {a, field, filter_form, h, link_to, select, table, text} from "./dom";
 import {ago, badge, commit_text, half_width, quantity, when} from "./format";
-import {RunRow, Runs, SessionRow, Sessions} from "./types";
+import {RunRow, RunsPage, SessionRow, SessionsPage} from "./types";
 
 const outcomes_of = (session: SessionRow): HTMLElement => h("span", null,
     ...Object.entries(session.outcomes).map(([name, count]) => h("span", {class: "outcome " + (name === "passed" ? "" : name === "failed" || name === "error" ? "bad" : "warning")}, `${count} ${name} `)),
@@ -53,10 +53,10 @@ function holds(row: object, params: Record<string, string>): boolean {
 interface Listed { rows: unknown[]; next?: string; }
 async function fetch_list(what: "sessions"|"runs", params: Record<string, string>, before: string, signal: AbortSignal): Promise<Listed> {
   if (exported()) {
-    const all = await ask<Sessions&Runs>(what);
+    const all = await ask<SessionsPage&RunsPage>(what);
     return {rows: (what === "sessions" ? all.sessions : all.runs as unknown[]).filter((row) => holds(row as object, params))};
   }
-  const found = await ask<Sessions&Runs>(what, {...params, before, limit: 100}, signal);
+  const found = await ask<SessionsPage&RunsPage>(what, {...params, before, limit: 100}, signal);
   return {rows: what === "sessions" ? found.sessions : found.runs, next: found.next};
 }
 
