@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "base/subprocess.h"
 #include "base/text.h"
+#include "device/cuda/backend.h"
 #include "device/device.h"
 #include "device/machine.h"
 #include "generated/version.h"
@@ -59,7 +60,8 @@ Build build_info() {
   build.compiler = generated::kCompiler;
   build.type = generated::kBuildType;
   build.features = workloads::cpu_libraries();
-  build.features.emplace_back(WARPMARK_CUDA_MODULE);
+  // A build may leave out what this machine cannot use.
+  build.features.emplace_back(device::has_cuda_module() ? WARPMARK_CUDA_MODULE : "no CUDA module");
   return build;
 }
 

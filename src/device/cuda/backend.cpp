@@ -2,6 +2,7 @@
 
 #include <dlfcn.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <string>
 #include <system_error>
@@ -100,17 +101,20 @@ struct LoadedModule {
   void* handle = nullptr;
 };
 
+std::vector<fs::path> places_of_module() {
+  std::error_code ignored;
+  const char* named = std::getenv("WARPMARK_CUDA_MODULE");
+  auto places = cuda_module_candidates(fs::read_symlink("/proc/self/exe", ignored), named);
+  if (named == nullptr || *named == '\0') {
+    for (auto& path : candidates_next_to_library()) places.push_back(std::move(path));
+  }
+  return places;
+}
+
 const LoadedModule& loaded_module() {
   static const LoadedModule loaded = [] {
-    std::error_code ignored;
-    const auto executable = fs::read_symlink("/proc/self/exe", ignored);
     LoadedModule made;
-    const char* named = std::getenv("WARPMARK_CUDA_MODULE");
-    auto candidates = cuda_module_candidates(executable, named);
-    if (named == nullptr || *named == '\0') {
-      for (auto& path : candidates_next_to_library()) candidates.push_back(std::move(path));
-    }
-    made.module = load_cuda_module(candidates, &made.handle);
+    made.module = load_cuda_module(places_of_module(), &made.handle);
     return made;
   }();
   return loaded;
@@ -142,6 +146,11 @@ Result<const CudaModule*> load_cuda_module(std::span<const fs::path> candidates,
   }
   return environment_error("the CUDA module " + std::string(kModuleFile) + " was not found; looked for " + probed,
                            "build where nvcc is installed, or name the file in WARPMARK_CUDA_MODULE");
+}
+
+bool has_cuda_module() {
+  std::error_code ignored;
+  return std::ranges::any_of(places_of_module(), [&](const fs::path& path) { return fs::exists(path, ignored); });
 }
 
 Result<const CudaModule*> cuda_module() { return loaded_module().module; }

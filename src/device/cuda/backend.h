@@ -30,6 +30,9 @@ struct CudaModule {
 /// The loaded module. Environment error saying where it was looked for, if there is none. Loads it once.
 [[nodiscard]] Result<const CudaModule*> cuda_module();
 
+/// Whether its file is there; it is not loaded.
+[[nodiscard]] bool has_cuda_module();
+
 /// The module's one exported symbol.
 extern "C" const CudaModule* warpmark_cuda_module();
 inline constexpr const char* kCudaModuleSymbol = "warpmark_cuda_module";
