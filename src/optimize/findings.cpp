@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
+#include <utility>
 
 #include "base/text.h"
 
@@ -32,18 +34,38 @@ bool answers_rule(const Knob& knob, std::string_view rule) {
 
 constexpr double kWorthSaying = 0.10;  // of a step
 
-/// Lines that read a value in about every step; what that costs is the replay's to say.
+/// Lines of a file that read values in about every step, as one advice; what that costs is the replay's to say.
 void reads_in_the_loop(const ProgramFacts& facts, std::vector<OptimizationAdvice>& advice) {
   const auto steps = static_cast<double>(facts.report.steps.size());
   if (steps < 2 || !facts.on_gpu()) return;
+  struct Lines {
+    std::string first;
+    std::vector<std::string> more;  ///< their numbers
+    double per_step = 0;
+  };
+  std::map<std::pair<std::string, std::string>, Lines> reads;  // by file and call
   for (const auto& read : facts.report.reads) {
     const double each = static_cast<double>(read.count) / steps;
     if (each < 0.5) continue;
+    const auto colon = read.where.rfind(':');
+    Lines& lines = reads[{read.where.substr(0, colon), read.call}];
+    lines.per_step += each;
+    if (lines.first.empty()) {
+      lines.first = read.where;
+    } else {
+      lines.more.push_back(read.where.substr(colon + 1));
+    }
+  }
+  for (const auto& [key, lines] : reads) {
     OptimizationAdvice one{
-        .where = read.where,
-        .text = fmt::format(".{}() reads a value {:.3g} times per step and waits for the GPU: keep the "
-                            "tensor, and read every some steps.",
-                            read.call, each),
+        .where = lines.first,
+        .text =
+            fmt::format(".{}() reads a value {:.3g} times per step{} and waits for the GPU: keep the "
+                        "tensor, and read every some steps.",
+                        key.second, lines.per_step,
+                        lines.more.empty() ? ""
+                                           : (lines.more.size() == 1 ? " (here and in line " : " (here and in lines ") +
+                                                 join(lines.more, ", ") + ")"),
         .code = "if step % 50 == 0: print(loss.item())",
         .predicted = {}};
     for (const auto& gain : facts.found) {
@@ -56,18 +78,23 @@ void reads_in_the_loop(const ProgramFacts& facts, std::vector<OptimizationAdvice
 }
 
 /// Gradients below 6e-8 are lost in f16: a scaler stands around backward and the optimizer, where nothing is put from
-/// outside. Where the GPU has bf16, that is tried; f16 is for older ones, and for networks that need its three bits
-/// more.
-void half_with_scaler(const ProgramFacts& facts, std::vector<OptimizationAdvice>& advice) {
+/// outside. Where the GPU has bf16, that is tried; f16 is for older ones, and for networks of which bf16 changed the
+/// answers.
+void half_with_scaler(const ProgramFacts& facts, std::span<const OptimizationStep> tried,
+                      std::vector<OptimizationAdvice>& advice) {
   const auto& report = facts.report;
   if (!facts.on_gpu() || !facts.trains() || report.modules.empty() || report.gpus.empty()) return;
   const auto& module = report.modules.front();
   if (module.autocast || module.dtype != "torch.float32") return;
   if (report.gpus.front().major < 7) return;  // no tensor cores
   const bool has_bf16 = report.gpus.front().major >= 8;
+  const bool changes = std::ranges::any_of(tried, [](const OptimizationStep& step) {
+    return step.knob == "precision.autocast" && step.outcome == TrialOutcome::rejected;
+  });
+  if (has_bf16 && !changes) return;
   advice.push_back({.where = module.where,
-                    .text = has_bf16 ? "f16 has three bits of mantissa more than bf16 and needs a gradient scaler: "
-                                       "where bf16 loses accuracy."
+                    .text = has_bf16 ? "bf16 changes the answers. f16 has three bits of mantissa more, and needs a "
+                                       "gradient scaler."
                                      : "This GPU multiplies fast in f16, not in bf16: autocast with a gradient scaler.",
                     .code = "scaler = torch.amp.GradScaler('cuda')  # scaler.scale(loss).backward(); "
                             "scaler.step(optimizer); scaler.update()",
@@ -110,7 +137,8 @@ void eight_bit_weights(const ProgramFacts& facts, std::vector<OptimizationAdvice
                     .predicted = {}});
 }
 
-void unproven(const ProgramFacts& facts, std::vector<OptimizationAdvice>& advice) {
+void unproven(const ProgramFacts& facts, std::span<const OptimizationStep> tried,
+              std::vector<OptimizationAdvice>& advice) {
   const auto& report = facts.report;
   const auto& phases = facts.phases;
   if (!report.loaders.empty() && report.loaders.front().iterable && phases.data > kWorthSaying) {
@@ -121,7 +149,7 @@ void unproven(const ProgramFacts& facts, std::vector<OptimizationAdvice>& advice
                       .predicted = Prediction{1, 1 / (1 - phases.data), "steps wait for data"}});
   }
   reads_in_the_loop(facts, advice);
-  half_with_scaler(facts, advice);
+  half_with_scaler(facts, tried, advice);
   exchange_less(facts, advice);
   eight_bit_weights(facts, advice);
   if (phases.rest > 2 * kWorthSaying && facts.trains() && report.reads.empty()) {
@@ -236,14 +264,15 @@ std::optional<Prediction> replayed_gain(std::string_view answered, const std::ve
   return best;
 }
 
-std::vector<OptimizationAdvice> advice_for(const ProgramFacts& facts, const Settings& kept) {
+std::vector<OptimizationAdvice> advice_for(const ProgramFacts& facts, const Settings& kept,
+                                           std::span<const OptimizationStep> tried) {
   std::vector<OptimizationAdvice> advice;
   for (const auto& setting : kept) {
     const Knob* knob = find_in(knobs(), setting.knob);
     if (knob != nullptr) advice.push_back(advice_of(*knob, facts, setting.value));
     if (knob == nullptr && facts.trains() && is_batch(setting)) advice.push_back(learning_rate(facts, setting));
   }
-  unproven(facts, advice);
+  unproven(facts, tried, advice);
   return advice;
 }
 

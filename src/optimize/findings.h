@@ -30,7 +30,9 @@ namespace warpmark::optimize {
 /// answers several. None where nothing was found that it answers.
 [[nodiscard]] std::optional<Prediction> replayed_gain(std::string_view answers, const std::vector<FoundGain>& found);
 
-/// `kept` first, each with what was measured; then what nobody has proven. `facts` are those of the original.
-[[nodiscard]] std::vector<OptimizationAdvice> advice_for(const ProgramFacts& facts, const Settings& kept);
+/// `kept` first, each with what was measured; then what nobody has proven. `facts` are those of the original, `tried`
+/// all steps of the search.
+[[nodiscard]] std::vector<OptimizationAdvice> advice_for(const ProgramFacts& facts, const Settings& kept,
+                                                         std::span<const OptimizationStep> tried = {});
 
 }  // namespace warpmark::optimize

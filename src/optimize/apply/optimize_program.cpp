@@ -181,7 +181,7 @@ Result<Optimization> optimization_from(ProgramRuns& runs, const OptimizeOptions&
   if (trials.share_left_out() > 0) optimization.baseline.evaluation_share = trials.share_left_out();
   optimization.findings = trials.findings().empty() ? findings_of(options.findings) : trials.findings();
   optimization.recorded_seconds_per_step = trials.recorded_step_s();
-  optimization.advice = advice_for(probe.facts, plan_of(optimization));
+  optimization.advice = advice_for(probe.facts, plan_of(optimization), optimization.steps);
   for (auto& advice : advice_of_findings(optimization.findings, plan_of(optimization))) {
     optimization.advice.push_back(std::move(advice));
   }
