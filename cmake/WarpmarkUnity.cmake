@@ -1,9 +1,10 @@
 # warpmark_unity(TARGET sources...): where WARPMARK_UNITY is on (all presets but "dev"), files of one library are compiled as
 # one, neighbours first, up to WARPMARK_UNITY_BYTES of text, so that the headers they share are parsed and the templates
 # instantiated once: half the time of a build. So the names in the unnamed namespaces of a library differ. Files with code for
-# other instruction sets are compiled alone. So are what needs libxlsxwriter, yaml-cpp, RE2 or OpenSSL below http, and
-# src/validate/judge, which needs none: libwarpmark.so then leaves those libraries out. Unlike CMake's own, these files name
-# their parts by relative paths, so that a compiler cache serves all clones on a machine.
+# other instruction sets are compiled alone. So are what needs libxlsxwriter, RE2 or OpenSSL below http, what reads YAML files
+# (yaml-cpp itself is known to base/yaml.cpp only), and src/validate/judge, which needs none: libwarpmark.so then leaves those
+# libraries out. Unlike CMake's own, these files name their parts by relative paths, so that a compiler cache serves all clones
+# on a machine.
 set(WARPMARK_UNITY_BYTES 150000 CACHE STRING "Text of the files that are compiled as one; 150 kB take a compiler 1.5 GiB")
 
 function(warpmark_unity target)
@@ -16,7 +17,7 @@ function(warpmark_unity target)
   set(total 0)
   foreach(source IN LISTS ARGN)
     file(STRINGS ${source} alone LIMIT_COUNT 1 REGEX
-         "^#pragma GCC target|__attribute__\\(\\(target|^#include <(xlsxwriter|re2/)")
+         "^#pragma GCC target|__attribute__\\(\\(target|^#include (<(xlsxwriter|re2/)|\"base/yaml)")
     if(alone OR source MATCHES "\\.cu$|/src/(base/(yaml|sha256)|validate/judge/[a-z_]+)\\.cpp$")
       list(APPEND compiled ${source})
       continue()

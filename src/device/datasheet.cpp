@@ -1,61 +1,45 @@
 #include "device/datasheet.h"
 
 #include <algorithm>
+#include <filesystem>
 
 #include "base/text.h"
-#include "base/units.h"
-#include "base/yaml.h"
+#include "base/yaml_keys.h"
 #include "generated/datasheets.h"
 
 namespace warpmark::device {
 namespace {
 
-struct DatasheetReader : YamlReader {
-  using YamlReader::YamlReader;
-
-  Status quantity(const YAML::Node& map, const char* key, std::string_view unit, bool required, double& value) const {
-    const auto node = map[key];
-    if (!node) return required ? Status(error(map, std::string("there is no ") + key)) : Status();
-    WM_ASSIGN(const auto text, scalar(node, key));
-    WM_ASSIGN(value, located(node, key, parse_quantity(text, unit)));
-    if (!(value > 0)) return error(node, std::string(key) + " must be above 0");
-    return {};
+Status read_rates(const YamlReader& reader, const YamlNode& rates, const YamlKey&,
+                  std::map<std::string, double>& into) {
+  if (!rates.is_map()) return reader.error(rates, "peak_rate must be a map such as {bf16: 989.4 TFLOPS}");
+  for (const auto& [type, rate] : rates.pairs()) {
+    const std::string name = type.text();
+    WM_TRY(reader.value(rate, {.key = name.c_str(), .form = yaml::quantity("FLOP/s")}, into[name]));
   }
+  return {};
+}
 
-  Result<Datasheet> sheet(const YAML::Node& root) const {
-    if (!root.IsMap()) return error(root, "a datasheet must be a map with the key 'name'");
-    WM_TRY(only_keys(root, {"schema", "name", "devices", "memory", "memory_bandwidth", "power", "pcie_bandwidth",
-                            "nvlink_bandwidth", "peak_rate", "sources"}));
-    WM_TRY(schema(root, kDatasheetSchema));
-    Datasheet sheet;
-    for (const char* key : {"name", "devices", "sources", "peak_rate"}) {
-      if (!root[key]) return error(root, std::string("there is no ") + key);
-    }
-    WM_ASSIGN(sheet.name, scalar(root["name"], "name"));
-    WM_ASSIGN(sheet.devices, texts(root["devices"], "devices"));
-    WM_ASSIGN(sheet.sources, texts(root["sources"], "sources"));
-    WM_TRY(quantity(root, "memory", "B", true, sheet.memory_bytes));
-    WM_TRY(quantity(root, "memory_bandwidth", "B/s", true, sheet.memory_bandwidth));
-    WM_TRY(quantity(root, "power", "W", true, sheet.power_w));
-    WM_TRY(quantity(root, "pcie_bandwidth", "B/s", false, sheet.pcie_bandwidth));
-    WM_TRY(quantity(root, "nvlink_bandwidth", "B/s", false, sheet.nvlink_bandwidth));
-    const auto rates = root["peak_rate"];
-    if (!rates.IsMap()) return error(rates, "peak_rate must be a map such as {bf16: 989.4 TFLOPS}");
-    for (const auto& item : rates) {
-      const auto type = item.first.Scalar();
-      WM_TRY(quantity(rates, type.c_str(), "FLOP/s", true, sheet.peak_rate[type]));
-    }
-    return sheet;
-  }
+constexpr YamlKey kDatasheetKeys[] = {
+    yaml_schema(kDatasheetSchema),
+    yaml_key<&Datasheet::name>("name").needed(),
+    yaml_key<&Datasheet::devices>("devices").needed(),
+    yaml_key<&Datasheet::memory_bytes>("memory", yaml::quantity("B")).needed(),
+    yaml_key<&Datasheet::memory_bandwidth>("memory_bandwidth", yaml::quantity("B/s")).needed(),
+    yaml_key<&Datasheet::power_w>("power", yaml::quantity("W")).needed(),
+    yaml_key<&Datasheet::pcie_bandwidth>("pcie_bandwidth", yaml::quantity("B/s")),
+    yaml_key<&Datasheet::nvlink_bandwidth>("nvlink_bandwidth", yaml::quantity("B/s")),
+    yaml_key<&Datasheet::peak_rate, read_rates>("peak_rate").needed(),
+    yaml_key<&Datasheet::sources>("sources").needed(),
 };
 
 }  // namespace
 
 Result<Datasheet> parse_datasheet(std::string_view yaml, std::string_view file_name) {
-  WM_ASSIGN(auto sheet,
-            read_yaml(yaml, file_name, [&](const YAML::Node& root) { return DatasheetReader(file_name).sheet(root); }));
-  sheet.id = std::string(file_name.substr(file_name.rfind('/') + 1));
-  sheet.id = sheet.id.substr(0, sheet.id.rfind('.'));
+  WM_ASSIGN(const auto root, read_yaml(yaml, file_name));
+  Datasheet sheet;
+  WM_TRY(YamlReader(file_name).fill(root, "a datasheet must be a map with the key 'name'", kDatasheetKeys, sheet));
+  sheet.id = std::filesystem::path(file_name).stem().string();
   return sheet;
 }
 
@@ -76,7 +60,7 @@ double visible_memory(const Datasheet& sheet) {
 }
 
 const Datasheet* find_datasheet(std::span<const Datasheet> sheets, std::string_view id) {
-  const auto found = std::find_if(sheets.begin(), sheets.end(), [&](const auto& sheet) { return sheet.id == id; });
+  const auto found = std::ranges::find_if(sheets, [&](const auto& sheet) { return sheet.id == id; });
   return found == sheets.end() ? nullptr : &*found;
 }
 

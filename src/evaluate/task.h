@@ -9,15 +9,20 @@
 
 #include "accuracy/scoring/examples.h"
 #include "base/result.h"
+#include "model/fields/names.h"
 
 namespace warpmark::evaluate {
 
 /// How an item is put. A text is asked for and read; or the model says how likely given texts are: each choice as the
 /// text after the prompt, each choice's letter, or yes as the answer to a question.
 enum class Ask { text, choices, letters, yes };
+constexpr auto kAskNames = in_order(Ask::yes, "text", "choices", "letters", "yes");
+constexpr Names names_of(Ask) { return kAskNames; }
 
 /// What is taken out of an answer before it is scored.
 enum class Extraction { all, first_line, letter, regex, after, code };
+constexpr auto kExtractionNames = in_order(Extraction::code, "all", "first_line", "letter", "regex", "after", "code");
+constexpr Names names_of(Extraction) { return kExtractionNames; }
 
 struct TaskData {
   std::string file;  ///< relative to the task's folder

@@ -6,7 +6,7 @@
 
 #include "base/json.h"
 #include "base/text.h"
-#include "base/yaml.h"
+#include "base/yaml_keys.h"
 #include "optimize/search.h"
 
 namespace warpmark::optimize {
@@ -99,6 +99,14 @@ std::string variables_of(const Container& container, const std::string& indent) 
   return text;
 }
 
+constexpr YamlKey kPlanKeys[] = {
+    yaml_schema(kPlanSchema),
+    yaml_key<&Plan::program>("program"),
+    yaml_key<&Plan::speedup>("speedup"),
+    yaml_key("settings").needed("there are no settings"),
+    yaml_key<&Plan::user_knobs, read_user_knobs>("knobs"),
+};
+
 }  // namespace
 
 std::string plan_yaml(const Optimization& optimization, const std::vector<UserKnob>& user_knobs) {
@@ -116,51 +124,40 @@ std::string plan_yaml(const Optimization& optimization, const std::vector<UserKn
   }
   std::string own;
   for (const auto& knob : user_knobs) {
-    const bool used = std::any_of(optimization.plan.begin(), optimization.plan.end(),
-                                  [&](const auto& setting) { return setting.first == knob.name; });
+    const bool used =
+        std::ranges::any_of(optimization.plan, [&](const auto& setting) { return setting.first == knob.name; });
     if (used) own += knob_yaml(knob);
   }
   return own.empty() ? text : text + "knobs:\n" + own;
 }
 
 Result<Plan> parse_plan(std::string_view yaml, std::string_view file_name) {
-  return read_yaml(yaml, file_name, [&](const YAML::Node& root) -> Result<Plan> {
-    const YamlReader reader(file_name);
-    if (!root.IsMap()) return data_error(std::string(file_name) + " is no map", "is it a plan.yaml?");
-    WM_TRY(reader.only_keys(root, {"schema", "program", "speedup", "settings", "knobs"}));
-    WM_TRY(reader.schema(root, kPlanSchema));
-    Plan plan;
-    WM_TRY(reader.maybe(root, "program", plan.program));
-    WM_TRY(reader.maybe(root, "speedup", plan.speedup));
-    if (root["knobs"]) {
-      YAML::Node own;
-      own["knobs"] = root["knobs"];
-      YAML::Emitter out;
-      out << own;
-      WM_ASSIGN(plan.user_knobs, parse_user_knobs(out.c_str(), file_name));
+  WM_ASSIGN(const auto root, read_yaml(yaml, file_name));
+  const YamlReader reader(file_name);
+  if (!root.is_map()) return data_error(std::string(file_name) + " is no map", "is it a plan.yaml?");
+  Plan plan;
+  WM_TRY(reader.fill(root, "", kPlanKeys, plan));
+  YamlPairs settings;
+  WM_TRY(reader.value(root["settings"], {"settings"}, settings));
+  auto known = ids_of(knobs());
+  for (const auto& knob : plan.user_knobs) known.push_back(knob.name);
+  for (const auto& [knob, value] : settings) {
+    if (std::ranges::find(known, knob) == known.end()) {
+      const auto meant = nearest(knob, known);
+      return reader.error(
+          root["settings"], "there is no knob '" + knob + "'",
+          meant.empty() ? "`warpmark optimize --list-knobs` shows all" : "did you mean '" + meant + "'?");
     }
-    if (!root["settings"]) return reader.error(root, "there are no settings");
-    WM_ASSIGN(const auto settings, reader.pairs(root["settings"], "settings"));
-    auto known = ids_of(knobs());
-    for (const auto& knob : plan.user_knobs) known.push_back(knob.name);
-    for (const auto& [knob, value] : settings) {
-      if (std::find(known.begin(), known.end(), knob) == known.end()) {
-        const auto meant = nearest(knob, known);
-        return reader.error(
-            root["settings"], "there is no knob '" + knob + "'",
-            meant.empty() ? "`warpmark optimize --list-knobs` shows all" : "did you mean '" + meant + "'?");
-      }
-      const bool own = std::any_of(plan.user_knobs.begin(), plan.user_knobs.end(),
-                                   [&, name = knob](const auto& one) { return one.name == name; });
-      const Knob* of_catalog = own ? nullptr : find_in(knobs(), knob);
-      if (of_catalog != nullptr && !takes(*of_catalog, value)) {
-        return reader.error(root["settings"], fmt::format("{} has no value '{}'", knob, value),
-                            "it takes " + values_text(*of_catalog));
-      }
-      plan.settings.push_back({knob, value});
+    const bool own =
+        std::ranges::any_of(plan.user_knobs, [&, name = knob](const auto& one) { return one.name == name; });
+    const Knob* of_catalog = own ? nullptr : find_in(knobs(), knob);
+    if (of_catalog != nullptr && !takes(*of_catalog, value)) {
+      return reader.error(root["settings"], fmt::format("{} has no value '{}'", knob, value),
+                          "it takes " + values_text(*of_catalog));
     }
-    return plan;
-  });
+    plan.settings.push_back({knob, value});
+  }
+  return plan;
 }
 
 Result<std::string> job_yaml(const Optimization& optimization, const Program& program) {
@@ -199,8 +196,8 @@ const OptimizationStep* refused_request(const Optimization& optimization) {
   for (const auto lost : {TrialOutcome::rejected, TrialOutcome::slower, TrialOutcome::no_gain, TrialOutcome::failed}) {
     for (const auto& step : optimization.steps) {
       // Of several values one that held is enough.
-      const bool held = std::any_of(optimization.plan.begin(), optimization.plan.end(),
-                                    [&](const auto& setting) { return setting.first == step.knob; });
+      const bool held =
+          std::ranges::any_of(optimization.plan, [&](const auto& setting) { return setting.first == step.knob; });
       if (step.asked && !held && step.outcome == lost) return &step;
     }
   }
@@ -212,8 +209,8 @@ int outcome_code(const Optimization& optimization) {
   if (!optimization.complete && !optimization.optimized) return 3;
   if (const auto* step = refused_request(optimization)) return step->outcome == TrialOutcome::rejected ? 4 : 1;
   if (!optimization.plan.empty()) return optimization.optimized ? 0 : 3;
-  const bool open = std::any_of(optimization.steps.begin(), optimization.steps.end(),
-                                [](const OptimizationStep& step) { return step.outcome == TrialOutcome::undecided; });
+  const bool open = std::ranges::any_of(
+      optimization.steps, [](const OptimizationStep& step) { return step.outcome == TrialOutcome::undecided; });
   return open ? 3 : 0;
 }
 

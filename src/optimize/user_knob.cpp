@@ -7,7 +7,7 @@
 
 #include "base/text.h"
 #include "base/units.h"
-#include "base/yaml.h"
+#include "base/yaml_keys.h"
 
 namespace warpmark::optimize {
 namespace {
@@ -26,35 +26,37 @@ bool is_name(std::string_view text) {
                               std::string_view::npos;
 }
 
-Result<UserKnob> read_knob(const YamlReader& reader, const YAML::Node& node) {
-  WM_TRY(reader.only_keys(node, {"name", "argument", "variable", "file", "patch", "pattern", "values", "changes"}));
-  UserKnob knob;
-  WM_ASSIGN(knob.name, reader.scalar(node["name"], "name"));
+template <UserKnobPlace kPlace>
+Status read_target(const YamlReader& reader, const YamlNode& node, const YamlKey& key, UserKnob& knob) {
+  knob.place = kPlace;
+  return reader.value(node, key, knob.target);
+}
+
+constexpr YamlKey kKnobKeys[] = {
+    yaml_key<&UserKnob::name>("name").needed(),
+    yaml_key<read_target<UserKnobPlace::argument>>("argument"),
+    yaml_key<read_target<UserKnobPlace::variable>>("variable"),
+    yaml_key<read_target<UserKnobPlace::file>>("file"),
+    yaml_key<read_target<UserKnobPlace::patch>>("patch"),
+    yaml_key<&UserKnob::pattern>("pattern"),
+    yaml_key<&UserKnob::values>("values"),
+    yaml_key("changes"),
+};
+
+Status read_knob(const YamlReader& reader, const YamlNode& node, UserKnob& knob) {
+  WM_TRY(reader.fill(node, "a knob is a map: {name: batch, argument: --batch-size, values: [1]}", kKnobKeys, knob));
   if (!is_name(knob.name))
     return reader.error(node, "name: '" + knob.name + "' is no name", "letters, digits, _ and -");
   int places = 0;
   for (const char* place : {"argument", "variable", "file", "patch"}) places += node[place] ? 1 : 0;
   if (places != 1) return reader.error(node, knob.name + " needs one of argument, variable, file and patch");
-  if (node["argument"]) {
-    WM_ASSIGN(knob.target, reader.scalar(node["argument"], "argument"));
-  } else if (node["variable"]) {
-    knob.place = UserKnobPlace::variable;
-    WM_ASSIGN(knob.target, reader.scalar(node["variable"], "variable"));
-  } else if (node["patch"]) {
-    WM_ASSIGN(knob.target, reader.scalar(node["patch"], "patch"));
+  if (knob.place == UserKnobPlace::patch) {
     if (node["values"]) return reader.error(node["values"], knob.name + " is a patch, which has no values");
-    knob = patch_knob(knob.name, knob.target);
-  } else {
-    knob.place = UserKnobPlace::file;
-    WM_ASSIGN(knob.target, reader.scalar(node["file"], "file"));
-    WM_ASSIGN(knob.pattern, reader.scalar(node["pattern"], "pattern"));
-    if (knob.pattern.find("{}") == std::string::npos) {
-      return reader.error(node["pattern"], "pattern: '" + knob.pattern + "' has no {}",
-                          "write {} where the value stands");
-    }
+    knob.values = patch_knob(knob.name, knob.target).values;
   }
-  if (knob.place != UserKnobPlace::patch) {
-    WM_ASSIGN(knob.values, reader.texts(node["values"], "values"));
+  if (knob.place == UserKnobPlace::file && knob.pattern.find("{}") == std::string::npos) {
+    return reader.error(node["pattern"], "pattern: '" + knob.pattern + "' has no {}",
+                        "write {} where the value stands");
   }
   if (const auto expanded = expand_values(knob); !expanded.ok()) {
     return reader.error(node, expanded.error().what, expanded.error().hint);
@@ -63,12 +65,16 @@ Result<UserKnob> read_knob(const YamlReader& reader, const YAML::Node& node) {
     return reader.error(
         node, fmt::format("{} has {} values; 1 to {} are possible", knob.name, knob.values.size(), kMostValues));
   }
-  if (node["changes"]) {
-    WM_ASSIGN(const auto changes, reader.one_of(node["changes"], "changes", kNumerics));
-    knob.numerics = numerics_from(changes).value_or(Numerics::rounding);
-  }
-  return knob;
+  if (!node["changes"]) return {};
+  WM_ASSIGN(const auto changes, reader.one_of(node["changes"], "changes", kNumerics));
+  knob.numerics = numerics_from(changes).value_or(Numerics::rounding);
+  return {};
 }
+
+constexpr YamlKey kKnobsKeys[] = {
+    yaml_schema(kOptimizeSchema),
+    yaml_key<read_user_knobs>("knobs").needed("there is no list of knobs"),
+};
 
 }  // namespace
 
@@ -147,24 +153,23 @@ Result<UserKnob> parse_user_knob(std::string_view text) {
 }
 
 Result<std::vector<UserKnob>> parse_user_knobs(std::string_view yaml, std::string_view file_name) {
-  return read_yaml(yaml, file_name, [&](const YAML::Node& root) -> Result<std::vector<UserKnob>> {
-    const YamlReader reader(file_name);
-    if (!root.IsMap()) return data_error(std::string(file_name) + " is no map with a list of knobs");
-    WM_TRY(reader.only_keys(root, {"schema", "knobs"}));
-    WM_TRY(reader.schema(root, kOptimizeSchema));
-    const auto list = root["knobs"];
-    if (!list || !list.IsSequence()) return reader.error(root, "there is no list of knobs");
-    std::vector<UserKnob> knobs;
-    for (const auto& node : list) {
-      if (!node.IsMap())
-        return reader.error(node, "a knob is a map: {name: batch, argument: --batch-size, values: [1]}");
-      WM_ASSIGN(auto knob, read_knob(reader, node));
-      const bool twice = std::any_of(knobs.begin(), knobs.end(), [&](const auto& k) { return k.name == knob.name; });
-      if (twice) return reader.error(node, "the knob " + knob.name + " is there twice");
-      knobs.push_back(std::move(knob));
-    }
-    return knobs;
-  });
+  WM_ASSIGN(const auto root, read_yaml(yaml, file_name));
+  if (!root.is_map()) return data_error(std::string(file_name) + " is no map with a list of knobs");
+  std::vector<UserKnob> knobs;
+  WM_TRY(YamlReader(file_name).fill(root, "", kKnobsKeys, knobs));
+  return knobs;
+}
+
+Status read_user_knobs(const YamlReader& reader, const YamlNode& list, const YamlKey&, std::vector<UserKnob>& knobs) {
+  if (!list.is_list()) return reader.error(list, "there is no list of knobs");
+  for (const auto& node : list.items()) {
+    UserKnob knob;
+    WM_TRY(read_knob(reader, node, knob));
+    const bool twice = std::ranges::any_of(knobs, [&](const auto& k) { return k.name == knob.name; });
+    if (twice) return reader.error(node, "the knob " + knob.name + " is there twice");
+    knobs.push_back(std::move(knob));
+  }
+  return {};
 }
 
 std::vector<std::string> with_argument(std::vector<std::string> words, const std::string& argument,

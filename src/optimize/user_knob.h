@@ -18,7 +18,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/result.h"
+#include "base/yaml.h"
 #include "optimize/knob.h"
 
 namespace warpmark::optimize {
@@ -49,6 +49,9 @@ struct UserKnob {
 [[nodiscard]] Result<UserKnob> parse_user_knob(std::string_view text);
 /// Data error with the line.
 [[nodiscard]] Result<std::vector<UserKnob>> parse_user_knobs(std::string_view yaml, std::string_view file_name);
+/// The list of a file that is being read, for a table of its keys.
+[[nodiscard]] Status read_user_knobs(const YamlReader& reader, const YamlNode& list, const YamlKey& key,
+                                     std::vector<UserKnob>& knobs);
 
 [[nodiscard]] std::optional<Numerics> numerics_from(std::string_view text);
 

@@ -2,98 +2,76 @@
 
 #include "base/files.h"
 #include "base/text.h"
-#include "base/units.h"
-#include "base/yaml.h"
+#include "base/yaml_keys.h"
 #include "generated/suites.h"
 
 namespace warpmark::workloads {
 namespace {
 
-struct Reader : YamlReader {
-  using YamlReader::YamlReader;
-
-  Result<Sweep> sweep(const YAML::Node& map) const {
-    if (!map.IsMap()) return error(map, "sweep must be a map of lists such as {m: [512, 1024]}");
-    Sweep result;
-    for (const auto& item : map) {
-      const auto name = item.first.Scalar();
-      if (!item.second.IsSequence() || item.second.size() == 0) {
-        return error(item.second, "sweep." + name + " must be a list of values such as [512, 1024]");
-      }
-      std::vector<std::string> values;
-      for (const auto& node : item.second) {
-        WM_ASSIGN(auto value, scalar(node, "sweep." + name));
-        values.push_back(std::move(value));
-      }
-      result.emplace_back(name, std::move(values));
-    }
-    return result;
+Status read_sweep(const YamlReader& reader, const YamlNode& map, const YamlKey&, Sweep& into) {
+  if (!map.is_map()) return reader.error(map, "sweep must be a map of lists such as {m: [512, 1024]}");
+  for (const auto& [key, list] : map.pairs()) {
+    const auto name = "sweep." + key.text();
+    if (list.items().empty()) return reader.error(list, name + " must be a list of values such as [512, 1024]");
+    WM_ASSIGN(auto values, reader.texts(list, name));
+    into.emplace_back(key.text(), std::move(values));
   }
+  return {};
+}
 
-  Result<SuiteEntry> entry(const YAML::Node& node) const {
-    if (!node.IsMap()) return error(node, "a case must be a map such as {workload: gemm, set: {m: 1024}}");
-    WM_TRY(only_keys(node, {"workload", "device", "set", "sweep"}));
-    SuiteEntry result;
-    result.line = node.Mark().line + 1;
-    if (!node["workload"]) return error(node, "a case needs a workload", "add workload: NAME (or a glob)");
-    WM_ASSIGN(result.workload, scalar(node["workload"], "workload"));
-    WM_TRY(maybe(node, "device", result.device));
-    WM_TRY(maybe(node, "set", result.set));
-    if (node["sweep"]) {
-      WM_ASSIGN(result.sweep, sweep(node["sweep"]));
-    }
-    return result;
+constexpr YamlKey kCaseKeys[] = {
+    yaml_key<&SuiteEntry::workload>("workload").needed("a case needs a workload", "add workload: NAME (or a glob)"),
+    yaml_key<&SuiteEntry::device>("device"),
+    yaml_key<&SuiteEntry::set>("set"),
+    yaml_key<&SuiteEntry::sweep, read_sweep>("sweep"),
+};
+
+Status read_cases(const YamlReader& reader, const YamlNode& list, const YamlKey&, Suite& suite) {
+  if (list.items().empty()) {
+    return reader.error(list, "a suite needs a list of cases", "add cases: [{workload: copy}]");
   }
+  for (const auto& node : list.items()) {
+    auto& entry = suite.entries.emplace_back();
+    entry.line = node.line();
+    WM_TRY(reader.fill(node, "a case must be a map such as {workload: gemm, set: {m: 1024}}", kCaseKeys, entry));
+  }
+  return {};
+}
 
-  Result<SuiteCommand> command(const YAML::Node& node) const {
-    WM_ASSIGN(const auto text, scalar(node, "a command"));
-    WM_ASSIGN(auto words, located(node, "commands", words_of_line(text)));
+Status read_commands(const YamlReader& reader, const YamlNode& list, const YamlKey&, Suite& suite) {
+  if (!list.is_list()) {
+    return reader.error(list, "commands must be a list", "commands: [collective all_reduce -b 1M -e 256M]");
+  }
+  for (const auto& node : list.items()) {
+    WM_ASSIGN(const auto text, reader.scalar(node, "a command"));
+    WM_ASSIGN(auto words, reader.located(node, "commands", words_of_line(text)));
     if (!words.empty() && words.front() == "warpmark") words.erase(words.begin());
-    if (words.empty()) return error(node, "a command is empty", "such as: collective all_reduce -b 1M -e 256M");
-    return SuiteCommand{std::move(words), node.Mark().line + 1};
+    if (words.empty()) return reader.error(node, "a command is empty", "such as: collective all_reduce -b 1M -e 256M");
+    suite.commands.push_back({std::move(words), node.line()});
   }
+  return {};
+}
 
-  Status header(const YAML::Node& root, Suite& suite) const {
-    WM_TRY(schema(root, kSuiteSchema));
-    WM_TRY(maybe(root, "name", suite.name));
-    WM_TRY(maybe(root, "summary", suite.summary));
-    if (const auto node = root["budget"]) {
-      WM_ASSIGN(const auto text, scalar(node, "budget"));
-      WM_ASSIGN(suite.budget_s, located(node, "budget", parse_duration_s(text)));
-    }
-    WM_TRY(maybe(root, "precision", suite.half_width, &YamlReader::ratio));
-    WM_TRY(maybe(root, "rounds", suite.rounds, &YamlReader::count, 1, 100));
-    return {};
-  }
-
-  Result<Suite> suite(const YAML::Node& root) const {
-    if (!root.IsMap()) return error(root, "a suite must be a map with the key 'cases'");
-    WM_TRY(only_keys(root, {"schema", "name", "summary", "budget", "rounds", "precision", "cases", "commands"}));
-    Suite result;
-    WM_TRY(header(root, result));
-    const auto cases = root["cases"], commands = root["commands"];
-    if ((cases || !commands) && (!cases.IsDefined() || !cases.IsSequence() || cases.size() == 0)) {
-      return error(cases ? cases : root, "a suite needs a list of cases", "add cases: [{workload: copy}]");
-    }
-    if (commands && !commands.IsSequence()) {
-      return error(commands, "commands must be a list", "commands: [collective all_reduce -b 1M -e 256M]");
-    }
-    for (const auto& node : cases) {
-      WM_ASSIGN(auto item, entry(node));
-      result.entries.push_back(std::move(item));
-    }
-    for (const auto& node : commands) {
-      WM_ASSIGN(auto item, command(node));
-      result.commands.push_back(std::move(item));
-    }
-    return result;
-  }
+constexpr YamlKey kSuiteKeys[] = {
+    yaml_schema(kSuiteSchema),
+    yaml_key<&Suite::name>("name"),
+    yaml_key<&Suite::summary>("summary"),
+    yaml_key<&Suite::budget_s>("budget", yaml::duration_or_zero),
+    yaml_key<&Suite::rounds>("rounds", yaml::whole(1, 100)),
+    yaml_key<&Suite::half_width>("precision", yaml::ratio),
+    yaml_key<read_cases>("cases"),
+    yaml_key<read_commands>("commands"),
 };
 
 }  // namespace
 
 Result<Suite> parse_suite(std::string_view yaml, std::string_view file_name) {
-  return read_yaml(yaml, file_name, [&](const YAML::Node& root) { return Reader(file_name).suite(root); });
+  WM_ASSIGN(const auto root, read_yaml(yaml, file_name));
+  const YamlReader reader(file_name);
+  Suite suite;
+  WM_TRY(reader.fill(root, "a suite must be a map with the key 'cases'", kSuiteKeys, suite));
+  if (root["cases"] || root["commands"]) return suite;
+  return reader.error(root, "a suite needs a list of cases", "add cases: [{workload: copy}]");
 }
 
 std::vector<std::string> built_in_suite_names() {

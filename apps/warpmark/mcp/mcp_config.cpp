@@ -5,7 +5,7 @@
 
 #include "base/files.h"
 #include "base/text.h"
-#include "base/yaml.h"
+#include "base/yaml_keys.h"
 
 namespace warpmark::apps {
 namespace {
@@ -23,98 +23,85 @@ bool is_below(const fs::path& file, const fs::path& folder) {
   return std::mismatch(folder.begin(), folder.end(), file.begin(), file.end()).first == folder.end();
 }
 
-struct McpReader : YamlReader {
-  using YamlReader::YamlReader;
-
-  Result<McpCommand> command(const std::string& name, const YAML::Node& node) const {
-    if (!node.IsMap()) return error(node, "command " + name + " must be a map", "with run: [PROGRAM, ARGUMENT]");
-    WM_TRY(only_keys(node, {"run", "settings"}));
-    McpCommand read{.name = name, .run = {}, .settings = {}};
-    if (!node["run"] || !node["run"].IsSequence() || node["run"].size() == 0) {
-      return error(node, "command " + name + " needs run: a list of words", "such as run: [python3, train.py]");
-    }
-    for (const auto& word : node["run"]) {
-      WM_ASSIGN(auto text, scalar(word, "run"));
-      if (text == "--") return error(word, "a word of run cannot be --", "it separates commands");
-      read.run.push_back(std::move(text));
-    }
-    if (read.run.size() == 1 && read.run[0].find(' ') != std::string::npos) {
-      return error(node["run"], "run is one word with a blank in it", "give the words as a list of their own");
-    }
-    for (const auto& setting : node["settings"]) WM_TRY(add_setting(setting, read));
-    return read;
+Status read_setting(const YamlReader& reader, const YamlNode& key_node, const YamlNode& node, McpCommand& read) {
+  WM_ASSIGN(auto key, reader.scalar(key_node, "settings"));
+  WM_ASSIGN(auto values, reader.texts(node, key));
+  if (values.empty()) return reader.error(node, "setting " + key + " has no values to choose from");
+  if (std::ranges::find(values, "--") != values.end()) {
+    return reader.error(node, "a setting cannot be --", "it separates commands");
   }
+  const std::string place = "{" + key + "}";
+  const bool used =
+      std::ranges::any_of(read.run, [&](const auto& word) { return word.find(place) != std::string::npos; });
+  if (!used) return reader.error(key_node, "run has no " + place, "write it where the value belongs");
+  read.settings.emplace_back(std::move(key), std::move(values));
+  return {};
+}
 
-  Status add_setting(const std::pair<YAML::Node, YAML::Node>& setting, McpCommand& read) const {
-    WM_ASSIGN(auto key, scalar(setting.first, "settings"));
-    WM_ASSIGN(auto values, texts(setting.second, key));
-    if (values.empty()) return error(setting.second, "setting " + key + " has no values to choose from");
-    if (std::find(values.begin(), values.end(), "--") != values.end()) {
-      return error(setting.second, "a setting cannot be --", "it separates commands");
-    }
-    const std::string place = "{" + key + "}";
-    const bool used = std::any_of(read.run.begin(), read.run.end(),
-                                  [&](const auto& word) { return word.find(place) != std::string::npos; });
-    if (!used) return error(setting.first, "run has no " + place, "write it where the value belongs");
-    read.settings.emplace_back(std::move(key), std::move(values));
-    return {};
+Status read_run(const YamlReader& reader, const YamlNode& node, const YamlKey&, McpCommand& command) {
+  if (node.items().empty()) {
+    return reader.error(node, "command " + command.name + " needs run: a list of words",
+                        "such as run: [python3, train.py]");
   }
+  WM_ASSIGN(command.run, reader.texts(node, "run"));
+  if (std::ranges::find(command.run, "--") != command.run.end()) {
+    return reader.error(node, "a word of run cannot be --", "it separates commands");
+  }
+  if (command.run.size() != 1 || command.run[0].find(' ') == std::string::npos) return {};
+  return reader.error(node, "run is one word with a blank in it", "give the words as a list of their own");
+}
 
-  Status names(const YAML::Node& root, McpConfig& config) const {
-    for (const auto& entry : root["commands"]) {
-      WM_ASSIGN(const auto name, scalar(entry.first, "commands"));
-      WM_ASSIGN(auto read, command(name, entry.second));
-      config.commands.push_back(std::move(read));
-    }
-    for (const auto& entry : root["projects"]) {
-      WM_ASSIGN(const auto name, scalar(entry.first, "projects"));
-      WM_ASSIGN(const auto file, scalar(entry.second, name));
-      std::error_code code;
-      const auto path = fs::canonical(config.folder / file, code);
-      if (code) return error(entry.second, "there is no project file " + file);
-      config.projects[name] = path;
-    }
-    return {};
-  }
+constexpr YamlKey kCommandKeys[] = {yaml_key<read_run>("run"), yaml_key("settings")};
 
-  Result<McpConfig> read(const YAML::Node& root, const fs::path& folder) const {
-    WM_ASSIGN(auto config, default_mcp_config(folder));
-    if (!root || root.IsNull()) return config;
-    if (!root.IsMap()) return error(root, "the file must be a map");
-    WM_TRY(schema(root, "warpmark.mcp/1"));
-    WM_TRY(only_keys(root, {"schema", "folder", "folders", "out", "db", "longest", "commands", "projects"}));
-    for (const char* key : {"commands", "projects"}) {
-      if (root[key] && !root[key].IsMap()) return error(root[key], std::string(key) + " must be a map");
-    }
-    if (root["folder"]) {
-      WM_ASSIGN(const auto text, scalar(root["folder"], "folder"));
-      WM_ASSIGN(config, default_mcp_config(folder / text));
-    }
-    if (root["folders"]) {
-      config.folders.clear();
-      WM_ASSIGN(const auto listed, texts(root["folders"], "folders"));
-      for (const auto& text : listed) {
-        WM_ASSIGN(auto path, folder_at(config.folder / text));
-        config.folders.push_back(std::move(path));
-      }
-    }
-    if (root["out"]) {
-      WM_ASSIGN(const auto text, scalar(root["out"], "out"));
-      config.out = (config.folder / text).lexically_normal();
-    }
-    if (root["db"]) {
-      WM_ASSIGN(config.db, scalar(root["db"], "db"));
-      if (config.db.find("://") == std::string::npos) config.db = (config.folder / config.db).lexically_normal();
-    }
-    WM_TRY(maybe(root, "longest", config.longest_s, &YamlReader::duration_s));
-    WM_TRY(names(root, config));
-    return config;
+Status read_commands(const YamlReader& reader, const YamlNode& map, const YamlKey&, McpConfig& config) {
+  if (!map.is_map()) return reader.error(map, "commands must be a map");
+  for (const auto& [key, node] : map.pairs()) {
+    auto& command = config.commands.emplace_back();
+    WM_ASSIGN(command.name, reader.scalar(key, "commands"));
+    WM_TRY(reader.fill(node, "command " + command.name + " must be a map", kCommandKeys, command));
+    if (!node["run"]) WM_TRY(read_run(reader, node["run"], kCommandKeys[0], command));
+    for (const auto& [name, values] : node["settings"].pairs()) WM_TRY(read_setting(reader, name, values, command));
   }
+  return {};
+}
+
+Status read_projects(const YamlReader& reader, const YamlNode& map, const YamlKey&, McpConfig& config) {
+  if (!map.is_map()) return reader.error(map, "projects must be a map");
+  for (const auto& [key, node] : map.pairs()) {
+    WM_ASSIGN(const auto name, reader.scalar(key, "projects"));
+    WM_ASSIGN(const auto file, reader.scalar(node, name));
+    std::error_code code;
+    config.projects[name] = fs::canonical(config.folder / file, code);
+    if (code) return reader.error(node, "there is no project file " + file);
+  }
+  return {};
+}
+
+Status read_folder(const YamlReader& reader, const YamlNode& node, const YamlKey& key, McpConfig& config) {
+  WM_ASSIGN(const auto text, reader.scalar(node, key.key));
+  WM_ASSIGN(config, default_mcp_config(config.folder / text));
+  return {};
+}
+
+Status read_folders(const YamlReader& reader, const YamlNode& node, const YamlKey& key, McpConfig& config) {
+  config.folders.clear();
+  WM_ASSIGN(const auto listed, reader.texts(node, key.key));
+  for (const auto& text : listed) {
+    WM_ASSIGN(config.folders.emplace_back(), folder_at(config.folder / text));
+  }
+  return {};
+}
+
+/// "folder" first: the others are relative to it.
+constexpr YamlKey kMcpKeys[] = {
+    yaml_schema("warpmark.mcp/1"),       yaml_key<read_folder>("folder"),
+    yaml_key<read_folders>("folders"),   yaml_key<&McpConfig::out>("out"),
+    yaml_key<&McpConfig::db>("db"),      yaml_key<&McpConfig::longest_s>("longest", yaml::duration),
+    yaml_key<read_commands>("commands"), yaml_key<read_projects>("projects"),
 };
 
 bool is_allowed(const McpConfig& config, const fs::path& file) {
-  return std::any_of(config.folders.begin(), config.folders.end(),
-                     [&](const auto& folder) { return is_below(file, folder); });
+  return std::ranges::any_of(config.folders, [&](const auto& folder) { return is_below(file, folder); });
 }
 
 /// The first link in a folder of profiles that leads to where nothing may be read; empty without one. A folder with too
@@ -163,7 +150,13 @@ Result<McpConfig> default_mcp_config(const fs::path& folder) {
 }
 
 Result<McpConfig> parse_mcp_config(std::string_view text, std::string_view file, const fs::path& folder) {
-  return read_yaml(text, file, [&](const YAML::Node& root) { return McpReader(file).read(root, folder); });
+  WM_ASSIGN(const auto root, read_yaml(text, file));
+  WM_ASSIGN(auto config, default_mcp_config(folder));
+  if (!root.is_null()) WM_TRY(YamlReader(file).fill(root, "the file must be a map", kMcpKeys, config));
+  config.out = (config.folder / config.out).lexically_normal();
+  const bool is_file = !config.db.empty() && config.db.find("://") == std::string::npos;
+  if (is_file) config.db = (config.folder / config.db).lexically_normal();
+  return config;
 }
 
 Result<McpConfig> load_mcp_config(const fs::path& file) {
@@ -174,8 +167,7 @@ Result<McpConfig> load_mcp_config(const fs::path& file) {
 
 Result<std::vector<std::string>> words_of_command(const McpConfig& config, const std::string& name,
                                                   const std::vector<std::pair<std::string, std::string>>& chosen) {
-  const auto command = std::find_if(config.commands.begin(), config.commands.end(),
-                                    [&](const McpCommand& each) { return each.name == name; });
+  const auto command = std::ranges::find_if(config.commands, [&](const McpCommand& each) { return each.name == name; });
   if (command == config.commands.end()) {
     return no_such_choice("command", name, config.command_names(),
                           "the configuration of this server allows none; its owner can add some");
@@ -183,7 +175,7 @@ Result<std::vector<std::string>> words_of_command(const McpConfig& config, const
   std::vector<std::string> keys;
   for (const auto& [key, values] : command->settings) keys.push_back(key);
   for (const auto& [key, value] : chosen) {
-    if (std::find(keys.begin(), keys.end(), key) == keys.end()) {
+    if (std::ranges::find(keys, key) == keys.end()) {
       return no_such_choice("setting of " + name, key, keys, "it has none");
     }
   }
@@ -192,7 +184,7 @@ Result<std::vector<std::string>> words_of_command(const McpConfig& config, const
     std::string value = values.front();
     for (const auto& [given, text] : chosen) {
       if (given != key) continue;
-      if (std::find(values.begin(), values.end(), text) == values.end()) {
+      if (std::ranges::find(values, text) == values.end()) {
         return no_such_choice("value of " + key, text, values, "");
       }
       value = text;

@@ -8,7 +8,7 @@
 
 #include "base/files.h"
 #include "base/text.h"
-#include "base/yaml.h"
+#include "base/yaml_keys.h"
 #include "warpmark/terminal/every_verb_options.h"
 
 namespace warpmark::apps {
@@ -72,12 +72,12 @@ std::vector<std::string> known_keys() {
 }
 
 /// As only_keys, without a list of hundreds.
-Status only_known_keys(const YAML::Node& root, const YamlReader& reader) {
+Status only_known_keys(const YamlNode& root, const YamlReader& reader) {
   const auto known = known_keys();
-  for (const auto& item : root) {
-    const auto& key = item.first.Scalar();
+  for (const auto& [node, value] : root.pairs()) {
+    const auto key = node.text();
     if (std::ranges::find(known, key) != known.end() || !nearest(key, known).empty()) continue;
-    return reader.error(item.first, "unknown key '" + key + "'", "a key is an option without its dashes, or a verb");
+    return reader.error(node, "unknown key '" + key + "'", "a key is an option without its dashes, or a verb");
   }
   return reader.only_keys(root, known);
 }
@@ -94,10 +94,11 @@ class Defaults {
   }
 
   /// The verb's own section first: what it sets, the general keys do not.
-  Result<std::vector<std::string>> read(const YAML::Node& root, const YamlReader& reader) {
-    if (root.IsNull()) return words_;
+  Result<std::vector<std::string>> read(const YamlNode& root, const YamlReader& reader) {
+    if (root.is_null()) return words_;
+    if (!root.is_map()) return reader.error(root, "the file must be a map of options");
     WM_TRY(only_known_keys(root, reader));
-    if (const YAML::Node own = root[command_.id]; own && own.IsMap()) {
+    if (const YamlNode own = root[command_.id]; own.is_map()) {
       WM_TRY(reader.only_keys(own, keys_of(command_)));
       WM_TRY(add_all(own, reader));
     }
@@ -106,22 +107,22 @@ class Defaults {
   }
 
  private:
-  Status add_all(const YAML::Node& map, const YamlReader& reader) {
+  Status add_all(const YamlNode& map, const YamlReader& reader) {
     std::set<std::string> added;
-    for (const auto& item : map) {
-      const auto key = item.first.as<std::string>();
-      const OptionSpec* option = find_option(command_, key);
-      if (option == nullptr || item.second.IsMap() || taken_.contains(option->name)) continue;
-      WM_TRY(add(*option, item.second, reader));
+    for (const auto& [key, value] : map.pairs()) {
+      const OptionSpec* option = find_option(command_, key.text());
+      if (option == nullptr || value.is_map() || taken_.contains(option->name)) continue;
+      WM_TRY(add(*option, value, reader));
       added.insert(option->name);
     }
     taken_.merge(added);
     return {};
   }
 
-  Status add(const OptionSpec& option, const YAML::Node& value, const YamlReader& reader) {
+  Status add(const OptionSpec& option, const YamlNode& value, const YamlReader& reader) {
     if (std::string_view(option.value).empty()) {
-      WM_ASSIGN(const bool on, reader.flag(value, option.name));
+      bool on = false;
+      WM_TRY(reader.value(value, {option.name}, on));
       if (on) words_.emplace_back(option.name);
       return {};
     }
@@ -148,9 +149,8 @@ Result<std::vector<std::string>> configured_words(const Context& context, const 
   if (file.empty()) return std::vector<std::string>();
   WM_ASSIGN(const auto text, read_file(file, kLargestYamlBytes));
   const YamlReader reader(file);
-  return read_yaml(text, file, [&](const YAML::Node& root) -> Result<std::vector<std::string>> {
-    return Defaults(context, command, given).read(root, reader);
-  });
+  WM_ASSIGN(const auto root, read_yaml(text, file));
+  return Defaults(context, command, given).read(root, reader);
 }
 
 }  // namespace warpmark::apps

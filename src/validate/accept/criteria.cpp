@@ -1,46 +1,44 @@
 #include "validate/accept/criteria.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
-#include <array>
+#include <filesystem>
 
 #include "base/files.h"
 #include "base/text.h"
 #include "base/units.h"
-#include "base/yaml.h"
+#include "base/yaml_keys.h"
 #include "generated/criteria.h"
 
 namespace warpmark::validate {
 namespace {
 
-struct KnownMetric {
-  const char* id;
-  const char* unit;
-};
-/// Of our own workloads (docs/metrics/run.md). Others, of commands and of imported results, are judged in their own
-/// unit.
-constexpr std::array kMetrics{KnownMetric{"time", "s"},
-                              KnownMetric{"flop_rate", "FLOP/s"},
-                              KnownMetric{"bandwidth", "B/s"},
-                              KnownMetric{"algorithm_bandwidth", "B/s"},
-                              KnownMetric{"bus_bandwidth", "B/s"},
-                              KnownMetric{"energy", "J"},
-                              KnownMetric{"loss", "ratio"},
-                              KnownMetric{"jitter", "s"},
-                              KnownMetric{"samples_rate", "1/s"},
-                              KnownMetric{"tokens_rate", "1/s"},
-                              KnownMetric{"reads_rate", "1/s"},
-                              KnownMetric{"lookups_rate", "1/s"},
-                              KnownMetric{"item_rate", "1/s"},
-                              KnownMetric{"mfu", "ratio"},
-                              KnownMetric{"peak_share", "ratio"},
-                              KnownMetric{"peak_time", "s"},
-                              KnownMetric{"first_step", "s"},
-                              KnownMetric{"batch_time", "s"},
-                              KnownMetric{"copy_time", "s"},
-                              KnownMetric{"samples_energy", "J"},
-                              KnownMetric{"need_ratio", "ratio"},
-                              KnownMetric{"hit_rate", "ratio"},
-                              KnownMetric{"gpu_utilization", "ratio"}};
+/// Units of the metrics of our own workloads (docs/metrics/run.md). Others, of commands and of imported results, are
+/// judged in their own unit.
+constexpr std::pair<const char*, const char*> kUnits[] = {{"time", "s"},
+                                                          {"flop_rate", "FLOP/s"},
+                                                          {"bandwidth", "B/s"},
+                                                          {"algorithm_bandwidth", "B/s"},
+                                                          {"bus_bandwidth", "B/s"},
+                                                          {"energy", "J"},
+                                                          {"loss", "ratio"},
+                                                          {"jitter", "s"},
+                                                          {"samples_rate", "1/s"},
+                                                          {"tokens_rate", "1/s"},
+                                                          {"reads_rate", "1/s"},
+                                                          {"lookups_rate", "1/s"},
+                                                          {"item_rate", "1/s"},
+                                                          {"mfu", "ratio"},
+                                                          {"peak_share", "ratio"},
+                                                          {"peak_time", "s"},
+                                                          {"first_step", "s"},
+                                                          {"batch_time", "s"},
+                                                          {"copy_time", "s"},
+                                                          {"samples_energy", "J"},
+                                                          {"need_ratio", "ratio"},
+                                                          {"hit_rate", "ratio"},
+                                                          {"gpu_utilization", "ratio"}};
 
 /// The number of "400 samples/s" or "400 1/s" for a rate of things that are counted, whatever either calls them.
 std::optional<double> counted_rate(std::string_view text, std::string_view unit) {
@@ -48,7 +46,7 @@ std::optional<double> counted_rate(std::string_view text, std::string_view unit)
     if (!rate.ends_with("/s")) return false;
     const auto what = rate.substr(0, rate.size() - 2);
     return what == "1" || (what.size() > 1 && what != "FLOP" &&
-                           std::all_of(what.begin(), what.end(), [](char c) { return c >= 'a' && c <= 'z'; }));
+                           std::ranges::all_of(what, [](char c) { return c >= 'a' && c <= 'z'; }));
   };
   const auto blank = text.find(' ');
   if (blank == std::string_view::npos || !is_counted(unit) || !is_counted(trim(text.substr(blank))))
@@ -63,45 +61,41 @@ Result<double> limit_in(const std::string& text, std::string_view unit) {
   return parse_quantity(text, unit);
 }
 
+constexpr YamlKey kCriterionKeys[] = {
+    yaml_key<&Criterion::title>("title"),
+    yaml_key<&Criterion::required>("required"),
+    yaml_key<&Criterion::workload>("workload"),
+    yaml_key<&Criterion::device>("device"),
+    yaml_key<&Criterion::set>("set"),
+    yaml_key<&Criterion::metric>("metric"),
+    yaml_key<&Criterion::statistic>("statistic", yaml::words("median, p90, p95, p99")),
+    yaml_key<&Criterion::fact>("fact"),
+    yaml_key<&Criterion::comparator>("operator").needed("a criterion needs an operator", "one of: >=, <=, ==, between"),
+    yaml_key<&Criterion::limits>("value").needed("a criterion needs a value", "such as value: 3 TB/s"),
+    yaml_key<&Criterion::of>("of"),
+};
+
 struct CriteriaReader : YamlReader {
   using YamlReader::YamlReader;
 
-  Status text(const YAML::Node& map, const char* key, std::string& out) const {
-    if (!map[key]) return {};
-    WM_ASSIGN(out, scalar(map[key], key));
-    return {};
-  }
-
-  Status measured(const YAML::Node& node, Criterion& row) const {
-    WM_TRY(text(node, "workload", row.workload));
-    WM_TRY(maybe(node, "set", row.set));
-    WM_TRY(text(node, "metric", row.metric));
-    WM_TRY(maybe(node, "statistic", row.statistic, &YamlReader::one_of, {"median", "p90", "p95", "p99"}));
+  Status measured(const YamlNode& node, Criterion& row) const {
     if (row.of == LimitOf::peak) {
-      if (node["metric"] || node["statistic"]) {
-        return error(node, "a share of the peak is of the median time", "leave out metric and statistic");
-      }
-      return {};
+      if (!node["metric"] && !node["statistic"]) return {};
+      return error(node, "a share of the peak is of the median time", "leave out metric and statistic");
     }
     if (row.metric.empty()) return error(node, "a workload needs a metric", "add metric: bandwidth, or of: peak");
-    return known_metric(node["metric"], row);
-  }
-
-  Status known_metric(const YAML::Node& node, const Criterion& row) const {
     if (row.workload == "command") return {};
     std::vector<std::string> ids;
-    for (const auto& metric : kMetrics) {
-      ids.emplace_back(metric.id);
-      if (row.metric != metric.id) continue;
-      return row.of == LimitOf::nothing ? limits_fit(node, row, metric.unit) : Status();
+    for (const auto& [id, unit] : kUnits) {
+      if (row.metric == id) return row.of == LimitOf::nothing ? limits_fit(node["metric"], row, unit) : Status();
+      ids.emplace_back(id);
     }
     const auto meant = nearest(row.metric, ids);
     if (meant.empty()) return {};
-    return error(node, "there is no metric '" + row.metric + "'", "did you mean '" + meant + "'?");
+    return error(node["metric"], "there is no metric '" + row.metric + "'", "did you mean '" + meant + "'?");
   }
 
-  Status machine_fact(const YAML::Node& node, Criterion& row) const {
-    WM_TRY(text(node, "fact", row.fact));
+  Status machine_fact(const YamlNode& node, Criterion& row) const {
     for (const char* key : {"workload", "set", "metric", "statistic"}) {
       if (node[key]) return error(node[key], std::string("a fact has no ") + key);
     }
@@ -121,7 +115,7 @@ struct CriteriaReader : YamlReader {
     return {};
   }
 
-  Status limits_fit(const YAML::Node& at, const Criterion& row, std::string_view unit) const {
+  Status limits_fit(const YamlNode& at, const Criterion& row, std::string_view unit) const {
     double last = 0;
     for (const auto& limit : row.limits) {
       WM_ASSIGN(const double value, located(at, "value", limit_in(limit, unit)));
@@ -132,34 +126,18 @@ struct CriteriaReader : YamlReader {
     return {};
   }
 
-  Status limit(const YAML::Node& node, Criterion& row) const {
-    if (!node["operator"]) return error(node, "a criterion needs an operator", "one of: >=, <=, ==, between");
-    WM_ASSIGN(const auto word, one_of(node["operator"], "operator", {">=", "<=", "==", "between"}));
-    row.comparator = *value_named<Comparator>(word);
-    if (!node["value"]) return error(node, "a criterion needs a value", "such as value: 3 TB/s");
-    WM_ASSIGN(row.limits, texts(node["value"], "value"));
+  Status limit(const YamlNode& node, Criterion& row) const {
     const std::size_t wanted = row.comparator == Comparator::between ? 2 : 1;
     if (row.limits.size() != wanted) {
       return error(node["value"], wanted == 2 ? "between needs a list of two values" : "value must be a single value",
                    wanted == 2 ? "such as value: [1 ms, 2 ms]" : "");
     }
-    if (!node["of"]) return {};
-    WM_ASSIGN(const auto of, one_of(node["of"], "of", {"peak", "datasheet"}));
-    row.of = of == "peak" ? LimitOf::peak : LimitOf::datasheet;
-    return limits_fit(node["value"], row, "ratio");
+    return row.of == LimitOf::nothing ? Status() : limits_fit(node["value"], row, "ratio");
   }
 
-  Result<Criterion> criterion(const YAML::Node& node) const {
-    if (!node.IsMap()) {
-      return error(node, "a criterion must be a map such as {fact: ecc, operator: '==', value: on}");
-    }
-    WM_TRY(only_keys(node, {"title", "required", "workload", "device", "set", "metric", "statistic", "fact", "operator",
-                            "value", "of"}));
-    Criterion row;
-    row.line = node.Mark().line + 1;
-    WM_TRY(maybe(node, "required", row.required));
-    WM_TRY(text(node, "title", row.title));
-    WM_TRY(text(node, "device", row.device));
+  Status criterion(const YamlNode& node, Criterion& row) const {
+    row.line = node.line();
+    WM_TRY(fill(node, "a criterion must be a map such as {fact: ecc, operator: '==', value: on}", kCriterionKeys, row));
     WM_TRY(limit(node, row));
     if (!node["workload"] && !node["fact"]) return error(node, "a criterion needs a workload or a fact");
     WM_TRY(node["fact"] ? machine_fact(node, row) : measured(node, row));
@@ -167,43 +145,38 @@ struct CriteriaReader : YamlReader {
       return error(node["operator"], "a measured value is never exactly equal", "use between");
     }
     if (row.title.empty()) row.title = row.fact.empty() ? row.workload + " " + row.metric : row.fact;
-    return row;
-  }
-
-  Result<Criteria> criteria(const YAML::Node& root) const {
-    if (!root.IsMap()) return error(root, "criteria must be a map with the key 'criteria'");
-    WM_TRY(only_keys(root, {"schema", "name", "summary", "datasheet", "budget", "rounds", "precision", "criteria"}));
-    WM_TRY(schema(root, kCriteriaSchema));
-    Criteria result;
-    WM_TRY(text(root, "name", result.name));
-    WM_TRY(text(root, "summary", result.summary));
-    WM_TRY(text(root, "datasheet", result.datasheet));
-    WM_TRY(maybe(root, "budget", result.budget_s, &YamlReader::duration_s));
-    WM_TRY(maybe(root, "rounds", result.rounds, &YamlReader::count, 1, 100));
-    WM_TRY(maybe(root, "precision", result.half_width, &YamlReader::ratio));
-    const auto rows = root["criteria"];
-    if (!rows || !rows.IsSequence() || rows.size() == 0) {
-      return error(rows ? rows : root, "there must be a list of criteria",
-                   "add criteria: [{fact: ecc, operator: '==', value: on}]");
-    }
-    for (const auto& node : rows) {
-      WM_ASSIGN(auto row, criterion(node));
-      result.rows.push_back(std::move(row));
-    }
-    return result;
+    return {};
   }
 };
 
-std::string stem_of(std::string_view path) {
-  const auto name = path.substr(path.rfind('/') + 1);
-  return std::string(name.substr(0, name.rfind('.')));
+Status read_rows(const YamlReader& reader, const YamlNode& list, const YamlKey& key, std::vector<Criterion>& rows) {
+  if (list.items().empty()) return reader.error(list, key.missing, key.hint);
+  for (const auto& node : list.items()) {
+    WM_TRY(CriteriaReader(reader.file()).criterion(node, rows.emplace_back()));
+  }
+  return {};
 }
+
+constexpr YamlKey kCriteriaKeys[] = {
+    yaml_schema(kCriteriaSchema),
+    yaml_key<&Criteria::name>("name"),
+    yaml_key<&Criteria::summary>("summary"),
+    yaml_key<&Criteria::datasheet>("datasheet"),
+    yaml_key<&Criteria::budget_s>("budget", yaml::duration),
+    yaml_key<&Criteria::rounds>("rounds", yaml::whole(1, 100)),
+    yaml_key<&Criteria::half_width>("precision", yaml::ratio),
+    yaml_key<&Criteria::rows, read_rows>("criteria")
+        .needed("there must be a list of criteria", "add criteria: [{fact: ecc, operator: '==', value: on}]"),
+};
+
+std::string stem_of(std::string_view path) { return std::filesystem::path(path).stem().string(); }
 
 }  // namespace
 
 Result<Criteria> parse_criteria(std::string_view yaml, std::string_view file_name) {
-  WM_ASSIGN(auto criteria, read_yaml(yaml, file_name,
-                                     [&](const YAML::Node& root) { return CriteriaReader(file_name).criteria(root); }));
+  WM_ASSIGN(const auto root, read_yaml(yaml, file_name));
+  Criteria criteria;
+  WM_TRY(YamlReader(file_name).fill(root, "criteria must be a map with the key 'criteria'", kCriteriaKeys, criteria));
   if (criteria.name.empty()) criteria.name = stem_of(file_name);
   return criteria;
 }

@@ -25,6 +25,9 @@ enum class LimitOf {
   datasheet,  ///< what the vendor promises
 };
 
+constexpr Name kLimitOfNames[] = {{LimitOf::peak, "peak"}, {LimitOf::datasheet, "datasheet"}};
+constexpr Names names_of(LimitOf) { return kLimitOfNames; }
+
 struct Criterion {
   std::string title;
   bool required = true;  ///< else it is shown, and only counts where it fails

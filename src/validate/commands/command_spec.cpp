@@ -8,7 +8,7 @@
 #include "base/files.h"
 #include "base/text.h"
 #include "base/units.h"
-#include "base/yaml.h"
+#include "base/yaml_keys.h"
 #include "model/auxiliary.h"
 #include "model/names.h"
 #include "model/stages.h"
@@ -29,156 +29,155 @@ constexpr BuiltIn kBuiltIns[] = {
     {kGpuPeakMemory.data(), "B", MetricSource::gpu}, {kGpuEnergy.data(), "J", MetricSource::gpu},
     {kGpuPower.data(), "W", MetricSource::gpu},      {kGpuClock.data(), "Hz", MetricSource::gpu}};
 
+/// Names and units stand in tables, on terminals and in the comments of others.
+constexpr YamlKey kMetricKeys[] = {
+    yaml_key<&MetricSpec::name>("name", yaml::one_line).needed("a metric needs a name"),
+    yaml_key<&MetricSpec::unit>("unit", yaml::one_line),
+    yaml_key<&MetricSpec::better>("better"),
+    yaml_key<&MetricSpec::expression>("json"),
+    yaml_key<&MetricSpec::expression>("regex"),
+    yaml_key<&MetricSpec::file>("file"),
+    yaml_key<&MetricSpec::percentile>("percentile"),
+};
+/// Of a stage whose time the command of all stages prints.
+constexpr YamlKey kStageKeys[] = {
+    yaml_key("name"),
+    yaml_key<&MetricSpec::expression>("json"),
+    yaml_key<&MetricSpec::expression>("regex"),
+    yaml_key<&MetricSpec::file>("file"),
+    yaml_key("items"),
+    yaml_key("sla"),
+};
+
+Status read_sizes(const YamlReader& reader, const YamlNode& map, const YamlKey&, CommandSpec& spec) {
+  if (map.pairs().empty()) return reader.error(map, "sizes must be a map such as {n: [10, 100, 1000]}");
+  WM_TRY(reader.no_key_twice(map));
+  for (const auto& [key, node] : map.pairs()) {
+    WM_ASSIGN(auto values, node.is_map() ? std::vector<std::string>() : reader.texts(node, key.text()));
+    // {small: 10, typical: 100, large: 1000} says the same with names.
+    for (const auto& [name, named] : node.pairs()) {
+      WM_ASSIGN(values.emplace_back(), reader.scalar(named, name.text()));
+    }
+    for (const auto& value : values) {
+      const auto number = parse_number(value);
+      if (number.ok() && *number > 0) continue;
+      return reader.error(node, "a size is a number above 0, not '" + value + "'");
+    }
+    if (values.size() < 3) return reader.error(node, "the fixed cost needs three sizes");
+    spec.sizes.emplace_back(key.text(), std::move(values));
+  }
+  return {};
+}
+
+constexpr YamlKey kProjectKeys[] = {
+    yaml_schema(kProjectSchema),
+    yaml_key("build"),
+    yaml_key("run"),
+    yaml_key("shell"),
+    yaml_key<&CommandSpec::timeout_s>("timeout", yaml::duration),
+    yaml_key<&CommandSpec::build_timeout_s>("build_timeout", yaml::duration),
+    yaml_key<&CommandSpec::environment>("env", yaml::like("{OMP_NUM_THREADS: 2}")),
+    yaml_key<&CommandSpec::reference>("reference", yaml::one_line),
+    yaml_key("metrics"),
+    yaml_key("accuracy"),
+    yaml_key("items"),
+    yaml_key("sla"),
+    yaml_key("stages"),
+    yaml_key<read_sizes>("sizes"),
+};
+
 struct CommandReader : YamlReader {
   using YamlReader::YamlReader;
 
-  Result<std::vector<std::string>> words(const YAML::Node& node, const std::string& name, bool shell) const {
-    if (node.IsSequence()) {
-      if (shell) return error(node, name + " must be one text where shell is true");
-      std::vector<std::string> result;
-      for (const auto& item : node) {
-        WM_ASSIGN(auto word, scalar(item, name));
-        result.push_back(std::move(word));
-      }
-      if (result.empty()) return error(node, name + " is empty");
-      return result;
-    }
-    WM_ASSIGN(const auto text, scalar(node, name));
-    if (shell) return std::vector<std::string>{"/bin/sh", "-c", text};
-    auto result = split_words(text);
-    if (!result.ok()) return error(node, name + ": " + result.error().what, result.error().hint);
-    return result;
+  Status words(const YamlNode& node, const std::string& name, bool shell, std::vector<std::string>& into) const {
+    if (node.is_list() && shell) return error(node, name + " must be one text where shell is true");
+    WM_ASSIGN(into, texts(node, name));
+    if (into.empty()) return error(node, name + " is empty");
+    if (node.is_list()) return {};
+    auto split = shell ? std::vector<std::string>{"/bin/sh", "-c", into.front()} : split_words(into.front());
+    WM_ASSIGN(into, located(node, name, split));
+    return {};
   }
 
-  /// Names and units stand in tables, on terminals and in the comments of others.
-  Status printable(const YAML::Node& node, const char* what, const std::string& text) const {
-    const bool clean = std::none_of(text.begin(), text.end(),
-                                    [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; });
-    if (clean) return {};
-    return error(node, std::string(what) + " has control characters", "one line of plain text");
-  }
-
-  Result<MetricSpec> metric(const YAML::Node& node) const {
-    if (!node.IsMap()) return error(node, "a metric must be a map such as {name: time} or {name: loss, regex: '...'}");
-    WM_TRY(only_keys(node, {"name", "unit", "better", "regex", "json", "file", "percentile"}));
-    MetricSpec spec;
-    if (!node["name"]) return error(node, "a metric needs a name");
-    WM_ASSIGN(spec.name, scalar(node["name"], "name"));
+  Status metric(const YamlNode& node, MetricSpec& spec) const {
+    const char* form = "a metric must be a map such as {name: time} or {name: loss, regex: '...'}";
+    WM_TRY(fill(node, form, kMetricKeys, spec));
     if (spec.name.empty()) return error(node["name"], "a metric needs a name");
-    WM_TRY(printable(node["name"], "the name of a metric", spec.name));
     if (node["regex"] && node["json"]) return error(node, spec.name + " has both regex and json", "give one");
-    WM_TRY(maybe(node, "file", spec.file));
-    WM_TRY(source(node, spec));
-    if (node["percentile"]) {
-      WM_ASSIGN(const double percent, number(node["percentile"], "percentile"));
-      if (!(percent > 0 && percent < 100)) return error(node["percentile"], "percentile must be between 0 and 100");
-      if (!node["regex"] && !node["json"]) return error(node["percentile"], "percentile needs regex or json");
-      spec.percentile = percent / 100;
+    if (const auto percent = node["percentile"]) {
+      if (!(spec.percentile > 0 && spec.percentile < 100))
+        return error(percent, "percentile must be between 0 and 100");
+      if (!node["regex"] && !node["json"]) return error(percent, "percentile needs regex or json");
+      spec.percentile /= 100;
     }
-    WM_TRY(maybe(node, "unit", spec.unit));
-    WM_TRY(printable(node["unit"], "the unit of a metric", spec.unit));
-    if (node["better"]) {
-      WM_ASSIGN(const auto text, scalar(node["better"], "better"));
-      const auto better = value_named<Better>(text);
-      if (!better) return error(node["better"], "better is '" + text + "'", "lower, higher or neither");
-      spec.better = *better;
-    }
-    return spec;
-  }
-
-  Status source(const YAML::Node& node, MetricSpec& spec) const {
-    if (node["regex"]) {
-      spec.source = MetricSource::regex;
-      WM_ASSIGN(spec.expression, scalar(node["regex"], "regex"));
-      WM_ASSIGN([[maybe_unused]] const auto pattern,
-                located(node["regex"], "regex", LinePattern::compile(spec.expression)));
-      return {};
-    }
-    if (node["json"]) {
-      spec.source = MetricSource::json;
-      WM_ASSIGN(spec.expression, scalar(node["json"], "json"));
-      return {};
-    }
+    if (node["regex"] || node["json"]) return source(node, spec);
     for (const auto& built_in : kBuiltIns) {
       if (spec.name != built_in.name) continue;
       spec.source = built_in.source;
-      spec.unit = built_in.unit;
-      if (spec.name == kGpuUtilization) spec.better = Better::higher;
+      if (!node["unit"]) spec.unit = built_in.unit;
+      if (!node["better"] && spec.name == kGpuUtilization) spec.better = Better::higher;
       return {};
     }
     return error(node, "metric '" + spec.name + "' does not say where its value comes from",
                  "give regex or json; built in are: time, cpu_time, peak_memory; of GPUs: gpu_utilization, "
-                 "gpu_peak_memory, gpu_energy, "
-                 "gpu_power, gpu_clock");
+                 "gpu_peak_memory, gpu_energy, gpu_power, gpu_clock");
   }
 
-  Status environment(const YAML::Node& map, CommandSpec& spec) const {
-    if (!map.IsMap()) return error(map, "env must be a map such as {OMP_NUM_THREADS: 2}");
-    WM_TRY(no_key_twice(map));
-    for (const auto& item : map) {
-      const auto name = item.first.Scalar();
-      WM_ASSIGN(auto value, scalar(item.second, "env." + name));
-      if (name.empty() || name.find('=') != std::string::npos)
-        return error(item.first, "'" + name + "' is no variable");
-      spec.environment.emplace_back(name, std::move(value));
-    }
+  Status source(const YamlNode& node, MetricSpec& spec) const {
+    spec.source = node["regex"] ? MetricSource::regex : MetricSource::json;
+    if (node["regex"]) WM_TRY(located(node["regex"], "regex", LinePattern::compile(spec.expression)));
     return {};
   }
 
-  Result<CommandSpec> spec(const YAML::Node& root) const {
-    if (!root.IsMap()) return error(root, "the file must be a map with the key 'run'");
-    WM_TRY(only_keys(root, {"schema", "build", "run", "shell", "timeout", "build_timeout", "env", "reference",
-                            "metrics", "accuracy", "items", "sla", "stages", "sizes"}));
-    WM_TRY(schema(root, kProjectSchema));
-    CommandSpec result;
+  Status project(const YamlNode& root, CommandSpec& spec) const {
+    WM_TRY(fill(root, "the file must be a map with the key 'run'", kProjectKeys, spec));
+    for (const auto& [name, value] : root["env"].pairs()) {
+      if (!name.text().empty() && name.text().find('=') == std::string::npos) continue;
+      return error(name, "'" + name.text() + "' is no variable");
+    }
+    if (root["reference"] && spec.reference.empty()) {
+      return error(root["reference"], "reference is empty", "name a revision, such as v1.0 or a commit");
+    }
     bool shell = false;
-    WM_TRY(maybe(root, "shell", shell));
+    if (root["shell"]) WM_TRY(value(root["shell"], {"shell"}, shell));
     if (!root["run"] && !root["stages"]) return error(root, "the project has no command to run", "add run: COMMAND");
-    WM_TRY(maybe(root, "run", result.run, &CommandReader::words, shell));
-    WM_TRY(maybe(root, "build", result.build, &CommandReader::words, shell));
-    WM_TRY(maybe(root, "timeout", result.timeout_s, &YamlReader::duration_s));
-    WM_TRY(maybe(root, "build_timeout", result.build_timeout_s, &YamlReader::duration_s));
-    if (root["env"]) WM_TRY(environment(root["env"], result));
-    if (root["reference"]) WM_TRY(reference(root["reference"], result));
-    WM_TRY(metrics(root["metrics"], result));
-    WM_TRY(amounts(root, "", result));
-    if (root["stages"]) WM_TRY(stages(root["stages"], shell, result));
-    if (root["sizes"]) WM_TRY(sizes(root["sizes"], result));
-    if (root["accuracy"]) WM_TRY(accuracy(root["accuracy"], shell, result));
-    return result;
+    if (root["run"]) WM_TRY(words(root["run"], "run", shell, spec.run));
+    if (root["build"]) WM_TRY(words(root["build"], "build", shell, spec.build));
+    WM_TRY(metrics(root["metrics"], spec));
+    WM_TRY(amounts(root, "", spec));
+    if (root["stages"]) WM_TRY(stages(root["stages"], shell, spec));
+    return root["accuracy"] ? accuracy(root["accuracy"], shell, spec) : Status();
   }
 
   /// How much a stage (or all) processes, and how long it may take.
-  Status amounts(const YAML::Node& node, const std::string& stage, CommandSpec& spec) const {
-    if (node["items"]) {
-      WM_ASSIGN(std::string items, scalar(node["items"], "items"));
+  Status amounts(const YamlNode& node, const std::string& stage, CommandSpec& spec) const {
+    if (const auto given = node["items"]) {
+      WM_ASSIGN(std::string items, scalar(given, "items"));
       if (items.find('{') == std::string::npos) {  // else the configuration fills it in
-        WM_ASSIGN(const double count, number(node["items"], "items"));
-        if (!(count > 0)) return error(node["items"], "items must be above 0");
+        double count = 0;
+        WM_TRY(value(given, {.key = "items", .form = yaml::positive}, count));
         items = fmt::format("{}", count);
       }
       spec.stage_notes.emplace_back(std::string(kStageItems) + stage, std::move(items));
     }
-    if (node["sla"]) {
-      WM_ASSIGN(const double limit_s, duration_s(node["sla"], "sla"));
-      if (!(limit_s > 0)) return error(node["sla"], "sla must be above 0");
-      spec.stage_notes.emplace_back(std::string(kStageLimit) + stage, fmt::format("{}", limit_s));
-    }
+    if (!node["sla"]) return {};
+    double limit_s = 0;
+    WM_TRY(value(node["sla"], {.key = "sla", .form = yaml::duration}, limit_s));
+    spec.stage_notes.emplace_back(std::string(kStageLimit) + stage, fmt::format("{}", limit_s));
     return {};
   }
 
-  Status stages(const YAML::Node& list, bool shell, CommandSpec& spec) const {
-    if (!list.IsSequence() || list.size() == 0) return error(list, "stages must be a list with at least one stage");
+  Status stages(const YamlNode& list, bool shell, CommandSpec& spec) const {
+    if (list.items().empty()) return error(list, "stages must be a list with at least one stage");
     const bool commands = spec.run.empty();
-    const bool timed =
-        std::any_of(spec.metrics.begin(), spec.metrics.end(), [](const auto& item) { return item.name == "time"; });
+    const bool timed = std::ranges::any_of(spec.metrics, [](const auto& item) { return item.name == "time"; });
     if (!timed) spec.metrics.push_back(timed_command({}).metrics.front());
     std::set<std::string> names;
-    for (const auto& node : list) {
-      if (!node.IsMap()) return error(node, "a stage must be a map such as {name: train, run: ./train}");
+    for (const auto& node : list.items()) {
+      if (!node.is_map()) return error(node, "a stage must be a map such as {name: train, run: ./train}");
       if (!node["name"]) return error(node, "a stage needs a name");
-      WM_ASSIGN(const auto name, scalar(node["name"], "name"));
-      WM_TRY(printable(node["name"], "the name of a stage", name));
+      std::string name;
+      WM_TRY(value(node["name"], {.key = "name", .form = yaml::one_line}, name));
       if (name.empty() || name.find_first_of(" \t") != std::string::npos) {
         return error(node["name"], "the name of a stage is one word");
       }
@@ -189,13 +188,14 @@ struct CommandReader : YamlReader {
     return {};
   }
 
-  Status stage_command(const YAML::Node& node, const std::string& name, bool shell, CommandSpec& spec) const {
+  Status stage_command(const YamlNode& node, const std::string& name, bool shell, CommandSpec& spec) const {
     WM_TRY(only_keys(node, {"name", "run", "items", "sla"}));
     if (!node["run"]) {
       return error(node, "stage '" + name + "' has nothing to run",
                    "add run: COMMAND; or give run for all stages, and regex or json for the time of each");
     }
-    WM_ASSIGN(const auto command, words(node["run"], "run", shell));
+    std::vector<std::string> command;
+    WM_TRY(words(node["run"], "run", shell, command));
     if (!spec.run.empty()) spec.run.emplace_back("then");
     const std::size_t begin = spec.run.size();
     spec.run.insert(spec.run.end(), command.begin(), command.end());
@@ -203,87 +203,52 @@ struct CommandReader : YamlReader {
     return {};
   }
 
-  /// Its time is told by the command that runs all of them, in seconds.
-  Status reported_stage(const YAML::Node& node, const std::string& name, CommandSpec& spec) const {
-    WM_TRY(only_keys(node, {"name", "regex", "json", "file", "items", "sla"}));
+  /// Its time is printed by the command that runs all of them, in seconds.
+  Status reported_stage(const YamlNode& node, const std::string& name, CommandSpec& spec) const {
+    MetricSpec spec_of_time{.name = std::string(kStagePrefix) + name, .unit = "s"};
+    WM_TRY(fill(node, "", kStageKeys, spec_of_time));
     if (!node["regex"] && !node["json"]) {
       return error(node, "stage '" + name + "' does not say where its time comes from",
                    "regex or json, as of a metric; or no run for all, and a run for each stage");
     }
-    MetricSpec spec_of_time{.name = std::string(kStagePrefix) + name, .unit = "s"};
-    WM_TRY(maybe(node, "file", spec_of_time.file));
     WM_TRY(source(node, spec_of_time));
     spec.metrics.push_back(std::move(spec_of_time));
     return {};
   }
 
-  Status sizes(const YAML::Node& map, CommandSpec& spec) const {
-    if (!map.IsMap() || map.size() == 0) return error(map, "sizes must be a map such as {n: [10, 100, 1000]}");
-    WM_TRY(no_key_twice(map));
-    for (const auto& item : map) {
-      std::vector<std::string> values;
-      // {small: 10, typical: 100, large: 1000} says the same with names.
-      if (item.second.IsMap()) {
-        for (const auto& named : item.second) {
-          WM_ASSIGN(auto value, scalar(named.second, named.first.Scalar()));
-          values.push_back(std::move(value));
-        }
-      } else {
-        WM_ASSIGN(values, texts(item.second, item.first.Scalar()));
-      }
-      for (const auto& value : values) {
-        const auto number = parse_number(value);
-        if (!number.ok() || !(*number > 0))
-          return error(item.second, "a size is a number above 0, not '" + value + "'");
-      }
-      if (values.size() < 3) return error(item.second, "the fixed cost needs three sizes");
-      spec.sizes.emplace_back(item.first.Scalar(), std::move(values));
-    }
-    return {};
-  }
-
-  Status reference(const YAML::Node& node, CommandSpec& spec) const {
-    WM_ASSIGN(spec.reference, scalar(node, "reference"));
-    if (spec.reference.empty()) return error(node, "reference is empty", "name a revision, such as v1.0 or a commit");
-    return printable(node, "the reference", spec.reference);
-  }
-
-  Status metrics(const YAML::Node& list, CommandSpec& spec) const {
+  Status metrics(const YamlNode& list, CommandSpec& spec) const {
     if (!list) {
       spec.metrics = timed_command({}).metrics;
       return {};
     }
-    if (!list.IsSequence() || list.size() == 0) return error(list, "metrics must be a list with at least one metric");
+    if (list.items().empty()) return error(list, "metrics must be a list with at least one metric");
     std::set<std::string> names;
-    for (const auto& node : list) {
-      WM_ASSIGN(auto item, metric(node));
+    for (const auto& node : list.items()) {
+      MetricSpec& item = spec.metrics.emplace_back();
+      WM_TRY(metric(node, item));
       if (!names.insert(item.name).second) return error(node, "metric '" + item.name + "' is there twice");
-      spec.metrics.push_back(std::move(item));
     }
     return {};
   }
 
-  Status accuracy(const YAML::Node& list, bool shell, CommandSpec& spec) const {
-    if (list.IsMap()) return one_gate(list, shell, spec);
-    if (!list.IsSequence() || list.size() == 0) return error(list, "accuracy must be a list with at least one gate");
-    for (const auto& node : list) WM_TRY(one_gate(node, shell, spec));
+  Status accuracy(const YamlNode& list, bool shell, CommandSpec& spec) const {
+    const auto gates = list.is_map() ? std::vector<YamlNode>{list} : list.items();
+    if (gates.empty()) return error(list, "accuracy must be a list with at least one gate");
+    for (const auto& node : gates) WM_TRY(one_gate(node, shell, spec));
     return {};
   }
 
-  Status one_gate(const YAML::Node& node, bool shell, CommandSpec& spec) const {
-    if (!node.IsMap()) {
+  Status one_gate(const YamlNode& node, bool shell, CommandSpec& spec) const {
+    if (!node.is_map()) {
       return error(node, "a gate must be a map such as {metric: top1, margin: 1%} or {command: ./check}");
     }
     WM_TRY(only_keys(node, {"metric", "command", "margin"}));
-    if (node["metric"].IsDefined() == node["command"].IsDefined()) {
+    if (!node["metric"] == !node["command"]) {
       return error(node, "a gate needs a metric or a command", "{metric: top1, margin: 1%} or {command: ./check}");
     }
     if (node["command"]) {
       if (node["margin"]) return error(node["margin"], "a command has no margin: its exit status decides");
-      AccuracyGate gate;
-      WM_ASSIGN(gate.command, words(node["command"], "command", shell));
-      spec.accuracy.push_back(std::move(gate));
-      return {};
+      return words(node["command"], "command", shell, spec.accuracy.emplace_back().command);
     }
     if (!node["margin"]) return error(node, "a gate on a metric needs a margin", "such as margin: 1%");
     WM_ASSIGN(const auto name, scalar(node["metric"], "metric"));
@@ -299,7 +264,7 @@ struct CommandReader : YamlReader {
 Result<AccuracyGate> metric_gate(const std::string& metric, const std::string& margin, const CommandSpec& spec) {
   std::vector<std::string> names;
   for (const auto& item : spec.metrics) names.push_back(item.name);
-  const auto found = std::find(names.begin(), names.end(), metric);
+  const auto found = std::ranges::find(names, metric);
   if (found == names.end()) {
     const auto meant = nearest(metric, names);
     return usage_error("there is no metric '" + metric + "'",
@@ -316,11 +281,19 @@ Result<AccuracyGate> metric_gate(const std::string& metric, const std::string& m
 }
 
 Result<CommandSpec> parse_command_spec(std::string_view yaml, std::string_view file_name) {
-  return read_yaml(yaml, file_name, [&](const YAML::Node& root) { return read_command_spec(file_name, root); });
+  WM_ASSIGN(const auto root, read_yaml(yaml, file_name));
+  CommandSpec spec;
+  WM_TRY(CommandReader(file_name).project(root, spec));
+  return spec;
 }
 
-Result<CommandSpec> read_command_spec(std::string_view file_name, const YAML::Node& node) {
-  return CommandReader(file_name).spec(node);
+Result<CommandSpec> read_command_spec(const YamlReader& reader, const YamlNode& node) {
+  const CommandReader own(reader.file());
+  CommandSpec spec = timed_command({});
+  const bool alone = node.is_scalar() || node.is_list();
+  if (!alone) spec.metrics.clear();
+  WM_TRY(alone ? own.words(node, "run", false, spec.run) : own.project(node, spec));
+  return spec;
 }
 
 Result<CommandSpec> load_command_spec(const std::string& path) {

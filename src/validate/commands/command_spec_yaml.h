@@ -6,7 +6,7 @@
 
 namespace warpmark::validate {
 
-/// As parse_command_spec, of a node of a file that is being read.
-[[nodiscard]] Result<CommandSpec> read_command_spec(std::string_view file_name, const YAML::Node& node);
+/// As parse_command_spec, of a node of a file that is being read; or a command alone.
+[[nodiscard]] Result<CommandSpec> read_command_spec(const YamlReader& reader, const YamlNode& node);
 
 }  // namespace warpmark::validate

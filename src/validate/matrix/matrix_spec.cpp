@@ -1,12 +1,15 @@
 #include "validate/matrix/matrix.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <filesystem>
 #include <map>
 #include <set>
 
 #include "base/text.h"
 #include "base/units.h"
-#include "base/yaml.h"
+#include "base/yaml_keys.h"
 #include "validate/commands/command_experiment.h"
 #include "validate/commands/command_spec_yaml.h"
 
@@ -51,43 +54,64 @@ struct Draft {
   Prices prices;
 };
 
+constexpr YamlKey kMatrixKeys[] = {
+    yaml_schema(kMatrixFileSchema),
+    yaml_key<&MatrixSpec::name>("name"),
+    yaml_key<&MatrixSpec::summary>("summary"),
+    yaml_key("command").needed(),
+    yaml_key("axes").needed(),
+    yaml_key("baseline").needed(),
+    yaml_key("exclude"),
+    yaml_key("include"),
+    yaml_key("product"),
+    yaml_key<&MatrixSpec::rounds>("rounds", yaml::whole(1, 10'000)),
+    yaml_key<&MatrixSpec::warmup_runs>("warmup", yaml::whole(0, 1000)),
+    yaml_key<&MatrixSpec::effect>("effect", yaml::ratio),
+    yaml_key("samples"),
+    yaml_key("price_per_hour"),
+    yaml_key<&MatrixSpec::currency>("currency"),
+    yaml_key<&MatrixSpec::objectives>("objectives"),
+};
+
 struct MatrixReader : YamlReader {
   using YamlReader::YamlReader;
 
-  Result<MatrixValue> value(const YAML::Node& node, const std::string& axis) const {
+  Result<MatrixValue> axis_value(const YamlNode& node, const std::string& axis) const {
     MatrixValue result;
-    if (node.IsScalar()) {
-      result.label = node.Scalar();
-      result.words = {node.Scalar()};
+    if (node.is_scalar()) {
+      result.label = node.text();
+      result.words = {result.label};
       return result;
     }
     // {label: value}, where the value may be a list of words.
-    if (!node.IsMap() || node.size() != 1 || !node.begin()->first.IsScalar()) {
+    const auto pairs = node.pairs();
+    if (pairs.size() != 1 || !pairs.front().first.is_scalar()) {
       return error(node, "axis " + axis + ": a value is a word, or {label: value}",
                    "such as fast or {fast: [numactl, -N, 0]}");
     }
-    const YAML::Node given = node.begin()->second;
-    result.label = node.begin()->first.Scalar();
-    result.spliced = given.IsSequence();
+    const YamlNode& given = pairs.front().second;
+    result.label = pairs.front().first.text();
+    result.spliced = given.is_list();
     WM_ASSIGN(result.words, texts(given, "axis " + axis + ", " + result.label));
     return result;
   }
 
-  Result<std::vector<MatrixAxisSpec>> axes(const YAML::Node& map) const {
-    if (!map.IsMap() || map.size() == 0) return error(map, "axes must be a map such as {batch: [1, 8, 32]}");
-    if (map.size() > kMostAxes) {
-      return error(map, fmt::format("{} axes are too many", map.size()), fmt::format("at most {}", kMostAxes));
+  Result<std::vector<MatrixAxisSpec>> axes(const YamlNode& map) const {
+    const auto pairs = map.pairs();
+    if (pairs.empty()) return error(map, "axes must be a map such as {batch: [1, 8, 32]}");
+    if (pairs.size() > kMostAxes) {
+      return error(map, fmt::format("{} axes are too many", pairs.size()), fmt::format("at most {}", kMostAxes));
     }
     WM_TRY(no_key_twice(map));
     std::vector<MatrixAxisSpec> result;
-    for (const auto& item : map) {
-      MatrixAxisSpec axis{item.first.Scalar(), {}};
-      if (!item.second.IsSequence() || item.second.size() == 0) {
-        return error(item.second, "axis " + axis.name + " must be a list of values such as [1, 8, 32]");
+    for (const auto& [key, list] : pairs) {
+      MatrixAxisSpec axis{key.text(), {}};
+      if (list.items().empty()) {
+        return error(list, "axis " + axis.name + " must be a list of values such as [1, 8, 32]");
       }
       std::set<std::string> labels;
-      for (const auto& node : item.second) {
-        WM_ASSIGN(auto next, value(node, axis.name));
+      for (const auto& node : list.items()) {
+        WM_ASSIGN(auto next, axis_value(node, axis.name));
         const bool is_new = labels.insert(next.label).second;
         if (!is_new) return error(node, "axis " + axis.name + " has '" + next.label + "' twice");
         if (next.spliced && axis.name.starts_with("env.")) return error(node, "a variable has one value, not a list");
@@ -105,10 +129,10 @@ struct MatrixReader : YamlReader {
   }
 
   /// Where a label that exists stands among the values of its axis.
-  Result<std::size_t> value_index(const YAML::Node& node, const std::string& name, const MatrixAxisSpec& axis) const {
+  Result<std::size_t> value_index(const YamlNode& node, const std::string& name, const MatrixAxisSpec& axis) const {
     std::vector<std::string> labels;
     for (const auto& known : axis.values) {
-      if (node.Scalar() == known.label) return labels.size();
+      if (node.text() == known.label) return labels.size();
       labels.push_back(known.label);
     }
     WM_TRY(one_of(node, name, labels));
@@ -116,9 +140,10 @@ struct MatrixReader : YamlReader {
   }
 
   /// {batch: 8}: axes and labels that exist.
-  Result<MatrixChoice> choice(const YAML::Node& node, const std::string& name, const MatrixSpec& spec,
+  Result<MatrixChoice> choice(const YamlNode& node, const std::string& name, const MatrixSpec& spec,
                               bool complete) const {
-    WM_ASSIGN(const auto items, pairs(node, name));
+    YamlPairs items;
+    WM_TRY(value(node, {name.c_str()}, items));
     WM_TRY(only_keys(node, names_of(spec.axes)));
     MatrixChoice result(spec.axes.size(), kAnyValue);
     for (const auto& [axis, label] : items) {
@@ -133,31 +158,22 @@ struct MatrixReader : YamlReader {
     return result;
   }
 
-  Result<std::vector<MatrixChoice>> choices(const YAML::Node& list, const std::string& name, const MatrixSpec& spec,
+  Result<std::vector<MatrixChoice>> choices(const YamlNode& list, const std::string& name, const MatrixSpec& spec,
                                             bool complete) const {
-    if (!list.IsSequence()) return error(list, name + " must be a list such as [{batch: 8}]");
     std::vector<MatrixChoice> result;
-    for (const auto& node : list) {
+    if (list && !list.is_list()) return error(list, name + " must be a list such as [{batch: 8}]");
+    for (const auto& node : list.items()) {
       WM_ASSIGN(auto next, choice(node, name, spec, complete));
       result.push_back(std::move(next));
     }
     return result;
   }
 
-  Result<double> price(const YAML::Node& node) const {
-    WM_ASSIGN(const double value, number(node, "price_per_hour"));
-    if (!(value > 0)) return error(node, "price_per_hour must be above 0");
-    return value;
-  }
-
   /// A number, or {axis: gpu, h100: 3.90, a100: 1.80}.
-  Result<Prices> prices(const YAML::Node& node, const MatrixSpec& spec) const {
-    Prices result;
-    if (node.IsScalar()) {
-      WM_ASSIGN(result.flat, price(node));
-      return result;
-    }
-    if (!node.IsMap() || !node["axis"]) {
+  Status prices(const YamlNode& node, const MatrixSpec& spec, Prices& result) const {
+    const YamlKey price{.key = "price_per_hour", .form = yaml::positive};
+    if (node.is_scalar()) return value(node, price, result.flat);
+    if (!node["axis"]) {
       return error(node, "price_per_hour is a number, or {axis: NAME, LABEL: number, ...}");
     }
     WM_ASSIGN(result.axis, one_of(node["axis"], "price_per_hour.axis", names_of(spec.axes)));
@@ -167,28 +183,16 @@ struct MatrixReader : YamlReader {
       for (const auto& known : axis.values) labels.push_back(known.label);
     }
     WM_TRY(only_keys(node, labels));
-    for (const auto& item : node) {
-      if (item.first.Scalar() == "axis") continue;
-      WM_ASSIGN(result.by_label[item.first.Scalar()], price(item.second));
+    for (const auto& [label, amount] : node.pairs()) {
+      if (label.text() != "axis") WM_TRY(value(amount, price, result.by_label[label.text()]));
     }
-    return result;
-  }
-
-  Status header(const YAML::Node& root, MatrixSpec& spec) const {
-    WM_TRY(maybe(root, "name", spec.name));
-    WM_TRY(maybe(root, "summary", spec.summary));
-    WM_TRY(maybe(root, "rounds", spec.rounds, &YamlReader::count, 1, 10'000));
-    WM_TRY(maybe(root, "warmup", spec.warmup_runs, &YamlReader::count, 0, 1000));
-    WM_TRY(maybe(root, "effect", spec.effect, &YamlReader::ratio));
-    WM_TRY(maybe(root, "currency", spec.currency));
-    WM_TRY(maybe(root, "objectives", spec.objectives));
     return {};
   }
 
   /// An objective that no run can have would else be found out when all is measured.
-  Status objectives_exist(const YAML::Node& root, const CommandSpec& command, const MatrixSpec& spec) const {
+  Status objectives_exist(const YamlNode& root, const CommandSpec& command, const MatrixSpec& spec) const {
     const auto has = [](const std::vector<std::string>& names, const std::string& name) {
-      return std::find(names.begin(), names.end(), name) != names.end();
+      return std::ranges::find(names, name) != names.end();
     };
     std::vector<std::string> known;
     for (const auto& metric : command.metrics) known.push_back(metric.name);
@@ -207,39 +211,27 @@ struct MatrixReader : YamlReader {
     return {};
   }
 
-  Result<Draft> draft(const YAML::Node& root, const MatrixSpec& spec) const {
+  Result<Draft> draft(const YamlNode& root, const MatrixSpec& spec) const {
     Draft result;
-    if (root["command"].IsMap() && root["command"]["accuracy"]) {
-      return error(root["command"]["accuracy"], "a matrix has no accuracy gate", "use it with warpmark compare");
+    if (const auto accuracy = root["command"]["accuracy"]) {
+      return error(accuracy, "a matrix has no accuracy gate", "use it with warpmark compare");
     }
-    if (root["command"].IsMap() && root["command"]["reference"]) {
-      return error(root["command"]["reference"], "a matrix has no reference",
-                   "every round measures all variants and the baseline");
+    if (const auto reference = root["command"]["reference"]) {
+      return error(reference, "a matrix has no reference", "every round measures all variants and the baseline");
     }
-    YAML::Node command;  // of a command alone
-    if (root["command"].IsScalar() || root["command"].IsSequence()) command["run"] = root["command"];
-    WM_ASSIGN(result.command, read_command_spec(file(), command.IsMap() ? command : root["command"]));
-    WM_TRY(maybe(root, "exclude", result.exclude, &MatrixReader::choices, spec, false));
-    WM_TRY(maybe(root, "include", result.include, &MatrixReader::choices, spec, true));
-    WM_TRY(maybe(root, "product", result.product));
+    WM_ASSIGN(result.command, read_command_spec(*this, root["command"]));
+    WM_ASSIGN(result.exclude, choices(root["exclude"], "exclude", spec, false));
+    WM_ASSIGN(result.include, choices(root["include"], "include", spec, true));
+    if (root["product"]) WM_TRY(value(root["product"], {"product"}, result.product));
     WM_ASSIGN(result.baseline, choice(root["baseline"], "baseline", spec, true));
-    WM_TRY(maybe(root, "samples", result.samples));
-    if (root["price_per_hour"]) {
-      WM_ASSIGN(result.prices, prices(root["price_per_hour"], spec));
-    }
+    if (root["samples"]) WM_TRY(value(root["samples"], {"samples"}, result.samples));
+    if (root["price_per_hour"]) WM_TRY(prices(root["price_per_hour"], spec, result.prices));
     return result;
   }
 
-  Result<MatrixSpec> matrix(const YAML::Node& root) const {
-    if (!root.IsMap()) return error(root, "a matrix must be a map with command, axes and baseline");
-    WM_TRY(only_keys(root, {"schema", "name", "summary", "command", "axes", "baseline", "exclude", "include", "product",
-                            "rounds", "warmup", "effect", "samples", "price_per_hour", "currency", "objectives"}));
-    WM_TRY(schema(root, kMatrixFileSchema));
+  Result<MatrixSpec> matrix(const YamlNode& root) const {
     MatrixSpec spec;
-    WM_TRY(header(root, spec));
-    for (const char* key : {"command", "axes", "baseline"}) {
-      if (!root[key]) return error(root, std::string("there is no ") + key);
-    }
+    WM_TRY(fill(root, "a matrix must be a map with command, axes and baseline", kMatrixKeys, spec));
     WM_ASSIGN(spec.axes, axes(root["axes"]));
     WM_ASSIGN(const auto parts, draft(root, spec));
     WM_TRY(objectives_exist(root, parts.command, spec));
@@ -265,7 +257,7 @@ struct MatrixReader : YamlReader {
     return false;
   }
 
-  Status combinations_are_few(const YAML::Node& root, const MatrixSpec& spec) const {
+  Status combinations_are_few(const YamlNode& root, const MatrixSpec& spec) const {
     std::size_t all = 1;
     for (const auto& axis : spec.axes) {
       all *= axis.values.size();
@@ -276,14 +268,14 @@ struct MatrixReader : YamlReader {
     return {};
   }
 
-  Status add_variants(const YAML::Node& root, const Draft& parts, MatrixSpec& spec) const {
+  Status add_variants(const YamlNode& root, const Draft& parts, MatrixSpec& spec) const {
     WM_TRY(combinations_are_few(root, spec));
     std::size_t bytes = 0;
     bool baseline = false;
     MatrixChoice choice(spec.axes.size(), 0);
     do {
       const auto in = [&](const std::vector<MatrixChoice>& list) {
-        return std::any_of(list.begin(), list.end(), [&](const auto& item) { return matches(choice, item); });
+        return std::ranges::any_of(list, [&](const auto& item) { return matches(choice, item); });
       };
       const bool is_baseline = matches(choice, parts.baseline);
       if (!((parts.product && !in(parts.exclude)) || in(parts.include) || (is_baseline && !in(parts.exclude))))
@@ -308,7 +300,7 @@ struct MatrixReader : YamlReader {
     return {};
   }
 
-  Result<VariantSpec> variant_of(const YAML::Node& root, const Draft& parts, const MatrixSpec& spec,
+  Result<VariantSpec> variant_of(const YamlNode& root, const Draft& parts, const MatrixSpec& spec,
                                  const MatrixChoice& choice) const {
     VariantSpec variant;
     variant.choice = choice;
@@ -340,9 +332,9 @@ struct MatrixReader : YamlReader {
     return variant;
   }
 
-  Status splice(const YAML::Node& root, const std::string& axis, const MatrixValue& value,
+  Status splice(const YamlNode& root, const std::string& axis, const MatrixValue& value,
                 std::vector<std::string>& words) const {
-    const auto place = std::find(words.begin(), words.end(), "{" + axis + "}");
+    const auto place = std::ranges::find(words, "{" + axis + "}");
     if (place == words.end()) {
       return error(root["command"], "the command has no word {" + axis + "} for the list of axis " + axis);
     }
@@ -356,12 +348,9 @@ struct MatrixReader : YamlReader {
 }  // namespace
 
 Result<MatrixSpec> parse_matrix_spec(std::string_view yaml, std::string_view file_name) {
-  WM_ASSIGN(auto spec,
-            read_yaml(yaml, file_name, [&](const YAML::Node& root) { return MatrixReader(file_name).matrix(root); }));
-  if (spec.name.empty()) {
-    const auto name = file_name.substr(file_name.rfind('/') + 1);
-    spec.name = std::string(name.substr(0, name.rfind('.')));
-  }
+  WM_ASSIGN(const auto root, read_yaml(yaml, file_name));
+  WM_ASSIGN(auto spec, MatrixReader(file_name).matrix(root));
+  if (spec.name.empty()) spec.name = std::filesystem::path(file_name).stem().string();
   return spec;
 }
 

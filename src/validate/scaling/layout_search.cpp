@@ -23,9 +23,9 @@ Values asked_or(const std::optional<Value>& asked, Values otherwise) {
   return asked ? Values{*asked} : otherwise;
 }
 
-class Search {
+class LayoutSearch {
  public:
-  Search(const TrainingJob& job, const Cluster& cluster, const LayoutRequest& request)
+  LayoutSearch(const TrainingJob& job, const Cluster& cluster, const LayoutRequest& request)
       : job_(job), cluster_(cluster), request_(request) {}
 
   /// Offload is slower and takes host memory: it is tried where nothing fits without it, that of parameters last.
@@ -152,7 +152,7 @@ class Search {
 }  // namespace
 
 std::vector<PlannedLayout> plan_layouts(const TrainingJob& job, const Cluster& cluster, const LayoutRequest& request) {
-  return Search(job, cluster, request).run();
+  return LayoutSearch(job, cluster, request).run();
 }
 
 }  // namespace warpmark::validate

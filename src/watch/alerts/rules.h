@@ -36,6 +36,8 @@ enum class RuleCondition { above, below, change, no_data, verdict };
 constexpr auto kRuleConditionNames = in_order(RuleCondition::verdict, "above", "below", "change", "no_data", "verdict");
 constexpr Names names_of(RuleCondition) { return kRuleConditionNames; }
 enum class ChangeKind { worse, better, any };
+constexpr auto kChangeKindNames = in_order(ChangeKind::any, "worse", "better", "any");
+constexpr Names names_of(ChangeKind) { return kChangeKindNames; }
 
 struct AlertRule {
   std::string name;
@@ -71,6 +73,8 @@ struct CommandSink {
   std::vector<std::string> words;  ///< run without a shell; the alert is its standard input, as JSON
 };
 enum class WebhookFormat { json, slack, teams };
+constexpr auto kWebhookFormatNames = in_order(WebhookFormat::teams, "json", "slack", "teams");
+constexpr Names names_of(WebhookFormat) { return kWebhookFormatNames; }
 struct WebhookSink {
   WebhookFormat format = WebhookFormat::json;
   std::string url;    ///< of json: where it is no secret ...
@@ -79,6 +83,8 @@ struct WebhookSink {
   std::string ca_file;
 };
 enum class MailTls { starttls, smtps, none };
+constexpr auto kMailTlsNames = in_order(MailTls::none, "starttls", "smtps", "none");
+constexpr Names names_of(MailTls) { return kMailTlsNames; }
 struct MailSink {
   std::string host;
   std::uint16_t port = 0;
@@ -120,9 +126,9 @@ struct AlertRules {
 
 /// One entry of `sinks`. Secrets are named here and never written; an address that is itself one (Slack, Teams) has to
 /// be named as well.
-[[nodiscard]] Result<Sink> read_sink(const YamlReader& yaml, const YAML::Node& node);
+[[nodiscard]] Status read_sink(const YamlReader& reader, const YamlNode& node, Sink& into);
 
-/// A name of a rule or a sink: up to 100 letters, digits, '_', '-' and '.'.
-[[nodiscard]] Result<std::string> name_in(const YamlReader& yaml, const YAML::Node& node, const std::string& what);
+/// A name of a rule or a sink: up to 100 letters, digits, '_', '-' and '.'. The form's text names it in errors.
+[[nodiscard]] Status read_name(const YamlReader& reader, const YamlNode& node, const YamlKey& key, std::string& into);
 
 }  // namespace warpmark::watch
