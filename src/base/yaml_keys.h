@@ -5,8 +5,8 @@
 //       yaml_schema(kSuiteSchema),
 //       yaml_key<&Suite::name>("name").needed(),
 //       yaml_key<&Suite::rounds>("rounds", yaml::whole(1, 100)),
-//       yaml_key<read_cases>("cases"),  // Status read_cases(const YamlReader&, const YamlNode&, const YamlKey&,
-//       Suite&) yaml_key("sweep"),              // allowed here, read elsewhere
+//       yaml_key<read_cases>("cases"),  // by a function (YamlReader, YamlNode, YamlKey, Suite&)
+//       yaml_key("sweep"),              // allowed here, read elsewhere
 //   };
 //   WM_TRY(reader.fill(root, "a suite must be a map with the key 'cases'", kSuiteKeys, suite));
 //
