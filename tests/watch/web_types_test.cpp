@@ -8,7 +8,9 @@
 #include "model/fields/fields.h"
 #include "model/json/json_parts.h"
 #include "support/golden.h"
+#include "watch/dashboard/answers.h"
 #include "watch/dashboard/documents.h"
+#include "watch/dashboard/live.h"
 
 namespace warpmark::watch {
 namespace {
@@ -91,7 +93,7 @@ TEST(WebTypes, are_those_of_the_tables) {
   Interfaces interfaces;
   for (const Record* document :
        std::initializer_list<const Record*>{&kSessionsPage, &kRunsPage, &kDocumentsPage, &kCasesPage, &kFilesPage,
-                                            &kSeriesPage, &kChangesPage, &kMachineState, &kRun, &kPairPage}) {
+                                            &kSeriesPage, &kChangesPage, &kReportPage, &kLivePage, &kRun, &kPairPage}) {
     interfaces.add(*document);
   }
   testing_support::expect_golden("../src/watch/dashboard/web/document_types.ts", interfaces.text());

@@ -31,6 +31,11 @@ namespace warpmark::watch {
 [[nodiscard]] Result<Json> stored_document(store::Store& store, const std::string& query);
 /// Of a document; nothing for one that has no report. Data error naming what is missing in it.
 using ReportOf = std::function<Result<std::optional<Report>>(const Json& document)>;
+struct ReportPage {
+  std::optional<ShownReport> report;
+  std::optional<std::string> problem;
+};
+extern const RecordOf<ReportPage> kReportPage;
 /// "warpmark.report/1": shown_report of a document; of one without a report only why, if it is broken.
 [[nodiscard]] Json report_answer(const ReportOf& report_of, const Json& document);
 /// "warpmark.cases/1": limit (1..1000, 200), offset, text (words that must all be in the label or metric).

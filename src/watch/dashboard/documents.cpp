@@ -7,6 +7,7 @@
 #include "model/json/json_parts.h"
 #include "model/names.h"
 #include "validate/guard/series.h"
+#include "watch/dashboard/answers.h"
 
 namespace warpmark::watch {
 namespace {
@@ -211,6 +212,10 @@ constexpr Field kPairSideFields[] = {
 };
 constexpr RecordOf<PairSide> kPairSide{"pair_side", "", kPairSideFields};
 
+constexpr Field kReportPageFields[] = {
+    inlined<&ReportPage::report>(kShownReport),
+    field<&ReportPage::problem>("problem", "What is wrong with a document of a known schema."),
+};
 constexpr Field kSessionsPageFields[] = {
     field<&SessionsPage::rows>("sessions", "", kSessionRow),
     field<&SessionsPage::next>("next", "Of /api/sessions: there are more behind the session of this id."),
@@ -254,6 +259,9 @@ constexpr Field kPairPageFields[] = {
 }  // namespace
 
 constexpr RecordOf<ShownReport> kShownReport{"shown_report", "", kShownReportFields};
+constexpr RecordOf<ReportPage> kReportPage{
+    "report_page", "A document as `warpmark report` shows it, if it has a report (/api/report).", kReportPageFields,
+    "warpmark.report/1"};
 constexpr RecordOf<store::SessionSummary> kSessionRow{"session_row", "", kSessionRowFields};
 constexpr RecordOf<SessionsPage> kSessionsPage{"sessions_page", "Stored sessions, the newest first (/api/sessions).",
                                                kSessionsPageFields, "warpmark.sessions/1"};

@@ -73,14 +73,11 @@ ShownReport shown_report(const Report& report) {
 }
 
 Json report_answer(const ReportOf& report_of, const Json& document) {
-  Json json{{"schema", "warpmark.report/1"}};
   const auto report = report_of(document);
-  if (!report.ok()) {
-    json["problem"] = report.error().what;
-  } else if (*report) {
-    json.update(write(kShownReport, shown_report(**report)));
-  }
-  return json;
+  ReportPage page;
+  if (!report.ok()) page.problem = report.error().what;
+  if (report.ok() && *report) page.report = shown_report(**report);
+  return write(kReportPage, page);
 }
 
 Result<Json> sessions_answer(store::Store& store, const std::string& text) {

@@ -6,7 +6,7 @@
 #include "base/clock.h"
 #include "base/json.h"
 #include "model/fields/fields.h"
-#include "model/machine_state.h"
+#include "model/json/json_parts.h"
 #include "watch/dashboard/documents.h"
 
 namespace warpmark::watch {
@@ -14,24 +14,44 @@ namespace {
 
 constexpr std::int64_t kNewestSessions = 5;
 
-Json inspect_store(const LiveOptions& options) {
-  const auto problem = [](const Error& error) {
-    return Json{{"up", false}, {"problem", error.what}, {"hint", error.hint}, {"sessions", Json::array()}};
-  };
+StoreState state_of_store(const LiveOptions& options) {
+  const auto down = [](const Error& error) { return StoreState{false, error.what, error.hint, {}}; };
   const auto store = options.open_store();
-  if (!store.ok()) return problem(store.error());
+  if (!store.ok()) return down(store.error());
   const auto sessions = (*store)->sessions({.limit = kNewestSessions});
-  if (!sessions.ok()) return problem(sessions.error());
-  Json list = Json::array();
-  for (const auto& session : *sessions) {
-    Json json = write(kSessionRow, session);
-    json["rounds_pending"] = session.unmerged_rounds;
-    list.push_back(std::move(json));
-  }
-  return Json{{"up", true}, {"sessions", std::move(list)}};
+  if (!sessions.ok()) return down(sessions.error());
+  StoreState state{.up = true};
+  for (const auto& session : *sessions) state.sessions.push_back({session});
+  return state;
 }
 
+constexpr Field kLiveSessionFields[] = {
+    inlined<&LiveSession::session>(kSessionRow),
+    field<&LiveSession::session, &store::SessionSummary::unmerged_rounds>("rounds_pending",
+                                                                          "Rounds of cases that are not complete.")
+        .within(kNonNegative),
+};
+constexpr RecordOf<LiveSession> kLiveSession{"live_session", "", kLiveSessionFields};
+
+constexpr Field kStoreStateFields[] = {
+    field<&StoreState::up>("up"),
+    field<&StoreState::problem>("problem"),
+    field<&StoreState::hint>("hint"),
+    field<&StoreState::sessions>("sessions", "", kLiveSession),
+};
+constexpr RecordOf<StoreState> kStoreState{"store_state", "", kStoreStateFields};
+
+constexpr Field kLivePageFields[] = {
+    field<&LivePage::time>("time", "UTC."),
+    field<&LivePage::machine>("machine", "", kMachineState),
+    field<&LivePage::store>("store", "", kStoreState),
+};
+
 }  // namespace
+
+constexpr RecordOf<LivePage> kLivePage{"live_page",
+                                       "One event of the dashboard's /events, one a second while somebody listens.",
+                                       kLivePageFields, "warpmark.live/1"};
 
 Live::Live(LiveOptions options, std::function<bool()> listened, std::function<void(const std::string&)> notify)
     : options_(std::move(options)), listened_(std::move(listened)), notify_(std::move(notify)) {
@@ -56,23 +76,22 @@ void Live::watch_machine() {
   do {
     if (!listened_()) continue;
     const auto unix_s = wall_clock_s();
-    const auto state =
-        sampler.sample({.unix_ns = static_cast<std::int64_t>(unix_s * 1e9), .monotonic_ns = monotonic_ns()});
-    Json document{{"schema", "warpmark.live/1"}, {"time", format_utc(unix_s)}, {"machine", to_json(state)}};
+    LivePage page{.time = format_utc(unix_s)};
+    page.machine = sampler.sample({.unix_ns = static_cast<std::int64_t>(unix_s * 1e9), .monotonic_ns = monotonic_ns()});
     {
       const std::lock_guard lock(mutex_);
-      if (!stored_.empty()) document["store"] = Json::parse(stored_);
+      page.store = stored_;
     }
-    notify_(dump_json(document, -1));
+    notify_(dump_json(write(kLivePage, page), -1));
   } while (pause());
 }
 
 void Live::watch_store() {
   do {
     if (!listened_()) continue;
-    std::string probed = dump_json(inspect_store(options_), -1);
+    auto state = state_of_store(options_);
     const std::lock_guard lock(mutex_);
-    stored_ = std::move(probed);
+    stored_ = std::move(state);
   } while (pause());
 }
 

@@ -6,11 +6,14 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <thread>
+#include <vector>
 
-#include "base/json_fwd.h"
 #include "base/result.h"
+#include "model/fields/fields_fwd.h"
+#include "model/machine_state.h"
 #include "monitor/sampler.h"
 #include "store/store.h"
 
@@ -24,9 +27,27 @@ struct LiveOptions {
   double interval_s = 1;
 };
 
+/// A session that may be under way.
+struct LiveSession {
+  store::SessionSummary session;
+};
+
+struct StoreState {
+  bool up = false;
+  std::optional<std::string> problem, hint;
+  std::vector<LiveSession> sessions;  ///< the newest first
+};
+
+struct LivePage {
+  std::string time;  ///< UTC
+  MachineState machine;
+  std::optional<StoreState> store;
+};
+extern const RecordOf<LivePage> kLivePage;  ///< "warpmark.live/1"
+
 class Live {
  public:
-  /// `listened` is asked before each look: while nobody listens nothing is looked at. `tell` is given the document
+  /// `listened` is asked each second: while nobody listens nothing is measured. `notify` is given the document
   /// ("warpmark.live/1") in one line, from a thread of this.
   Live(LiveOptions options, std::function<bool()> listened, std::function<void(const std::string&)> notify);
   ~Live();
@@ -44,7 +65,7 @@ class Live {
   std::function<void(const std::string&)> notify_;
   std::atomic<bool> stopped_ = false;
   std::mutex mutex_;
-  std::string stored_;  ///< the newest look at the store, JSON
+  std::optional<StoreState> stored_;  ///< the newest
   std::thread machine_, store_;
 };
 

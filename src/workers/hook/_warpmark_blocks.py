@@ -125,7 +125,7 @@ class Blocks(commands.Command):
     def restart(self):
         self.count = 0
         self.timing = False
-        self.rest = None  # of the compiler, once it is on
+        self.watch = None  # of the compiler, once it is on
         if self.washed():
             self.begin_timing()
 
@@ -161,12 +161,12 @@ class Blocks(commands.Command):
         if not self.variant.compiles or self.variant.warm_s is not None:
             return True
         if not self.lab.alone():
-            return self.count >= self.wash + compiling.Rest.STEPS_OF_RANKS
+            return self.count >= self.wash + compiling.CompilerWatch.STEPS_OF_RANKS
         compiler = self.variant.warming()
         if compiler is None:
             return True
-        self.rest = self.rest or compiling.Rest(compiler)
-        return self.rest.step() or self.count >= self.wash + compiling.Rest.MOST_STEPS
+        self.watch = self.watch or compiling.CompilerWatch(compiler)
+        return self.watch.step() or self.count >= self.wash + compiling.CompilerWatch.MOST_STEPS
 
     def begin_timing(self):
         self.recorder.device.begin_peak()

@@ -28,9 +28,10 @@ class Gate:
         """Before a first forward or step, and after each step: seconds waited.
 
         Runs that started together take the first half of their warm-up side by side, in which libraries and kernels are
-        loaded, and a compiler loads what its cache has. Not where that would tell for or against a run: the workers of a loader read ahead while it waits, and
-        what they have ready by then outlasts any warm-up where they are hardly slower than the steps; and kernels that
-        are chosen by their time, as compiled ones and convolutions are, are chosen with the GPU alone."""
+        loaded, and a compiler loads what its cache has. Not where that would tell for or against a run: the workers of
+        a loader read ahead while it waits, and what they have ready by then outlasts any warm-up where they are hardly
+        slower than the steps; and kernels that are chosen by their time, as compiled ones and convolutions are, are
+        chosen with the GPU alone."""
         if self.device.graphs.capturing():
             return 0.0
         chooses_by_time = self.autotunes or self.benchmarks()

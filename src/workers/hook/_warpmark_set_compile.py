@@ -55,8 +55,8 @@ class Calls:
         return (self.current or self.theirs or self.module()._call_impl)(*args, **kwargs)
 
 
-class Rest:
-    """Whether a compiler is done: so many steps came without a new graph."""
+class CompilerWatch:
+    """Whether a compiler is done: several steps came without a new graph."""
 
     MOST_STEPS = 30  # that are waited for it
     STEPS_OF_RANKS = 10  # which cannot know of each other's compilers

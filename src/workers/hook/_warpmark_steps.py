@@ -85,7 +85,7 @@ class Recorder:
         self.profile = profile.of(torch, plan, report)
         self.dormant = dormant.of(torch, plan)
         self.lab = None
-        self.rest = None  # of a compiler that is on from the start, until it is done
+        self.compiler_watch = None  # of a compiler that is on from the start, until it is done
         self.at_step = None  # called after each step
         self.at_window = None
         self.at_restart = None
@@ -142,7 +142,7 @@ class Recorder:
     def await_turn(self, reads_ahead=False):
         """Before the first forward or step, and after each step. Waiting is no part of the start."""
         if self.gate.folder and not self.program.in_loader():
-            self.begin_s += self.gate.wait(self.steps_seen, reads_ahead, self.rest is not None)
+            self.begin_s += self.gate.wait(self.steps_seen, reads_ahead, self.compiler_watch is not None)
 
     @guarded("batch")
     def waited(self, seconds, batch):
@@ -251,7 +251,7 @@ class Recorder:
         self.rows.add((now - self.begin_s,) + row + (samples, backwards))
         self.window.step(samples, self.evaluation.seconds)
         self.program.bind(self.finish)
-        if self.rest is not None:
+        if self.compiler_watch is not None:
             self.await_compiler()
         self.await_turn()
         if self.profile is not None and self.profile.step(self.steps_seen - self.warmup, row):
@@ -268,13 +268,13 @@ class Recorder:
     def await_compiler(self):
         """The warm-up lasts until the compiler is done, and then the half of it that a run takes alone. Ranks begin
         their windows at the same step."""
-        begin = self.steps_seen + 1
+        begin, watch = self.steps_seen + 1, self.compiler_watch
         if self.program.world > 1:
-            begin = self.asked_warmup + self.rest.STEPS_OF_RANKS
-            self.rest = None
-        elif self.rest.step() or self.steps_seen >= self.asked_warmup + self.rest.most_steps(self.plan):
+            begin = self.asked_warmup + watch.STEPS_OF_RANKS
+            self.compiler_watch = None
+        elif watch.step() or self.steps_seen >= self.asked_warmup + watch.most_steps(self.plan):
             begin = self.steps_seen + self.asked_warmup - self.asked_warmup // 2
-            self.rest = None
+            self.compiler_watch = None
         self.warmup = max(self.warmup, begin)
 
     def counted_step(self, row):

@@ -89,7 +89,7 @@ class Hook:
         compiler = self.settings["compile"]
         self.recorder.at_step = compiler.mark_step
         if compiler.value is not None:
-            self.recorder.rest = compiling.Rest(compiler)
+            self.recorder.compiler_watch = compiling.CompilerWatch(compiler)
         if self.recorder.lab is not None:
             self.recorder.at_finish.append(self.settings.notify_acts)
         self.recorder.at_finish.append(self.notify_optimizers)

@@ -86,6 +86,14 @@ export interface ChangesPage {
   cases: number; seen: number; changes: ChangeRow[];
 }
 
+export interface ReportPage {
+  title?: string; subtitle?: string; html?: string; problem?: string;
+}
+
+export interface MachineState {
+  time_s: number; host: Host; gpus: Gpu[]; gpu_problem?: string; processes: Process[];
+}
+
 export interface Host {
   name: string; cpus: number; utilization?: number; cpu_utilization?: number[]; load_average?: number;
   memory_bytes?: number; memory_used_bytes?: number;
@@ -106,8 +114,17 @@ export interface GpuUse {
   gpu: number; memory_bytes?: number;
 }
 
-export interface MachineState {
-  time_s: number; host: Host; gpus: Gpu[]; gpu_problem?: string; processes: Process[];
+export interface StoreState {
+  up: boolean; problem?: string; hint?: string; sessions: LiveSession[];
+}
+
+export interface LiveSession {
+  id: string; started: string; command: string; hostname: string; fingerprint: string; commit: string; branch: string;
+  dirty: boolean; complete: boolean; outcomes: Record<string, number>; tags: string[]; rounds_pending: number;
+}
+
+export interface LivePage {
+  time: string; machine: MachineState; store?: StoreState;
 }
 
 export interface Metric {

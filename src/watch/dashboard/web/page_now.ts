@@ -5,7 +5,7 @@ import {a, h, link_to, renew, table, text} from "./dom";
 import {ago, bytes, duration, percent, quantity, signed_percent, when} from "./format";
 import {sessions_table} from "./page_runs";
 import {show_state} from "./state";
-import {ChangeRow, ChangesPage, Gpu, Live, LiveSession, SessionsPage} from "./types";
+import {ChangeRow, ChangesPage, Gpu, LivePage, Process, SessionsPage, SessionRow} from "./types";
 
 const kKept = 300;  // moments of the small charts
 
@@ -106,7 +106,7 @@ async function fill_changes(box: HTMLElement, signal: AbortSignal): Promise<void
   }
 }
 
-function machine_box(live: Live, box: HTMLElement): void {
+function machine_box(live: LivePage, box: HTMLElement): void {
   const {host, gpus, processes, gpu_problem} = live.machine;
   renew(box,
       h("dl", {class: "tiles"},
@@ -117,7 +117,7 @@ function machine_box(live: Live, box: HTMLElement): void {
       gpus.length ? gpu_table(gpus) : text("p", "quiet", gpu_problem ?? "No GPU."),
       h("details", null, h("summary", null, "Processes"),
         table("Processes", [
-          {name: "process", number: true, cell: (row: Live["machine"]["processes"][0]) => row.id},
+          {name: "process", number: true, cell: (row: Process) => row.id},
           {name: "cores", number: true, cell: (row) => row.cores === undefined ? "" : row.cores.toFixed(2)},
           {name: "memory", number: true, cell: (row) => bytes(row.memory_bytes)},
           {name: "GPUs", cell: (row) => (row.gpus ?? []).map((use) => use.gpu).join(", ")},
@@ -125,7 +125,7 @@ function machine_box(live: Live, box: HTMLElement): void {
         ], processes)));
 }
 
-function progress_of(sessions: LiveSession[]): HTMLElement {
+function progress_of(sessions: (SessionRow&{rounds_pending?: number})[]): HTMLElement {
   const under_way = sessions.filter((session) => !session.complete && Date.now() - Date.parse(session.started) < 86400000);
   if (!under_way.length) return text("p", "quiet", "No session is under way.");
   return h("ul", null, ...under_way.map((session) => h("li", null,
@@ -172,7 +172,7 @@ export async function page_now(main: HTMLElement, signal: AbortSignal): Promise<
   signal.addEventListener("abort", () => events.close());
   let newest_seen = "";
   events.onmessage = (event) => {
-    const live = JSON.parse(event.data) as Live;
+    const live = JSON.parse(event.data) as LivePage;
     light.className = "dot live";
     said.textContent = `${live.machine.host.name || "this host"}, ${live.time.replace("T", " ").replace("Z", " UTC")}`;
     machine_box(live, machine);

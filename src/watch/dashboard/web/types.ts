@@ -1,5 +1,5 @@
-// What the pages read: documents by the types of their tables, and two that hold others.
-import {MachineState, Metric, Run, SessionRow} from "./document_types";
+// What the pages read: documents by the types of their tables, and one that holds another.
+import {Metric, Run} from "./document_types";
 
 export * from "./document_types";
 
@@ -7,10 +7,4 @@ export * from "./document_types";
 export type ShownMetric = Metric&{every?: number};
 export interface RunDocument {
   session: string; label: string; params: string; run: Omit<Run, "metrics">&{metrics: ShownMetric[]};
-}
-
-export type LiveSession = SessionRow&{rounds_pending?: number};
-export interface Live {
-  time: string; machine: MachineState;
-  store?: {up: boolean; problem?: string; hint?: string; sessions: LiveSession[]};
 }
