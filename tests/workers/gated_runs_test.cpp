@@ -104,11 +104,15 @@ TEST_F(Gated, take_half_of_their_warm_up_side_by_side) {
 
 /// A compiler, as far as the hook looks at it: it makes a graph in the first and in the third step.
 constexpr const char* kCompiler = R"(
-import types
 torch.compile = lambda call, **kwargs: call
-torch.nn.Module.compile = torch.nn.Module._compiled_call_impl = None
-made = {'stats': {'unique_graphs': 0}, 'graph_break': {}}
-torch._dynamo = types.SimpleNamespace(utils=types.SimpleNamespace(counters=made), config=types.SimpleNamespace())
+if hasattr(torch.nn.Module, '_compiled_call_impl'):
+    import torch._dynamo.utils
+else:
+    import types
+    torch.nn.Module.compile = torch.nn.Module._compiled_call_impl = None
+    made = {'stats': {'unique_graphs': 0}, 'graph_break': {}}
+    torch._dynamo = types.SimpleNamespace(utils=types.SimpleNamespace(counters=made), config=types.SimpleNamespace())
+made = torch._dynamo.utils.counters
 calls, forward = [0], Net.forward
 def counted(self, x):
     calls[0] += 1
