@@ -17,6 +17,7 @@
 #include <algorithm>
 #include <type_traits>
 
+#include "base/members.h"
 #include "base/yaml.h"
 
 namespace warpmark {
@@ -66,14 +67,9 @@ struct YamlKey {
 
 namespace yaml_parts {
 
-/// Its address stands for the type.
+/// A member, or a function that reads into a struct.
 template <typename T>
-inline constexpr char kTag = 0;
-
-template <typename T>
-struct OwnerOf;
-template <typename Class, typename T>
-struct OwnerOf<T Class::*> : std::type_identity<Class> {};
+struct OwnerOf : std::type_identity<typename members::MemberOf<T>::Owner> {};
 template <typename Class>
 struct OwnerOf<Status (*)(const YamlReader&, const YamlNode&, const YamlKey&, Class&)> : std::type_identity<Class> {};
 
@@ -119,7 +115,7 @@ Status read(const YamlReader& reader, const YamlNode& node, const YamlKey& key, 
 template <auto kMember, auto kRead = nullptr>
 [[nodiscard]] constexpr YamlKey yaml_key(const char* key, const YamlForm& form = {}) {
   using Owner = typename yaml_parts::OwnerOf<decltype(kMember)>::type;
-  return {key, &yaml_parts::read<kMember, kRead>, &yaml_parts::kTag<Owner>, form};
+  return {key, &yaml_parts::read<kMember, kRead>, &members::kTag<Owner>, form};
 }
 [[nodiscard]] constexpr YamlKey yaml_key(const char* key) { return {key}; }
 /// "schema", which may be absent.
@@ -134,7 +130,7 @@ template <auto kMember, auto kRead = nullptr>
 
 template <typename Keys, typename Owner>
 Status YamlReader::fill(const YamlNode& map, const std::string& no_map, const Keys& keys, Owner& into) const {
-  for (const YamlKey& key : keys) WM_CHECK(key.owner == nullptr || key.owner == &yaml_parts::kTag<Owner>);
+  for (const YamlKey& key : keys) WM_CHECK(key.owner == nullptr || key.owner == &members::kTag<Owner>);
   return fill_members(map, no_map, keys, &into);
 }
 

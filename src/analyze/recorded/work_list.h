@@ -24,7 +24,9 @@ struct GpuWork {
   Category category = Category::other;
   MatrixMath math = MatrixMath::none;
   bool in_optimizer = false;  ///< launched inside an optimizer's step
-  bool downloads = false;     ///< a copy to the host that moves data: more than one value (64 KiB), or one of several
+
+  [[nodiscard]] bool updates_parameters() const { return in_optimizer || category == Category::optimizer; }
+  bool downloads = false;  ///< a copy to the host that moves data: more than one value (64 KiB), or one of several
 };
 
 struct WorkList {

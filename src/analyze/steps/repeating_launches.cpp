@@ -55,7 +55,7 @@ std::vector<Launched> launched_on_main_stream(const Timeline& timeline, const Wo
     bool updates = false;
     for (std::size_t i = first; i < next; ++i) {
       busy += order[i]->end - order[i]->start;
-      updates |= order[i]->category == Category::optimizer || order[i]->in_optimizer;
+      updates |= order[i]->updates_parameters();
     }
     launched.push_back({order[first]->start, order[first]->launch, name, kernel ? events.detail[work] : 0, busy,
                         next - first == 1 && uploads(timeline, *order[first]), updates});
@@ -246,18 +246,15 @@ std::vector<std::int64_t> repeating_from(const Timeline& timeline, const WorkLis
 /// What follows each update of the parameters on any stream, whose kernels may lie a little apart. Empty if these do
 /// not follow each other evenly.
 std::vector<std::int64_t> after_updates(const WorkList& list) {
-  std::vector<const GpuWork*> order;
-  for (const GpuWork& work : list.works) order.push_back(&work);
-  std::ranges::sort(order, {}, &GpuWork::start);
   std::vector<std::size_t> ends;
-  std::size_t last = order.size();
-  for (std::size_t i = 0; i < order.size(); ++i) {
-    if (order[i]->category == Category::optimizer || order[i]->in_optimizer) last = i;
+  std::size_t last = list.works.size();
+  for (std::size_t i = 0; i < list.works.size(); ++i) {
+    if (list.works[i].updates_parameters()) last = i;
     if (i + 1 == last + kFewLaunches) ends.push_back(last + 1);
   }
   std::vector<std::int64_t> times;
   if (even_spacing(ends) == 0) return times;
-  for (const std::size_t end : ends) times.push_back(order[end]->start);
+  for (const std::size_t end : ends) times.push_back(list.works[end].start);
   return times;
 }
 
@@ -268,8 +265,10 @@ std::vector<std::int64_t> repeating_launches(const Timeline& timeline, const Wor
   // Where an evaluation ends each round of iterations, as every hundredth, no kernel of the model may repeat evenly,
   // but the updates do. Fewer of them may belong to one step, as those of a critic.
   constexpr std::size_t kManyUpdates = 20;
-  std::vector<std::int64_t> updated = after_updates(list);
-  if (!boundaries.empty() && updated.size() >= kManyUpdates * boundaries.size()) return updated;
+  if (!boundaries.empty()) {
+    std::vector<std::int64_t> updated = after_updates(list);
+    if (updated.size() >= kManyUpdates * boundaries.size()) boundaries = std::move(updated);
+  }
   const auto first = std::ranges::find_if(list.works, [](const GpuWork& work) { return is_compute(work.category); });
   if (!boundaries.empty() || first == list.works.end()) return boundaries;
   return repeating_from(timeline, list, least_share, first->start);  // what is moved before are parameters

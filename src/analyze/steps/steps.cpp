@@ -141,7 +141,7 @@ void join_up_to_updates(const WorkList& list, Steps& steps) {
   batches.push_back({batches.back().end_ns, end});
   std::vector<std::size_t> updating;
   for (const GpuWork& work : list.works) {
-    if (work.category != Category::optimizer && !work.in_optimizer) continue;
+    if (!work.updates_parameters()) continue;
     const auto after = std::ranges::upper_bound(batches, work.start, {}, &StepSpan::start_ns);
     if (after == batches.begin()) continue;
     const auto at = static_cast<std::size_t>(std::prev(after) - batches.begin());

@@ -162,7 +162,7 @@ class Phases {
 
   [[nodiscard]] Phase of(const GpuWork& work) const {
     if (work.category == Category::communication) return Phase::all_reduce;
-    if (work.in_optimizer || work.category == Category::optimizer) return Phase::optimizer;
+    if (work.updates_parameters()) return Phase::optimizer;
     const auto around = [&](const NameSet& names) {
       return any_around(rank_.list, work.launch,
                         [&](EventIndex i) { return names.contains(rank_.timeline->events.name[i]); });

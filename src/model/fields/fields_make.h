@@ -2,22 +2,15 @@
 // member is reached are compiled for each field; all that writes and reads is compiled once.
 #pragma once
 
+#include "base/members.h"
 #include "model/fields/fields.h"
 
 namespace warpmark {
 namespace fields {
 
-/// Its address stands for the type.
-template <typename T>
-inline constexpr char kTag = 0;
+using members::kTag;
+using members::MemberOf;
 
-template <typename T>
-struct MemberOf;
-template <typename Class, typename T>
-struct MemberOf<T Class::*> {
-  using Owner = Class;
-  using Value = T;
-};
 template <typename Function>
 struct CallOf : CallOf<decltype(&Function::operator())> {};
 template <typename Function, typename Result, typename Argument>

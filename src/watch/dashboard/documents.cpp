@@ -41,6 +41,14 @@ constexpr Field kSessionRowFields[] = {
     field<&store::SessionSummary::tags>("tags"),
 };
 
+constexpr Field kBoundsFields[] = {
+    field<&Interval::low>("low", "Of the interval."),
+    field<&Interval::high>("high"),
+};
+constexpr RecordOf<Interval> kBounds{"bounds", "", kBoundsFields};
+
+constexpr auto kHasValue = [](const store::RunPoint& run) { return run.n > 0; };
+
 constexpr Field kRunRowFields[] = {
     field<&store::RunPoint::session>("session"),
     field<&store::RunPoint::index>("index").within(kNonNegative),
@@ -60,19 +68,12 @@ constexpr Field kRunRowFields[] = {
             [](const store::RunPoint& run) {
               return validate::case_label(run.workload, run.params, run.device, run.mode);
             }),
-    field<&store::RunPoint::unit>("unit").when([](const store::RunPoint& run) { return run.n > 0; }),
-    field<&store::RunPoint::better>("better").when([](const store::RunPoint& run) { return run.n > 0; }),
+    field<&store::RunPoint::unit>("unit").when(kHasValue),
+    field<&store::RunPoint::better>("better").when(kHasValue),
     field<&store::RunPoint::n>("n").unless_empty().within(kNonNegative),
     field<&store::RunPoint::median>("value", "Median of the primary metric; absent where there is none.")
-        .when([](const store::RunPoint& run) { return run.n > 0; }),
-    derived("low", "Of the median's interval.",
-            [](const store::RunPoint& run) {
-              return run.n > 0 && run.interval ? std::optional(run.interval->low) : std::nullopt;
-            }),
-    derived("high", "",
-            [](const store::RunPoint& run) {
-              return run.n > 0 && run.interval ? std::optional(run.interval->high) : std::nullopt;
-            }),
+        .when(kHasValue),
+    inlined<&store::RunPoint::interval>(kBounds).when(kHasValue),
 };
 constexpr RecordOf<store::RunPoint> kRunRow{"run_row", "", kRunRowFields};
 
@@ -160,16 +161,14 @@ constexpr Field kSeriesMachineFields[] = {
 constexpr RecordOf<SeriesMachine> kSeriesMachine{"machine_mark", "", kSeriesMachineFields};
 
 constexpr Field kSeriesBandFields[] = {
-    field<&SeriesBand::interval, &Interval::low>("low"),
-    field<&SeriesBand::interval, &Interval::high>("high"),
+    inlined<&SeriesBand::interval>(kBounds),
     field<&SeriesBand::from>("from", "Index into points.").within(kNonNegative),
 };
 constexpr RecordOf<SeriesBand> kSeriesBand{"band", "Where the next session is expected.", kSeriesBandFields};
 
 constexpr Field kSeriesDriftFields[] = {
     field<&SeriesDrift::per_session>("per_session", "Relative to the level."),
-    field<&SeriesDrift::interval, &Interval::low>("low"),
-    field<&SeriesDrift::interval, &Interval::high>("high"),
+    inlined<&SeriesDrift::interval>(kBounds),
     field<&SeriesDrift::p>("p").within(kShare),
 };
 constexpr RecordOf<SeriesDrift> kSeriesDrift{"drift", "", kSeriesDriftFields};
