@@ -11,6 +11,7 @@
 
 #include "base/catalog.h"
 #include "base/result.h"
+#include "model/exit_code.h"
 #include "model/fields/options.h"
 
 namespace warpmark::report {
@@ -18,17 +19,6 @@ struct Shown;
 }
 
 namespace warpmark::apps {
-
-/// Exit codes, the same in every verb (docs/cli/exit-codes.md).
-enum ExitCode : int {
-  kSuccess = 0,
-  kGateFailed = 1,
-  kUsage = 2,
-  kInconclusive = 3,
-  kAccuracyRejected = 4,
-  kEnvironment = 5,
-  kInterrupted = 130,  ///< as shells report SIGINT
-};
 
 [[nodiscard]] int exit_code_of(const Error& error);
 

@@ -59,7 +59,7 @@ void fill_standard_streams() {
       "warpmark: an unexpected error ended a thread; results so far are kept\n"
       "  are threads or memory limited here (ulimit -u, ulimit -v)?\n";
   (void)!::write(STDERR_FILENO, say.data(), say.size());
-  ::_exit(warpmark::apps::kEnvironment);
+  ::_exit(warpmark::kEnvironment);
 }
 
 /// What was said to nobody is no success: a full disk must not leave half a report and exit code 0.
@@ -67,7 +67,7 @@ int after_output(std::ostream& out, int code) {
   out.flush();
   if (out) return code;
   std::cerr << "warpmark: the output could not be written whole\n  is the disk full?\n";
-  return code == warpmark::apps::kSuccess ? warpmark::apps::kEnvironment : code;
+  return code == warpmark::kSuccess ? warpmark::kEnvironment : code;
 }
 
 }  // namespace

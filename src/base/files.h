@@ -35,6 +35,12 @@ namespace warpmark {
 /// Whether the folder that `path` is to be written into is there; else an environment error that says how to make it.
 [[nodiscard]] Status check_folder_of(const std::filesystem::path& path);
 
+/// Environment error if a file could not be written there: no such folder, no permission, or it is a folder itself.
+[[nodiscard]] Status check_writable(const std::filesystem::path& path);
+
+/// The same for a folder, which need not be there; the one above it must.
+[[nodiscard]] Status check_output_folder(const std::filesystem::path& folder);
+
 /// Why an input cannot be read: a data error if nothing is there to be read, an environment error if the machine
 /// refuses. `code` is an errno.
 [[nodiscard]] Error read_error(const std::filesystem::path& path, int code);

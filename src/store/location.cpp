@@ -6,12 +6,27 @@
 #include <algorithm>
 
 #include "base/clock.h"
+#include "base/files.h"
 #include "store/postgres/postgres_store.h"
 #include "store/sqlite/sqlite_store.h"
 
 namespace warpmark::store {
+
 bool is_postgres(std::string_view location) {
   return location.starts_with("postgresql://") || location.starts_with("postgres://");
+}
+
+Result<std::string> location_of(const std::string& named, const EnvironmentLookup& environment) {
+  const char* variable = environment("WARPMARK_DB");
+  const std::string location = named.empty() && variable != nullptr ? variable : named;
+  if (location.empty()) {
+    WM_ASSIGN(const auto path, default_store_path(environment));
+    WM_TRY(make_folder(path.parent_path(), "name a file in a folder that you can write with --db or WARPMARK_DB"));
+    return path.string();
+  }
+  // Whatever is to stand beside it, such as a journal, would make the folder of a mistyped path.
+  if (!is_postgres(location)) WM_TRY(check_folder_of(location));
+  return location;
 }
 
 Result<std::unique_ptr<Store>> open_store(const std::string& location) {

@@ -14,6 +14,10 @@ namespace warpmark::store {
 /// "postgresql://..." or "postgres://...".
 [[nodiscard]] bool is_postgres(std::string_view location);
 
+/// The one named, else that of WARPMARK_DB, else the user's own file, whose folder is made. Environment error for a
+/// file in a folder that is not there.
+[[nodiscard]] Result<std::string> location_of(const std::string& named, const EnvironmentLookup& environment);
+
 /// Opens or creates it, and brings its schema up to date.
 [[nodiscard]] Result<std::unique_ptr<Store>> open_store(const std::string& location);
 /// Nothing will be written: a file that we may not write will do. `say` is called with the reason where SQLite takes it

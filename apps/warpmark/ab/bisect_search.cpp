@@ -15,13 +15,13 @@
 #include "base/files.h"
 #include "base/text.h"
 #include "device/machine.h"
+#include "session/new_session.h"
 #include "store/location.h"
 #include "validate/commands/command_experiment.h"
 #include "validate/compare/compare_run.h"
 #include "validate/guard/bisect.h"
 #include "warpmark/ab/git_revisions.h"
 #include "warpmark/ab/project_command.h"
-#include "warpmark/sessions/new_session.h"
 #include "warpmark/sessions/store_access.h"
 #include "warpmark/terminal/interrupt.h"
 #include "warpmark/terminal/progress.h"
@@ -245,7 +245,7 @@ Result<Bisection> search_culprit(Context& context, const ParsedOptions& options,
   if (!found.ok()) return found.error();
   found->machine = machine;
   found->history_points = request.prior.empty() ? 0 : static_cast<std::int64_t>(history.size());
-  found->build = build_info();
+  found->build = session::build_info();
   // With more builds, rounds or time an undecided search goes on where it was.
   if (found->outcome != BisectOutcome::inconclusive) log->remove();
   return found;

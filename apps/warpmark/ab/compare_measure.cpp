@@ -15,11 +15,11 @@
 #include "base/units.h"
 #include "device/machine.h"
 #include "report/build/comparison.h"
+#include "session/new_session.h"
 #include "store/keep.h"
 #include "validate/commands/command_runs.h"
 #include "warpmark/ab/compare_variants.h"
 #include "warpmark/ab/project_command.h"
-#include "warpmark/sessions/new_session.h"
 #include "warpmark/sessions/store_access.h"
 #include "warpmark/terminal/interrupt.h"
 #include "warpmark/terminal/option_values.h"
@@ -32,7 +32,7 @@ namespace {
 /// Ids must be the same when a comparison that was killed while storing goes on: from the first sample of its piece and
 /// its own id.
 std::string session_id(const std::vector<Run>& runs, const Comparison& comparison, char variant, std::size_t piece) {
-  return fmt::format("{}-{}{}{}", id_stamp(runs.front().started), comparison.id.substr(0, 6), variant,
+  return fmt::format("{}-{}{}{}", session::id_stamp(runs.front().started), comparison.id.substr(0, 6), variant,
                      piece == 0 ? "" : std::to_string(piece + 1));
 }
 
@@ -58,7 +58,7 @@ Result<std::pair<std::string, std::string>> store_variants(const Context& contex
                                                            const Comparison& comparison) {
   std::pair<std::string, std::string> ids;
   std::unique_ptr<store::Store> store;
-  Session session = new_session(context);
+  Session session = session::new_session(command_line_of(context));
   std::size_t begin = 0;
   for (std::size_t piece = 0; piece < ends.size(); ++piece) {
     const auto part = samples.subspan(begin, ends[piece] - begin);
@@ -184,7 +184,7 @@ Result<Comparison> measure_variants(Context& context, const ParsedOptions& optio
   comparison.machine = machine;
   comparison.machine.software.insert(comparison.machine.software.end(), variants.software.begin(),
                                      variants.software.end());
-  comparison.build = build_info();
+  comparison.build = session::build_info();
   if (options.has("--calibrate")) {
     comparison.calibration = validate::calibrate(
         comparison, {.effect = request.test.effect, .alpha = request.test.alpha, .paired = true, .sequential = true});

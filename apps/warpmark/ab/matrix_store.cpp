@@ -8,10 +8,10 @@
 #include "base/result.h"
 #include "base/text.h"
 #include "model/run_query.h"
+#include "session/new_session.h"
 #include "store/keep.h"
 #include "validate/commands/command_experiment.h"
 #include "validate/commands/command_runs.h"
-#include "warpmark/sessions/new_session.h"
 #include "warpmark/sessions/store_access.h"
 
 namespace warpmark::apps {
@@ -19,7 +19,7 @@ namespace {
 
 /// The same when a matrix that was killed while storing goes on: from the piece's first sample and the matrix's own id.
 std::string variant_session_id(const Run& first, const Matrix& matrix, std::size_t piece) {
-  return fmt::format("{}-{}m{}", id_stamp(first.started), matrix.id.substr(0, 6),
+  return fmt::format("{}-{}m{}", session::id_stamp(first.started), matrix.id.substr(0, 6),
                      piece == 0 ? "" : std::to_string(piece + 1));
 }
 
@@ -74,7 +74,7 @@ Result<std::string> store_matrix(const Context& context, const ParsedOptions& op
                                  std::span<const std::size_t> ends) {
   WM_CHECK(!ends.empty() && ends.back() <= samples.size());
   WM_ASSIGN(const auto store, open_store(context, options));
-  Session session = new_session(context);
+  Session session = session::new_session(command_line_of(context));
   std::size_t begin = 0;
   for (std::size_t piece = 0; piece < ends.size(); ++piece) {
     const auto part = samples.subspan(begin, ends[piece] - begin);

@@ -45,7 +45,7 @@ Result<Gate> gate_of(const std::string& text) {
 
 /// Of a metric: two files of answers.
 struct AnswersGate {
-  EvalMetrics metrics;
+  accuracy::MetricSet metrics;
   EvalInputs inputs;
 };
 

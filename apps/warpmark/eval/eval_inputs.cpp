@@ -40,19 +40,9 @@ Result<double> parse_confidence(const std::string& alpha) {
   return chance > 0 && chance < 1 ? Result<double>(1 - chance) : usage_error("--alpha must be between 0 and 1");
 }
 
-Result<EvalMetrics> eval_metrics(const Context& context, accuracy::ScoreSettings settings, const std::string& names) {
-  EvalMetrics result;
-  const auto list = split(names, ',');
-  const auto place = accuracy::installed_wordnet(context.environment("WNSEARCHDIR"));
-  if (std::find(list.begin(), list.end(), "meteor") != list.end() && !place.empty()) {
-    WM_ASSIGN(auto wordnet, accuracy::WordNet::read(place));
-    result.wordnet = std::make_unique<accuracy::WordNet>(std::move(wordnet));
-    settings.wordnet = result.wordnet.get();
-    settings.wordnet_version = "WordNet of " + place.string();
-  }
-  WM_ASSIGN(result.metrics, accuracy::metrics_named(list, settings));
-  if (result.metrics.empty()) return usage_error("which metric?", "warpmark eval list shows them");
-  return result;
+Result<accuracy::MetricSet> eval_metrics(const Context& context, const accuracy::ScoreSettings& settings,
+                                         const std::string& names) {
+  return accuracy::metric_set(names, settings, context.environment("WNSEARCHDIR"));
 }
 
 Result<EvalInputs> eval_inputs(Context& context, const EvalRequest& request, const std::vector<std::string>& outputs) {

@@ -1,24 +1,17 @@
 // What the parts of `warpmark eval` read: settings of metrics, references and answers.
 #pragma once
 
-#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "accuracy/scoring/metric_set.h"
 #include "accuracy/scoring/scores.h"
-#include "accuracy/text/meteor.h"
 #include "base/result.h"
 #include "evaluate/runner.h"
 #include "warpmark/command.h"
 
 namespace warpmark::apps {
-
-/// Metrics by the names on the command line, with what they need to live.
-struct EvalMetrics {
-  std::vector<accuracy::NamedMetric> metrics;
-  std::unique_ptr<accuracy::WordNet> wordnet;
-};
 
 struct EvalRequest {
   std::vector<std::string> references, predictions;
@@ -45,9 +38,9 @@ struct EvalRequest {
 /// 1 - alpha.
 [[nodiscard]] Result<double> parse_confidence(const std::string& alpha);
 
-/// "bleu,chrf". Usage error for unknown names and impossible settings.
-[[nodiscard]] Result<EvalMetrics> eval_metrics(const Context& context, accuracy::ScoreSettings settings,
-                                               const std::string& names);
+/// As accuracy::metric_set, with the WordNet of the environment.
+[[nodiscard]] Result<accuracy::MetricSet> eval_metrics(const Context& context, const accuracy::ScoreSettings& settings,
+                                                       const std::string& names);
 
 struct EvalInputs {
   accuracy::Examples examples;

@@ -123,7 +123,7 @@ Json efficiency_json(const evaluate::Task& task, const evaluate::Efficiency& eff
 
 Result<int> score_run(Context& context, const ParsedOptions& options, const EvalRequest& request,
                       const evaluate::LoadedTask& inputs, const evaluate::TaskOutcome& outcome,
-                      const EvalMetrics& metrics, const fs::path& folder) {
+                      const accuracy::MetricSet& metrics, const fs::path& folder) {
   auto score_options = eval_score_options(request, inputs.sha256);
   if (request.scores.dataset.name.empty()) score_options.dataset.name = inputs.task.name;
   if (score_options.dataset.version.empty()) score_options.dataset.version = inputs.task.version;

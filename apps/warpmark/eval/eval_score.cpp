@@ -7,9 +7,9 @@
 #include "base/clock.h"
 #include "base/text.h"
 #include "report/draw/table.h"
+#include "session/new_session.h"
 #include "warpmark/eval/eval_inputs.h"
 #include "warpmark/eval/eval_parts.h"
-#include "warpmark/sessions/new_session.h"
 #include "warpmark/sessions/session_output.h"
 #include "warpmark/sessions/store_access.h"
 #include "warpmark/terminal/report_output.h"
@@ -98,7 +98,7 @@ Status keep_scores(Context& context, const ParsedOptions& options, const EvalReq
   WM_TRY(write_json(options, scores_document(context, scores, auxiliary)));
   if (!request.stores) return {};
   WM_ASSIGN(const auto store, open_store(context, options));
-  Session session = new_session(context);
+  Session session = session::new_session(command_line_of(context));
   for (std::size_t i = 0; i < scores.size(); ++i) {
     Run run = accuracy::run_of(scores[i]);
     run.index = static_cast<std::int64_t>(i);

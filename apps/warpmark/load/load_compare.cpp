@@ -10,10 +10,10 @@
 #include "base/text.h"
 #include "base/untrusted/read_fields.h"
 #include "exchange/load/experiment.h"
+#include "loadtest/pages/comparison_page.h"
+#include "loadtest/pages/load_verdict.h"
 #include "serving/results/load_comparison.h"
 #include "warpmark/load/load.h"
-#include "warpmark/load/pages/comparison_page.h"
-#include "warpmark/load/pages/load_verdict.h"
 #include "warpmark/sessions/result_files.h"
 #include "warpmark/sessions/store_access.h"
 #include "warpmark/terminal/report_output.h"
@@ -40,7 +40,7 @@ Result<LoadVariant> variant_of_document(const std::string& text, const std::stri
   WM_ASSIGN(const Json json, parse_json(text, file));
   const auto report = serving::load_report_from_json(json);
   if (!report.ok()) return data_error(file + ": " + report.error().what, kWrongFieldsHint);
-  LoadVariant variant{.name = name, .command = command_with(*report), .cells = {}};
+  LoadVariant variant{.name = name, .command = loadtest::command_with(*report), .cells = {}};
   for (const auto& result : report->scenarios) {
     LoadCell cell{.scenario = result.scenario, .level = level_of(result), .trusted = result.client.trusted};
     for (const auto& metric : result.metrics) {
@@ -155,7 +155,8 @@ std::string first_with(const serving::LoadComparison& comparison, std::string_vi
   for (const auto& row : comparison.rows) {
     for (std::size_t i = 0; i < row.variants.size() && i < comparison.names.size(); ++i) {
       if (row.variants[i].verdict != verdict) continue;
-      return fmt::format("{} of {} with {} is {}", number_name(row.number), comparison.names[i], row.level, verdict);
+      return fmt::format("{} of {} with {} is {}", loadtest::number_name(row.number), comparison.names[i], row.level,
+                         verdict);
     }
   }
   return {};
@@ -192,7 +193,7 @@ Result<int> load_compare(Context& context, const ParsedOptions& options) {
   for (const auto& variant : variants) commands.push_back(variant.command);
   WM_ASSIGN(const auto comparison, serving::compare_loads(variants));
   WM_ASSIGN(const auto request, read_options<LoadCompareRequest>(options));
-  const auto shown = shown_as([&] { return to_json(comparison); }, comparison_page_of(comparison, commands));
+  const auto shown = shown_as([&] { return to_json(comparison); }, loadtest::comparison_page_of(comparison, commands));
   WM_TRY(show(context, shown, request.format));
   WM_TRY(write_named_files(options, shown));
   return request.fails_if_worse ? gate(context, comparison) : kSuccess;

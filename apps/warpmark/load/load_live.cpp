@@ -11,29 +11,16 @@
 #include "base/clock.h"
 #include "base/text.h"
 #include "base/units.h"
+#include "loadtest/live_numbers.h"
 #include "report/draw/chart_text.h"
 #include "report/draw/format.h"
-#include "stats/summary.h"
 
 namespace warpmark::apps {
 namespace {
 
-using Buckets = std::array<std::atomic<std::uint32_t>, serving::Histogram::kBuckets>;
-
-std::int64_t entries_in(const Buckets& buckets) {
-  std::int64_t n = 0;
-  for (const auto& bucket : buckets) n += bucket.load(std::memory_order_relaxed);
-  return n;
-}
-
-/// The value with this rank, from 1.
-double ranked_s(const Buckets& buckets, std::int64_t rank) {
-  for (std::size_t i = 0; i < buckets.size(); ++i) {
-    rank -= buckets[i].load(std::memory_order_relaxed);
-    if (rank <= 0) return serving::Histogram::middle_of(i) * 1e-9;
-  }
-  return 0;
-}
+using loadtest::Buckets;
+using loadtest::entries_in;
+using loadtest::ranked_s;
 
 std::string quantile_text(const Buckets& buckets, double p) {
   const std::int64_t n = entries_in(buckets);
@@ -168,8 +155,14 @@ std::string redraw(const std::vector<std::string>& lines, std::size_t drawn) {
   return text + fmt::format("\x1b[{}A", drawn - lines.size());
 }
 
-LoadDashboard::LoadDashboard(Context& context, LoadView view)
-    : context_(context), view_(std::move(view)), began_ns_(monotonic_ns()) {}
+LoadDashboard::LoadDashboard(Context& context, const loadtest::LiveLoad& load)
+    : context_(context),
+      view_{.title = load.title,
+            .step = load.step,
+            .steps = load.steps,
+            .duration_s = load.duration_s,
+            .most_requests = load.most_requests},
+      began_ns_(monotonic_ns()) {}
 
 void LoadDashboard::show(const serving::LiveCounters& live) {
   const std::int64_t now_ns = monotonic_ns(), every_ns = context_.err_is_terminal ? 500'000'000 : 10'000'000'000;
@@ -202,18 +195,6 @@ void LoadDashboard::draw(const serving::LiveCounters& live) {
 void LoadDashboard::clear() {
   context_.err << redraw({}, drawn_) << std::flush;
   drawn_ = 0;
-}
-
-bool precise_enough(const serving::LiveCounters& live, const std::string& what, double share) {
-  const Buckets& buckets = what.starts_with("ttft") ? live.ttft : live.e2e;
-  const double p = what.ends_with("p99") ? 0.99 : 0.5;
-  const std::int64_t n = entries_in(buckets);
-  constexpr std::int64_t kLeast = 30;
-  if (n < kLeast) return false;
-  const auto ranks = stats::quantile_ranks(n, p, 0.95);
-  if (!ranks) return false;
-  const double value = ranked_s(buckets, static_cast<std::int64_t>(p * static_cast<double>(n - 1)) + 1);
-  return ranked_s(buckets, ranks->high) - ranked_s(buckets, ranks->low) < 2 * share * value;
 }
 
 }  // namespace warpmark::apps

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "loadtest/surroundings.h"
 #include "serving/client/load_plan.h"
 #include "warpmark/command.h"
 
@@ -34,7 +35,7 @@ struct LoadView {
 
 class LoadDashboard {
  public:
-  LoadDashboard(Context& context, LoadView view);
+  LoadDashboard(Context& context, const loadtest::LiveLoad& load);
   void show(const serving::LiveCounters& live);
   /// Removes it.
   void clear();
@@ -48,8 +49,5 @@ class LoadDashboard {
   std::int64_t tokens_before_ = 0;
   std::size_t drawn_ = 0;  ///< lines
 };
-
-/// Whether half the interval (95 %, order statistics) of a percentile, "ttft:p99", is below this share of it.
-[[nodiscard]] bool precise_enough(const serving::LiveCounters& live, const std::string& what, double share);
 
 }  // namespace warpmark::apps

@@ -11,12 +11,13 @@
 #include "base/units.h"
 #include "device/machine.h"
 #include "http/socket.h"
+#include "loadtest/network.h"
 #include "report/draw/table.h"
 #include "serving/reference/reference_server.h"
 #include "serving/selftest.h"
+#include "session/new_session.h"
 #include "warpmark/load/load.h"
 #include "warpmark/load/load_server.h"
-#include "warpmark/sessions/new_session.h"
 #include "warpmark/sessions/session_output.h"
 #include "warpmark/terminal/report_output.h"
 
@@ -47,7 +48,7 @@ Json selftest_json(const Context& context, const std::vector<SelftestResult>& re
   Json json{{"schema", serving::kSelftestSchema},
             {"started", format_utc(wall_clock_s())},
             {"command", command_line_of(context)},
-            {"version", build_info().version},
+            {"version", session::build_info().version},
             {"machine", {{"cpu", machine.cpu}, {"kernel", machine.kernel}, {"virtualization", machine.virtualization}}},
             {"points", Json::array()}};
   for (const auto& result : results) json["points"].push_back(to_json(result));
@@ -70,12 +71,36 @@ std::vector<Cell> selftest_row(const SelftestResult& result) {
           {result.client.trusted ? "reliable" : "unreliable", result.client.trusted ? Tone::good : Tone::warning}};
 }
 
+/// A real network.
+Result<int> serve_network(Context& context, const ParsedOptions& options, const LoadServerRequest& request) {
+  constexpr double kListen_s = 600;
+  const auto& name = request.network;
+  WM_ASSIGN(const auto network, read_options<loadtest::NetworkRequest>(options));
+  WM_ASSIGN(const auto model,
+            loadtest::start_model(network, name, {{"pass", "decode"}, {"batch", "1"}}, context.interrupted));
+  if (model.params.text("pass") != "decode") return usage_error("a server decodes", "leave out pass");
+  const auto& workers = model.workers;
+  const std::string& host = request.server.host;
+  WM_ASSIGN(const Json served,
+            workers->ask({{"ask", "serve"}, {"host", host}, {"port", request.server.port}}, kListen_s));
+  WM_ASSIGN(const double listens, workloads::answered_number(served, "port"));
+  context.out << fmt::format("listening on http://{}:{:.0f}, model {}; Ctrl-C ends it\n", host, listens, name)
+              << std::flush;
+  const std::int64_t began_ns = monotonic_ns();
+  while (!context.interrupted.load()) {
+    // A worker that is gone closes its channel; it says nothing otherwise.
+    if (workers->has_answer(0.05)) return environment_error("the worker of " + name + " ended");
+    if (request.duration_s > 0 && static_cast<double>(monotonic_ns() - began_ns) * 1e-9 >= request.duration_s) break;
+  }
+  return kSuccess;
+}
+
 }  // namespace
 
 Result<int> load_server(Context& context, const ParsedOptions& options) {
   LoadServerRequest request;
   WM_TRY(read_options(options, request, request.server.script));
-  if (!request.network.empty()) return load_network(context, options, request);
+  if (!request.network.empty()) return serve_network(context, options, request);
   auto& server = request.server;
   if (server.certificate_file.empty() != server.key_file.empty()) {
     return usage_error("--certificate and --private-key belong together");

@@ -7,19 +7,19 @@
 #include "base/files.h"
 #include "base/json.h"
 #include "base/units.h"
+#include "loadtest/target.h"
 #include "model/report.h"
 #include "report/draw/format.h"
 #include "report/draw/table.h"
 #include "serving/tokens/tokenizer.h"
 #include "warpmark/load/load.h"
-#include "warpmark/load/load_target.h"
 #include "warpmark/sessions/session_output.h"
 #include "warpmark/terminal/report_output.h"
 
 namespace warpmark::apps {
 
 Result<int> load_tokens(Context& context, const ParsedOptions& options) {
-  WM_ASSIGN(const auto request, read_options<TargetRequest>(options));
+  WM_ASSIGN(const auto request, read_options<loadtest::TargetRequest>(options));
   const auto& words = options.positionals();
   if (words.size() < 2 || request.tokenizer.empty()) {
     return usage_error(words.size() < 2 ? "tokens of what?" : "by which tokenizer? --tokenizer FILE",

@@ -8,9 +8,9 @@
 #include "device/machine.h"
 #include "report/build/optimization.h"
 #include "report/formats/render.h"
+#include "session/new_session.h"
 #include "stats/summary.h"
 #include "store/keep.h"
-#include "warpmark/sessions/new_session.h"
 #include "warpmark/sessions/store_access.h"
 #include "warpmark/terminal/report_output.h"
 
@@ -28,7 +28,7 @@ Metric ratio_metric(const char* id, double value) {
 }  // namespace
 
 Status store_optimization(const Context& context, const ParsedOptions& options, const Optimization& optimization) {
-  Session session = new_session(context);
+  Session session = session::new_session(command_line_of(context));
   for (const auto& step : optimization.steps) {
     // What blocks of steps said counts only where no process of its own was tried.
     const auto& measured = step.measured ? step.measured : step.runs > 0 ? step.found : step.in_process;

@@ -13,11 +13,11 @@
 #include "optimize/history_report.h"
 #include "optimize/plan.h"
 #include "report/build/optimization.h"
+#include "session/new_session.h"
 #include "stats/tests/compare.h"
 #include "validate/guard/series.h"
 #include "warpmark/ab/git_revisions.h"
 #include "warpmark/optimize/optimize_request.h"
-#include "warpmark/sessions/new_session.h"
 #include "warpmark/sessions/session_output.h"
 #include "warpmark/sessions/store_access.h"
 #include "warpmark/terminal/report_output.h"
@@ -121,7 +121,7 @@ Result<int> show_history_report(Context& context, const ParsedOptions& options, 
   optimization.program = name_of(series.at(measured.back().sha).front());
   optimization.command = command_line_of(context);
   optimization.machine = machine;
-  optimization.build = build_info();
+  optimization.build = session::build_info();
   optimization.goal = training.goal;
   optimization.train_steps = training.steps;
   optimization.price_per_hour = training.price_per_hour;

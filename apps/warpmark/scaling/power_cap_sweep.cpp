@@ -14,11 +14,11 @@
 #include "device/machine.h"
 #include "device/nvml/nvml.h"
 #include "report/build/scaling.h"
+#include "session/new_session.h"
 #include "stats/random.h"
 #include "stats/summary.h"
 #include "validate/commands/power_cap.h"
 #include "validate/scaling/scaling.h"
-#include "warpmark/sessions/new_session.h"
 #include "warpmark/sessions/session_output.h"
 #include "warpmark/sessions/store_runs.h"
 #include "warpmark/terminal/interrupt.h"
@@ -142,7 +142,7 @@ Result<int> sweep_power_caps(Context& context, const ParsedOptions& options, con
   result.default_w = limits.front().default_w;
   result.energy_method = energy_method_of(request);
   result.machine = device::machine_facts();
-  result.build = build_info();
+  result.build = session::build_info();
   set_grace(10);
   WM_ASSIGN(const auto self, own_executable());
   WM_ASSIGN(auto cap, validate::PowerCap::take(uuids, {self.string(), "scale", "--restore-power-caps"}));

@@ -9,10 +9,10 @@
 #include "base/text.h"
 #include "model/auxiliary.h"
 #include "model/run_query.h"
+#include "session/new_session.h"
 #include "stats/summary.h"
 #include "store/keep.h"
 #include "warpmark/sessions/goals.h"
-#include "warpmark/sessions/new_session.h"
 #include "warpmark/sessions/session_output.h"
 #include "warpmark/sessions/store_access.h"
 
@@ -87,7 +87,7 @@ Status store_scaling(Context& context, const ParsedOptions& options, const Scale
                      const std::string& format) {
   if (options.has("--no-store")) return {};
   WM_ASSIGN(const auto store, open_store(context, options));
-  Session session = new_session(context);
+  Session session = session::new_session(command_line_of(context));
   scaling.id = session.id;
   WM_TRY(store->begin(session));
   std::int64_t index = 0;

@@ -14,9 +14,9 @@
 #include "device/machine.h"
 #include "exchange/import.h"
 #include "model/run_query.h"
+#include "session/new_session.h"
 #include "validate/accept/acceptance.h"
 #include "validate/accept/criteria.h"
-#include "warpmark/sessions/new_session.h"
 #include "warpmark/sessions/run_request.h"
 #include "warpmark/sessions/store_access.h"
 #include "workloads/catalog.h"
@@ -175,7 +175,7 @@ Result<Acceptance> accept_machine(Context& context, const ParsedOptions& options
   acceptance->criteria_file = file.name;
   acceptance->criteria_sha256 = sha256_hex(file.text);
   acceptance->started = format_utc(wall_clock_s());
-  acceptance->build = found.session ? found.session->build : build_info();
+  acceptance->build = found.session ? found.session->build : session::build_info();
   if (found.session) {
     acceptance->session = found.session->id;
     acceptance->session_started = found.session->started;

@@ -11,13 +11,13 @@
 #include "model/run_query.h"
 #include "report/draw/format.h"
 #include "report/results/stages.h"
+#include "session/new_session.h"
 #include "validate/commands/command_experiment.h"
 #include "validate/commands/command_runs.h"
 #include "validate/commands/frameworks.h"
 #include "warpmark/ab/project_command.h"
 #include "warpmark/ab/reference.h"
 #include "warpmark/sessions/goals.h"
-#include "warpmark/sessions/new_session.h"
 #include "warpmark/sessions/run_request.h"
 #include "warpmark/sessions/session_output.h"
 #include "warpmark/sessions/store_access.h"
@@ -230,7 +230,7 @@ Result<Session> measure_command(Context& context, const ParsedOptions& options, 
   WM_ASSIGN(const RunCommandRequest request, run_command_request_of(context, options));
   WM_TRY(validate::build(request.spec, "", &context.interrupted));
   WM_ASSIGN(const auto reference, reference_of(context, options, request.spec));
-  Session session = new_session(context);
+  Session session = session::new_session(command_line_of(context));
   for (auto& version : validate::framework_versions(request.spec.run)) {
     session.machine.software.push_back(std::move(version));
   }

@@ -1,10 +1,6 @@
 #include "warpmark/sessions/session_output.h"
 
-#include <unistd.h>
-
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
 #include <filesystem>
 
 #include "base/files.h"
@@ -15,45 +11,6 @@
 #include "warpmark/terminal/report_output.h"
 
 namespace warpmark::apps {
-
-Status check_writable(const std::filesystem::path& path) {
-  if (path.empty()) return usage_error("the name of a file to write is empty", "name a file");
-  if (path == "-") {
-    return usage_error("'-' cannot be written here", "it is standard output for --json and --html; ./- names a file");
-  }
-  std::error_code none;
-  const auto there = std::filesystem::status(path, none);
-  if (std::filesystem::is_directory(there)) {
-    return environment_error("cannot write " + path.string() + ": it is a folder", "name a file in it");
-  }
-  WM_TRY(check_folder_of(path));
-  // A file is replaced in its folder, that of what a link names; a device or a pipe is written into.
-  std::filesystem::path asked = path;
-  if (!std::filesystem::exists(there)) asked = std::filesystem::absolute(path).parent_path();
-  if (std::filesystem::is_regular_file(there)) asked = std::filesystem::canonical(path, none).parent_path();
-  if (access(asked.c_str(), W_OK) == 0) return {};
-  return environment_error("cannot write " + path.string() + ": " + std::strerror(errno),
-                           "choose a file in a folder that you can write");
-}
-
-Status check_output_folder(const std::filesystem::path& folder) {
-  std::error_code none;
-  std::filesystem::path asked = folder;
-  if (!asked.has_filename()) asked = asked.parent_path();
-  const auto there = std::filesystem::status(asked, none);
-  if (!std::filesystem::exists(there)) {
-    // Whether it can be made is found by making it; it is made again when there is something to put in.
-    WM_TRY(make_named_folder(asked));
-    std::filesystem::remove(asked, none);
-    return {};
-  }
-  if (!std::filesystem::is_directory(there)) {
-    return environment_error("cannot write into " + folder.string() + ": it is no folder", "choose another folder");
-  }
-  if (access(asked.c_str(), W_OK) == 0) return {};
-  return environment_error("cannot write into " + folder.string() + ": " + std::strerror(errno),
-                           "choose another folder");
-}
 
 Status check_outputs(const ParsedOptions& options) {
   for (const char* file : {"--json", "--html"}) {

@@ -54,16 +54,7 @@ Result<store::RunningMark> make_mark(Context& context, const ParsedOptions& opti
 }  // namespace
 
 Result<std::string> store_location(const Context& context, const ParsedOptions& options) {
-  const char* named = context.environment("WARPMARK_DB");
-  std::string location = options.get("--db", named != nullptr ? named : "");
-  if (location.empty()) {
-    WM_ASSIGN(const auto path, store::default_store_path(context.environment));
-    WM_TRY(make_folder(path.parent_path(), "name a file in a folder that you can write with --db or WARPMARK_DB"));
-    return path.string();
-  }
-  // Whatever is to stand beside it, such as a journal, would make the folder of a mistyped path.
-  if (!store::is_postgres(location)) WM_TRY(check_folder_of(location));
-  return location;
+  return store::location_of(options.get("--db"), context.environment);
 }
 
 Result<std::unique_ptr<store::Store>> open_store(const Context& context, const ParsedOptions& options) {

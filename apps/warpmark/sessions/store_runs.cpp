@@ -4,7 +4,7 @@
 
 #include <ostream>
 
-#include "warpmark/sessions/new_session.h"
+#include "session/new_session.h"
 #include "warpmark/sessions/session_output.h"
 #include "warpmark/sessions/store_access.h"
 
@@ -14,7 +14,7 @@ Status store_runs(Context& context, const ParsedOptions& options, std::vector<Ru
                   const std::string& stopped_because, const std::string& format) {
   if (options.has("--no-store") || runs.empty()) return {};
   WM_ASSIGN(const auto store, open_store(context, options));
-  Session session = new_session(context);
+  Session session = session::new_session(command_line_of(context));
   WM_TRY(store->begin(session));
   for (auto& run : runs) {
     run.id = fmt::format("{}.{}", session.id, run.index);

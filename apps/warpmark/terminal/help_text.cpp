@@ -9,7 +9,7 @@
 #include "base/text.h"
 #include "report/draw/format.h"
 #include "report/draw/wrap.h"
-#include "warpmark/sessions/new_session.h"
+#include "session/new_session.h"
 #include "warpmark/terminal/every_verb_options.h"
 
 namespace warpmark::apps {
@@ -97,7 +97,7 @@ std::string header(std::string name, const std::string& summary) {
   std::string title = name;
   std::ranges::transform(title, title.begin(), [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
   return fmt::format(".TH \"{}\" 1 \"\" \"warpmark {}\" \"User Commands\"\n.SH NAME\n{} \\- {}\n", troff(title),
-                     build_info().version, troff(name), troff(summary));
+                     session::build_info().version, troff(name), troff(summary));
 }
 
 /// Paragraphs are separated by empty lines.
@@ -199,7 +199,7 @@ std::string markdown_of(const Command& command) {
 }
 
 std::string version_text() {
-  const Build build = build_info();
+  const Build build = session::build_info();
   std::string text =
       fmt::format("warpmark {} ({}{})\n", build.version, build.git_sha, build.git_dirty ? ", modified" : "");
   text += fmt::format("built with {}, {}\n", build.compiler, build.type);

@@ -181,7 +181,10 @@ Run run_of(const Score& score) {
   if (!score.dataset.split.empty()) run.params.set("split", score.dataset.split);
   run.device = "host";
   run.outcome = Outcome::passed;
-  if (score.undefined.empty()) {
+  if (score.undefined.empty() && !std::isfinite(score.value)) {  // a perplexity where an answer's probability is 0
+    run.outcome = Outcome::skipped;
+    run.reason = score.metric + " is infinite";
+  } else if (score.undefined.empty()) {
     run.metrics.push_back(stats::sampled_metric(score.metric, "1", score.better, {score.value}));
   } else {
     run.outcome = Outcome::skipped;

@@ -10,10 +10,10 @@
 #include "base/text.h"
 #include "report/build/acceptance.h"
 #include "report/build/across.h"
+#include "session/new_session.h"
 #include "validate/accept/acceptance.h"
 #include "warpmark/command.h"
 #include "warpmark/sessions/accept_machine.h"
-#include "warpmark/sessions/new_session.h"
 #include "warpmark/sessions/session_output.h"
 #include "warpmark/sessions/store_access.h"
 #include "warpmark/terminal/option_values.h"
@@ -98,7 +98,7 @@ Result<JudgedNodes> accept_across(Context& context, const ParsedOptions& options
   WM_ASSIGN(judged.across, validate::judge_across(nodes, across));
   judged.across.started = format_utc(wall_clock_s());
   judged.across.command = command_line_of(context);
-  judged.across.build = build_info();
+  judged.across.build = session::build_info();
   return judged;
 }
 

@@ -6,11 +6,11 @@
 #include "base/files.h"
 #include "base/json.h"
 #include "device/machine.h"
+#include "loadtest/pages/load_page.h"
+#include "session/new_session.h"
 #include "store/location.h"
 #include "warpmark/ab/compare_stored.h"
 #include "warpmark/command.h"
-#include "warpmark/load/pages/load_page.h"
-#include "warpmark/sessions/new_session.h"
 #include "warpmark/sessions/store_access.h"
 #include "warpmark/terminal/served.h"
 #include "watch/dashboard/dashboard.h"
@@ -57,9 +57,9 @@ watch::DashboardOptions dashboard_options_of(Context& context, const std::string
   wanted.open_store = existing_store(context, location);
   wanted.keeps_store = store::is_postgres(location) || !verb.folder.empty();
   wanted.compare = compare_in_store;
-  wanted.report_of = page_of_document;
+  wanted.report_of = loadtest::page_of_document;
   wanted.files = verb.files;
-  wanted.about = "warpmark " + build_info().version;
+  wanted.about = "warpmark " + session::build_info().version;
   return wanted;
 }
 

@@ -3,9 +3,9 @@
 
 #include "base/files.h"
 #include "device/machine.h"
+#include "session/new_session.h"
 #include "store/location.h"
 #include "warpmark/command.h"
-#include "warpmark/sessions/new_session.h"
 #include "warpmark/sessions/store_access.h"
 #include "warpmark/terminal/served.h"
 #include "watch/exporter/exporter.h"
@@ -55,8 +55,8 @@ Result<int> write_textfile(Context& context, const ExporterVerb& verb, watch::Ex
 Result<int> run_exporter(Context& context, const ParsedOptions& options) {
   WM_ASSIGN(const auto verb, read_options<ExporterVerb>(options));
   watch::ExporterOptions wanted{.host = device::host_name(), .gpus = monitor::nvml_source()};
-  wanted.version = build_info().version;
-  wanted.revision = build_info().git_sha;
+  wanted.version = session::build_info().version;
+  wanted.revision = session::build_info().git_sha;
   std::string location;  // where there is neither a store nor a home folder, --state says where
   if (verb.stores || verb.state.empty()) {
     WM_ASSIGN(location, store_location(context, options));

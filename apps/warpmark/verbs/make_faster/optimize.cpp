@@ -19,13 +19,13 @@
 #include "report/build/optimization.h"
 #include "report/draw/svg.h"
 #include "report/formats/html.h"
+#include "session/new_session.h"
 #include "warpmark/ab/project_command.h"
 #include "warpmark/command.h"
 #include "warpmark/optimize/optimize_calibration.h"
 #include "warpmark/optimize/optimize_history.h"
 #include "warpmark/optimize/optimize_plan.h"
 #include "warpmark/optimize/optimize_request.h"
-#include "warpmark/sessions/new_session.h"
 #include "warpmark/sessions/session_output.h"
 #include "warpmark/terminal/interrupt.h"
 #include "warpmark/terminal/option_values.h"
@@ -195,7 +195,7 @@ Result<Optimization> make_optimization(Context& context, OptimizeRequest& reques
   optimization->started = started;
   optimization->command = command_line_of(context);
   optimization->machine = device::machine_facts();
-  optimization->build = build_info();
+  optimization->build = session::build_info();
   optimization->price_per_hour = request.training.price_per_hour;
   if (request.training.steps) optimization->train_steps = static_cast<double>(*request.training.steps);
   optimization->goal = request.training.goal;

@@ -14,6 +14,7 @@
 #include "device/machine.h"
 #include "model/scaling.h"
 #include "report/build/scaling.h"
+#include "session/new_session.h"
 #include "validate/commands/command_experiment.h"
 #include "validate/commands/line_pattern.h"
 #include "warpmark/ab/project_command.h"
@@ -23,7 +24,6 @@
 #include "warpmark/scaling/scale_results.h"
 #include "warpmark/scaling/scale_runs.h"
 #include "warpmark/sessions/goals.h"
-#include "warpmark/sessions/new_session.h"
 #include "warpmark/sessions/session_output.h"
 #include "warpmark/terminal/interrupt.h"
 #include "warpmark/terminal/progress.h"
@@ -229,7 +229,7 @@ Result<int> judge_given_times(Context& context, const ParsedOptions& options, co
   scaling.worker = request.ranks ? "rank" : "GPU";
   scaling.unit = request.unit;
   scaling.machine = device::machine_facts();
-  scaling.build = build_info();
+  scaling.build = session::build_info();
   scaling.complete = true;
   validate::judge_scaling(runs, scaling);
   const auto shown = shown_as([&] { return to_json(scaling); }, report::build_report(scaling));
@@ -268,7 +268,7 @@ Result<int> run_scale(Context& context, const ParsedOptions& options) {
   scaling.unit = request.unit;
   scaling.seed = request.seed;
   scaling.machine = device::machine_facts();
-  scaling.build = build_info();
+  scaling.build = session::build_info();
   StepBar bar(context, request.budget_s);
   WM_ASSIGN(auto measured, run_scaling(request, collectives::launch_place(context.environment), context.interrupted,
                                        [&](std::int64_t done, std::int64_t of, const std::string& what) {

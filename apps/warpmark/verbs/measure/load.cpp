@@ -5,8 +5,7 @@
 #include <ostream>
 
 #include "base/text.h"
-#include "warpmark/load/load_outputs.h"
-#include "warpmark/load/load_request.h"
+#include "loadtest/options.h"
 #include "warpmark/load/load_server.h"
 #include "warpmark/load/peers/peer_options.h"
 #include "warpmark/terminal/option_values.h"
@@ -14,139 +13,11 @@
 namespace warpmark::apps {
 namespace {
 
-using serving::Conversations;
-using serving::EvaluationOptions;
 using serving::ReferenceScript;
-using serving::Traffic;
 using ReferenceServer = serving::ReferenceServerOptions;
 using Server = LoadServerRequest;
-using Target = TargetRequest;
-using Levels = LevelsRequest;
-using Load = LoadRequest;
 using Chart = ChartRequest;
-using Files = LoadFiles;
-using Network = NetworkRequest;
-
-constexpr OptionSpec kLoadRunOptions[] = {
-    {"--api-base", "URL", "the server, such as http://localhost:8000; several share the load", to<&Target::bases>},
-    {"--api-model-name", "NAME", "the model, as the server knows it", to<&Target::api_model>},
-    {"--model", "NAME", "vLLM's name of --api-model-name; with both, genai-bench's label", to<&Target::model>},
-    {"--api-backend", "NAME", "openai, vllm, sglang, tensorrt-llm, anthropic, azure-openai, together, ...",
-     to<&Target::backend>,
-     "openai vllm sglang tensorrt-llm anthropic azure-openai together gcp-vertex aws-bedrock oci-openai oci-genai "
-     "oci-cohere oci-cohere-v2 cohere"},
-    {"--azure-deployment", "NAME", "azure-openai: deployment (default: the model's name)",
-     to<&Target::azure_deployment>},
-    {"--azure-api-version", "DATE", "azure-openai: API version", to<&Target::azure_api_version>},
-    {"--aws-region", "NAME", "aws-bedrock: region; keys: AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY",
-     to<&Target::aws_region>},
-    {"--gcp-project-id", "NAME", "gcp-vertex: project; its key is a token (gcloud auth print-access-token)",
-     to<&Target::gcp_project>},
-    {"--gcp-location", "NAME", "gcp-vertex: location", to<&Target::gcp_location>},
-    {"--region", "NAME", "oci-openai: region (default: of the profile)", to<&Target::oci_region>},
-    {"--config-file", "FILE", "oci-openai: configuration file (default ~/.oci/config)", to<&Target::oci_config>},
-    {"--oci-profile", "NAME", "oci-openai: profile in that file", to<&Target::oci_profile>},
-    {"--auth", "NAME", "oci-openai: user_principal, security_token", to<&Target::oci_auth>.chosen(),
-     "user_principal security_token"},
-    {"--task", "TASK", "text-to-text, image-text-to-text, text-to-embeddings, text-to-rerank",
-     to<&Target::task>.chosen(), "text-to-text image-text-to-text text-to-embeddings text-to-rerank"},
-    {"--endpoint", "NAME", "chat (default), completions, responses, messages, ...", to<&Target::endpoint>,
-     "chat completions responses messages vision embeddings rerank"},
-    {"--api-key-file", "FILE", "file with the API key (default: the variable MODEL_API_KEY)", to<&Target::key_file>},
-    {"--api-key", "WHERE", "where the key is: env:NAME or file:PATH", to<&Target::key>},
-    {"--model-api-key", "WHERE", "the same as --api-key", to<&Target::key_again>},
-    {"--header", "LINE", "header sent with every request, 'Name: value'; secrets as env:NAME or file:PATH",
-     to<&Target::headers>},
-    {"--ca-file", "FILE", "CA certificates (PEM) instead of the system's", to<&Target::ca_file>},
-    {"--additional-request-params", "JSON", "keys added to every request body", to<&Target::parameters>},
-    {"--traffic-scenario", "TEXT", "D(100,100), N(480,240)/(300,150), U(..), L(..), E(..), R(..), I(..), dataset",
-     to<&Levels::scenarios>},
-    {"--num-concurrency", "N", "users, each with one request at a time; several: 1,8,16",
-     to<&Levels::users>.within({1, 1'000'000})},
-    {"--request-rate", "RATE", "requests/s instead of users (open loop); several: 1,2,4",
-     to<&Levels::rates>.within({0, serving::kMostRate, true})},
-    {"--arrivals", "LAW", "arrival process of --request-rate: poisson, constant, gamma:SHAPE, ramp:RATE",
-     to<&Levels::arrivals>},
-    {"--trace", "FILE", "replay recorded requests: Mooncake, BurstGPT, Azure", to<&Levels::trace>},
-    {"--trace-speed", "X", "replay the trace X times faster", to<&Traffic::trace_speed>.within(kPositive)},
-    {"--dataset-path", "FILE", "prompts: .txt, .jsonl, .csv, ShareGPT's .json", to<&Levels::dataset>},
-    {"--dataset-prompt-column", "NAME", "prompt column of a .csv", to<&Levels::dataset_column>},
-    {"--eval", "TASK", "ask the questions of a task and score the answers (docs/accuracy.md)", to<&Load::task>,
-     "<files>"},
-    {"--prefix-ratio", "R", "share of each prompt that is a common prefix", to<&Traffic::prefix_ratio>},
-    {"--prefix-len", "N", "tokens of the common prefix", to<&Traffic::prefix_tokens>.within({1, 10'000'000})},
-    {"--turns", "N", "turns per conversation, each with all before it (default 1); several: 1,2,4",
-     to<&Levels::turns>.within({1, 1000})},
-    {"--think-time", "TIME", "mean pause of a user between turns", to<&Conversations::think_s>},
-    {"--tool-time", "TIME", "fixed time of a tool call between turns", to<&Conversations::tool_s>},
-    {"--chain", "", "send each turn to the next of several --api-base", to<&Conversations::chained>},
-    {"--batch-size", "N", "documents per request: embeddings, reranking (default 1); several: 1,8,32",
-     to<&Levels::batches>.within({1, 100'000})},
-    {"--max-time-per-run", "TIME", "duration of each load: minutes, or with a unit, 30s (default 60s)",
-     by<parse_run_time, &Traffic::duration_s>},
-    {"--max-requests-per-run", "N", "maximum requests per load", to<&Traffic::most_requests>.within({1, 100'000'000})},
-    {"--precision", "GOAL", "stop at this precision, such as ttft:p99<5%", by<parse_precision, &Load::precision>},
-    {"--slo", "TEXT", "objectives, such as ttft:p99<500ms,tpot:p99<50ms,errors<1%; or a preset",
-     by<serving::parse_slo, &EvaluationOptions::slo>},
-    {"--goodput", "LIMIT", "limits of a good request in ms, as in vLLM: ttft:500 (default: the limits of --slo)",
-     to<&Load::goodput>},
-    {"--max-error-rate", "R", "end a load when more than this share of at least 20 requests has failed, such as 10%",
-     to<&Load::max_error_rate>},
-    {"--search", "MOST", "find the highest load that meets --slo, from the first load up to MOST",
-     to<&Load::search_most>.within(kPositive)},
-    {"--saturate", "N", "measure from one user to saturation, and N rates in between (default 5)",
-     to<&Load::sweep_rates>.within({0, 100})},
-    {"--mlperf", "SCENARIO", "follow LoadGen's rules: SingleStream, MultiStream, Server, Offline",
-     by<serving::mlperf_rules, &Load::mlperf>, "SingleStream MultiStream Server Offline"},
-    {"--workload", "NAME", "with --mlperf: a network in your PyTorch (--set, --device) instead of a server",
-     to<&Load::workload>},
-    {"--max-batchsize", "N", "with --workload and Server: maximum batch of waiting queries",
-     to<&Load::most_batched>.within({1, 1024})},
-    {"--min-duration", "TIME", "with --mlperf: minimum duration (default 600s)",
-     to<&Load::least_duration_s>.within(kPositive)},
-    {"--min-queries", "N", "with --mlperf: minimum queries (default: of the scenario)",
-     to<&Load::least_queries>.within({1, 10'000'000})},
-    {"--clients", "N", "share the load among N processes, started by mpirun or srun",
-     to<&Load::clients>.within({1, 10'000})},
-    {"--hosts", "FILE", "hosts of --clients, in mpirun's format", to<&Load::hosts>},
-    {"--resume", "", "skip loads that --json or the experiment folder already has", to<&Files::resumes>},
-    {"--warmup-ratio", "R", "share of the time dropped at the start (default: detected)",
-     to<&EvaluationOptions::warmup_ratio>},
-    {"--cooldown-ratio", "R", "share of the time dropped at the end (default: detected)",
-     to<&EvaluationOptions::cooldown_ratio>},
-    {"--spawn-rate", "N", "users started per second (default: all at once)",
-     to<&Traffic::users_per_s>.within(kPositive)},
-    {"--max-in-flight", "N", "with --request-rate: maximum concurrent requests",
-     to<&Load::most_in_flight>.within({1, 1'000'000})},
-    {"--request-timeout", "TIME", "a request that takes longer counts as failed",
-     to<&Load::request_timeout_s>.within(kPositive)},
-    {"--stall-timeout", "TIME", "maximum pause within an answer", to<&Load::stall_timeout_s>.within(kPositive)},
-    {"--drain", "TIME", "time to wait for open requests at the end", to<&Load::drain_s>.within(kPositive)},
-    {"--no-stream", "", "without streaming", to<&Target::streams>},
-    {"--new-connections", "", "a new connection per request", to<&Load::keep_connections>},
-    {"--no-calibrate", "", "skip the requests that find out how the server counts tokens", to<&Load::calibrate>},
-    {"--tokenizer", "FILE", "the model's tokenizer.json or SentencePiece file: counts tokens as the server does",
-     to<&Target::tokenizer>.of("run, tokens")},
-    {"--threads", "N", "threads of the client", to<&Load::threads>.within({1, 64})},
-    {"--server-engine", "NAME", "label of the results: vLLM, SGLang, ...", to<&Load::engine>},
-    {"--server-version", "TEXT", "label", to<&Load::engine_version>},
-    {"--server-gpu-type", "NAME", "label: H100, ...", to<&Load::gpu_type>},
-    {"--server-gpu-count", "N", "label", to<&Load::gpus>.within({1, 1'000'000})},
-    {"--gpu-hour-price", "PRICE", "price of a GPU hour, in any currency: cost per request and per million tokens",
-     to<&Load::gpu_hour_price>.within(kPositive)},
-    {"--telemetry", "SOURCE", "nvml, or a Prometheus URL: power, memory, tokens per joule", to<&Load::telemetry>},
-    {"--seed", "N", "seed of prompts and arrivals (default: new for each run, as servers cache prompts)",
-     to<&Levels::seed>.within(kNonNegative)},
-    {"--experiment-folder-name", "DIR", "also write the results as genai-bench does", to<&Files::folder_name>},
-    {"--experiment-base-dir", "DIR", "parent of that folder, which gets a name if none is given",
-     to<&Files::base_folder>},
-    {"--no-store", "", "do not store the results", to<&Files::stores>},
-    {"--db", "FILE|URL", "database (default: WARPMARK_DB or your own file)", of("run, compare")},
-    {"--json", "[FILE]", "write the results as JSON", to<&Files::json>.of("run, selftest, compare, tokens")},
-    {"--requests-csv", "FILE", "write a row per request", to<&Files::requests_csv>},
-    {"--html", "FILE", "write the report as an HTML page", to<&Files::html>.of("run, compare")},
-    {"--vllm-json", "FILE", "write the last load as vllm bench serve does", to<&Files::vllm_json>},
-};
+using Network = loadtest::NetworkRequest;
 
 constexpr OptionSpec kChartOptions[] = {
     {"--experiment-folder", "DIR", "the experiment folder", to<&Chart::experiment>.of("excel")},
@@ -207,8 +78,8 @@ constexpr OptionSpec kServerOptions[] = {
      to<&SelftestRequest::events_per_s>.within({1, 100'000'000}).of("selftest")},
 };
 
-constexpr auto kLoadOptions =
-    joined(of("run", kLoadRunOptions), of("plot", kChartOptions), of("server", kServerOptions));
+constexpr auto kLoadOptions = joined(of("run", loadtest::kServerOptions), of("run", loadtest::kLoadOptions),
+                                     of("plot", kChartOptions), of("server", kServerOptions));
 
 constexpr OptionGroup kLoadGroups[] = {{"--api-base", "the server"},
                                        {"--traffic-scenario", "requests, users and rates"},

@@ -9,9 +9,9 @@
 #include "model/names.h"
 #include "model/run_query.h"
 #include "report/formats/render.h"
+#include "session/new_session.h"
 #include "session/run_session.h"
 #include "warpmark/sessions/goals.h"
-#include "warpmark/sessions/new_session.h"
 #include "warpmark/sessions/run_command.h"
 #include "warpmark/sessions/run_request.h"
 #include "warpmark/sessions/session_output.h"
@@ -155,7 +155,7 @@ Result<Job> make_job(Context& context, const ParsedOptions& options) {
   }
   WM_ASSIGN(const auto devices, device::select_devices(job.request.device));
   WM_ASSIGN(job.plan, plan_of(job.request, job.plugins, devices));
-  job.session = new_session(context);
+  job.session = session::new_session(command_line_of(context));
   if (stored) {
     WM_TRY(take_up(job, std::move(*stored)));
   } else if (job.store != nullptr) {
@@ -280,7 +280,7 @@ Result<Session> measure_request(Context& context, RunRequest request, std::uniqu
   job.store = std::move(store);
   WM_ASSIGN(const auto devices, device::select_devices(job.request.device));
   WM_ASSIGN(job.plan, plan_of(job.request, job.plugins, devices));
-  job.session = new_session(context);
+  job.session = session::new_session(command_line_of(context));
   if (job.store != nullptr) WM_TRY(job.store->begin(job.session));
   WM_TRY(open_devices(job));
   WM_TRY(measure_all(context, job));

@@ -16,6 +16,7 @@
 #include "report/build/matrix.h"
 #include "report/draw/svg.h"
 #include "report/formats/html.h"
+#include "session/new_session.h"
 #include "stats/summary.h"
 #include "store/location.h"
 #include "validate/commands/command_experiment.h"
@@ -24,7 +25,6 @@
 #include "validate/matrix/matrix.h"
 #include "warpmark/ab/matrix_store.h"
 #include "warpmark/command.h"
-#include "warpmark/sessions/new_session.h"
 #include "warpmark/sessions/session_output.h"
 #include "warpmark/sessions/store_access.h"
 #include "warpmark/terminal/interrupt.h"
@@ -169,7 +169,7 @@ Result<Measured> measure_variants(Context& context, const ParsedOptions& given, 
   // Rounds, effect and budget may change while a matrix goes on; what is run and in which order may not.
   const std::string wanted =
       sha256_hex(fmt::format("{}\n{}\nseed {} machine {} commit {}", std::filesystem::current_path().string(),
-                             request.text, request.options.seed, machine.fingerprint, git_state().commit));
+                             request.text, request.options.seed, machine.fingerprint, session::git_state().commit));
   WM_ASSIGN(const auto folder, journals(context, given));
   const std::string id = wanted.substr(0, 16);
   WM_ASSIGN(auto journal,
@@ -200,7 +200,7 @@ Result<Measured> measure_variants(Context& context, const ParsedOptions& given, 
   matrix.stopped_because = runs->stopped_because;
   matrix.id = journal.id();
   matrix.machine = machine;
-  matrix.build = build_info();
+  matrix.build = session::build_info();
   return Measured{std::move(matrix), std::move(*runs), std::move(journal)};
 }
 

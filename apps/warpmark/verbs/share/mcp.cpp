@@ -7,9 +7,9 @@
 #include <ostream>
 
 #include "base/subprocess.h"
+#include "session/new_session.h"
 #include "warpmark/command.h"
 #include "warpmark/mcp/mcp_server.h"
-#include "warpmark/sessions/new_session.h"
 #include "warpmark/terminal/interrupt.h"
 
 namespace warpmark::apps {
@@ -74,7 +74,7 @@ Result<int> run_mcp(Context& context, const ParsedOptions& options) {
   set_grace(5);
   {
     McpServer server({.config = config,
-                      .version = build_info().version,
+                      .version = session::build_info().version,
                       .call =
                           [&](const McpTool& tool, const Json& arguments, const McpCallOptions& call) {
                             auto with_us = call;

@@ -6,12 +6,12 @@
 
 #include "base/files.h"
 #include "base/json.h"
+#include "loadtest/pages/load_page.h"
 #include "report/build/scaling.h"
 #include "report/formats/catalog.h"
 #include "report/formats/render.h"
 #include "validate/scaling/scaling.h"
 #include "warpmark/command.h"
-#include "warpmark/load/pages/load_page.h"
 #include "warpmark/profiles/program_report.h"
 #include "warpmark/sessions/result_files.h"
 #include "warpmark/sessions/session_output.h"
@@ -49,7 +49,7 @@ Result<std::optional<Report>> page_of_verdict(const Context& context, const Pars
   for (const auto& entry : entries) {
     WM_ASSIGN(const auto document, store->document(session, entry.index));
     WM_ASSIGN(const Json json, parse_json(document.text, entry.kind));
-    WM_ASSIGN(auto page, page_of_document(json));
+    WM_ASSIGN(auto page, loadtest::page_of_document(json));
     if (page) return page;
   }
   return std::optional<Report>();
@@ -60,7 +60,7 @@ Result<std::optional<Report>> page_of_file(const std::string& path) {
   WM_ASSIGN(const std::string text, read_file(path));
   const auto json = parse_json(text, path);
   if (!json.ok()) return std::optional<Report>();
-  auto page = page_of_document(*json);
+  auto page = loadtest::page_of_document(*json);
   if (!page.ok()) return data_error(path + ": " + page.error().what, page.error().hint);
   return page;
 }
