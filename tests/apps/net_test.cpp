@@ -15,6 +15,8 @@
 #include "apps/namespace_pair.h"
 #include "apps/three_hosts.h"
 #include "base/text.h"
+#include "model/fields/fields.h"
+#include "support/expect_schema.h"
 #include "support/relay.h"
 #include "support/report_text.h"
 #include "support/schema_check.h"
@@ -48,13 +50,15 @@ TEST(NetLines, have_their_units_from_nothing_to_the_fastest_network) {
   EXPECT_EQ(interval_line({0, 2, 125, -1}), "[SUM]   0.00-2.00   sec   125 Bytes   500 bits/sec\n");
 }
 
+TEST(NetReport, has_the_schema_of_its_table) { testing_support::expect_schema(kNetResult); }
+
 TEST(NetReport, has_percentiles_of_round_trips) {
   NetResult result;
   net::Latency latency{64, std::vector<double>(1000)};
   std::iota(latency.round_trips_s.begin(), latency.round_trips_s.end(), 1);
   for (auto& seconds : latency.round_trips_s) seconds *= 1e-6;  // 1 to 1000 us
   result.path.latencies.push_back(latency);
-  const auto json = net_json(result)["latency"][0];
+  const auto json = write(kNetResult, result)["latency"][0];
   EXPECT_NEAR(json["median"].get<double>(), 500.5e-6, 1e-12);
   EXPECT_NEAR(json["p90"].get<double>(), 900.1e-6, 1e-12);
   EXPECT_NEAR(json["p99"].get<double>(), 990.01e-6, 1e-12);
@@ -64,7 +68,7 @@ TEST(NetReport, has_percentiles_of_round_trips) {
   EXPECT_THAT(text, HasSubstr("64 B | 500.5 µs | "));
   EXPECT_THAT(text, HasSubstr(" | 900.1 µs | 990.0 µs | 1.000 ms | "));
   result.path.latencies[0].round_trips_s.resize(20);
-  EXPECT_FALSE(net_json(result)["latency"][0].contains("p99")) << "20 round trips have no 99th percentile";
+  EXPECT_FALSE(write(kNetResult, result)["latency"][0].contains("p99")) << "20 round trips have no 99th percentile";
 }
 
 TEST(NetReport, tells_of_datagrams_what_ping_does) {
@@ -75,14 +79,14 @@ TEST(NetReport, tells_of_datagrams_what_ping_does) {
   // mdev of ping: the root of the mean square less the squared mean, 0.8165 ms here.
   EXPECT_THAT(text, HasSubstr("min/avg/max/mdev 1.000 ms / 2.000 ms / 3.000 ms / 816.5 µs, median 2.000 ms"));
   EXPECT_THAT(text, HasSubstr("jitter 1.500 ms"));
-  const auto json = net_json(result);
+  const auto json = write(kNetResult, result);
   EXPECT_EQ(testing_support::schema_errors(json, "net.schema.json"), "");
   EXPECT_NEAR(json["udp"]["mdev"].get<double>(), 0.8165e-3, 1e-7);
   EXPECT_DOUBLE_EQ(json["udp"]["max"].get<double>(), 3e-3);
   result.path.datagrams = net::Datagrams{.sent = 4};
   EXPECT_EQ(testing_support::text_of(build_net_report(result)), "4 of 48 B sent, 4 lost (100 %), 0 out of order\n")
       << "no round trip has no time";
-  EXPECT_EQ(testing_support::schema_errors(net_json(result), "net.schema.json"), "");
+  EXPECT_EQ(testing_support::schema_errors(write(kNetResult, result), "net.schema.json"), "");
 }
 
 /// A server that runs until the test ends, its port and the token that it made.

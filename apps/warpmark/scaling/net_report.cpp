@@ -5,7 +5,9 @@
 #include <cmath>
 #include <iterator>
 
+#include "base/json.h"
 #include "base/units.h"
+#include "model/fields/fields.h"
 #include "stats/summary.h"
 
 namespace warpmark::apps {
@@ -120,6 +122,97 @@ Section path_section(const NetResult& result) {
   return section;
 }
 
+constexpr Field kSecondFields[] = {
+    field<&net::Second::from_s>("from").within(kNonNegative),
+    field<&net::Second::to_s>("to").within(kNonNegative),
+    field<&net::Second::bytes>("bytes").within(kNonNegative),
+    field<&net::Second::retransmits>("retransmits", "-1: the other side sends and knows it."),
+};
+constexpr RecordOf<net::Second> kSecond{"second", "", kSecondFields};
+
+constexpr Field kThroughputFields[] = {
+    field<&net::Throughput::streams>("streams").within(kAtLeastOne),
+    field<&net::Throughput::reverse>("reverse"),
+    field<&net::Throughput::block_bytes>("block", "Bytes of a call to send.").within(kAtLeastOne),
+    field<&net::Throughput::bytes>("bytes").within(kNonNegative),
+    field<&net::Throughput::seconds>("seconds").within(kNonNegative),
+    derived("rate", "", [](const net::Throughput& of) { return rate_of(of); }).within(kNonNegative),
+    field<&net::Throughput::local>("local"),
+    field<&net::Throughput::peer>("peer"),
+    field<&net::Throughput::stream_rates>("stream_rates").within(kNonNegative),
+    field<&net::Throughput::intervals>("intervals", "", kSecond),
+    field<&net::Throughput::retransmits>("retransmits").within(kNonNegative).when([](const net::Throughput& of) {
+      return !of.reverse;
+    }),
+};
+constexpr RecordOf<net::Throughput> kThroughput{"throughput", "", kThroughputFields};
+
+template <auto kMember>
+constexpr Field seconds(const char* key) {
+  return field<kMember>(key).within(kNonNegative);
+}
+template <std::size_t kWhich>
+constexpr Field percentile(const char* key) {
+  return derived(key, "", [](const Summary& summary) { return summary.percentiles[kWhich].value; })
+      .within(kNonNegative);
+}
+constexpr Field kMiddleFields[] = {field<&Summary::n>("n"), seconds<&Summary::median>("median"),
+                                   seconds<&Summary::min>("min"), seconds<&Summary::max>("max")};
+constexpr Field kTailFields[] = {percentile<0>("p90"), percentile<1>("p95"), percentile<2>("p99")};
+constexpr Field kPingFields[] = {
+    seconds<&Summary::min>("min"),
+    seconds<&Summary::mean>("mean"),
+    seconds<&Summary::median>("median"),
+    seconds<&Summary::max>("max"),
+    derived("mdev", "Deviation of the round trips, as ping's.", [](const Summary& of) { return mdev_of(of); })
+        .within(kNonNegative),
+};
+constexpr RecordOf<Summary> kMiddle{"middle", "", kMiddleFields}, kTail{"tail", "", kTailFields},
+    kPing{"ping", "", kPingFields};
+
+template <typename RoundTrips>
+constexpr Field jitter() {
+  return derived("jitter", "", [](const RoundTrips& of) { return net::jitter(of.round_trips_s); }).within(kNonNegative);
+}
+constexpr auto kSummaryOf = [](const net::Latency& of) { return stats::summarize(of.round_trips_s); };
+constexpr Field kLatencyFields[] = {
+    field<&net::Latency::bytes>("bytes"),
+    derived(nullptr, "", kMiddle, kSummaryOf),
+    jitter<net::Latency>(),
+    derived(nullptr, "", kTail, kSummaryOf),
+};
+constexpr RecordOf<net::Latency> kLatency{"latency", "", kLatencyFields};
+
+constexpr Field kDatagramsFields[] = {
+    field<&net::Datagrams::sent>("sent"),
+    field<&net::Datagrams::bytes>("bytes", "Of each datagram."),
+    derived("returned", "", [](const net::Datagrams& of) { return of.round_trips_s.size(); }),
+    field<&net::Datagrams::out_of_order>("out_of_order"),
+    jitter<net::Datagrams>(),
+    derived(nullptr, "", kPing,
+            [](const net::Datagrams& of) {
+              return of.round_trips_s.empty() ? std::nullopt : std::optional(stats::summarize(of.round_trips_s));
+            }),
+};
+constexpr RecordOf<net::Datagrams> kDatagrams{"datagrams", "", kDatagramsFields};
+
+constexpr Field kInterfaceFields[] = {
+    field<&net::Interface::name>("name"),
+    field<&net::Interface::mtu>("mtu"),
+    field<&net::Interface::driver>("driver"),
+    field<&net::Interface::speed>("speed", "B/s; 0 if it is unknown.").within(kNonNegative),
+};
+constexpr RecordOf<net::Interface> kInterface{"interface", "", kInterfaceFields};
+
+using Variable = std::pair<std::string, std::string>;
+constexpr Field kNetResultFields[] = {
+    field<&NetResult::path, &net::PathResult::throughputs>("throughput", "", kThroughput),
+    field<&NetResult::path, &net::PathResult::latencies>("latency", "", kLatency),
+    field<&NetResult::path, &net::PathResult::datagrams>("udp", "", kDatagrams),
+    field<&NetResult::interface>("interface", "", kInterface),
+    keyed<&NetResult::environment, &Variable::first, &Variable::second>("environment").unless_empty(),
+};
+
 }  // namespace
 
 std::string interval_head(bool sends) {
@@ -145,52 +238,7 @@ Report build_net_report(const NetResult& result) {
   return report;
 }
 
-Json net_json(const NetResult& result) {
-  Json json{{"schema", "warpmark.net/1"}, {"throughput", Json::array()}, {"latency", Json::array()}};
-  for (const auto& item : result.path.throughputs) {
-    Json one{{"streams", item.streams},   {"reverse", item.reverse}, {"block", item.block_bytes},
-             {"bytes", item.bytes},       {"seconds", item.seconds}, {"rate", rate_of(item)},
-             {"local", item.local},       {"peer", item.peer},       {"stream_rates", item.stream_rates},
-             {"intervals", Json::array()}};
-    if (!item.reverse) one["retransmits"] = item.retransmits;
-    for (const auto& second : item.intervals) {
-      one["intervals"].push_back(
-          {{"from", second.from_s}, {"to", second.to_s}, {"bytes", second.bytes}, {"retransmits", second.retransmits}});
-    }
-    json["throughput"].push_back(std::move(one));
-  }
-  for (const auto& item : result.path.latencies) {
-    const auto summary = stats::summarize(item.round_trips_s);
-    Json one{{"bytes", item.bytes}, {"n", summary.n},     {"median", summary.median},
-             {"min", summary.min},  {"max", summary.max}, {"jitter", net::jitter(item.round_trips_s)}};
-    for (const auto& percentile : summary.percentiles) {
-      if (percentile.value) one[fmt::format("p{:.0f}", percentile.p * 100)] = *percentile.value;
-    }
-    json["latency"].push_back(std::move(one));
-  }
-  if (result.path.datagrams) {
-    const auto& datagrams = *result.path.datagrams;
-    json["udp"] = {{"sent", datagrams.sent},
-                   {"bytes", datagrams.bytes},
-                   {"returned", datagrams.round_trips_s.size()},
-                   {"out_of_order", datagrams.out_of_order},
-                   {"jitter", net::jitter(datagrams.round_trips_s)}};
-    if (const auto summary = stats::summarize(datagrams.round_trips_s); summary.n > 0) {
-      json["udp"].update({{"min", summary.min},
-                          {"mean", summary.mean},
-                          {"median", summary.median},
-                          {"max", summary.max},
-                          {"mdev", mdev_of(summary)}});
-    }
-  }
-  if (result.interface) {
-    json["interface"] = {{"name", result.interface->name},
-                         {"mtu", result.interface->mtu},
-                         {"driver", result.interface->driver},
-                         {"speed", result.interface->speed}};
-  }
-  for (const auto& [name, value] : result.environment) json["environment"][name] = value;
-  return json;
-}
+constexpr RecordOf<NetResult> kNetResult{"net_result", "Result of `warpmark net client`. Rates in B/s, times in s.",
+                                         kNetResultFields, "warpmark.net/1"};
 
 }  // namespace warpmark::apps

@@ -4,9 +4,9 @@
 #include <string>
 #include <vector>
 
-#include "base/json.h"
 #include "collectives/net/live.h"
 #include "collectives/net/pairs.h"
+#include "model/fields/fields_fwd.h"
 #include "model/report.h"
 
 namespace warpmark::apps {
@@ -22,6 +22,6 @@ struct NetResult {
 /// A line as `iperf3 -i 1` prints it.
 [[nodiscard]] std::string interval_line(const collectives::net::Second& second);
 [[nodiscard]] Report build_net_report(const NetResult& result);
-[[nodiscard]] Json net_json(const NetResult& result);
+extern const RecordOf<NetResult> kNetResult;  ///< "warpmark.net/1"
 
 }  // namespace warpmark::apps

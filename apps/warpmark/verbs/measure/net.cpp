@@ -12,6 +12,7 @@
 #include "base/units.h"
 #include "collectives/net/pairs.h"
 #include "collectives/start/launch.h"
+#include "model/fields/fields.h"
 #include "warpmark/ab/project_command.h"
 #include "warpmark/command.h"
 #include "warpmark/scaling/net_live.h"
@@ -189,7 +190,7 @@ Result<int> be_client(Context& context, const ParsedOptions& options, const std:
   WM_ASSIGN(const auto plan, path_plan(options));
   set_grace(8);
   WM_ASSIGN(const auto result, measure_path(context, plan, client, format == "text"));
-  const auto shown = shown_as([&] { return net_json(result); }, build_net_report(result));
+  const auto shown = shown_as([&] { return write(kNetResult, result); }, build_net_report(result));
   WM_TRY(show(context, shown, format));
   WM_TRY(write_report(options, "net", shown));
   WM_TRY(store_runs(context, options, net::runs_of(result.path, host), !context.interrupted,
