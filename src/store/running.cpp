@@ -7,12 +7,12 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
-#include <optional>
 #include <utility>
 
 #include "base/clock.h"
 #include "base/files.h"
 #include "base/json.h"
+#include "model/fields/fields.h"
 
 namespace warpmark::store {
 namespace {
@@ -20,29 +20,13 @@ namespace {
 constexpr const char* kRunningFolder = "running";
 constexpr std::size_t kMostRunning = 100;
 
-Json running_json(const RunningSession& session) {
-  return {{"session", session.session},   {"started", session.started},
-          {"hostname", session.hostname}, {"phase", session.phase},
-          {"done", session.done},         {"of", session.of},
-          {"left_s", session.left_s},     {"updated_at", session.updated_at}};
-}
-
-std::optional<RunningSession> running_from(const std::string& text, const std::string& name) {
-  const auto json = parse_json(text, name);
-  if (!json.ok()) return std::nullopt;  // it is being written
-  try {
-    return RunningSession{.session = json->at("session").get<std::string>(),
-                          .started = json->at("started").get<std::string>(),
-                          .hostname = json->at("hostname").get<std::string>(),
-                          .phase = json->at("phase").get<std::string>(),
-                          .done = json->at("done").get<std::int64_t>(),
-                          .of = json->at("of").get<std::int64_t>(),
-                          .left_s = json->at("left_s").get<double>(),
-                          .updated_at = json->at("updated_at").get<std::string>()};
-  } catch (const Json::exception&) {
-    return std::nullopt;  // not one of ours
-  }
-}
+constexpr Field kRunningFields[] = {
+    field<&RunningSession::session>("session"),   field<&RunningSession::started>("started"),
+    field<&RunningSession::hostname>("hostname"), field<&RunningSession::phase>("phase"),
+    field<&RunningSession::done>("done"),         field<&RunningSession::of>("of"),
+    field<&RunningSession::left_s>("left_s"),     field<&RunningSession::updated_at>("updated_at"),
+};
+constexpr RecordOf<RunningSession> kRunning{"running_session", "", kRunningFields};
 
 /// Whether a process that is alive holds it.
 bool is_held(const std::filesystem::path& path) {
@@ -93,7 +77,7 @@ void RunningMark::update(const std::string& phase, std::int64_t done, std::int64
   session_.of = of;
   session_.left_s = left_s;
   session_.updated_at = format_utc(wall_clock_s());
-  const std::string text = dump_json(running_json(session_), -1) + "\n";
+  const std::string text = dump_json(write(kRunning, session_), -1) + "\n";
   const auto put = ::pwrite(file_, text.data(), text.size(), 0);
   if (put == static_cast<ssize_t>(text.size()) && ::ftruncate(file_, put) != 0) return;
 }
@@ -106,7 +90,9 @@ std::vector<RunningSession> running_sessions(const std::filesystem::path& folder
     if (entry.path().extension() != ".json" || !is_held(entry.path())) continue;
     const auto text = read_file(entry.path(), 1 << 16);
     if (!text.ok()) continue;  // it ended meanwhile
-    if (auto session = running_from(*text, entry.path().string())) found.push_back(std::move(*session));
+    const auto json = parse_json(*text, entry.path().string());
+    if (!json.ok()) continue;  // it is being written
+    if (auto session = read(kRunning, *json); session.ok()) found.push_back(std::move(*session));
   }
   std::sort(found.begin(), found.end(), [](const auto& a, const auto& b) { return a.session < b.session; });
   return found;
