@@ -87,7 +87,7 @@ TEST(FixedReports, of_validations) {
   expect_goldens(
       "validate",
       report::build_report(report::Validation{
-          .verdict = "slower", .why = "OPTIMIZED is slower than BASE", .comparison = *comparison, .check = &check}));
+          .verdict = "slower", .why = "OPTIMIZED is slower than BASE", .comparison = *comparison, .check = check}));
   expect_goldens("validate_no_history",
                  report::build_report(report::Validation{.verdict = "slower",
                                                          .why = "OPTIMIZED is slower than BASE",

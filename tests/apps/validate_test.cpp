@@ -4,6 +4,8 @@
 
 #include "apps/compare_fixture.h"
 #include "apps/made_up_history.h"
+#include "report/build/of_document.h"
+#include "support/expect_schema.h"
 #include "support/schema_check.h"
 
 namespace warpmark::apps {
@@ -25,6 +27,8 @@ class Validate : public Compare {
     return warpmark(std::move(words));
   }
 };
+
+TEST(ValidateSchema, is_that_of_the_table) { testing_support::expect_schema(report::kValidation); }
 
 TEST_F(Validate, a_gain_is_validated_measured_stored_and_reported) {
   const auto output = validate("echo cost 5", "echo cost 4", {"--out", path("out")});

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/json.h"
+#include "model/fields/forms.h"
 #include "model/json/json_parts.h"
 #include "report/build/acceptance.h"
 #include "report/build/across.h"
@@ -51,7 +52,29 @@ constexpr Page kPages[] = {{&kAcceptance, page_of<Acceptance, &kAcceptance>},
                            {&kUnpricedOptimization, page_of<Optimization, &kUnpricedOptimization>},
                            {&kScaling, page_of<Scaling, &kScaling>}};
 
+constexpr Field kValidationFields[] = {
+    field<&Validation::verdict>("verdict", "regression: faster than BASE, but worse than the history of the branch.")
+        .ruled(R"({"enum": ["validated","no_gain","slower","regression","rejected","inconclusive","unreliable"]})"),
+    field<&Validation::why>("why"),
+    field<&Validation::exit_code>("exit_code").ruled(R"({"enum": [0, 1, 3, 4, 5]})"),
+    derived("comparison", "As in compare.schema.json.", [](const Validation& of) { return to_json(of.comparison); })
+        .formed(kAnyJson)
+        .ruled(R"({"type": "object"})"),
+    derived("check", "As in check.schema.json.",
+            [](const Validation& of) { return of.check ? std::optional(to_json(*of.check)) : std::nullopt; })
+        .formed(kAnyJson)
+        .ruled(R"({"type": "object"})"),
+    field<&Validation::no_check>("no_check", "Why there is no check.").when([](const Validation& of) {
+      return !of.check;
+    }),
+};
+
 }  // namespace
+
+constexpr RecordOf<Validation> kValidation{
+    "validation",
+    "What `warpmark validate --json` writes: whether an optimization is proven, with the comparison and the check.",
+    kValidationFields, "warpmark.validate/1", R"({"oneOf": [{"required": ["check"]}, {"required": ["no_check"]}]})"};
 
 Result<std::optional<Report>> report_of_document(const Json& document) {
   const Json schema = document.is_object() ? document.value("schema", Json()) : Json();
@@ -66,7 +89,7 @@ Report build_report(const Validation& validation) {
   std::string verdict = validation.verdict;
   std::replace(verdict.begin(), verdict.end(), '_', ' ');
   report.subtitle = verdict + ": " + validation.why + (report.subtitle.empty() ? "" : ". " + report.subtitle);
-  if (validation.check == nullptr) {
+  if (!validation.check) {
     const Paragraph why{"Not asked: " + validation.no_check + "."};
     report.sections.push_back({.heading = "History", .blocks = {why}});
     return report;

@@ -8,6 +8,7 @@
 #include "base/result.h"
 #include "model/check.h"
 #include "model/comparison.h"
+#include "model/fields/fields_fwd.h"
 #include "model/report.h"
 
 namespace warpmark::report {
@@ -16,16 +17,17 @@ namespace warpmark::report {
 /// what is missing in it.
 [[nodiscard]] Result<std::optional<Report>> report_of_document(const Json& document);
 
-// What `warpmark validate` says: its verdict, the A/B comparison, and the history that OPTIMIZED was checked against.
-// Pure.
-
+/// What `warpmark validate` concludes: its verdict, the A/B comparison, and the history that OPTIMIZED was checked
+/// against.
 struct Validation {
   std::string verdict;  ///< "validated", "no_gain", ...
   std::string why;
-  const Comparison& comparison;
-  const Check* check = nullptr;
+  int exit_code = 0;
+  Comparison comparison;
+  std::optional<Check> check;
   std::string no_check;  ///< why there is none
 };
+extern const RecordOf<Validation> kValidation;  ///< "warpmark.validate/1"
 
 [[nodiscard]] Report build_report(const Validation& validation);
 

@@ -5,10 +5,12 @@
 #include <filesystem>
 #include <optional>
 #include <ostream>
+#include <tuple>
 
 #include "base/clock.h"
 #include "base/json.h"
 #include "model/check.h"
+#include "model/fields/fields.h"
 #include "report/build/of_document.h"
 #include "validate/guard/check_history.h"
 #include "warpmark/ab/compare_measure.h"
@@ -23,6 +25,7 @@
 namespace warpmark::apps {
 namespace {
 
+using report::Validation;
 using validate::CheckRequest;
 
 constexpr OptionSpec kValidateOptions[] = {
@@ -53,13 +56,6 @@ constexpr OptionSpec kValidateOptions[] = {
     {"--format", "FORMAT", "format of what is printed: text (default), md, html, json", false, "text md html json"},
     {"--no-store", "", "do not keep what was measured; then there is no history to set it against"},
     {"--db", "FILE|URL", "database of stored sessions; the journal is next to it"},
-};
-
-struct Validation {
-  Comparison comparison;
-  std::optional<Check> check;
-  std::string no_check;  ///< why there is none
-  int gate = kSuccess;   ///< of --eval: 4 and 3
 };
 
 /// Commands are measured by the metrics of --project, or of the warpmark.yaml in this folder.
@@ -126,19 +122,14 @@ Status check_history(Context& context, const ParsedOptions& options, Validation&
   return {};
 }
 
-struct Judgement {
-  const char* verdict;
-  std::string why;
-  int code = kSuccess;
-};
-
-Judgement judge(const Validation& validation) {
+/// Verdict, why, and exit code. `gate` is that of --eval: 4 and 3.
+std::tuple<std::string, std::string, int> judge(const Validation& validation, int gate) {
   const auto& comparison = validation.comparison;
   const Verdict measured = overall(comparison);
   if (measured == Verdict::unreliable) {
     return {"unreliable", "the machine treated the two differently", kEnvironment};
   }
-  if (rejecting_gate(comparison) != nullptr || validation.gate == kAccuracyRejected) {
+  if (rejecting_gate(comparison) != nullptr || gate == kAccuracyRejected) {
     return {"rejected", "its answers are worse: however fast, it is no gain", kAccuracyRejected};
   }
   if (measured == Verdict::worse) return {"slower", "OPTIMIZED is slower than BASE", kGateFailed};
@@ -148,34 +139,10 @@ Judgement judge(const Validation& validation) {
             kGateFailed};
   }
   if (measured != Verdict::better) return {"inconclusive", "the A/B test is not decided", kInconclusive};
-  if (validation.gate == kInconclusive) {
+  if (gate == kInconclusive) {
     return {"inconclusive", "faster, but its answers are not yet proven as good", kInconclusive};
   }
   return {"validated", "faster than BASE, and nothing found against it", kSuccess};
-}
-
-Json json_of(const Validation& validation) {
-  const auto judged = judge(validation);
-  Json json{{"schema", "warpmark.validate/1"},
-            {"verdict", judged.verdict},
-            {"why", judged.why},
-            {"exit_code", judged.code},
-            {"comparison", to_json(validation.comparison)}};
-  if (validation.check) {
-    json["check"] = to_json(*validation.check);
-  } else {
-    json["no_check"] = validation.no_check;
-  }
-  return json;
-}
-
-Report report_of(const Validation& validation) {
-  const auto judged = judge(validation);
-  return report::build_report(report::Validation{.verdict = judged.verdict,
-                                                 .why = judged.why,
-                                                 .comparison = validation.comparison,
-                                                 .check = validation.check ? &*validation.check : nullptr,
-                                                 .no_check = validation.no_check});
 }
 
 Result<int> run_validate(Context& context, const ParsedOptions& options) {
@@ -197,15 +164,15 @@ Result<int> run_validate(Context& context, const ParsedOptions& options) {
   validation.comparison.started = started;
   if (context.interrupted) return kInterrupted;
   WM_TRY(check_history(context, options, validation));
-  WM_ASSIGN(validation.gate, with_eval_gate(context, options, kSuccess));
-  const auto shown = shown_as([&] { return json_of(validation); }, report_of(validation));
+  WM_ASSIGN(const int gate, with_eval_gate(context, options, kSuccess));
+  std::tie(validation.verdict, validation.why, validation.exit_code) = judge(validation, gate);
+  const auto shown = shown_as([&] { return write(report::kValidation, validation); }, report::build_report(validation));
   WM_TRY(show(context, shown, request.format));
   context.out.flush();
   WM_TRY(write_report(options, "validate", shown));
   remember_comparison(context, options, validation.comparison);
-  const auto judged = judge(validation);
-  context.why = judged.why;
-  return judged.code;
+  context.why = validation.why;
+  return validation.exit_code;
 }
 
 }  // namespace
