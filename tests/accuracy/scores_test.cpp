@@ -1,3 +1,5 @@
+#include <limits>
+
 #include "accuracy/choice/choice.h"
 #include "accuracy/datasets/datasets.h"
 #include "accuracy/embeddings/similarity.h"
@@ -320,6 +322,16 @@ TEST(Scores, keep_clusters_together_and_become_runs) {
   const ::warpmark::Run run = run_of(wide->front());
   EXPECT_EQ(run.workload, "eval");
   EXPECT_EQ(run.metrics.front().summary.median, 0.5);
+}
+
+TEST(RunOf, has_no_value_of_an_infinite_perplexity) {
+  Score score;
+  score.metric = "word_perplexity";
+  score.value = std::numeric_limits<double>::infinity();
+  const ::warpmark::Run run = run_of(score);
+  EXPECT_EQ(run.outcome, Outcome::skipped);
+  EXPECT_EQ(run.reason, "word_perplexity is infinite");
+  EXPECT_TRUE(run.metrics.empty());
 }
 
 TEST(Divergence, finds_the_first_different_token_and_the_change_of_log_probabilities) {
