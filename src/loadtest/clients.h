@@ -9,7 +9,7 @@
 
 namespace warpmark::loadtest {
 
-[[nodiscard]] Result<serving::LoadOutcome> run_clients(const Surroundings& around, const PreparedLoad& load,
+[[nodiscard]] Result<serving::LoadOutcome> run_clients(const Surroundings& around, const PreparedLoad& request,
                                                        const LoadStep& step, const serving::TokenFit& fit,
                                                        const serving::LoadPlan& plan);
 

@@ -44,15 +44,14 @@ Result<serving::LoadOutcome> run_here(const Surroundings& around, const Prepared
   named.arrivals = serving::to_text(step.traffic.arrivals);
   named.users = step.traffic.users;
   named.rate = step.traffic.arrivals.rate;
-  const LiveLoad shown{.title = named.scenario + ", " + level_text(named),
-                       .step = place.step,
-                       .steps = place.steps,
-                       .duration_s = step.traffic.duration_s,
-                       .most_requests = step.traffic.most_requests,
-                       .counters = live};
+  const RunningLoad shown{.title = named.scenario + ", " + level_text(named),
+                          .step = place.step,
+                          .steps = place.steps,
+                          .duration_s = step.traffic.duration_s,
+                          .most_requests = step.traffic.most_requests};
   while (!ended.load()) {
     std::this_thread::sleep_for(std::chrono::milliseconds(50));
-    if (around.live) around.live(shown);
+    if (around.live) around.live(shown, live);
     if (request.precision.share > 0 && precise_enough(live, request.precision.metric, request.precision.share))
       enough.store(true);
   }

@@ -17,7 +17,7 @@ struct LoadPlace {
   std::string records_file;  ///< as LoadPlan
 };
 
-[[nodiscard]] Result<serving::ScenarioResult> measure_load(const Surroundings& around, const PreparedLoad& load,
+[[nodiscard]] Result<serving::ScenarioResult> measure_load(const Surroundings& around, const PreparedLoad& request,
                                                            const LoadStep& step, const serving::TokenFit& fit,
                                                            const LoadPlace& place);
 
@@ -26,7 +26,7 @@ struct LoadPlace {
 void needs_time_for(const serving::LoadOutcome& outcome, const Surroundings& around);
 
 /// The plan of a step with the settings that are the same for all.
-[[nodiscard]] Result<serving::LoadPlan> plan_of(const Surroundings& around, const PreparedLoad& load,
+[[nodiscard]] Result<serving::LoadPlan> plan_of(const Surroundings& around, const PreparedLoad& request,
                                                 const LoadStep& step, const serving::TokenFit& fit);
 
 }  // namespace warpmark::loadtest

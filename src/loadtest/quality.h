@@ -23,7 +23,7 @@ struct LoadQuestions {
 };
 
 /// Usage error for a task that weighs tokens or shows pictures, and for an endpoint that its questions do not fit.
-[[nodiscard]] Result<std::shared_ptr<const LoadQuestions>> questions_of(const PreparedLoad& load,
+[[nodiscard]] Result<std::shared_ptr<const LoadQuestions>> questions_of(const PreparedLoad& request,
                                                                         const Surroundings& around);
 
 /// The request bodies, in the order of the items.

@@ -1,5 +1,5 @@
-// What a load test may know of the world, and whom it tells how it goes. Functions that are empty are not called; all
-// are called on the thread of run_load.
+// What a load test gets from its caller: environment variables, whether to stop, and whom to tell how it goes. Empty
+// functions are not called; all are called on the thread of run_load.
 #pragma once
 
 #include <atomic>
@@ -13,13 +13,12 @@
 
 namespace warpmark::loadtest {
 
-/// A load that runs now. Every counter may be read at any time.
-struct LiveLoad {
+/// A load that runs now.
+struct RunningLoad {
   std::string title;  ///< "D(100,100), 8 users"
   std::int64_t step = 1, steps = 1;
-  double duration_s = 0;
+  double duration_s = 0;           ///< 0 without limit
   std::int64_t most_requests = 0;  ///< 0 without limit
-  const serving::LiveCounters& counters;
 };
 
 struct Surroundings {
@@ -28,7 +27,8 @@ struct Surroundings {
   std::vector<std::string> words = {};           ///< of this program's command line, which clients are started with
   std::string command = {};                      ///< the same as text, for results
   std::function<void(const std::string&)> note = {};
-  std::function<void(const LiveLoad&)> live = {};  ///< every 50 ms
+  /// Every 50 ms; counters may be read at any time until live_ended.
+  std::function<void(const RunningLoad&, const serving::LiveCounters&)> live = {};
   std::function<void()> live_ended = {};
   std::function<void(const serving::ScenarioResult&)> measured = {};  ///< one load, before it is written down
   std::function<void(double)> needs_time = {};  ///< so many seconds after an interruption, to write down what there is

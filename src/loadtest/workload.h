@@ -7,6 +7,6 @@
 namespace warpmark::loadtest {
 
 /// The one load of such a request; kept in `outputs`.
-[[nodiscard]] Status measure_workload(const Surroundings& around, const PreparedLoad& load, LoadOutputs& outputs);
+[[nodiscard]] Status measure_workload(const Surroundings& around, const PreparedLoad& request, LoadOutputs& outputs);
 
 }  // namespace warpmark::loadtest

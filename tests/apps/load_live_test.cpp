@@ -20,11 +20,8 @@ TEST(LoadDashboard, shows_progress_rates_percentiles_and_errors_within_its_width
   live->output_tokens = 20'000;
   live->faults[static_cast<std::size_t>(serving::Fault::reset)] = 3;
   for (int i = 1; i <= 200; ++i) live->ttft[serving::Histogram::bucket_of(std::int64_t{i} * 1'000'000)] += 1;
-  const LoadView view{.title = "D(100,100), 8 users",
-                      .step = 2,
-                      .steps = 6,
+  const LoadView view{.load = {.title = "D(100,100), 8 users", .step = 2, .steps = 6, .duration_s = 40},
                       .elapsed_s = 10,
-                      .duration_s = 40,
                       .output_rate = {100, 200, 400}};
   for (const int width : {40, 79, 200}) {
     for (const bool unicode : {false, true}) {
@@ -47,7 +44,7 @@ TEST(LoadDashboard, shows_progress_rates_percentiles_and_errors_within_its_width
 TEST(LoadDashboard, waits_for_the_last_answers_after_its_time) {
   const auto live = std::make_unique<serving::LiveCounters>();
   live->in_flight = 3;
-  const LoadView view{.title = "D(100,100), 8 users", .elapsed_s = 5.2, .duration_s = 4};
+  const LoadView view{.load = {.title = "D(100,100), 8 users", .duration_s = 4}, .elapsed_s = 5.2};
   EXPECT_THAT(progress_text(view, *live), ::testing::StartsWith("4 s done, waiting for answers  0 done, 3 under way"));
   EXPECT_THAT(dashboard_lines(view, *live, 79, true)[1], HasSubstr("] 4 s done, waiting for answers"));
 }

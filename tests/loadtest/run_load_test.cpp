@@ -50,7 +50,7 @@ TEST(RunLoad, measures_every_level_and_writes_what_was_asked_for) {
       run_load(request, {.environment = nothing_set,
                          .interrupted = interrupted,
                          .command = "a program",
-                         .live = [&](const LiveLoad& load) { title = load.title; },
+                         .live = [&](const RunningLoad& load, const serving::LiveCounters&) { title = load.title; },
                          .measured = [&](const serving::ScenarioResult& result) { users.push_back(result.users); }});
   ASSERT_TRUE(test.ok()) << test.error().what;
   ASSERT_TRUE(test->ended.ok()) << test->ended.error().what;

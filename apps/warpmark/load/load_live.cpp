@@ -41,8 +41,9 @@ void cut(std::string& text, std::size_t columns) {
 }
 
 std::string title_line(const LoadView& view, std::size_t columns) {
-  std::string right = view.steps > 1 ? fmt::format("load {} of {}", view.step, view.steps) : std::string();
-  std::string left = view.title;
+  std::string right =
+      view.load.steps > 1 ? fmt::format("load {} of {}", view.load.step, view.load.steps) : std::string();
+  std::string left = view.load.title;
   if (right.size() + 2 < columns) cut(left, columns - right.size() - 2);
   const std::size_t used = display_width(left) + right.size();
   return left + std::string(used < columns ? columns - used : 1, ' ') + right;
@@ -50,20 +51,21 @@ std::string title_line(const LoadView& view, std::size_t columns) {
 
 /// After its time a load waits for the last answers.
 std::string time_text(const LoadView& view) {
-  if (!(view.duration_s > 0)) return fmt::format("{:.0f} s", view.elapsed_s);
-  if (view.elapsed_s < view.duration_s) return fmt::format("{:.0f} s of {:.0f} s", view.elapsed_s, view.duration_s);
-  return fmt::format("{:.0f} s done, waiting for answers", view.duration_s);
+  if (!(view.load.duration_s > 0)) return fmt::format("{:.0f} s", view.elapsed_s);
+  if (view.elapsed_s < view.load.duration_s)
+    return fmt::format("{:.0f} s of {:.0f} s", view.elapsed_s, view.load.duration_s);
+  return fmt::format("{:.0f} s done, waiting for answers", view.load.duration_s);
 }
 
 /// By whichever limit is nearer: time or requests.
 std::string progress_bar(const LoadView& view, const serving::LiveCounters& live, std::size_t columns) {
   const auto ended = live.completed.load() + live.failed.load();
-  double share = view.duration_s > 0 ? view.elapsed_s / view.duration_s : 0;
-  if (view.most_requests > 0) {
-    share = std::max(share, static_cast<double>(ended) / static_cast<double>(view.most_requests));
+  double share = view.load.duration_s > 0 ? view.elapsed_s / view.load.duration_s : 0;
+  if (view.load.most_requests > 0) {
+    share = std::max(share, static_cast<double>(ended) / static_cast<double>(view.load.most_requests));
   }
   std::string right = " " + time_text(view);
-  if (view.most_requests > 0) right += fmt::format(", {} of {}", ended, view.most_requests);
+  if (view.load.most_requests > 0) right += fmt::format(", {} of {}", ended, view.load.most_requests);
   const std::size_t room = columns > right.size() + 12 ? columns - right.size() - 2 : 10;
   const auto filled = static_cast<std::size_t>(std::clamp(share, 0.0, 1.0) * static_cast<double>(room));
   return "[" + std::string(filled, '#') + std::string(room - filled, '.') + "]" + right;
@@ -138,7 +140,7 @@ std::string progress_text(const LoadView& view, const serving::LiveCounters& liv
   std::string text = time_text(view);
   const auto done = live.completed.load(), failed = live.failed.load();
   text += fmt::format("  {} done", format_count(done));
-  if (view.most_requests > 0) text += fmt::format(" of {}", format_count(view.most_requests));
+  if (view.load.most_requests > 0) text += fmt::format(" of {}", format_count(view.load.most_requests));
   if (failed > 0) text += fmt::format(", {} failed", failed);
   return text + fmt::format(", {} under way  {:.4g} requests/s  {:.4g} tokens/s  TTFT p50 {} p99 {}",
                             live.in_flight.load(), per_second(done, view.elapsed_s),
@@ -155,14 +157,8 @@ std::string redraw(const std::vector<std::string>& lines, std::size_t drawn) {
   return text + fmt::format("\x1b[{}A", drawn - lines.size());
 }
 
-LoadDashboard::LoadDashboard(Context& context, const loadtest::LiveLoad& load)
-    : context_(context),
-      view_{.title = load.title,
-            .step = load.step,
-            .steps = load.steps,
-            .duration_s = load.duration_s,
-            .most_requests = load.most_requests},
-      began_ns_(monotonic_ns()) {}
+LoadDashboard::LoadDashboard(Context& context, loadtest::RunningLoad load)
+    : context_(context), view_{.load = std::move(load)}, began_ns_(monotonic_ns()) {}
 
 void LoadDashboard::show(const serving::LiveCounters& live) {
   const std::int64_t now_ns = monotonic_ns(), every_ns = context_.err_is_terminal ? 500'000'000 : 10'000'000'000;

@@ -14,11 +14,8 @@ namespace warpmark::apps {
 
 /// What the counters said at a moment, and before.
 struct LoadView {
-  std::string title;  ///< "D(100,100), 8 users"
-  std::int64_t step = 1, steps = 1;
+  loadtest::RunningLoad load;
   double elapsed_s = 0;
-  double duration_s = 0;            ///< 0 without limit
-  std::int64_t most_requests = 0;   ///< 0 without limit
   std::vector<double> output_rate;  ///< tokens/s in each half second so far
 };
 
@@ -35,7 +32,7 @@ struct LoadView {
 
 class LoadDashboard {
  public:
-  LoadDashboard(Context& context, const loadtest::LiveLoad& load);
+  LoadDashboard(Context& context, loadtest::RunningLoad load);
   void show(const serving::LiveCounters& live);
   /// Removes it.
   void clear();

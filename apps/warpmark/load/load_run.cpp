@@ -30,9 +30,9 @@ Result<int> load_run(Context& context, const ParsedOptions& options) {
       .note = [&](const std::string& text) { context.err << text << '\n'
                                                          << std::flush; },
       .live =
-          [&](const loadtest::LiveLoad& load) {
+          [&](const loadtest::RunningLoad& load, const serving::LiveCounters& counters) {
             if (!dashboard) dashboard.emplace(context, load);
-            dashboard->show(load.counters);
+            dashboard->show(counters);
           },
       .live_ended =
           [&] {
